@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -290,7 +291,7 @@ func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
 	if details, ok := jsonrpc.GetString(bad.wire.Data, "details"); ok {
 		text += ": " + details
 	}
-	return &jsonrpc.Response{Result: toolError(text)}, nil
+	return &jsonrpc.Response{Result: refusal.AsResult(text)}, nil
 }
 
 // An Approval is a call that runs only after a person's yes.

@@ -186,7 +186,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{gw: g, opening: o, scope: scopeOf(o.Who), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
+	s := &Session{gw: g, opening: o, scope: o.Who.Sight(), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/modern"
@@ -29,13 +28,8 @@ func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Respons
 		return nil, jsonrpc.Errorf(mcp.CodeCapabilityMissing, "this needs a client that can open a URL").
 			WithData(map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{"url": map[string]any{}}}})
 	}
-	requests := []byte(`{}`)
-	n := 0
-	for e := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(resp.Err.Data, "elicitations"))) {
-		n++
-		requests = jsonrpc.Set(requests, modern.AsInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: e}), fmt.Sprintf("in%d", n))
-	}
-	if n == 0 {
+	requests := modern.Elicitations(resp.Err)
+	if requests == nil {
 		return resp, nil
 	}
 	return modern.InputResult(requests, s.seal(req, modern.Handle{Bare: true})), nil

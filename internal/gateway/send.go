@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/gateway/entry"
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -52,9 +53,13 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 
 // exchange calls a server and makes its answer one for this client.
 func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	var back *taskBack
+	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
-		back = &taskBack{Handler: req.Back, s: s, server: u.Name()}
+		back = &tasks.Back{
+			Handler: req.Back, Outside: outside{s, u.Name()},
+			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
+			Notify: func(n *jsonrpc.Notification) *jsonrpc.Notification { return s.nameTask(u.Name(), n) },
+		}
 		req.Back = back
 	}
 	resp, err := s.callServer(ctx, p, u, req)
@@ -64,7 +69,7 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 	s.adapt(p.rules, u, resp)
 	if u.HasTasks() {
 		if back != nil && req.Method == mcp.MethodToolsCall && jsonrpc.Get(resp.Result, "task", "taskId") != nil {
-			back.outlived.Store(true)
+			back.Outlive()
 		}
 		resp.Result = s.nameTasks(u.Name(), resp.Result)
 	}

@@ -20,7 +20,7 @@ type Session struct {
 	gw      *Gateway
 	opening Opening
 	caller  *upstream.Caller
-	scope   string // see scopeOf
+	scope   string // what the principal sees, see access.Principal.Sight
 
 	// seed is the dialect of the source documents.
 	seed    bool

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
@@ -14,17 +13,6 @@ import (
 // unfiltered says that the principal sees everything, so that its lists and
 // names need no filter.
 func (s *Session) unfiltered() bool { return s.scope == "" }
-
-// scopeOf is equal for principals that see the same, so that they share lists;
-// empty for those that see everything.
-func scopeOf(who access.Principal) string {
-	if who.Unbound() && !who.ReadOnly {
-		return ""
-	}
-	scopes := who.Scopes()
-	slices.Sort(scopes)
-	return strings.Join(scopes, " ")
-}
 
 // seesServer says whether the principal sees anything of a server.
 func (o *Opening) seesServer(server string) bool {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -127,29 +126,4 @@ func (s *Session) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Noti
 		return n
 	}
 	return &jsonrpc.Notification{Method: n.Method, Params: s.nameTasks(server, n.Params)}
-}
-
-// taskBack names the tasks in what a server says and asks while it works.
-type taskBack struct {
-	jsonrpc.Handler
-	s      *Session
-	server string
-	// outlived says that the call has become a task: it was answered, so what
-	// follows cannot travel on its stream.
-	outlived atomic.Bool
-}
-
-func (b *taskBack) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if params := b.s.nameTasks(b.server, req.Params); len(params) != len(req.Params) {
-		req = &jsonrpc.Request{Method: req.Method, Params: params, Back: req.Back}
-	}
-	return b.Handler.Handle(ctx, from, req)
-}
-
-func (b *taskBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
-	if b.outlived.Load() {
-		outside{b.s, b.server}.HandleNotification(ctx, from, n)
-		return
-	}
-	b.Handler.HandleNotification(ctx, from, b.s.nameTask(b.server, n))
 }

@@ -33,24 +33,9 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 // that clients know, and content is what its version knows.
 func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
 	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
-	if rules.Era == mcp.Legacy && !understands(rules, u.Protocol()) {
+	if rules.Era == mcp.Legacy && !rules.Reads(u.Protocol()) {
 		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
 	}
-}
-
-// understands says whether a client can read whatever a server of that version
-// answers. Its answers then pass unread. For a client without the newer kinds of
-// content they never do: servers agree to an old version in the handshake and
-// answer with what their tools always answered with.
-func understands(client mcp.Version, version string) bool {
-	server, known := mcp.Lookup(version)
-	return known && server.Era == client.Era && client.Audio && client.Links
-}
-
-// toolError is a result that tells the model what went wrong.
-func toolError(text string) []byte {
-	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
-	return append(b, `}],"isError":true}`...)
 }
 
 // finishTool makes a result what this client's dialect expects.

@@ -101,3 +101,15 @@ func InputResult(requests []byte, state string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil,
 		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
 }
+
+// Elicitations are the visits to URLs that an error of 2025-11-25 asks for, as the
+// modern era asks for them; nil for none.
+func Elicitations(e *jsonrpc.Error) []byte {
+	var requests []byte
+	n := 0
+	for params := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(e.Data, "elicitations"))) {
+		n++
+		requests = jsonrpc.Set(jsonrpc.AsObject(requests), AsInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: params}), fmt.Sprintf("in%d", n))
+	}
+	return requests
+}

@@ -3,6 +3,8 @@
 package refusal
 
 import (
+	"strings"
+
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -78,4 +80,26 @@ func NeedsTasks() *jsonrpc.Error {
 	return jsonrpc.Errorf(mcp.CodeCapabilityMissing, "Missing required client capability").WithData(map[string]any{
 		"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.TasksExtension: map[string]any{}}},
 	})
+}
+
+// BadLevel says what the source documents say, and the whole list beside it.
+func BadLevel(raw []byte, given string, seed bool) *jsonrpc.Error {
+	switch {
+	case raw == nil:
+		given = "undefined"
+	case raw[0] != '"':
+		given = Clip(string(raw))
+	}
+	code := int64(jsonrpc.CodeInvalidParams)
+	if seed {
+		code = jsonrpc.CodeInternal
+	}
+	return jsonrpc.Errorf(code, "Invalid log level: %s. Valid levels are: debug, info, warn, error", Clip(given)).
+		WithData(map[string]any{"validLevels": strings.Join(mcp.Levels(), ", ")})
+}
+
+// AsResult is a result that tells the model what went wrong.
+func AsResult(text string) []byte {
+	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
+	return append(b, `}],"isError":true}`...)
 }
