@@ -9,6 +9,8 @@ package access
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,4 +94,15 @@ func (p Principal) MayDecide(asker string) bool {
 // not be filtered.
 func (p Principal) Unbound() bool {
 	return p.ID != "" && len(p.Schemas) == 0 && len(p.Servers) == 0 && len(p.Tools) == 0
+}
+
+// Sight is equal for principals that see the same, so that they share lists;
+// empty for those that see everything.
+func (p Principal) Sight() string {
+	if p.Unbound() && !p.ReadOnly {
+		return ""
+	}
+	scopes := p.Scopes()
+	slices.Sort(scopes)
+	return strings.Join(scopes, " ")
 }

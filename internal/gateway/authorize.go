@@ -9,6 +9,8 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
@@ -95,12 +97,12 @@ func (s *Session) mayUse(t *target) bool {
 	case toolItem:
 		return who.MayCall(s.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
 	case taskItem:
-		return s.seesServer(server) && s.gw.tasks.belong(taskKey{s.opening.Schema, server, t.name}, who)
+		return s.opening.seesServer(server) && s.gw.tasks.Belong(s.taskKey(t), who)
 	case methodItem:
 		// What such a method does is not known.
-		return s.seesOther(server, "") && !who.ReadOnly
+		return s.opening.seesOther(server, "") && !who.ReadOnly
 	}
-	return s.seesOther(server, t.name)
+	return s.opening.seesOther(server, t.name)
 }
 
 // isPresent stops calls to a server that is switched off, or waits for a
@@ -118,7 +120,7 @@ func (s *Session) isListed(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem {
 		return nil
 	}
-	if !s.look().all.Lists(t.upstream.Name(), t.kind.of(), t.name) {
+	if !s.look().All.Lists(t.upstream.Name(), t.kind.of(), t.name) {
 		return s.notFound(c)
 	}
 	return nil
@@ -289,7 +291,7 @@ func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
 	if details, ok := jsonrpc.GetString(bad.wire.Data, "details"); ok {
 		text += ": " + details
 	}
-	return &jsonrpc.Response{Result: toolError(text)}, nil
+	return &jsonrpc.Response{Result: refusal.AsResult(text)}, nil
 }
 
 // An Approval is a call that runs only after a person's yes.
@@ -318,10 +320,8 @@ func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
 		return nil
 	}
 	a := s.approval(t.upstream.Name(), t.name, t)
-	if by := scriptOf(ctx); by != nil {
-		a.Code = by.code
-	}
-	defer whileAsked(ctx)()
+	a.Code = scripts.Code(ctx)
+	defer scripts.WhileAsked(ctx)()
 	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
 		return nil
 	}

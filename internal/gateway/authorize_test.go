@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -283,27 +282,4 @@ func TestDoorHolds(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 	})
-}
-
-// TestTaskListIsFiltered leaves out other principals' tasks of a long list, and
-// tasks of the same name in another schema.
-func TestTaskListIsFiltered(t *testing.T) {
-	g := newGateway(t, nil, nil)
-	s, err := g.Open(Opening{Who: access.Principal{ID: "key:a"}, Schema: config.DefaultSchema, Client: nobody{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for i := range 10_000 {
-		id := fmt.Sprintf("t%d", i)
-		g.tasks.own(taskKey{config.DefaultSchema, "up", id}, map[bool]string{true: "key:a", false: "key:b"}[i%2 == 0])
-		list = append(list, `{"taskId":"`+id+`","status":"working"}`)
-	}
-	got := string(s.nameTasks("up", []byte(`{"tasks":[`+strings.Join(list, ",")+`]}`)))
-	if n := strings.Count(got, `"up~t`); n != 5000 || strings.Contains(got, `"up~t1"`) {
-		t.Errorf("door/6: %d tasks are listed", n)
-	}
-	if g.tasks.belong(taskKey{"second", "up", "t0"}, &s.opening.Who) {
-		t.Error("door/6: a task of another schema belongs to the key")
-	}
 }

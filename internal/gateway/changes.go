@@ -2,84 +2,26 @@ package gateway
 
 import (
 	"context"
-	"sync"
-	"time"
 
-	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
-// changeDelay collects changes of many servers into one announcement.
-const changeDelay = 50 * time.Millisecond
-
-// changes tells clients that their lists changed, when what they see did.
-type changes struct {
-	gateway *Gateway
-	mu      sync.Mutex
-	timer   *time.Timer
-	pending bool
-	stopped bool
-	wg      sync.WaitGroup
-}
-
 // Changed notes that something upstream changed. It never blocks.
-func (g *Gateway) Changed() {
-	c := &g.changes
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pending || c.stopped {
-		return
-	}
-	c.pending = true
-	c.wg.Add(1)
-	c.timer = time.AfterFunc(changeDelay, c.announce)
-}
+func (g *Gateway) Changed() { g.changes.Note() }
 
-func (c *changes) announce() {
-	defer c.wg.Done()
-	c.mu.Lock()
-	c.pending = false
-	stopped := c.stopped
-	c.mu.Unlock()
-	if stopped {
-		return
-	}
-	g := c.gateway
+// announce tells every client which of its lists changed.
+func (g *Gateway) announce(ctx context.Context) {
 	g.mu.Lock()
 	sessions := make([]*Session, 0, len(g.sessions))
 	for s := range g.sessions {
 		sessions = append(sessions, s)
 	}
 	g.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), announceWait)
-	defer cancel()
 	for _, s := range sessions {
 		s.announce(ctx)
 	}
-	g.listeners.announce(ctx)
-}
-
-const announceWait = 5 * time.Second
-
-func (c *changes) stop() {
-	c.mu.Lock()
-	c.stopped = true
-	if c.timer != nil && c.timer.Stop() && c.pending {
-		c.pending = false
-		c.wg.Done()
-	}
-	c.mu.Unlock()
-	c.wg.Wait()
-}
-
-var changeMethods = []struct {
-	method string
-	kinds  []catalog.Kind
-}{
-	{mcp.NotificationTools, []catalog.Kind{catalog.Tools}},
-	{mcp.NotificationPrompts, []catalog.Kind{catalog.Prompts}},
-	{mcp.NotificationResources, []catalog.Kind{catalog.Resources, catalog.Templates}},
+	g.listeners.Announce(ctx)
 }
 
 // announce tells one session which of its lists changed since it was last
@@ -96,30 +38,13 @@ func (s *Session) announce(ctx context.Context) {
 	s.mu.Lock()
 	s.announced = now
 	s.mu.Unlock()
-	for _, method := range changedBetween(was, now, s.listView) {
+	for _, method := range view.Changed(was, now, s.listView) {
 		s.opening.Client.Notify(ctx, &jsonrpc.Notification{Method: method})
 	}
 }
 
-// changedBetween names the notifications for what differs between two views.
-func changedBetween(was, now *view, eyes func(catalog.Kind) catalog.View) []string {
-	if was.shown == now.shown {
-		return nil
-	}
-	var methods []string
-	for _, m := range changeMethods {
-		for _, kind := range m.kinds {
-			if !catalog.Equal(was.shown, now.shown, kind, eyes(kind)) {
-				methods = append(methods, m.method)
-				break
-			}
-		}
-	}
-	return methods
-}
-
 // remember notes what a session was shown, the first time.
-func (s *Session) remember(v *view) {
+func (s *Session) remember(v *view.View) {
 	s.mu.Lock()
 	if s.announced == nil {
 		s.announced = v

@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -153,17 +154,17 @@ func (s *Session) notFound(c *Call) error {
 	switch c.Method {
 	case mcp.MethodToolsCall:
 		// A modern client never speaks the dialect of the source documents.
-		return noTool(c.Target, &catalog.Miss{}, s.seed && c.client.rules.Era == mcp.Legacy)
+		return refusal.NoTool(c.Target, &catalog.Miss{}, s.seed && c.client.rules.Era == mcp.Legacy)
 	case mcp.MethodPromptsGet:
-		return promptNotFound(c.Target, &catalog.Miss{})
+		return refusal.NoPrompt(c.Target, &catalog.Miss{})
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe:
-		return resourceNotFound(c.Target, c.client.rules.Era == mcp.Modern)
+		return refusal.NoResource(c.Target, c.client.rules.Era == mcp.Modern)
 	case mcp.MethodComplete:
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "'%s' not found", clip(c.Target))
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "'%s' not found", refusal.Clip(c.Target))
 	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
-		return taskNotFound(c.Target)
+		return refusal.NoTask(c.Target)
 	case mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		return skillNotFound(c)
+		return refusal.NoSkill(c.Method, c.Target)
 	}
 	return jsonrpc.MethodNotFound(c.Method, "Method not found")
 }

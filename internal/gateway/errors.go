@@ -6,10 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
 // A NotFoundError is a schema or server that was addressed and is not there.
@@ -34,41 +31,3 @@ func marshal(v any) []byte {
 }
 
 func formatID(n uint64) string { return strconv.FormatUint(n, 10) }
-
-// clip keeps an error from echoing more than a line of what was sent.
-func clip(s string) string {
-	if len(s) > 256 {
-		return s[:256]
-	}
-	return s
-}
-
-// noTool is the error in the dialect of the source documents, or not.
-func noTool(name string, miss *catalog.Miss, seed bool) *jsonrpc.Error {
-	if miss.Kind == catalog.Ambiguous {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' is ambiguous", clip(name)).
-			WithData(map[string]any{"tool": clip(name), "candidates": miss.Candidates})
-	}
-	code := int64(jsonrpc.CodeInvalidParams)
-	if seed {
-		code = jsonrpc.CodeMethodNotFound
-	}
-	return jsonrpc.Errorf(code, "Tool '%s' not found", clip(name)).WithData(map[string]string{"tool": clip(name)})
-}
-
-func promptNotFound(name string, miss *catalog.Miss) *jsonrpc.Error {
-	if miss.Kind == catalog.Ambiguous {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Prompt '%s' is ambiguous", clip(name)).
-			WithData(map[string]any{"prompt": clip(name), "candidates": miss.Candidates})
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Prompt '%s' not found", clip(name)).
-		WithData(map[string]string{"prompt": clip(name)})
-}
-
-func resourceNotFound(uri string, modern bool) *jsonrpc.Error {
-	code := int64(mcp.CodeResourceNotFound)
-	if modern {
-		code = jsonrpc.CodeInvalidParams
-	}
-	return jsonrpc.Errorf(code, "Resource not found").WithData(map[string]string{"uri": clip(uri)})
-}

@@ -34,7 +34,7 @@ func (s *Session) shortened(p party, name string, miss *catalog.Miss) (catalog.R
 	if fit == nil {
 		return catalog.Ref{}, miss
 	}
-	ref, stillMissing := s.look().shown.ToolFitting(fit, name, s.visible())
+	ref, stillMissing := s.look().Shown.ToolFitting(fit, name, s.visible())
 	if stillMissing != nil {
 		return catalog.Ref{}, miss
 	}

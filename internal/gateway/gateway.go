@@ -20,7 +20,15 @@ import (
 	"mcp-all-in-one/internal/answers"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/entry"
+	"mcp-all-in-one/internal/gateway/listen"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/results"
+	"mcp-all-in-one/internal/gateway/scripts"
+	"mcp-all-in-one/internal/gateway/tasks"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -49,7 +57,7 @@ type Options struct {
 	Observe func(*traffic.Observation)
 	// Addresses are what clients were given; nil keeps them for as long as the
 	// gateway runs.
-	Addresses *Addresses
+	Addresses *addresses.File
 	// Own are our own tools; nil for none.
 	Own *builtin.Set
 	// Hits count the limits that were reached; nil counts none.
@@ -79,24 +87,25 @@ type Gateway struct {
 	log  *slog.Logger
 	info []byte // raw Implementation
 
-	views    viewCache
+	views    view.Cache
 	pressure *pressure.Gauge
 	rates    rate.Rates
-	seals    sealer
-	parks    parks
-	tasks    *taskOwners
-	scripts  scripts
+	seals    modern.Sealer
+	parks    modern.Calls
+	tasks    *tasks.Book
+	scripts  scripts.Pool
 	kept     *kept.Store
 	// ownReading is opt.Own with the tool that reads on in kept results.
 	ownReading func() *builtin.Set
 	draining   atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    receipt.Tallies
-	translated translated
+	record     entry.Keeper
+	translated entry.Translated
 	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
 	answers    *answers.Answers // of what clients ask us
 	// listeners are the open subscriptions of modern clients.
-	listeners listeners
+	listeners listen.Streams
 	started   time.Time
 	stopping  chan struct{} // closed when the process is about to end
 	stopOnce  sync.Once
@@ -104,30 +113,30 @@ type Gateway struct {
 	mu       sync.Mutex
 	sessions map[*Session]struct{}
 	ids      atomic.Uint64
-	changes  changes
+	changes  listen.Changes
 }
 
 // New returns a gateway over a set of upstreams. The set tells it about
 // changes through Changed.
 func New(opt Options) *Gateway {
-	g := &Gateway{opt: opt, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
+	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
 	if g.opt.Addresses == nil {
-		g.opt.Addresses = OpenAddresses("")
+		g.opt.Addresses = addresses.Open("")
 	}
-	g.parks.ttl = parkTTL
-	g.seals = newSealer(opt.Seals)
-	g.tasks = newTaskOwners()
+	g.parks.TTL = modern.TTL
+	g.seals = modern.NewSealer(opt.Seals)
+	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
-	g.changes.gateway = g
-	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.clear)
+	g.changes.Announce = g.announce
+	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.Clear)
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk
 	}})
 	g.ownReading = sync.OnceValue(func() *builtin.Set {
-		return builtin.NewSet(append([]builtin.Tool{keptReader}, opt.Own.Tools...))
+		return builtin.NewSet(append([]builtin.Tool{results.Reader}, opt.Own.Tools...))
 	})
 	g.answers = answers.New(g.config)
 	return g
@@ -177,7 +186,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{gw: g, opening: o, scope: scopeOf(o.Who), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
+	s := &Session{gw: g, opening: o, scope: o.Who.Sight(), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
@@ -253,9 +262,9 @@ func (g *Gateway) Drain() { g.draining.Store(true) }
 // about changes, and waits.
 func (g *Gateway) Close() {
 	g.Stop()
-	g.changes.stop()
-	g.parks.close()
-	g.tasks.close()
+	g.changes.Stop()
+	g.parks.Close()
+	g.tasks.Close()
 	g.pressure.Stop()
 	g.kept.Close()
 }

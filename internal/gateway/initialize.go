@@ -3,10 +3,9 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -14,32 +13,14 @@ import (
 
 const closeWait = 2 * time.Second
 
-// serverWords are the members of a client's capabilities that only a server
-// would declare. A client that declares them as objects follows the source
-// documents, and gets their dialect.
-var serverWords = []string{"tools", "resources", "prompts", "logging", "completion", "completions"}
-
 // initialize shakes hands with a client. While the gateway starts, it waits for
 // the servers, for a bounded time: their capabilities cannot be told later.
 func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	proposed := jsonrpc.Get(req.Params, "protocolVersion")
-	caps := jsonrpc.Get(req.Params, "capabilities")
-	info := jsonrpc.Get(req.Params, "clientInfo")
-	switch {
-	case len(proposed) == 0 || proposed[0] != '"':
-		return nil, jsonrpc.InvalidParams("protocolVersion must be a string")
-	case len(caps) == 0 || caps[0] != '{':
-		return nil, jsonrpc.InvalidParams("capabilities must be an object")
-	case len(info) == 0 || info[0] != '{':
-		return nil, jsonrpc.InvalidParams("clientInfo must be an object")
-	case len(info) > maxClientInfo:
-		return nil, jsonrpc.InvalidParams("clientInfo is over %d bytes", maxClientInfo)
+	hello, err := welcome.Read(req.Params)
+	if err != nil {
+		return nil, err
 	}
-	asked, _ := jsonrpc.GetString(req.Params, "protocolVersion")
-	version, refused := mcp.Negotiate(asked)
-	if refused != nil {
-		return nil, refused
-	}
+	version, caps, info := hello.Version, hello.Capabilities, hello.Info
 	s.mu.Lock()
 	if s.initialized {
 		s.mu.Unlock()
@@ -60,27 +41,11 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	return &jsonrpc.Response{Result: s.welcome(ctx, version, caps)}, nil
 }
 
-const maxClientInfo = 64 << 10
-
 // dialect says whether the session speaks the dialect of the source
 // documents.
 func (s *Session) dialect(caps []byte) bool {
-	compat := s.gw.config().Compat
-	switch {
-	case s.opening.Strict || compat == "spec":
-		return false
-	case compat == "seed":
-		return true
-	}
-	for _, word := range serverWords {
-		if raw := jsonrpc.Get(caps, word); len(raw) > 0 && raw[0] == '{' {
-			return true
-		}
-	}
-	return false
+	return !s.opening.Strict && welcome.Dialect(s.gw.config().Compat, caps)
 }
-
-const serverCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
 
 // welcome is the result of initialize.
 func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte) []byte {
@@ -92,11 +57,7 @@ func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte
 			}
 		}
 	}
-	result := fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s}`, jsonrpc.Quote(version), caps, s.serverInfo())
-	if text := s.instructions(); text != "" {
-		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
-	}
-	return result
+	return welcome.Initialized(version, caps, s.serverInfo(), s.instructions())
 }
 
 // serverInfo is who we are: ourselves, also in front of a single server. Another
@@ -108,15 +69,10 @@ func (s *Session) serverInfo() []byte {
 	return s.gw.info
 }
 
-const (
-	maxInstructions       = 16 << 10
-	maxServerInstructions = 4 << 10
-)
-
 // instructions joins what the servers say about their use, as far as they have
 // said it.
 func (s *Session) instructions() string {
-	var b strings.Builder
+	var all welcome.Instructions
 	for _, u := range s.upstreams() {
 		f := u.Features(s.caller) // without what a pin holds back
 		if f == nil {
@@ -125,17 +81,24 @@ func (s *Session) instructions() string {
 		if s.opening.Server != "" {
 			return f.Instructions
 		}
-		text := strings.TrimSpace(f.Instructions)
-		if text == "" || b.Len() > maxInstructions {
+		all.Add(u.Name(), f.Instructions)
+	}
+	return all.String()
+}
+
+// capabilities are ours, with what the servers add that needs nothing of us but
+// routing, or translating.
+func (s *Session) capabilities(ctx context.Context, p party) []byte {
+	caps := welcome.NewCapabilities(p.rules, p.caller.Offer.Extensions)
+	for _, u := range s.upstreams() {
+		f := u.Features(p.caller)
+		if f == nil {
 			continue
 		}
-		if len(text) > maxServerInstructions {
-			text = strings.ToValidUTF8(text[:maxServerInstructions], "") + "…"
+		caps.Extend(f.Capabilities)
+		if era, ok := u.Tasks(ctx, p.caller); ok {
+			caps.AddTasks(era, f.Capabilities)
 		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		fmt.Fprintf(&b, "## %s\n%s", u.Name(), text)
 	}
-	return b.String()
+	return caps.JSON
 }

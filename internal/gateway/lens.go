@@ -30,7 +30,7 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 	v := found.look()
 	l := Lens{Receipt: found.receipt(), Listed: []string{}}
 	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
-		list := v.shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
+		list := v.Shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
 		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
 			name, _ := jsonrpc.GetString(item, "name")
 			l.Listed = append(l.Listed, name)
@@ -45,5 +45,5 @@ func (g *Gateway) Fits(schema string) []receipt.Fit {
 	if err != nil {
 		return []receipt.Fit{}
 	}
-	return receipt.Fits(s.look().shown)
+	return receipt.Fits(s.look().Shown)
 }

@@ -9,13 +9,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-var listKinds = map[string]catalog.Kind{
-	mcp.MethodToolsList:     catalog.Tools,
-	mcp.MethodPromptsList:   catalog.Prompts,
-	mcp.MethodResourcesList: catalog.Resources,
-	mcp.MethodTemplatesList: catalog.Templates,
-}
-
 // list answers one of the four lists from memory, as one page.
 func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.settle(ctx)
@@ -25,7 +18,7 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 		s.keep(now)
 		s.showed(now)
 	}
-	return s.unfinished(listAs(req, now.shown, s.listView(listKinds[req.Method])))
+	return s.unfinished(now.List(req, s.listView))
 }
 
 // unfinished marks a list that servers will add to which are still starting: a
@@ -43,23 +36,6 @@ func (s *Session) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Respon
 		resp.Result = jsonrpc.Set(resp.Result, strconv.AppendInt(nil, int64(starting), 10), "_meta", mcp.MetaStarting)
 	}
 	return resp, err
-}
-
-func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*jsonrpc.Response, error) {
-	kind := listKinds[req.Method]
-	raw := jsonrpc.Get(req.Params, "cursor")
-	if len(raw) == 0 || raw[0] == 'n' {
-		return &jsonrpc.Response{Result: shown.List(kind, v)}, nil
-	}
-	cursor, ok := jsonrpc.GetString(req.Params, "cursor")
-	if !ok {
-		return nil, jsonrpc.InvalidParams("cursor must be a string")
-	}
-	page, err := shown.Page(kind, v, cursor, 0)
-	if err != nil {
-		return nil, jsonrpc.InvalidParams("%v", err)
-	}
-	return &jsonrpc.Response{Result: page}, nil
 }
 
 // listView is how lists are written for this client.

@@ -3,8 +3,8 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -16,7 +16,7 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 	given, isString := jsonrpc.GetString(req.Params, "level")
 	level, ok := mcp.ParseLevel(given)
 	if !isString || !ok {
-		return nil, s.badLevel(raw, given)
+		return nil, refusal.BadLevel(raw, given, s.seed)
 	}
 	s.level.Store(&level)
 	if s.opening.Stdio && s.gw.opt.Level != nil {
@@ -29,20 +29,4 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 	}
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"success":true,"level":%s,"message":%s}`,
 		jsonrpc.Quote(given), jsonrpc.Quote("Log level set to "+given))}, nil
-}
-
-// badLevel says what the source documents say, and the whole list beside it.
-func (s *Session) badLevel(raw []byte, given string) *jsonrpc.Error {
-	switch {
-	case raw == nil:
-		given = "undefined"
-	case raw[0] != '"':
-		given = clip(string(raw))
-	}
-	code := int64(jsonrpc.CodeInvalidParams)
-	if s.seed {
-		code = jsonrpc.CodeInternal
-	}
-	return jsonrpc.Errorf(code, "Invalid log level: %s. Valid levels are: debug, info, warn, error", clip(given)).
-		WithData(map[string]any{"validLevels": strings.Join(mcp.Levels(), ", ")})
 }

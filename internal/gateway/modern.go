@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -24,22 +24,8 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
-	p := party{caller: caller, back: modernBack{caller, from}, rules: mcp.Rules(mcp.LatestModern)}
-	return modernOutcome(s.routeModern(ctx, from, p, req))
-}
-
-// modernOutcome gives errors the codes that the modern era knows them by.
-func modernOutcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-	if err != nil {
-		if wire, ok := asWire(err); ok {
-			return nil, modernError(wire)
-		}
-		return nil, err
-	}
-	if resp.Err != nil {
-		resp.Err = modernError(resp.Err)
-	}
-	return resp, nil
+	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel, From: from}, rules: mcp.Rules(mcp.LatestModern)}
+	return modern.Outcome(s.routeModern(ctx, from, p, req))
 }
 
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -54,7 +40,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		if req.Method == mcp.MethodToolsList {
 			s.showed(now)
 		}
-		return s.unfinished(listAs(req, now.shown, s.modernView(listKinds[req.Method])))
+		return s.unfinished(now.List(req, s.modernView))
 	case mcp.MethodToolsCall:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodPromptsGet:
@@ -85,90 +71,21 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 
 // modernCaller reads who asks from the request itself.
 func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
-	version, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
-	if !ok {
-		return nil, jsonrpc.InvalidParams("_meta[%q] must be a string", mcp.MetaVersion)
-	}
-	if v, known := mcp.Lookup(version); !known || v.Era != mcp.Modern {
-		return nil, mcp.UnsupportedVersion(clip(version))
-	}
-	caps := jsonrpc.Get(req.Params, "_meta", mcp.MetaCapabilities)
-	if len(caps) == 0 || caps[0] != '{' {
-		return nil, jsonrpc.InvalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
-	}
-	if err := checkMeta(req.Params); err != nil {
+	m, err := modern.ReadMeta(req.Params)
+	if err != nil {
 		return nil, err
 	}
-	level := ""
-	if given, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaLogLevel); ok {
-		if level, ok = mcp.ParseLevel(given); !ok {
-			return nil, jsonrpc.InvalidParams("_meta[%q] must be one of %v", mcp.MetaLogLevel, mcp.Levels())
-		}
-	}
 	return &upstream.Caller{
-		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
-		Info: bytes.Clone(jsonrpc.Get(req.Params, "_meta", mcp.MetaClientInfo)), LogLevel: level,
+		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
 	}, nil
 }
 
 // discover is the result of server/discover.
 func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
-	var versions []byte
-	for i, v := range mcp.AllVersions() {
-		if i > 0 {
-			versions = append(versions, ',')
-		}
-		versions = append(versions, jsonrpc.Quote(v)...)
-	}
-	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilities(ctx, p), jsonrpc.Set([]byte(`{}`), s.serverInfo(), mcp.MetaServerInfo))
-	if text := s.instructions(); text != "" {
-		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
-	}
-	return &jsonrpc.Response{Result: result}
+	return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}
 }
 
 // resultMeta is the _meta of results that we make ourselves.
 func (g *Gateway) resultMeta() []byte {
 	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
-}
-
-// modernError gives an error the code that the modern era knows it by.
-func modernError(e *jsonrpc.Error) *jsonrpc.Error {
-	switch {
-	case e.Code == mcp.CodeResourceNotFound:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
-	case e.Code > mcp.CodeHeaderMismatch || e.Code < -32099:
-		return e
-	case e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeCapabilityMissing || e.Code == mcp.CodeVersionUnsupported:
-		return e
-	}
-	// The rest of that range is reserved, so a server's own use of it would
-	// be misread.
-	raw := e.Raw
-	if raw == nil {
-		raw = jsonrpc.AppendError(nil, e)
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", e.Message).WithData(map[string]any{"original": raw})
-}
-
-// modernBack passes on what a server says while a request runs, as far as the
-// client asked for it.
-type modernBack struct {
-	caller *upstream.Caller
-	from   jsonrpc.Peer
-}
-
-func (b modernBack) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
-}
-
-func (b modernBack) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	if n.Method == mcp.NotificationMessage {
-		level, _ := jsonrpc.GetString(n.Params, "level")
-		if b.caller.LogLevel == "" || !mcp.LevelAtLeast(level, b.caller.LogLevel) {
-			return
-		}
-	}
-	b.from.Notify(ctx, n)
 }

@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -13,13 +14,13 @@ import (
 
 // ownTool finds a tool of our own; nil where there is none of that name.
 func (s *Session) ownTool(name string) *builtin.Tool {
-	if s.isScript(name) {
+	if s.opening.isScript(name) {
 		return &builtin.ScriptTool
 	}
-	if name == readResult && s.reads() {
-		return &keptReader
+	if name == results.ReaderName && s.reads() {
+		return &results.Reader
 	}
-	if tool := s.look().compact.Tool(name); tool != nil {
+	if tool := s.look().Compact.Tool(name); tool != nil {
 		return tool
 	}
 	return s.gw.opt.Own.Tool(name)
@@ -47,10 +48,10 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
 		Principal: s.opening.Who.ID, Agreed: t.agreed,
-		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
-		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
-		ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter,
-		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
+		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: text}) },
+		Kept:      s.kept,
+		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
+		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")

@@ -3,20 +3,21 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"sync"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
 )
 
 // showed notes that the session was shown its tools.
-func (s *Session) showed(v *view) {
+func (s *Session) showed(v *view.View) {
 	if s.opening.Server != "" {
 		return
 	}
-	cost := v.cost.in(v.mode)
+	cost := v.Cost.In(v.Mode)
 	s.tally.List(cost)
 	s.gw.tallies.Of(s.opening.Schema).List(cost)
 	if s.opening.Who.ID != "" {
@@ -39,17 +40,17 @@ func (s *Session) receipt() receipt.Receipt {
 	v := s.look()
 	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
 	r := receipt.Receipt{
-		Session: s.caller.Session, Key: s.opening.Who.ID, Client: s.clientName(), Mode: v.choice.mode, List: v.cost.all(),
-		Tools: v.shown.Count(catalog.Tools, eyes),
+		Session: s.caller.Session, Key: s.opening.Who.ID, Client: s.clientName(), Mode: v.Choice.Mode, List: v.Cost.All(),
+		Tools: v.Shown.Count(catalog.Tools, eyes),
 	}
-	r.Why, r.WhyZH = v.choice.why.Both()
+	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if r.Mode == "" {
 		r.Mode = s.mode()
 	}
 	if limits := receipt.LimitOf(r.Client); limits != nil {
 		eyes.Fit = s.fit(mcp.Legacy)
-		r.Warn(limits.Exceeded(v.shown, eyes))
+		r.Warn(limits.Exceeded(v.Shown, eyes))
 	}
 	s.tally.Fill(&r)
 	return r
@@ -60,7 +61,7 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 	all := make(map[string]receipt.Schema)
 	var own catalog.Cost
 	if g.opt.Own != nil {
-		own = setCost(g.opt.Own)
+		own = view.CostOf(g.opt.Own)
 	}
 	for _, name := range g.SchemaNames() {
 		s, err := g.Open(Opening{Who: g.owner(), Schema: name, Stdio: g.opt.Greeting != nil})
@@ -70,10 +71,10 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		r := receipt.Schema{Receipt: s.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
-		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)
-		r.Advice.Mode = best.mode
-		r.Advice.Why, r.Advice.WhyZH = best.why.Both()
-		r.Warn(receipt.Warnings(v.shown, catalog.View{Fit: s.fit(mcp.Modern)}))
+		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)
+		r.Advice.Mode = best.Mode
+		r.Advice.Why, r.Advice.WhyZH = best.Why.Both()
+		r.Warn(receipt.Warnings(v.Shown, catalog.View{Fit: s.fit(mcp.Modern)}))
 		all[name] = r
 	}
 	g.mu.Lock()
@@ -106,7 +107,7 @@ func (s *Session) bill() {
 		return
 	}
 	r := s.receipt()
-	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
 		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
 	for _, w := range r.Warnings {
@@ -114,62 +115,46 @@ func (s *Session) bill() {
 	}
 }
 
-// costs are what a list of the tools costs in each mode, each worked out when
-// it is first asked for.
-type costs struct {
-	full, compact, search, code func() catalog.Cost
-	tools                       func() int
-	named                       func() bool // compact mode names every tool
-}
-
-func (c costs) all() catalog.Receipt {
-	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search(), Code: c.code()}
-}
-
-// in is what one list costs in a mode.
-func (c costs) in(mode string) catalog.Cost {
-	switch mode {
-	case builtin.ModeCompact:
-		return c.compact()
-	case builtin.ModeSearch:
-		return c.search()
-	case builtin.ModeCode:
-		return c.code()
-	}
-	return c.full()
-}
-
-// setCost is what a list of our own tools costs.
-func setCost(set *builtin.Set) catalog.Cost {
-	return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
-}
-
 // measure prepares the costs of a view: full is what full mode shows, all what
 // the compact modes stand for.
-func (s *Session) measure(full, all *catalog.Catalog) costs {
+func (s *Session) measure(full, all *catalog.Catalog) view.Costs {
 	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
 	cfg := s.gw.config()
-	small := func(mode string) func() catalog.Cost {
-		return sync.OnceValue(func() catalog.Cost {
-			return setCost(builtin.Compact(mode, all, eyes, cfg, s.hasCode(), s.reads()))
-		})
+	return view.Measure(full, all, eyes, func(mode string) *builtin.Set {
+		return builtin.Compact(mode, all, eyes, cfg, s.hasCode(), s.reads())
+	})
+}
+
+// pick decides what an auto schema shows to this session. Sessions keep what
+// they were first shown; a modern request is judged by the tools alone, never
+// by who sends it.
+func (s *Session) pick(full view.View) view.Choice {
+	if kept := s.picked.Load(); kept != nil {
+		return *kept
 	}
-	return costs{
-		full:    sync.OnceValue(func() catalog.Cost { return catalog.CostOf(full.List(catalog.Tools, eyes)) }),
-		compact: small(builtin.ModeCompact), search: small(builtin.ModeSearch), code: small(builtin.ModeCode),
-		tools: sync.OnceValue(func() int { return full.Count(catalog.Tools, eyes) }),
-		named: sync.OnceValue(func() bool { return builtin.NamesAll(all, eyes) }),
+	most := 0
+	if limits := receipt.LimitOf(s.clientName()); limits != nil {
+		most = limits.Tools
 	}
+	return view.Choose(full.Cost.All(), full.Cost.Tools(), full.Cost.Named(), most)
+}
+
+// keep lets a session go on with the mode that it was first shown.
+func (s *Session) keep(v *view.View) {
+	if v.Choice.Mode == "" || !s.opening.Session || !s.picked.CompareAndSwap(nil, &v.Choice) {
+		return
+	}
+	s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "session", s.caller.Session, "mode", v.Choice.Mode, "why", v.Choice.Why)
 }
 
 // showedKey notes what a key was shown. Requests outside any session have
 // nothing else that could say it, nor why the mode was chosen.
-func (s *Session) showedKey(v *view, cost catalog.Cost) {
-	r := receipt.Receipt{Key: s.opening.Who.ID, Mode: v.mode, Tools: v.cost.tools()}
-	r.Why, r.WhyZH = v.choice.why.Both()
+func (s *Session) showedKey(v *view.View, cost catalog.Cost) {
+	r := receipt.Receipt{Key: s.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
+	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
-	if v.choice.mode != "" {
-		r.List = v.cost.all() // worked out for the choice already
+	if v.Choice.Mode != "" {
+		r.List = v.Cost.All() // worked out for the choice already
 	}
 	if s.gw.tallies.Shown(s.opening.Schema, r, cost) && r.Why != "" && !s.opening.Session {
 		s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)

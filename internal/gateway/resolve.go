@@ -8,6 +8,8 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -16,17 +18,17 @@ import (
 
 // resolveTool finds the tool that a call names.
 func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
-	call := readToolCall(c.Params)
+	call := params.ReadToolCall(c.Params)
 	if c.Server == "" {
-		c.Target = call.name
+		c.Target = call.Name
 	}
 	if c.Target == "" {
 		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
-	if err := checkToken(jsonrpc.Get(call.meta, "progressToken")); err != nil {
+	if err := params.CheckToken(jsonrpc.Get(call.Meta, "progressToken")); err != nil {
 		return nil, err
 	}
-	t := &target{kind: toolItem, params: c.Params, arguments: call.arguments}
+	t := &target{kind: toolItem, params: c.Params, arguments: call.Arguments}
 	if len(t.arguments) > 0 && t.arguments[0] == 'n' {
 		// Some clients write an absent map so, and some servers refuse it.
 		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
@@ -45,31 +47,10 @@ func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
 	if t.upstream = s.upstream(ref.Server); t.upstream == nil {
 		return nil, s.notFound(c)
 	}
-	if ref.Name != call.name {
+	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
 	}
 	return t, nil
-}
-
-// A toolCall is what we read of the params of tools/call.
-type toolCall struct {
-	name            string // empty when it is no text
-	arguments, meta []byte // raw, nil when absent
-}
-
-// readToolCall reads params in one pass: they may be large.
-func readToolCall(params []byte) (c toolCall) {
-	for key, value := range jsonrpc.Members(params) {
-		switch key {
-		case "name":
-			c.name, _ = jsonrpc.Text(value)
-		case "arguments":
-			c.arguments = value
-		case "_meta":
-			c.meta = value
-		}
-	}
-	return c
 }
 
 // findTool finds a tool by the name that the caller used. A name of a server
@@ -77,7 +58,7 @@ func readToolCall(params []byte) (c toolCall) {
 func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 	find := func() (catalog.Ref, *catalog.Miss) { return s.toolFor(c.Target) }
 	if c.Server != "" {
-		find = func() (catalog.Ref, *catalog.Miss) { return s.look().all.ToolOf(c.Server, c.Target, s.visible()) }
+		find = func() (catalog.Ref, *catalog.Miss) { return s.look().All.ToolOf(c.Server, c.Target, s.visible()) }
 	}
 	ref, miss := find()
 	if miss != nil && c.Server == "" {
@@ -90,7 +71,7 @@ func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 		return ref, err
 	}
 	if ref, miss = find(); miss != nil {
-		return ref, noTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
+		return ref, refusal.NoTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
 	}
 	return ref, nil
 }
@@ -99,18 +80,18 @@ func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 // ours to choose, the names of the other modes count too: the choice may have
 // changed since the client saw a list.
 func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
-	if s.isScript(name) {
+	if s.opening.isScript(name) {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
 	v := s.look()
-	ref, miss := v.shown.ToolFor(name, s.visible())
-	if miss == nil || v.choice.mode == "" {
+	ref, miss := v.Shown.ToolFor(name, s.visible())
+	if miss == nil || v.Choice.Mode == "" {
 		return ref, miss
 	}
-	if v.compact.Tool(name) != nil {
+	if v.Compact.Tool(name) != nil {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
-	return v.all.ToolFor(name, s.visible())
+	return v.All.ToolFor(name, s.visible())
 }
 
 // missing deals with a name that leads nowhere yet: it waits for the server
@@ -149,17 +130,17 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	if !ok || name == "" {
 		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = name
-	ref, miss := s.look().all.PromptFor(name, s.readable())
+	ref, miss := s.look().All.PromptFor(name, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		if ref, miss = s.look().all.PromptFor(name, s.readable()); miss != nil {
-			return nil, promptNotFound(name, miss)
+		if ref, miss = s.look().All.PromptFor(name, s.readable()); miss != nil {
+			return nil, refusal.NoPrompt(name, miss)
 		}
 	}
 	t := &target{kind: promptItem, upstream: s.upstream(ref.Server), name: ref.Name, item: ref.Item, params: c.Params}
@@ -169,14 +150,10 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	if ref.Name != name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
 	}
-	if args := jsonrpc.Get(t.params, "arguments"); args != nil && isEmptyObject(args) {
+	if args := jsonrpc.Get(t.params, "arguments"); args != nil && params.IsEmpty(args) {
 		t.params = jsonrpc.Set(t.params, nil, "arguments")
 	}
 	return t, nil
-}
-
-func isEmptyObject(raw []byte) bool {
-	return len(raw) >= 2 && raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }
 
 // resolveCompletion finds the prompt or the template whose argument a call
@@ -197,18 +174,18 @@ func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, erro
 	if arg := jsonrpc.Get(c.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
 		return nil, jsonrpc.InvalidParams("argument must be an object")
 	}
-	server, own, miss := s.look().all.CompletionFor(ref, s.readable())
+	server, own, miss := s.look().All.CompletionFor(ref, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		server, own, miss = s.look().all.CompletionFor(ref, s.readable())
+		server, own, miss = s.look().All.CompletionFor(ref, s.readable())
 	}
 	if t.upstream = s.upstream(server); miss != nil || t.upstream == nil {
 		if kind == "ref/prompt" {
-			return nil, promptNotFound(c.Target, orMiss(miss))
+			return nil, refusal.NoPrompt(c.Target, orMiss(miss))
 		}
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Resource '%s' not found", clip(c.Target))
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Resource '%s' not found", refusal.Clip(c.Target))
 	}
 	t.name, _ = jsonrpc.GetString(own, member)
 	if !bytes.Equal(own, ref) {

@@ -5,22 +5,21 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
-const maxURI = 8 << 10
-
 // read reads a resource: of ourselves, of the server that has it, or of the
 // first that finds it where nobody lists it.
 func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = uri
@@ -41,7 +40,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 			continue
 		}
 		if resp.Err == nil {
-			if _, own, byAlias := s.look().all.InURI(uri); byAlias && own == t.name {
+			if _, own, byAlias := s.look().All.InURI(uri); byAlias && own == t.name {
 				resp.Result = catalog.Told(resp.Result, t.name, uri)
 			}
 			return resp, nil
@@ -56,7 +55,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 
 // resolveSubscription finds the resource that a client wants to hear about.
 func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +74,10 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
 	s.learnSkills(ctx, c, uri)
-	ref, miss := s.look().all.ResourceFor(uri, s.readable())
+	ref, miss := s.look().All.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)
-		ref, miss = s.look().all.ResourceFor(uri, s.readable())
+		ref, miss = s.look().All.ResourceFor(uri, s.readable())
 	}
 	servers := []string{ref.Server}
 	if miss != nil {
@@ -99,50 +98,11 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 	return list, nil
 }
 
-func uriOf(params []byte) (string, error) {
-	uri, ok := jsonrpc.GetString(params, "uri")
-	switch {
-	case !ok || uri == "":
-		return "", jsonrpc.InvalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
-	case len(uri) > maxURI:
-		return "", jsonrpc.InvalidParams("uri is over %d bytes", maxURI)
-	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
-		// Some servers drop or replace these, and would read another resource
-		// than the one that was decided on.
-		return "", jsonrpc.InvalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
-	case hasScript(uri):
-		return "", jsonrpc.InvalidParams("uri must not be a script")
-	}
-	return uri, nil
-}
-
-func hasScript(uri string) bool {
-	const script = "javascript:"
-	if len(uri) < len(script) {
-		return false
-	}
-	for i := range len(script) {
-		if uri[i]|0x20 != script[i] && uri[i] != script[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// legacyNotFound gives a modern server's refusal the code that legacy clients
-// know.
-func legacyNotFound(e *jsonrpc.Error) *jsonrpc.Error {
-	if e.Code != jsonrpc.CodeInvalidParams || jsonrpc.Get(e.Data, "uri") == nil {
-		return e
-	}
-	return &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: e.Message, Data: e.Data}
-}
-
 const maxSubscriptions = 1000
 
 // subscribe answers resources/subscribe.
 func (s *Session) subscribe(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := uriOf(req.Params)
+	uri, err := params.URI(req.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +129,7 @@ func (s *Session) subscribed(uri string, u *upstream.Upstream) {
 }
 
 func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := uriOf(req.Params)
+	uri, err := params.URI(req.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +141,7 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 		return empty(), nil
 	}
 	own := uri
-	if _, name, ok := s.look().all.InURI(uri); ok {
+	if _, name, ok := s.look().All.InURI(uri); ok {
 		own = name
 	}
 	return s.endSubscription(ctx, u, own)
@@ -190,7 +150,7 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 // subscribedAs is the address by which a session subscribed to a server's
 // resource.
 func (s *Session) subscribedAs(server, uri string) string {
-	out, alias := s.look().all.OutURI(server, uri), catalog.AliasURI(server, uri)
+	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.subs[out] == nil && s.subs[alias] != nil {

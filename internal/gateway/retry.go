@@ -2,10 +2,9 @@ package gateway
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -29,30 +28,20 @@ func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Respons
 		return nil, jsonrpc.Errorf(mcp.CodeCapabilityMissing, "this needs a client that can open a URL").
 			WithData(map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{"url": map[string]any{}}}})
 	}
-	requests := []byte(`{}`)
-	n := 0
-	for e := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(resp.Err.Data, "elicitations"))) {
-		n++
-		requests = jsonrpc.Set(requests, asInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: e}), fmt.Sprintf("in%d", n))
-	}
-	if n == 0 {
+	requests := modern.Elicitations(resp.Err)
+	if requests == nil {
 		return resp, nil
 	}
-	return inputResult(requests, s.seal(req, sealed{Bare: true})), nil
+	return modern.InputResult(requests, s.seal(req, modern.Handle{Bare: true})), nil
 }
 
 // seal binds a handle to the client and to what it asked for.
-func (s *Session) seal(req *jsonrpc.Request, v sealed) string {
+func (s *Session) seal(req *jsonrpc.Request, v modern.Handle) string {
 	if s.opening.Peer && v.Owner == "" {
 		v.Owner = s.gw.opt.Owner // the other replica tells it from its own by that
 	}
-	v.Principal, v.Digest, v.Expires = s.opening.Who.ID, digest(req), time.Now().Add(parkTTL).Unix()
-	return s.gw.seals.seal(v)
-}
-
-func inputResult(requests []byte, state string) *jsonrpc.Response {
-	return &jsonrpc.Response{Result: fmt.Appendf(nil,
-		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
+	v.Principal, v.Digest, v.Expires = s.opening.Who.ID, modern.Digest(req), time.Now().Add(modern.TTL).Unix()
+	return s.gw.seals.Seal(v)
 }
 
 // wrapState seals the state of a modern server where several servers share
@@ -65,26 +54,14 @@ func (s *Session) wrapState(ctx context.Context, p party, req *jsonrpc.Request, 
 	}
 	state, ok := jsonrpc.GetString(resp.Result, "requestState")
 	// What another replica sealed, where the server is, means nothing here.
-	owner := HandleOwner(s.gw.seals.Box, state)
-	if !ok || strings.HasPrefix(state, sealPrefix) && (owner == "" || owner == s.gw.opt.Owner) {
+	owner, ours := s.gw.seals.Owner(state)
+	if !ok || ours && (owner == "" || owner == s.gw.opt.Owner) {
 		return resp
 	}
-	v := sealed{State: state, Owner: s.ownerFor(ctx, p, req)}
+	v := modern.Handle{State: state, Owner: s.ownerFor(ctx, p, req)}
 	if s.opening.Server != "" && v.Owner == "" {
 		return resp // the server's own name, and its own state
 	}
 	resp.Result = jsonrpc.Set(resp.Result, jsonrpc.Quote(s.seal(req, v)), "requestState")
 	return resp
-}
-
-// withoutRetry restores the request that a sealed state stands for.
-func withoutRetry(req *jsonrpc.Request, v sealed) *jsonrpc.Request {
-	params := req.Params
-	if v.Bare {
-		params = jsonrpc.Set(params, nil, "requestState")
-		params = jsonrpc.Set(params, nil, "inputResponses")
-	} else {
-		params = jsonrpc.Set(params, jsonrpc.Quote(v.State), "requestState")
-	}
-	return &jsonrpc.Request{Method: req.Method, Params: params}
 }

@@ -28,7 +28,7 @@ func TestQuestionOfScriptExpires(t *testing.T) {
 		launcher := stdio.NewLauncher(stdio.LauncherOptions{Exe: exe})
 		g.opt.Scripts = script.NewRunner(launcher, exe)
 		t.Cleanup(func() { g.opt.Scripts.Close(); launcher.Close() })
-		g.parks.ttl = 50 * time.Millisecond
+		g.parks.TTL = 50 * time.Millisecond
 		s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
 		if err != nil {
 			t.Fatal(err)
@@ -41,17 +41,16 @@ func TestQuestionOfScriptExpires(t *testing.T) {
 		if state == nil {
 			t.Fatalf("nothing is asked: %s", asked)
 		}
-		ended := make(chan struct{})
-		go func() { g.parks.wg.Wait(); close(ended) }()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			t.Fatal("the script still waits")
-		}
-		if g.scripts.all != 0 {
-			t.Errorf("%d scripts still run", g.scripts.all)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for g.scripts.Running() > 0 {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				t.Fatal("the script still waits")
+			}
 		}
 		again := jsonrpc.Set([]byte(params), state, "requestState")
 		again = jsonrpc.Set(again, []byte(`{}`), "inputResponses")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/entry"
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -51,9 +53,13 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 
 // exchange calls a server and makes its answer one for this client.
 func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	var back *taskBack
+	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
-		back = &taskBack{Handler: req.Back, s: s, server: u.Name()}
+		back = &tasks.Back{
+			Handler: req.Back, Outside: outside{s, u.Name()},
+			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
+			Notify: func(n *jsonrpc.Notification) *jsonrpc.Notification { return s.nameTask(u.Name(), n) },
+		}
 		req.Back = back
 	}
 	resp, err := s.callServer(ctx, p, u, req)
@@ -63,7 +69,7 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 	s.adapt(p.rules, u, resp)
 	if u.HasTasks() {
 		if back != nil && req.Method == mcp.MethodToolsCall && jsonrpc.Get(resp.Result, "task", "taskId") != nil {
-			back.outlived.Store(true)
+			back.Outlive()
 		}
 		resp.Result = s.nameTasks(u.Name(), resp.Result)
 	}
@@ -77,39 +83,28 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 		return s.owned(u, req)(u.Call(ctx, p.caller, req))
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
-	s.summarize(&c, t.call.Door, req, subject(req.Params))
+	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
+	s.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()
 	}
-	id := s.gw.opt.Traffic.Begin(&c, req.Params)
+	id := s.gw.record.Traffic.Begin(&c, req.Params)
 	var trip jsonrpc.Trip
 	req.Trip = &trip
 	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
-	o, body := outcomeOf(ctx, resp, err)
+	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
-	split(&o, c.Start, &trip)
-	s.ended(id, &span, &c, &o, req.Params, body)
+	entry.Split(&o, c.Start, &trip)
+	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err
-}
-
-// split says where the time of a call to a server went. Until a transport took
-// it, the call waited here: for its turn, or for the server to start.
-func split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
-	o.Gateway = o.Total
-	if left := trip.Left(); !left.IsZero() {
-		o.Gateway = min(max(left.Sub(start), 0), o.Total)
-	}
-	o.Transport = min(trip.Carried(), o.Total-o.Gateway)
-	o.ServerTime = o.Total - o.Gateway - o.Transport
 }
 
 // owned notes whose the task is that an answer announces.
 func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-			s.ownTask(u.Name(), resp.Result)
+			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, resp.Result)
 		}
 		return resp, err
 	}
@@ -169,7 +164,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 		if err != nil {
 			return heard{}, false
 		}
-		b.watch(l)
+		b.Watch(l)
 		return heard{t.upstream, t.name, b}, true
 	}
 	return heard{t.upstream, t.name, nil}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
@@ -198,7 +193,7 @@ func (l *listener) unsubscribe(p party, owned []heard) {
 func (l *listener) unwatch(p party, watched []heard) {
 	release(watched, func(ctx context.Context, h heard) {
 		if h.bridge != nil {
-			h.bridge.unwatch(l)
+			h.bridge.Unwatch(l)
 			return
 		}
 		h.owner.UnwatchTask(ctx, p.caller, h.id, l)

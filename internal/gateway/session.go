@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
@@ -18,7 +20,7 @@ type Session struct {
 	gw      *Gateway
 	opening Opening
 	caller  *upstream.Caller
-	scope   string // see scopeOf
+	scope   string // what the principal sees, see access.Principal.Sight
 
 	// seed is the dialect of the source documents.
 	seed    bool
@@ -28,20 +30,20 @@ type Session struct {
 	name    atomic.Pointer[string] // what the client calls itself
 	opened  time.Time
 	calls   atomic.Int64
-	heard   atomic.Int64           // when it last asked something: nanoseconds since it was opened
-	tally   receipt.Tally          // what it was shown
-	picked  atomic.Pointer[choice] // the mode that it keeps
+	heard   atomic.Int64                // when it last asked something: nanoseconds since it was opened
+	tally   receipt.Tally               // what it was shown
+	picked  atomic.Pointer[view.Choice] // the mode that it keeps
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
-	view      atomic.Pointer[view]
+	view      atomic.Pointer[view.View]
 
 	mu          sync.Mutex
 	initialized bool
 	closed      bool
 	subs        map[string]*upstream.Upstream // by the uri that the client used
 	roots       []byte                        // what the client last told
-	announced   *view                         // what it was last told about
+	announced   *view.View                    // what it was last told about
 }
 
 // Version is the negotiated protocol version, empty before initialize.
@@ -79,9 +81,9 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	s.calls.Add(1)
 	s.heard.Store(int64(time.Since(s.opened)))
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
-		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
+		s.gw.log.Debug("request", "session", s.caller.Session, "method", refusal.Clip(req.Method), "bytes", len(req.Params))
 	}
-	if s.watched() {
+	if s.gw.record.Watched() {
 		return s.recorded(ctx, from, req)
 	}
 	return s.handle(ctx, from, req)
@@ -109,7 +111,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodResourcesRead:
 		resp, err := s.forward(ctx, s.plain(ctx, from), req)
 		if err == nil && resp.Err != nil {
-			resp.Err = legacyNotFound(resp.Err)
+			resp.Err = refusal.LegacyNotFound(resp.Err)
 		}
 		return resp, err
 	case mcp.MethodSubscribe:
@@ -119,7 +121,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodSetLevel:
 		return s.setLevel(ctx, req)
 	case mcp.MethodShutdown:
-		return s.shutdown()
+		return s.opening.shutdown()
 	case mcp.MethodRootsList:
 		return s.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
@@ -152,9 +154,9 @@ func (s *Session) greet(c *upstream.Caller) {
 
 // shutdown ends this session once it is answered. A remote client never stops
 // the process that others share.
-func (s *Session) shutdown() (*jsonrpc.Response, error) {
-	if s.opening.End != nil {
-		s.opening.End()
+func (o *Opening) shutdown() (*jsonrpc.Response, error) {
+	if o.End != nil {
+		o.End()
 	}
 	return empty(), nil
 }

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
@@ -15,20 +14,9 @@ import (
 // names need no filter.
 func (s *Session) unfiltered() bool { return s.scope == "" }
 
-// scopeOf is equal for principals that see the same, so that they share lists;
-// empty for those that see everything.
-func scopeOf(who access.Principal) string {
-	if who.Unbound() && !who.ReadOnly {
-		return ""
-	}
-	scopes := who.Scopes()
-	slices.Sort(scopes)
-	return strings.Join(scopes, " ")
-}
-
 // seesServer says whether the principal sees anything of a server.
-func (s *Session) seesServer(server string) bool {
-	return s.opening.Who.MaySee(s.opening.Schema, server, "")
+func (o *Opening) seesServer(server string) bool {
+	return o.Who.MaySee(o.Schema, server, "")
 }
 
 // seesTool says whether the principal may call a tool of a server. Our own
@@ -61,8 +49,8 @@ func isReadOnly(tool *catalog.Item) bool {
 
 // seesOther says whether the principal may use the prompts and resources of a
 // server.
-func (s *Session) seesOther(server, _ string) bool {
-	return server == builtin.Server || s.opening.Who.MayRead(s.opening.Schema, server)
+func (o *Opening) seesOther(server, _ string) bool {
+	return server == builtin.Server || o.Who.MayRead(o.Schema, server)
 }
 
 // visible filters tools by what the principal sees; nil for everything.
@@ -78,7 +66,7 @@ func (s *Session) readable() catalog.Visible {
 	if s.unfiltered() {
 		return nil
 	}
-	return s.seesOther
+	return s.opening.seesOther
 }
 
 // sees is the filter for a kind of list.
@@ -105,7 +93,7 @@ func (s *Session) upstreams() []*upstream.Upstream {
 		return nil
 	}
 	if s.opening.Server != "" {
-		if u := v.Upstream(s.opening.Server); u != nil && s.seesServer(u.Name()) {
+		if u := v.Upstream(s.opening.Server); u != nil && s.opening.seesServer(u.Name()) {
 			return []*upstream.Upstream{u}
 		}
 		return nil
@@ -115,7 +103,7 @@ func (s *Session) upstreams() []*upstream.Upstream {
 	}
 	var list []*upstream.Upstream
 	for _, u := range v.Upstreams {
-		if s.seesServer(u.Name()) {
+		if s.opening.seesServer(u.Name()) {
 			list = append(list, u)
 		}
 	}

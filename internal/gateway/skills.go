@@ -6,30 +6,15 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
+	"mcp-all-in-one/internal/gateway/skills"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
-// Skills: the extension io.modelcontextprotocol/skills (SEP-2640) as its stable
-// specification of 2026-09 has it. The lists of all servers become one, and a
-// skill or a folder is asked of the server that has it. The files of skills are
-// resources and are read as such. A principal sees the skills of the servers
-// whose resources it may read.
-
-const (
-	// maxSkillPages bounds what is taken of one server's list.
-	maxSkillPages = 100
-)
-
-// joinedSkills are the settings of the extension for several servers: what one
-// can do, we can.
-func joinedSkills(a, b []byte) []byte {
-	if len(b) == 0 || b[0] != '{' || string(jsonrpc.Get(a, "directoryRead")) == "true" {
-		return jsonrpc.AsObject(a)
-	}
-	return b
-}
+// maxSkillPages bounds what is taken of one server's list.
+const maxSkillPages = 100
 
 // skillServers are the servers that a call about skills can be meant for.
 func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
@@ -43,14 +28,9 @@ func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstrea
 		if f == nil || c.Server != "" && u.Name() != c.Server {
 			continue
 		}
-		settings := jsonrpc.Get(f.Capabilities, "extensions", mcp.SkillsExtension)
-		if len(settings) == 0 || settings[0] != '{' {
-			continue
+		if skills.Answers(f.Capabilities, c.Method) {
+			found = append(found, u)
 		}
-		if c.Method == mcp.MethodDirectoryRead && string(jsonrpc.Get(settings, "directoryRead")) != "true" {
-			continue
-		}
-		found = append(found, u)
 	}
 	return found
 }
@@ -65,8 +45,8 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	case 1:
 		resp, err := s.attempt(ctx, c, &target{kind: skillsItem, upstream: servers[0], params: c.Params})
 		if err == nil && resp.Err == nil {
-			resp.Result = jsonrpc.Set(resp.Result, s.skillsIn(servers[0].Name(), resp.Result), "skills")
-			s.gw.opt.Addresses.save()
+			resp.Result = jsonrpc.Set(resp.Result, skills.In(s.look().All, servers[0].Name(), resp.Result), "skills")
+			s.gw.opt.Addresses.Save()
 		}
 		return resp, err
 	}
@@ -77,14 +57,14 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	for _, u := range servers {
 		list = s.skillsOf(ctx, c, u, list)
 	}
-	s.gw.opt.Addresses.save()
+	s.gw.opt.Addresses.Save()
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "skills")}, nil
 }
 
 // learnSkills lists the skills of all servers before the first file is read that
 // may be a skill's: a client may know its address from before this process.
 func (s *Session) learnSkills(ctx context.Context, c *Call, uri string) {
-	if _, _, known := s.look().all.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
+	if _, _, known := s.look().All.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
 		return
 	}
 	at := s.gw.set.Revision()
@@ -108,12 +88,7 @@ func (s *Session) skillsOf(ctx context.Context, c *Call, u *upstream.Upstream, l
 			s.gw.log.Warn("listing skills", "upstream", u.Name(), "err", orWire(err, resp))
 			return list
 		}
-		if page := s.skillsIn(u.Name(), resp.Result); len(page) > len("[]") {
-			if len(list) > 1 {
-				list = append(list, ',')
-			}
-			list = append(list, page[1:len(page)-1]...)
-		}
+		list = skills.Append(list, skills.In(s.look().All, u.Name(), resp.Result))
 		next, more := jsonrpc.GetString(resp.Result, "nextCursor")
 		if !more || next == "" {
 			return list
@@ -130,37 +105,14 @@ func orWire(err error, resp *jsonrpc.Response) error {
 	return resp.Err
 }
 
-// skillsIn is the list of skills in a server's result, with the addresses that
-// clients know, without those that the configuration hides.
-func (s *Session) skillsIn(server string, result []byte) []byte {
-	all := s.look().all
-	return s.shownOf(server, jsonrpc.AsArray(jsonrpc.Get(result, "skills")), func(skill []byte) []byte { return all.WriteSkill(server, skill) })
-}
-
-// shownOf is a list of what has a uri, without what the configuration hides.
-func (s *Session) shownOf(server string, list []byte, write func([]byte) []byte) []byte {
-	all := s.look().all
-	out := []byte{'['}
-	for item := range jsonrpc.Elements(list) {
-		if uri, ok := jsonrpc.GetString(item, "uri"); ok && !all.Lists(server, catalog.Resources, uri) {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, write(item)...)
-	}
-	return append(out, ']')
-}
-
 // readSkill answers for one skill, or for one folder: by the server that it
 // belongs to, or by the first that has it.
 func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = uri
@@ -168,7 +120,7 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	if len(servers) == 0 {
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has this")
 	}
-	server, own, known := s.look().all.SkillOf(uri)
+	server, own, known := s.look().All.SkillOf(uri)
 	if known {
 		servers = slices.DeleteFunc(servers, func(u *upstream.Upstream) bool { return u.Name() != server })
 	}
@@ -179,7 +131,10 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 		}
 		resp, err := s.attempt(ctx, c, t)
 		if err == nil && resp.Err == nil {
-			resp.Result = s.writeSkill(c, t, resp.Result)
+			resp.Result = skills.Write(s.look().All, u.Name(), c.Method, own != uri, resp.Result)
+			if c.Method == mcp.MethodSkillsGet {
+				s.gw.opt.Addresses.Save()
+			}
 			return resp, nil
 		}
 		if len(servers) == 1 {
@@ -187,39 +142,4 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 		}
 	}
 	return nil, s.notFound(c)
-}
-
-// writeSkill gives the answer about a skill or a folder the addresses that
-// clients know. Who asks by an alias is answered in aliases.
-func (s *Session) writeSkill(c *Call, t *target, result []byte) []byte {
-	server := t.upstream.Name()
-	byAlias := t.name != c.Target
-	if c.Method == mcp.MethodDirectoryRead {
-		files := s.shownOf(server, jsonrpc.AsArray(jsonrpc.Get(result, "resources")), func(file []byte) []byte {
-			if byAlias {
-				return catalog.AliasMember(server, file)
-			}
-			return file
-		})
-		return jsonrpc.Set(result, files, "resources")
-	}
-	skill := jsonrpc.Get(result, "skill")
-	if len(skill) == 0 {
-		return result
-	}
-	written := s.look().all.WriteSkill(server, skill)
-	if byAlias {
-		written = catalog.AliasSkill(server, skill)
-	}
-	s.gw.opt.Addresses.save()
-	return jsonrpc.Set(result, written, "skill")
-}
-
-func skillNotFound(c *Call) *jsonrpc.Error {
-	what := "skill"
-	if c.Method == mcp.MethodDirectoryRead {
-		what = "directory"
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "no server has the %s %s", what, clip(c.Target)).
-		WithData(map[string]string{"uri": clip(c.Target)})
 }

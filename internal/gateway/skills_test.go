@@ -11,6 +11,8 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -170,14 +172,14 @@ func TestSkillsInScope(t *testing.T) {
 
 func TestAddressesOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "addresses.json")
-	first := OpenAddresses(path)
+	first := addresses.Open(path)
 	for _, server := range []string{"b", "a"} {
 		if got, want := addressAt(t, first, server), map[string]string{"b": "ui://app", "a": "ui://~a/app"}[server]; got != want {
 			t.Fatalf("%s has %s, want %s", server, got, want)
 		}
 	}
 	t.Run("true/6 after a restart without the first", func(t *testing.T) {
-		again := OpenAddresses(path)
+		again := addresses.Open(path)
 		if got := addressAt(t, again, "a"); got != "ui://~a/app" {
 			t.Errorf("a has %s", got)
 		}
@@ -188,13 +190,13 @@ func TestAddressesOutliveTheProcess(t *testing.T) {
 }
 
 // addressAt is the address of the one resource of a server.
-func addressAt(t *testing.T, addresses *Addresses, server string) string {
+func addressAt(t *testing.T, file *addresses.File, server string) string {
 	t.Helper()
 	r := newRaw(t, `{"resources":{}}`, map[string]string{
 		mcp.MethodResourcesList: `{"resources":[{"uri":"ui://app","name":"app"}]}`, mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
 	})
 	g := newGateway(t, map[string]string{server: r.URL}, nil)
-	g.opt.Addresses = addresses
+	g.opt.Addresses = file
 	return urisOf(ask(t, open(t, g, "", mcp.V2025_11_25, `{}`), mcp.MethodResourcesList, `{}`), "resources")[0]
 }
 
@@ -230,8 +232,8 @@ func TestSubscriptionsByAlias(t *testing.T) {
 		}
 	})
 	t.Run("true/6 a modern client", func(t *testing.T) {
-		l := &listener{s: s, from: h, id: []byte("1")}
-		l.note(alias)
+		l := listen.NewStream(listen.Client{Look: s.look, Rename: s.nameTask}, h)
+		l.Note(alias)
 		l.Updated(t.Context(), "b", changed)
 		if got := <-h.told; got != alias {
 			t.Errorf("told of %s", got)

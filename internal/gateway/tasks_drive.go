@@ -3,7 +3,8 @@ package gateway
 import (
 	"context"
 
-	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -28,18 +29,12 @@ func (s *Session) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.
 		return s.driveModern(ctx, p, u, req)
 	case era == mcp.Modern || t.item == nil || asked:
 		return s.exchange(ctx, p, u, req)
-	case p.rules.Era == mcp.Modern && direct && p.caller.Offer.TakesTasks() && mayBeTask(t.item):
+	case p.rules.Era == mcp.Modern && direct && p.caller.Offer.TakesTasks() && tasks.Possible(t.item):
 		return s.beginTask(ctx, p, u, req)
 	case !t.item.NeedsTask || p.rules.Era == mcp.Legacy && p.rules.SampleTools && direct:
 		return s.exchange(ctx, p, u, req)
 	}
 	return s.drive(ctx, p, u, req)
-}
-
-// mayBeTask says whether a tool of 2025-11-25 may run as a task.
-func mayBeTask(item *catalog.Item) bool {
-	support, _ := jsonrpc.GetString(item.Raw, "execution", "taskSupport")
-	return support == "required" || support == "optional"
 }
 
 // drive waits for a tool of a legacy server that runs as a task alone.
@@ -62,10 +57,10 @@ func (s *Session) drive(ctx context.Context, p party, u *upstream.Upstream, req 
 	resp.Release()
 	resp, err = s.exchange(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
 	if err != nil && ctx.Err() != nil {
-		s.cancelTask(ctx, p, u, params)
+		s.taskLink(p, u).Cancel(ctx, params)
 	}
 	if err == nil && resp.Err == nil {
-		resp.Result = withoutTask(resp.Result)
+		resp.Result = tasks.Without(resp.Result)
 	}
 	return resp, err
 }
@@ -84,15 +79,16 @@ func (s *Session) driveModern(ctx context.Context, p party, u *upstream.Upstream
 		return resp, err
 	}
 	// The server says that it did not run.
-	resp, err = s.callServer(ctx, takesTasks(p), u, req)
+	link := s.modernLink(p, u)
+	resp, err = link.Call(ctx, req)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
 	if kind, _ := jsonrpc.GetString(resp.Result, "resultType"); kind == "task" {
 		id, _ := jsonrpc.GetString(resp.Result, "taskId")
-		resp, err = s.followTask(ctx, p, u, id, jsonrpc.Get(req.Params, "_meta", "progressToken"))
+		resp, err = link.Follow(ctx, id, jsonrpc.Get(req.Params, "_meta", "progressToken"))
 		if err != nil && ctx.Err() != nil {
-			s.cancelTask(ctx, takesTasks(p), u, aboutTask(mcp.MethodTasksCancel, id).Params)
+			link.Cancel(ctx, tasks.About(mcp.MethodTasksCancel, id).Params)
 		}
 	}
 	if err == nil && resp.Err == nil {
@@ -101,23 +97,126 @@ func (s *Session) driveModern(ctx context.Context, p party, u *upstream.Upstream
 	return resp, err
 }
 
-// cancelTask ends a task whose client has gone.
-func (s *Session) cancelTask(ctx context.Context, p party, u *upstream.Upstream, params []byte) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
-	defer cancel()
-	if _, err := s.callServer(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksCancel, Params: params}); err != nil {
-		s.gw.log.Debug("cancelling a task", "upstream", u.Name(), "err", err)
+// taskLink is the way between a client and the server of its tasks.
+func (s *Session) taskLink(p party, u *upstream.Upstream) tasks.Link {
+	return tasks.Link{
+		Schema: s.opening.Schema, Server: u.Name(), Principal: s.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: s.gw.log,
+		Call: func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+			return s.callServer(ctx, p, u, req)
+		},
+		Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
 	}
 }
 
-// withoutTask removes the task that a result belongs to.
-func withoutTask(result []byte) []byte {
-	if jsonrpc.Get(result, "_meta", mcp.RelatedTask) == nil {
-		return result
+// modernLink is the way between a legacy client and a modern server.
+func (s *Session) modernLink(p party, u *upstream.Upstream) tasks.Link {
+	link := s.taskLink(p, u)
+	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+		return s.callServer(ctx, takesTasks(p), u, req)
 	}
-	result = jsonrpc.Set(result, nil, "_meta", mcp.RelatedTask)
-	for range jsonrpc.Members(jsonrpc.Get(result, "_meta")) {
-		return result
+	return link
+}
+
+// takesTasks is who calls a modern server on behalf of a client whose own dialect
+// of tasks it does not know.
+func takesTasks(p party) party {
+	c := p.caller
+	p.caller = &upstream.Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Info: c.Info, LogLevel: c.LogLevel, Offer: c.Offer.WithTasks()}
+	return p
+}
+
+// askForTask calls a tool of a modern server for a legacy client that wants a
+// task.
+func (s *Session) askForTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := s.gw.tasks.Ask(ctx, s.modernLink(p, u), req)
+	if err == nil && resp.Err == nil {
+		resp.Result = s.nameTasks(u.Name(), resp.Result)
 	}
-	return jsonrpc.Set(result, nil, "_meta")
+	return resp, err
+}
+
+// legacyTask answers what a legacy client asks about a task of a modern server.
+func (s *Session) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	p, u := c.client, t.upstream
+	resp, err := s.gw.tasks.Answer(ctx, s.modernLink(p, u), t.name, c.Method)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	if c.Method != mcp.MethodTasksResult {
+		return &jsonrpc.Response{Result: s.nameTasks(u.Name(), mcp.LegacyTask(resp.Result))}, nil
+	}
+	s.adapt(p.rules, u, resp)
+	resp.Result = s.nameTasks(u.Name(), tasks.Relate(resp.Result, t.name))
+	return resp, nil
+}
+
+// newBridge returns the bridge for a task of a legacy server, which a modern
+// client is to see. before hears the server until there is a task; it may be nil.
+func (s *Session) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
+	p.back = before
+	rewrite := func(result []byte) []byte { return s.look().All.RewriteURIs(u.Name(), result) }
+	var caller *upstream.Caller
+	link := s.taskLink(p, u)
+	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+		return s.callServer(ctx, party{caller: caller, rules: p.rules}, u, req)
+	}
+	b := s.gw.tasks.NewBridge(ctx, link, rewrite, func() { caller.Close() })
+	caller = s.taskCaller(p, b)
+	return b
+}
+
+// taskCaller is who calls a legacy server on behalf of a modern client while a
+// task runs: it has the same connection for every request.
+func (s *Session) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller {
+	c := &upstream.Caller{Principal: p.caller.Principal, Era: mcp.Modern, Version: p.caller.Version, Info: p.caller.Info, LogLevel: p.caller.LogLevel}
+	if !p.caller.Offer.Empty() {
+		c.Offer, c.Session = p.caller.Offer, "task-"+formatID(s.gw.ids.Add(1))
+		c.Offer.Extensions = nil
+	}
+	if outside != nil {
+		c.Outside = func(string) jsonrpc.Handler { return outside }
+	}
+	return c
+}
+
+// beginTask calls a tool of a legacy server as a task for a modern client.
+func (s *Session) beginTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, begun, err := s.newBridge(ctx, p, u, req.Back).Begin(ctx, req)
+	switch {
+	case err != nil || resp.Err != nil:
+	case begun:
+		resp.Result = s.nameTasks(u.Name(), resp.Result)
+	default:
+		s.adapt(p.rules, u, resp)
+	}
+	return resp, err
+}
+
+// bridgeOf is the bridge of a task that a modern client names. A task that was
+// begun before this process gets a new one.
+func (s *Session) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
+	if known := s.gw.tasks.Bridge(s.taskKey(t)); known != nil {
+		return known, nil
+	}
+	return s.newBridge(ctx, p, t.upstream, nil).Adopt(ctx, t.name)
+}
+
+func (s *Session) taskKey(t *target) tasks.Key {
+	return tasks.Key{Schema: s.opening.Schema, Server: t.upstream.Name(), ID: t.name}
+}
+
+// modernTask answers what a modern client asks about a task of a legacy server.
+func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	if !c.client.caller.Offer.TakesTasks() {
+		return nil, refusal.NeedsTasks()
+	}
+	b, err := s.bridgeOf(ctx, c.client, t)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := b.Answer(ctx, c.Method, t.params)
+	if err == nil && resp.Err == nil {
+		resp.Result = s.nameTasks(t.upstream.Name(), resp.Result)
+	}
+	return resp, err
 }

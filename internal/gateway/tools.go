@@ -32,25 +32,10 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 // adapt makes the answer of a server one for this client: URIs have the names
 // that clients know, and content is what its version knows.
 func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
-	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
-	if rules.Era == mcp.Legacy && !understands(rules, u.Protocol()) {
+	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
+	if rules.Era == mcp.Legacy && !rules.Reads(u.Protocol()) {
 		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
 	}
-}
-
-// understands says whether a client can read whatever a server of that version
-// answers. Its answers then pass unread. For a client without the newer kinds of
-// content they never do: servers agree to an old version in the handshake and
-// answer with what their tools always answered with.
-func understands(client mcp.Version, version string) bool {
-	server, known := mcp.Lookup(version)
-	return known && server.Era == client.Era && client.Audio && client.Links
-}
-
-// toolError is a result that tells the model what went wrong.
-func toolError(text string) []byte {
-	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
-	return append(b, `}],"isError":true}`...)
 }
 
 // finishTool makes a result what this client's dialect expects.
@@ -59,23 +44,6 @@ func (s *Session) finishTool(result []byte) []byte {
 		result = jsonrpc.Set(result, []byte("false"), "isError")
 	}
 	return result
-}
-
-// checkMeta refuses a progress token that could not be echoed.
-func checkMeta(params []byte) error {
-	return checkToken(jsonrpc.Get(params, "_meta", "progressToken"))
-}
-
-func checkToken(token []byte) error {
-	if token == nil || token[0] == '"' {
-		return nil
-	}
-	for _, c := range token {
-		if c != '-' && (c < '0' || c > '9') {
-			return jsonrpc.InvalidParams("progressToken must be a string or an integer")
-		}
-	}
-	return nil
 }
 
 // asWire returns the error of ours in err.

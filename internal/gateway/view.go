@@ -10,58 +10,94 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/results"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A view is what one session sees at one revision of the upstreams.
-type view struct {
-	revision uint64
-	shown    *catalog.Catalog // what is listed, and can be called by name
-	all      *catalog.Catalog // what the servers have
-	compact  *builtin.Set     // stands for all tools; nil outside the compact modes
-	mode     string           // full, compact or search
-	choice   choice           // of a schema in auto mode
-	cost     costs
-}
-
 // look returns the session's view of the present state. It costs two atomic
 // loads while nothing changes.
-func (s *Session) look() *view {
+func (s *Session) look() *view.View {
 	rev := s.gw.set.Revision()
-	if v := s.view.Load(); v != nil && v.revision == rev {
+	if v := s.view.Load(); v != nil && v.Revision == rev {
 		return v
 	}
-	v := s.gw.views.at(s, rev)
+	v := s.viewAt(rev)
 	s.view.Store(v)
 	return v
 }
 
+// viewAt is the session's view at a revision. Requests outside any session share
+// theirs.
+func (s *Session) viewAt(revision uint64) *view.View {
+	o := &s.opening
+	if o.Session || o.Stdio {
+		v := s.newView()
+		v.Revision = revision
+		return &v
+	}
+	return s.gw.views.Outside(view.Outsider{
+		Schema: o.Schema, Server: o.Server, Principal: o.Who.ID, Scope: s.scope, Mode: s.modeKey(o.Who.Mode), Offer: s.caller.Offer.Key(), Own: s.own(),
+	}, revision, s.newView)
+}
+
+// newView is what the session sees of the present state. Sessions that see the
+// same servers with the same features share what was merged.
+func (s *Session) newView() view.View {
+	snap := s.gw.set.Snapshot().Schema(s.opening.Schema)
+	if snap == nil {
+		none := catalog.Merge(nil, catalog.Options{})
+		return view.View{Shown: none, All: none, Cost: s.measure(none, none)}
+	}
+	sources, id := s.sources(snap)
+	return s.gw.views.Merged(func(load view.Load) view.View {
+		in := func(mode string) view.View {
+			return load(id+s.modeKey(mode), func() view.View { return s.merge(sources, mode) })
+		}
+		mode := s.mode()
+		if mode != builtin.ModeAuto || s.opening.Server != "" {
+			return in(mode)
+		}
+		full := in(builtin.ModeFull)
+		picked := s.pick(full)
+		v := full
+		if picked.Mode != builtin.ModeFull {
+			v = in(picked.Mode)
+		} else {
+			// A client that was shown them before may call them still.
+			v.Compact = in(builtin.ModeCompact).Compact
+		}
+		v.Choice = picked
+		return v
+	})
+}
+
 // merge makes the catalogues of a view: what the servers have, and what is
 // shown of it.
-func (s *Session) merge(sources []catalog.Source, mode string) view {
+func (s *Session) merge(sources []catalog.Source, mode string) view.View {
 	opt := catalog.Options{Meta: s.gw.resultMeta()}
 	if s.opening.Server == "" {
-		opt.Addresses = s.gw.opt.Addresses.of(s.opening.Schema)
-		defer s.gw.opt.Addresses.save()
+		opt.Addresses = s.gw.opt.Addresses.Of(s.opening.Schema)
+		defer s.gw.opt.Addresses.Save()
 	}
-	v := view{all: catalog.Merge(sources, opt), mode: mode}
-	v.shown = v.all
-	v.cost = s.measure(v.all, v.all)
+	v := view.View{All: catalog.Merge(sources, opt), Mode: mode}
+	v.Shown = v.All
+	v.Cost = s.measure(v.All, v.All)
 	if s.opening.Server != "" {
 		return v
 	}
 	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
-	if v.compact = builtin.Compact(mode, v.all, eyes, s.gw.config(), s.hasCode(), s.reads()); v.compact != nil {
+	if v.Compact = builtin.Compact(mode, v.All, eyes, s.gw.config(), s.hasCode(), s.reads()); v.Compact != nil {
 		hidden := make([]catalog.Source, len(sources))
 		for i, src := range sources {
 			hidden[i] = src.WithoutTools()
 		}
-		v.shown = catalog.Merge(append(hidden, v.compact.Source()), opt)
+		v.Shown = catalog.Merge(append(hidden, v.Compact.Source()), opt)
 		return v
 	}
 	if own := s.own(); own != nil {
-		v.shown = catalog.Merge(append(sources[:len(sources):len(sources)], own.Source()), opt)
-		v.cost = s.measure(v.shown, v.all)
+		v.Shown = catalog.Merge(append(sources[:len(sources):len(sources)], own.Source()), opt)
+		v.Cost = s.measure(v.Shown, v.All)
 	}
 	return v
 }
@@ -72,7 +108,7 @@ func (s *Session) own() *builtin.Set {
 	switch {
 	case !s.opening.Who.MayConfigure() || s.gw.opt.Own == nil:
 		if reads {
-			return readerAlone
+			return results.ReaderAlone
 		}
 		return nil
 	case reads:
@@ -80,9 +116,6 @@ func (s *Session) own() *builtin.Set {
 	}
 	return s.gw.opt.Own
 }
-
-// readerAlone shows the tool that reads on in kept results.
-var readerAlone = builtin.NewSet([]builtin.Tool{keptReader})
 
 // sources are the servers of the session with what they offer to it, and an id
 // that is equal for equal sources.
@@ -107,7 +140,9 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		if s.opening.Server != "" || v.Config.Naming == "none" {
 			policy.Naming = catalog.NamingNone
 		}
-		policy.Untyped = s.untyped(u.Config())
+		if s.reads() {
+			policy.Untyped = s.resultRules().Untyped(u.Config())
+		}
 		sources = append(sources, catalog.Source{Server: u.Name(), Features: features, Policy: policy, State: string(state)})
 		fmt.Fprintf(&id, "|%p %p %s", features, u.Config(), state)
 	}

@@ -165,3 +165,12 @@ func SaysVersion(params []byte) bool {
 	}
 	return jsonrpc.Get(params, "_meta", MetaVersion) != nil
 }
+
+// Reads says whether a client of v can read whatever a server of that version
+// answers. Its answers then pass unread. For a client without the newer kinds of
+// content they never do: servers agree to an old version in the handshake and
+// answer with what their tools always answered with.
+func (v Version) Reads(version string) bool {
+	server, known := Lookup(version)
+	return known && server.Era == v.Era && v.Audio && v.Links
+}

@@ -8,7 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
@@ -35,7 +35,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		return nil
 	}
 	in.Cluster, err = peer.New(peer.Options{
-		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
+		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Holds: in.placer.holds, Asked: asked, For: upstream.ClientFrom,
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,

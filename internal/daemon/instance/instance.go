@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/addresses"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
@@ -158,7 +159,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
 		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
-		Addresses: gateway.OpenAddresses(filepath.Join(folders.StateDir(), "addresses.json")),
+		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
 	in.Watchers.Add(in.warnLookalikes())
 	in.Shared.start(in, learnt)

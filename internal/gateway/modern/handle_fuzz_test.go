@@ -1,4 +1,4 @@
-package gateway
+package modern
 
 import (
 	"testing"
@@ -10,8 +10,8 @@ import (
 //
 // fault/T40
 func FuzzSeal(f *testing.F) {
-	s := newSealer(nil)
-	good := s.seal(sealed{Park: "p", Principal: "a", Digest: "d", Expires: time.Now().Add(time.Hour).Unix()})
+	s := NewSealer(nil)
+	good := s.Seal(Handle{Call: "p", Principal: "a", Digest: "d", Expires: time.Now().Add(time.Hour).Unix()})
 	f.Add(good, "a", "d")
 	f.Add(good, "b", "d")
 	f.Add(good[:len(good)-1], "a", "d")
@@ -19,9 +19,9 @@ func FuzzSeal(f *testing.F) {
 	f.Add("aio1.", "a", "d")
 	f.Add("aio1.AAAA\n", "", "")
 	f.Fuzz(func(t *testing.T, handle, principal, digest string) {
-		v, ours, err := s.open(handle, principal, digest)
+		v, ours, err := s.Open(handle, principal, digest)
 		right := handle == good && principal == "a" && digest == "d"
-		if ours && (err == nil) != right || right && v.Park != "p" {
+		if ours && (err == nil) != right || right && v.Call != "p" {
 			t.Fatalf("%q for %q, %q: %+v, %v", handle, principal, digest, v, err)
 		}
 	})

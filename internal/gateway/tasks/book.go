@@ -1,4 +1,7 @@
-package gateway
+// Package tasks keeps whose the tasks of servers are, and translates between
+// their two dialects: the one of 2025-11-25, and the extension of the modern era.
+// It calls no server by itself: a Link says how.
+package tasks
 
 import (
 	"context"
@@ -7,21 +10,24 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
 const (
-	// maxTaskOwners bounds the tasks whose owners are remembered; the oldest are
+	// maxTasks bounds the tasks whose owners are remembered; the oldest are
 	// forgotten first.
-	maxTaskOwners = 100_000
+	maxTasks = 100_000
 	// keptResult is how long the result of a task is kept here, and
 	// maxKeptResults are the bytes of all of them; the oldest go first.
 	keptResult     = 10 * time.Minute
 	maxKeptResults = 64 << 20
+	// maxBridges bounds the tasks that are bridged at a time.
+	maxBridges = 10_000
 )
 
-// A taskKey is a task of a server of a schema.
-type taskKey struct{ schema, server, id string }
+// A Key is a task of a server of a schema.
+type Key struct{ Schema, Server, ID string }
 
 // A task is what is remembered of one.
 type task struct {
@@ -31,20 +37,20 @@ type task struct {
 	token []byte
 	// bridge is the task of a legacy server as a modern client sees it; nil for
 	// any other.
-	bridge *bridgedTask
+	bridge *Bridge
 	// done is the result of a call that a modern server answered at once, though
 	// its legacy client asked for a task; nil for any other.
 	done *jsonrpc.Response
 	at   time.Time
 }
 
-// taskOwners remembers which principal began each task. Servers do not know our
+// A Book remembers which principal began each task. Servers do not know our
 // principals, so they would give one's tasks to another.
-type taskOwners struct {
+type Book struct {
 	mu      sync.Mutex
-	by      map[taskKey]*task
-	order   []taskKey // oldest first
-	kept    []taskKey // those with results, oldest first
+	by      map[Key]*task
+	order   []Key // oldest first
+	kept    []Key // those with results, oldest first
 	bytes   int
 	running int // bridges of tasks that have not ended
 	closed  bool
@@ -53,25 +59,26 @@ type taskOwners struct {
 	wg      sync.WaitGroup
 }
 
-func newTaskOwners() *taskOwners {
-	o := &taskOwners{by: make(map[taskKey]*task)}
+// NewBook returns a Book without tasks.
+func NewBook() *Book {
+	o := &Book{by: make(map[Key]*task)}
 	o.life, o.end = context.WithCancelCause(context.Background())
 	return o
 }
 
 // own notes the owner of a task. The first principal that is seen with it has
 // begun it.
-func (o *taskOwners) own(k taskKey, principal string) {
+func (o *Book) own(k Key, principal string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ownLocked(k, principal)
 }
 
-func (o *taskOwners) ownLocked(k taskKey, principal string) *task {
+func (o *Book) ownLocked(k Key, principal string) *task {
 	if t := o.by[k]; t != nil {
 		return t
 	}
-	if len(o.order) >= maxTaskOwners {
+	if len(o.order) >= maxTasks {
 		delete(o.by, o.order[0])
 		o.order = o.order[1:]
 	}
@@ -82,14 +89,14 @@ func (o *taskOwners) ownLocked(k taskKey, principal string) *task {
 }
 
 // note changes what is remembered of a task.
-func (o *taskOwners) note(k taskKey, principal string, change func(*task)) {
+func (o *Book) note(k Key, principal string, change func(*task)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change(o.ownLocked(k, principal))
 }
 
 // of is what is remembered of a task; false for nothing.
-func (o *taskOwners) of(k taskKey) (task, bool) {
+func (o *Book) of(k Key) (task, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t := o.by[k]; t != nil {
@@ -100,12 +107,12 @@ func (o *taskOwners) of(k taskKey) (task, bool) {
 
 // bridge returns the bridge of a task, made by start where there is none. It is
 // nil where there are too many, and once the gateway ends.
-func (o *taskOwners) bridge(k taskKey, principal string, start func() *bridgedTask) *bridgedTask {
+func (o *Book) bridge(k Key, principal string, start func() *Bridge) *Bridge {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.ownLocked(k, principal)
 	if t.bridge == nil {
-		if o.closed || o.running >= maxParks {
+		if o.closed || o.running >= maxBridges {
 			return nil
 		}
 		t.bridge = start()
@@ -116,14 +123,14 @@ func (o *taskOwners) bridge(k taskKey, principal string, start func() *bridgedTa
 }
 
 // ended notes that the task of a bridge has ended.
-func (o *taskOwners) ended() {
+func (o *Book) ended() {
 	o.mu.Lock()
 	o.running--
 	o.mu.Unlock()
 }
 
 // keep bounds the results that are kept: one more has so many bytes.
-func (o *taskOwners) keep(k taskKey, size int) {
+func (o *Book) keep(k Key, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.kept = append(o.kept, k)
@@ -139,7 +146,7 @@ func (o *taskOwners) keep(k taskKey, size int) {
 }
 
 // dropLocked forgets a result. Its server may still have it.
-func (o *taskOwners) dropLocked(k taskKey) {
+func (o *Book) dropLocked(k Key) {
 	at := slices.Index(o.kept, k)
 	if at < 0 {
 		return
@@ -161,15 +168,15 @@ func (t *task) size() int {
 	return 0
 }
 
-// listOf are the tasks that a principal began at a server, oldest first, at most
+// ListOf are the tasks that a principal began at a server, oldest first, at most
 // max of the latest.
-func (o *taskOwners) listOf(schema, server, principal string, most int) []string {
+func (o *Book) ListOf(schema, server, principal string, most int) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var ids []string
 	for _, k := range slices.Backward(o.order) {
-		if k.schema == schema && k.server == server && o.by[k].owner == principal {
-			if ids = append(ids, k.id); len(ids) == most {
+		if k.Schema == schema && k.Server == server && o.by[k].owner == principal {
+			if ids = append(ids, k.ID); len(ids) == most {
 				break
 			}
 		}
@@ -178,28 +185,24 @@ func (o *taskOwners) listOf(schema, server, principal string, most int) []string
 	return ids
 }
 
-// close ends the bridges and waits.
-func (o *taskOwners) close() {
+// Close ends the bridges and waits.
+func (o *Book) Close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
-	o.end(errExpired)
+	o.end(modern.ErrExpired)
 	o.wg.Wait()
 }
 
-// belong says whether a task is the principal's own. A task that was begun
+// Belong says whether a task is the principal's own. A task that was begun
 // before this process, or by others, belongs to those who are not told apart by
 // keys, and to administrators.
-func (o *taskOwners) belong(k taskKey, who *access.Principal) bool {
-	if k.id == "" {
+func (o *Book) Belong(k Key, who *access.Principal) bool {
+	if k.ID == "" {
 		return true // a list, whose tasks are looked at one by one
 	}
 	if t, known := o.of(k); known {
 		return t.owner == who.ID
 	}
 	return who.Admin || who.ID == access.Anonymous.ID
-}
-
-func taskNotFound(id string) *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
 }

@@ -1,20 +1,19 @@
-package gateway
+package entry
 
 import (
 	"sync"
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // maxTranslated bounds the pairs of versions that are remembered; a server may
 // claim any version.
 const maxTranslated = 256
 
-// translated remembers what is said about calls between two versions, which is
-// the same for all of them.
-type translated struct {
+// Translated remembers what is said about calls between two versions, which is
+// the same for all of them. The zero value remembers nothing yet.
+type Translated struct {
 	mu    sync.Mutex
 	notes map[versions][]string
 }
@@ -25,9 +24,9 @@ type versions struct {
 	era            mcp.Era
 }
 
-// of says what had to be translated between a client and a server.
-func (t *translated) of(p party, u *upstream.Upstream) []string {
-	v := versions{p.caller.Version, u.Protocol(), p.caller.Era}
+// Of says what had to be translated between a client, of an era, and a server.
+func (t *Translated) Of(client, server string, era mcp.Era) []string {
+	v := versions{client, server, era}
 	if v.server == "" || v.server == v.client {
 		return nil
 	}

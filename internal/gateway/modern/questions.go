@@ -1,4 +1,4 @@
-package gateway
+package modern
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// questions are a legacy server's questions that wait for a modern client, who is
+// Questions are a legacy server's questions that wait for a modern client, who is
 // told them in an answer and answers them in another request. The zero value has
 // none.
-type questions struct {
+type Questions struct {
 	mu    sync.Mutex
 	open  map[string]*openQuestion
 	count int
@@ -25,9 +25,9 @@ type openQuestion struct {
 	answer chan *jsonrpc.Response
 }
 
-// ask keeps a question until the client has answered it. It calls news once the
+// Ask keeps a question until the client has answered it. It calls news once the
 // question is there to be told.
-func (qs *questions) ask(ctx context.Context, req *jsonrpc.Request, news func()) (*jsonrpc.Response, error) {
+func (qs *Questions) Ask(ctx context.Context, req *jsonrpc.Request, news func()) (*jsonrpc.Response, error) {
 	q := &openQuestion{
 		req:    &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)},
 		answer: make(chan *jsonrpc.Response, 1),
@@ -48,15 +48,15 @@ func (qs *questions) ask(ctx context.Context, req *jsonrpc.Request, news func())
 		qs.mu.Lock()
 		delete(qs.open, key)
 		qs.mu.Unlock()
-		if errors.Is(context.Cause(ctx), errExpired) && req.Method == mcp.MethodElicit {
+		if errors.Is(context.Cause(ctx), ErrExpired) && req.Method == mcp.MethodElicit {
 			return &jsonrpc.Response{Result: []byte(`{"action":"cancel"}`)}, nil
 		}
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "the client did not answer")
 	}
 }
 
-// inputs are the open questions as the modern era asks them; nil for none.
-func (qs *questions) inputs() []byte {
+// Inputs are the open questions as the modern era asks them; nil for none.
+func (qs *Questions) Inputs() []byte {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if len(qs.open) == 0 {
@@ -64,13 +64,13 @@ func (qs *questions) inputs() []byte {
 	}
 	requests := []byte(`{}`)
 	for key, q := range qs.open {
-		requests = jsonrpc.Set(requests, asInput(q.req), key)
+		requests = jsonrpc.Set(requests, AsInput(q.req), key)
 	}
 	return requests
 }
 
-// give passes the answers of the client on and says how many questions are left.
-func (qs *questions) give(answers []byte) (left int) {
+// Give passes the answers of the client on and says how many questions are left.
+func (qs *Questions) Give(answers []byte) (left int) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	for key, answer := range jsonrpc.Members(jsonrpc.AsObject(answers)) {
@@ -84,8 +84,8 @@ func (qs *questions) give(answers []byte) (left int) {
 	return len(qs.open)
 }
 
-// asInput writes a legacy question as the modern era asks it.
-func asInput(req *jsonrpc.Request) []byte {
+// AsInput writes a legacy question as the modern era asks it.
+func AsInput(req *jsonrpc.Request) []byte {
 	params := req.Params
 	if len(params) == 0 {
 		params = []byte(`{}`)
@@ -93,4 +93,23 @@ func asInput(req *jsonrpc.Request) []byte {
 	params = jsonrpc.Set(params, nil, "_meta")
 	params = jsonrpc.Set(params, nil, "elicitationId")
 	return fmt.Appendf(nil, `{"method":%s,"params":%s}`, jsonrpc.Quote(req.Method), params)
+}
+
+// InputResult is the result that tells a client what is asked, and the handle
+// that it comes back with.
+func InputResult(requests []byte, state string) *jsonrpc.Response {
+	return &jsonrpc.Response{Result: fmt.Appendf(nil,
+		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
+}
+
+// Elicitations are the visits to URLs that an error of 2025-11-25 asks for, as the
+// modern era asks for them; nil for none.
+func Elicitations(e *jsonrpc.Error) []byte {
+	var requests []byte
+	n := 0
+	for params := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(e.Data, "elicitations"))) {
+		n++
+		requests = jsonrpc.Set(jsonrpc.AsObject(requests), AsInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: params}), fmt.Sprintf("in%d", n))
+	}
+	return requests
 }

@@ -1,4 +1,6 @@
-package gateway
+// Package addresses keeps the addresses that clients were given, also when the
+// gateway starts again.
+package addresses
 
 import (
 	"encoding/json"
@@ -10,19 +12,19 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// Addresses are the addresses that clients were given, by schema. They are kept
-// in a file where one is named: no restart gives an address to another server.
-type Addresses struct {
+// A File has the addresses that clients were given, by schema. No restart gives
+// an address to another server.
+type File struct {
 	path string
 	mu   sync.Mutex
 	by   map[string]*catalog.Addresses
 	news bool // there is something to be written
 }
 
-// OpenAddresses reads the file; a missing or broken one has no addresses. An
-// empty path keeps nothing.
-func OpenAddresses(path string) *Addresses {
-	a := &Addresses{path: path, by: make(map[string]*catalog.Addresses)}
+// Open reads the file; a missing or broken one has no addresses. An empty path
+// keeps them in memory alone.
+func Open(path string) *File {
+	a := &File{path: path, by: make(map[string]*catalog.Addresses)}
 	for schema, book := range a.read() {
 		a.by[schema] = catalog.NewAddresses(book)
 	}
@@ -30,7 +32,7 @@ func OpenAddresses(path string) *Addresses {
 }
 
 // read is what the file has by schema.
-func (a *Addresses) read() map[string]catalog.AddressBook {
+func (a *File) read() map[string]catalog.AddressBook {
 	books := make(map[string]catalog.AddressBook)
 	if a.path == "" {
 		return books
@@ -42,7 +44,8 @@ func (a *Addresses) read() map[string]catalog.AddressBook {
 	return books
 }
 
-func (a *Addresses) of(schema string) *catalog.Addresses {
+// Of are the addresses of a schema.
+func (a *File) Of(schema string) *catalog.Addresses {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.by[schema]
@@ -53,10 +56,10 @@ func (a *Addresses) of(schema string) *catalog.Addresses {
 	return one
 }
 
-// save writes what is new. Gateways that share the file take turns, and what the
+// Save writes what is new. Gateways that share the file take turns, and what the
 // others have written stays. A disk that refuses costs nothing while the gateway
 // runs.
-func (a *Addresses) save() {
+func (a *File) Save() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, one := range a.by {
@@ -67,7 +70,7 @@ func (a *Addresses) save() {
 	}
 }
 
-func (a *Addresses) write() error {
+func (a *File) write() error {
 	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package gateway
+package addresses
 
 import (
 	"path/filepath"
@@ -10,21 +10,21 @@ import (
 )
 
 // Two gateways that share the file keep what both have given.
-func TestAddressesOfTwoGateways(t *testing.T) {
+func TestTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "addresses.json")
 	// Each has read the file before the other writes.
-	one, two := OpenAddresses(path), OpenAddresses(path)
-	give := func(a *Addresses, schema, first, second string) {
+	one, two := Open(path), Open(path)
+	give := func(a *File, schema, first, second string) {
 		features := &catalog.Features{Resources: []catalog.Item{{Key: "ui://app", Raw: []byte(`{"uri":"ui://app","name":"app"}`)}}}
-		catalog.Merge([]catalog.Source{{Server: first, Features: features}, {Server: second, Features: features}}, catalog.Options{Addresses: a.of(schema)})
-		a.save()
+		catalog.Merge([]catalog.Source{{Server: first, Features: features}, {Server: second, Features: features}}, catalog.Options{Addresses: a.Of(schema)})
+		a.Save()
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { give(one, "work", "a", "b") })
 	wg.Go(func() { give(two, "home", "c", "d") })
 	wg.Wait()
 	t.Run("true/6 two gateways", func(t *testing.T) {
-		books := OpenAddresses(path).read()
+		books := Open(path).read()
 		for schema, keeper := range map[string]string{"work": "a", "home": "c"} {
 			if books[schema].Shared["ui://app"] != keeper {
 				t.Errorf("%s: %+v", schema, books[schema])
@@ -33,7 +33,7 @@ func TestAddressesOfTwoGateways(t *testing.T) {
 	})
 	t.Run("true/6 who came first stays first", func(t *testing.T) {
 		give(two, "work", "b", "a")
-		book := OpenAddresses(path).read()["work"]
+		book := Open(path).read()["work"]
 		if book.Shared["ui://app"] != "a" || !slices.Equal(book.Servers, []string{"a", "b"}) {
 			t.Errorf("%+v", book)
 		}

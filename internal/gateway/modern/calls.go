@@ -1,0 +1,175 @@
+package modern
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const (
+	// TTL is how long a call waits for its client.
+	TTL = 10 * time.Minute
+
+	grace      = 15 * time.Millisecond // collects questions that a server asks at once
+	maxWaiting = 10_000
+)
+
+// ErrExpired ends a call whose client did not answer in time.
+var ErrExpired = i18n.Errorf("the client did not answer in time", "客户端未及时应答")
+
+// A Call is a call to a legacy server that waits for answers of a modern
+// client. The client was told what is asked and went away; its retry resumes
+// the call.
+type Call struct {
+	ID     string
+	cancel context.CancelCauseFunc
+	done   chan struct{} // the call is over: resp and err are set
+	resp   *jsonrpc.Response
+	err    error
+
+	questions Questions
+	news      chan struct{}
+	timer     *time.Timer
+
+	mu   sync.Mutex
+	back Back // to the request that waits now; it leads nowhere while none does
+}
+
+// Handle keeps a question of the server until the client has answered it.
+func (k *Call) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return k.questions.Ask(ctx, req, func() {
+		select {
+		case k.news <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// tell makes the stream of a request the one where the call is heard; nil for
+// nowhere.
+func (k *Call) tell(from jsonrpc.Peer) {
+	k.mu.Lock()
+	k.back.From = from
+	k.mu.Unlock()
+}
+
+// HandleNotification passes on what the server says, while somebody listens.
+func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	k.mu.Lock()
+	back := k.back
+	k.mu.Unlock()
+	if back.From != nil {
+		back.HandleNotification(ctx, from, n)
+	}
+}
+
+// Calls are all that wait for their clients, each for TTL at most.
+type Calls struct {
+	TTL time.Duration
+	mu  sync.Mutex
+	by  map[string]*Call
+	wg  sync.WaitGroup
+}
+
+// Start begins a call that can be left waiting. Until then the client hears what
+// the server says by back.
+func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) *Call {
+	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	k := &Call{ID: RandomID(), cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
+	p.wg.Go(func() {
+		k.resp, k.err = run(live, k)
+		close(k.done)
+	})
+	return k
+}
+
+// Wait waits for the end of a call, or until it asks something.
+func (p *Calls) Wait(ctx context.Context, k *Call) (asks bool, resp *jsonrpc.Response, err error) {
+	select {
+	case <-k.done:
+		p.drop(k)
+		return false, k.resp, k.err
+	case <-ctx.Done():
+		// Nobody listens any more, and nobody was told how to come back.
+		k.cancel(context.Cause(ctx))
+		p.drop(k)
+		<-k.done
+		return false, nil, context.Cause(ctx)
+	case <-k.news:
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true, nil, nil
+	case <-k.done:
+		p.drop(k)
+		return false, k.resp, k.err
+	}
+}
+
+// Leave leaves a call waiting and returns what it asks.
+func (p *Calls) Leave(k *Call) (inputs []byte, err error) {
+	if !p.keep(k) {
+		k.cancel(ErrExpired)
+		return nil, mcp.Failure(mcp.Overloaded, "", "too many calls wait for answers of their clients")
+	}
+	k.tell(nil)
+	return jsonrpc.AsObject(k.questions.Inputs()), nil
+}
+
+// Resume gives a waiting call the answers of its client, and says how many
+// questions are left. The call is nil where it waits no more.
+func (p *Calls) Resume(id string, from jsonrpc.Peer, answers []byte) (k *Call, left int) {
+	if k = p.take(id); k == nil {
+		return nil, 0
+	}
+	k.tell(from)
+	return k, k.questions.Give(answers)
+}
+
+func (p *Calls) keep(k *Call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.by) >= maxWaiting {
+		return false
+	}
+	if p.by == nil {
+		p.by = make(map[string]*Call)
+	}
+	p.by[k.ID] = k
+	k.timer = time.AfterFunc(p.TTL, func() {
+		if p.take(k.ID) != nil {
+			k.cancel(ErrExpired)
+		}
+	})
+	return true
+}
+
+// take returns a waiting call once.
+func (p *Calls) take(id string) *Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.by[id]
+	delete(p.by, id)
+	if k != nil && k.timer != nil {
+		k.timer.Stop()
+	}
+	return k
+}
+
+func (p *Calls) drop(k *Call) { p.take(k.ID) }
+
+// Close ends every waiting call and waits.
+func (p *Calls) Close() {
+	p.mu.Lock()
+	for _, k := range p.by {
+		k.cancel(ErrExpired)
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}

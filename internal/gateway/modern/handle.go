@@ -1,0 +1,122 @@
+package modern
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/seal"
+)
+
+// A Handle is what a requestState of ours says. The client carries it and can
+// neither read nor change it.
+type Handle struct {
+	Call      string `json:"p,omitempty"` // a waiting call
+	State     string `json:"s,omitempty"` // a server's own state
+	Bare      bool   `json:"b,omitempty"` // the server gave no state
+	Principal string `json:"u"`
+	Digest    string `json:"d"` // of the method and what it is about
+	Expires   int64  `json:"e"`
+	Owner     string `json:"o,omitempty"` // the replica that it means something to
+}
+
+// sealPrefix tells our handles from a server's.
+const sealPrefix = "aio1."
+
+var errSeal = i18n.Errorf("not a valid handle", "句柄无效")
+
+// A Sealer makes and opens handles. Its keys are those of the cluster; without
+// one they live as long as the process, like the calls that handles lead to.
+type Sealer struct{ box *seal.Box }
+
+// NewSealer returns a Sealer with the keys of a ring; nil for keys of this
+// process.
+func NewSealer(ring *seal.Ring) Sealer {
+	if ring == nil {
+		ring = seal.Random()
+	}
+	return Sealer{ring.Box(seal.Handle)}
+}
+
+// Seal writes a handle for the client.
+func (s Sealer) Seal(h Handle) string {
+	raw, err := json.Marshal(h)
+	if err != nil {
+		panic(fmt.Sprintf("modern: encoding a handle: %v", err))
+	}
+	return sealPrefix + s.box.Seal(raw)
+}
+
+// Open reads a handle. ours is false when it is no handle of ours at all.
+func (s Sealer) Open(handle, principal, digest string) (h Handle, ours bool, err error) {
+	text, ours := strings.CutPrefix(handle, sealPrefix)
+	if !ours {
+		return h, false, nil
+	}
+	plain, opened := s.box.Open(text)
+	if !opened {
+		return h, true, errSeal
+	}
+	if err := json.Unmarshal(plain, &h); err != nil {
+		return h, true, errSeal
+	}
+	if h.Principal != principal || h.Digest != digest || time.Now().Unix() > h.Expires {
+		return h, true, errSeal
+	}
+	return h, true, nil
+}
+
+// Owner is the replica that a handle leads to; empty where it is any. ours is
+// false when it is no handle of ours at all.
+func (s Sealer) Owner(handle string) (owner string, ours bool) {
+	return HandleOwner(s.box, handle), strings.HasPrefix(handle, sealPrefix)
+}
+
+// HandleOwner is the replica that a handle leads to; empty where it is any, or
+// where it is no handle of ours.
+func HandleOwner(box *seal.Box, handle string) string {
+	h := Handle{}
+	if text, ours := strings.CutPrefix(handle, sealPrefix); ours {
+		if plain, opened := box.Open(text); opened {
+			json.Unmarshal(plain, &h) // what we sealed can be read
+		}
+	}
+	return h.Owner
+}
+
+// Restore returns the request that a handle stands for.
+func (h Handle) Restore(req *jsonrpc.Request) *jsonrpc.Request {
+	params := req.Params
+	if h.Bare {
+		params = jsonrpc.Set(params, nil, "requestState")
+		params = jsonrpc.Set(params, nil, "inputResponses")
+	} else {
+		params = jsonrpc.Set(params, jsonrpc.Quote(h.State), "requestState")
+	}
+	return &jsonrpc.Request{Method: req.Method, Params: params}
+}
+
+// Digest is equal for a request and its retry: the method and what it is
+// about.
+func Digest(req *jsonrpc.Request) string {
+	h := sha256.New()
+	h.Write([]byte(req.Method))
+	for _, member := range []string{"name", "uri", "arguments"} {
+		h.Write([]byte{0})
+		h.Write(jsonrpc.Compact(nil, jsonrpc.Get(req.Params, member)))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// RandomID returns a name that nobody can guess.
+func RandomID() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

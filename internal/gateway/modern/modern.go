@@ -1,0 +1,67 @@
+// Package modern is the modern era towards clients: questions that a client is
+// told in one answer and answers in its next request, the calls that wait for it
+// meanwhile, the handles that lead back to them, and the errors that it knows.
+package modern
+
+import (
+	"context"
+	"errors"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Outcome gives errors the codes that the modern era knows them by.
+func Outcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err != nil {
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) {
+			return nil, Error(wire)
+		}
+		return nil, err
+	}
+	if resp.Err != nil {
+		resp.Err = Error(resp.Err)
+	}
+	return resp, nil
+}
+
+// Error gives an error the code that the modern era knows it by.
+func Error(e *jsonrpc.Error) *jsonrpc.Error {
+	switch {
+	case e.Code == mcp.CodeResourceNotFound:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
+	case e.Code > mcp.CodeHeaderMismatch || e.Code < -32099:
+		return e
+	case e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeCapabilityMissing || e.Code == mcp.CodeVersionUnsupported:
+		return e
+	}
+	// The rest of that range is reserved, so a server's own use of it would
+	// be misread.
+	raw := e.Raw
+	if raw == nil {
+		raw = jsonrpc.AppendError(nil, e)
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", e.Message).WithData(map[string]any{"original": raw})
+}
+
+// A Back passes on what a server says while a request runs, as far as the
+// client asked for it.
+type Back struct {
+	Level string // of the log messages that the client wants; empty for none
+	From  jsonrpc.Peer
+}
+
+func (b Back) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
+}
+
+func (b Back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationMessage {
+		level, _ := jsonrpc.GetString(n.Params, "level")
+		if b.Level == "" || !mcp.LevelAtLeast(level, b.Level) {
+			return
+		}
+	}
+	b.From.Notify(ctx, n)
+}

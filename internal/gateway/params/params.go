@@ -1,0 +1,87 @@
+// Package params reads the parameters of clients' requests, and refuses those that
+// servers could read in another way.
+package params
+
+import (
+	"bytes"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const maxURI = 8 << 10
+
+// URI is the resource that a request is about.
+func URI(params []byte) (string, error) {
+	uri, ok := jsonrpc.GetString(params, "uri")
+	switch {
+	case !ok || uri == "":
+		return "", jsonrpc.InvalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
+	case len(uri) > maxURI:
+		return "", jsonrpc.InvalidParams("uri is over %d bytes", maxURI)
+	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
+		// Some servers drop or replace these, and would read another resource
+		// than the one that was decided on.
+		return "", jsonrpc.InvalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
+	case hasScript(uri):
+		return "", jsonrpc.InvalidParams("uri must not be a script")
+	}
+	return uri, nil
+}
+
+func hasScript(uri string) bool {
+	const script = "javascript:"
+	if len(uri) < len(script) {
+		return false
+	}
+	for i := range len(script) {
+		if uri[i]|0x20 != script[i] && uri[i] != script[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// A ToolCall is what we read of the params of tools/call.
+type ToolCall struct {
+	Name            string // empty when it is no text
+	Arguments, Meta []byte // raw, nil when absent
+}
+
+// ReadToolCall reads params in one pass: they may be large.
+func ReadToolCall(params []byte) (c ToolCall) {
+	for key, value := range jsonrpc.Members(params) {
+		switch key {
+		case "name":
+			c.Name, _ = jsonrpc.Text(value)
+		case "arguments":
+			c.Arguments = value
+		case "_meta":
+			c.Meta = value
+		}
+	}
+	return c
+}
+
+// CheckMeta refuses a progress token that could not be echoed.
+func CheckMeta(params []byte) error {
+	return CheckToken(jsonrpc.Get(params, "_meta", "progressToken"))
+}
+
+// CheckToken refuses a progress token likewise.
+func CheckToken(token []byte) error {
+	if token == nil || token[0] == '"' {
+		return nil
+	}
+	for _, c := range token {
+		if c != '-' && (c < '0' || c > '9') {
+			return jsonrpc.InvalidParams("progressToken must be a string or an integer")
+		}
+	}
+	return nil
+}
+
+// IsEmpty says whether a value is an object without members.
+func IsEmpty(raw []byte) bool {
+	return len(raw) >= 2 && raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}

@@ -1,0 +1,134 @@
+// Package results shows large results of tools in part: which limits hold for a
+// tool, what is cut, and reading on in what was kept.
+package results
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const (
+	// defaultRead is how much of a kept result is shown where no limit is set.
+	defaultRead = 32 << 10
+	// leastError is how much of an error is always shown.
+	leastError = 8 << 10
+	// ReaderName is the tool of full mode that reads on in a kept result.
+	ReaderName = "read_result"
+)
+
+// Reader is that tool, ReaderAlone shows it where there is no other of ours.
+var (
+	Reader      = builtin.ReadTool(ReaderName)
+	ReaderAlone = builtin.NewSet([]builtin.Tool{Reader})
+)
+
+// Rules say what is shown in part of the results of tools: for a key, for its
+// schema, and for the file.
+type Rules struct {
+	Key          int64
+	Schema, File config.ResultLimit
+}
+
+// Of is what holds for one tool. What is said nearest to the client, then to
+// the tool, counts.
+func (r Rules) Of(server *config.Server, tool string) config.ResultLimit {
+	rules := config.ResultLimit{Limit: r.Key}
+	for _, next := range []config.ResultLimit{server.Tools[tool].Results, server.Results, r.Schema, r.File} {
+		rules.Limit = firstSize(rules.Limit, next.Limit)
+		rules.Blobs = firstSize(rules.Blobs, next.Blobs)
+		rules.Structured = cmp.Or(rules.Structured, next.Structured)
+	}
+	return rules
+}
+
+// ReadLimit is how much of a kept result is shown at once.
+func (r Rules) ReadLimit() int64 {
+	return firstSize(r.Key, r.Schema.Limit, r.File.Limit, defaultRead)
+}
+
+// Untyped says which tools of a server are listed without outputSchema, because
+// their structured content may be cut.
+func (r Rules) Untyped(server *config.Server) func(tool string) bool {
+	return func(tool string) bool {
+		rules := r.Of(server, tool)
+		return rules.Limit > 0 && rules.Structured == config.StructuredCut
+	}
+}
+
+func firstSize(sizes ...int64) int64 {
+	for _, n := range sizes {
+		if n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// A Cutter shows the results of one call in part.
+type Cutter struct {
+	Rules config.ResultLimit
+	File  *config.Results
+	// Links says that the client takes links, Structured that there is no schema
+	// which asks for structured content.
+	Links, Structured bool
+	// Keep keeps what is not shown.
+	Keep func(data []byte, block bool) (string, error)
+}
+
+// Cut shows a large result in part, and returns what that left out.
+func (c *Cutter) Cut(resp *jsonrpc.Response) (left catalog.Cost, some bool) {
+	cut := kept.Cutter{
+		Text: c.Rules.Limit, Blob: c.Rules.Blobs, Head: c.File.Head, Tail: c.File.Tail, Links: c.Links,
+		Structured: c.Structured || c.Rules.Structured == config.StructuredCut,
+		Keep:       c.Keep,
+	}
+	if cut.Text > 0 && mcp.IsToolError(resp.Result) {
+		cut.Text = max(cut.Text, leastError)
+	}
+	resp.Result = cut.Result(resp.Result)
+	if len(cut.Left) == 0 && cut.Blobs == 0 {
+		return left, false
+	}
+	left = catalog.Cost{Bytes: int(cut.Blobs)} // what a picture costs is not told by its size
+	for _, text := range cut.Left {
+		left = left.Plus(catalog.CostOf(text))
+	}
+	return left, true
+}
+
+// Read answers resources/read of a kept result: result://ID, with lines, grep, jq
+// or offset in its query.
+func Read(ctx context.Context, env *builtin.Env, uri string) (*jsonrpc.Response, error) {
+	id, query, _ := strings.Cut(uri, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("the query of the URI cannot be read: %v", err)
+	}
+	q := kept.Query{Lines: values.Get("lines"), Grep: values.Get("grep"), JQ: values.Get("jq")}
+	if text := values.Get("offset"); text != "" {
+		if _, err := fmt.Sscan(text, &q.Offset); err != nil {
+			return nil, jsonrpc.InvalidParams("offset must be a number")
+		}
+	}
+	part, err := builtin.ReadPart(ctx, env, id, q)
+	if err != nil {
+		return nil, refusal.NoResource(uri, false).WithData(map[string]string{"uri": refusal.Clip(uri), "why": err.Error()})
+	}
+	mime, member, text := "text/plain", "text", string(part.Data)
+	if part.Block {
+		member = "blob"
+		mime, text = kept.Blob(part.Data)
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"contents":[{"uri":%s,"mimeType":%s,%q:%s}]}`, jsonrpc.Quote(uri), jsonrpc.Quote(mime), member, jsonrpc.Quote(text))}, nil
+}

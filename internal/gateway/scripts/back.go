@@ -1,0 +1,48 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Progress tells a client that a script goes on, counting up by one.
+func Progress(back jsonrpc.Handler, token []byte) func(context.Context, string) {
+	token = append([]byte(nil), token...)
+	var n atomic.Int64
+	return func(ctx context.Context, message string) {
+		params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%d,"message":%s}`, token, n.Add(1), jsonrpc.Quote(message))
+		back.HandleNotification(ctx, nil, &jsonrpc.Notification{Method: mcp.NotificationProgress, Params: params})
+	}
+}
+
+// A Back is the way back for what servers ask and say because of a
+// script: the clock stops while a person is asked, and progress is reported for the
+// script.
+type Back struct {
+	jsonrpc.Handler
+	// Progress reports it; nil where the client asked for none.
+	Progress func(context.Context, string)
+}
+
+func (b *Back) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	defer WhileAsked(ctx)()
+	return b.Handler.Handle(ctx, from, req)
+}
+
+func (b *Back) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method != mcp.NotificationProgress {
+		b.Handler.HandleNotification(ctx, from, n)
+		return
+	}
+	if b.Progress != nil {
+		message, _ := jsonrpc.GetString(n.Params, "message")
+		if message == "" {
+			message = "progress " + string(jsonrpc.Get(n.Params, "progress"))
+		}
+		b.Progress(ctx, message)
+	}
+}

@@ -1,0 +1,48 @@
+package scripts
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Request is what a script asks for. Where it names the server apart, Server is
+// set and Target is the server's own name.
+type Request struct {
+	Method, Server, Target string
+	Params                 []byte
+}
+
+// Bind lets a script make requests by do, each with the raw _meta of the call
+// that runs the script; nil for none.
+func Bind(env *builtin.Env, meta []byte, do func(context.Context, Request) (*jsonrpc.Response, error)) {
+	send := func(ctx context.Context, r Request) (*jsonrpc.Response, error) {
+		if meta != nil {
+			r.Params = jsonrpc.Set(r.Params, meta, "_meta")
+		}
+		return do(ctx, r)
+	}
+	env.Call = func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
+		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(tool), "name")
+		params = jsonrpc.Set(params, arguments, "arguments")
+		return send(ctx, Request{Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params})
+	}
+	env.Read = func(ctx context.Context, uri string) (*jsonrpc.Response, error) {
+		return send(ctx, Request{Method: mcp.MethodResourcesRead, Target: uri, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")})
+	}
+	env.Prompt = func(ctx context.Context, server, name string, arguments []byte) (*jsonrpc.Response, error) {
+		if server != "" {
+			name = server + "__" + name
+		}
+		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
+		params = jsonrpc.Set(params, arguments, "arguments")
+		return send(ctx, Request{Method: mcp.MethodPromptsGet, Target: name, Params: params})
+	}
+	ask := env.Ask
+	env.Ask = func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
+		defer WhileAsked(ctx)()
+		return ask(ctx, method, params)
+	}
+}

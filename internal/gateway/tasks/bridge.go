@@ -1,0 +1,366 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Bridge is a task of a legacy server as its modern client sees it. The
+// server tells the result, and asks, while tasks/result waits; the client looks
+// at the task whenever it likes. So tasks/result waits here from the beginning,
+// and its outcome is kept for the client.
+type Bridge struct {
+	book    *Book
+	link    Link // its Back hears the server until there is a task
+	rewrite func(result []byte) []byte
+	hangUp  func()
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed once resp and err are set
+
+	questions modern.Questions
+
+	mu       sync.Mutex
+	key      Key    // its id is empty until there is a task
+	task     []byte // as the server told it last
+	message  string // the latest progress or status message
+	resp     *jsonrpc.Response
+	err      error
+	watchers map[Watcher]struct{}
+}
+
+// A Watcher hears about a task. It must be comparable.
+type Watcher interface {
+	Updated(ctx context.Context, server string, n *jsonrpc.Notification)
+}
+
+// NewBridge returns a bridge without a task. The task lives on the connection
+// that it is begun on: link uses no other, and hangUp ends it. rewrite gives a
+// result of the server the URIs that clients know.
+func (o *Book) NewBridge(ctx context.Context, link Link, rewrite func([]byte) []byte, hangUp func()) *Bridge {
+	b := &Bridge{book: o, link: link, rewrite: rewrite, hangUp: hangUp, done: make(chan struct{}), key: Key{Schema: link.Schema, Server: link.Server}}
+	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(o.life, func() { b.cancel(modern.ErrExpired) })
+	return b
+}
+
+// Begin calls a tool of the server as a task for its modern client. Where the
+// server has made no task of it, begun is false and the answer is the tool's.
+func (b *Bridge) Begin(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc.Response, begun bool, err error) {
+	asks := jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, []byte(`{}`), "task"), Back: b}
+	resp, err = b.link.Call(ctx, &asks)
+	if err != nil || resp.Err != nil {
+		b.close()
+		return resp, false, err
+	}
+	told := jsonrpc.Get(resp.Result, "task")
+	id, ok := jsonrpc.GetString(told, "taskId")
+	if !ok {
+		b.close()
+		return resp, false, nil // it was done at once
+	}
+	task := b.begun(id, told)
+	if b.book.bridge(b.key, b.link.Principal, func() *Bridge { return b }) == nil {
+		b.close()
+		return nil, false, tooMany()
+	}
+	resp.Release()
+	return &jsonrpc.Response{Result: jsonrpc.Set(mcp.ModernTask(task), []byte(`"task"`), "resultType")}, true, nil
+}
+
+// Bridge is the bridge of a task; nil where there is none.
+func (o *Book) Bridge(k Key) *Bridge {
+	t, _ := o.of(k)
+	return t.bridge
+}
+
+// Adopt makes this the bridge of a task that was begun before this process. It
+// returns the one that the task has then.
+func (b *Bridge) Adopt(ctx context.Context, id string) (*Bridge, error) {
+	b.begun(id, fmt.Appendf(nil, `{"taskId":%s}`, jsonrpc.Quote(id)))
+	if err := b.refresh(ctx); err != nil {
+		b.close()
+		return nil, err
+	}
+	other := b.book.bridge(b.key, b.link.Principal, func() *Bridge { return b })
+	if other != b {
+		b.close()
+	}
+	if other == nil {
+		return nil, tooMany()
+	}
+	return other, nil
+}
+
+func tooMany() error {
+	return mcp.Failure(mcp.Overloaded, "", "too many tasks wait for their ends")
+}
+
+// begun keeps what the server told of the task, and returns it.
+func (b *Bridge) begun(id string, told []byte) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.key.ID, b.task = id, append([]byte(nil), told...)
+	return b.task
+}
+
+// close ends the connection that the task had to itself.
+func (b *Bridge) close() {
+	b.cancel(nil)
+	b.hangUp()
+}
+
+// run waits for the end of the task and keeps its result.
+func (b *Bridge) run() {
+	defer b.close()
+	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(b.key.ID), "taskId")
+	resp, err := b.link.Call(b.ctx, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: b})
+	for err != nil && b.ctx.Err() == nil && b.refresh(b.ctx) == nil && !mcp.TaskEnded(b.status()) {
+		// It was silent for too long for a call, not for a task.
+		resp, err = b.link.Call(b.ctx, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: b})
+	}
+	if b.ctx.Err() == nil {
+		b.refresh(b.ctx)
+	}
+	size := 0
+	if err == nil {
+		resp = &jsonrpc.Response{Result: append([]byte(nil), resp.Result...), Err: resp.Err}
+		size = len(resp.Result)
+	}
+	b.mu.Lock()
+	b.resp, b.err = resp, err
+	b.mu.Unlock()
+	close(b.done)
+	b.book.ended()
+	b.book.keep(b.key, size)
+	b.changed()
+}
+
+// refresh asks the server how the task is.
+func (b *Bridge) refresh(ctx context.Context) error {
+	resp, err := b.link.Call(ctx, About(mcp.MethodTasksGet, b.key.ID))
+	if err != nil {
+		return err
+	}
+	if resp.Err != nil {
+		return resp.Err
+	}
+	b.update(resp.Result)
+	return nil
+}
+
+// update takes over what the server tells of the task; true when that is new.
+func (b *Bridge) update(told []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id, _ := jsonrpc.GetString(told, "taskId")
+	if id != b.key.ID || id == "" {
+		return false
+	}
+	is, _ := jsonrpc.GetString(told, "statusMessage")
+	was, _ := jsonrpc.GetString(b.task, "statusMessage")
+	if is != was {
+		b.message = is
+	}
+	changed := is != was || string(jsonrpc.Get(told, "status")) != string(jsonrpc.Get(b.task, "status"))
+	b.task = append([]byte(nil), told...)
+	if status, _ := jsonrpc.GetString(told, "status"); status == "cancelled" {
+		b.cancel(nil) // some servers leave tasks/result unanswered then
+	}
+	return changed
+}
+
+func (b *Bridge) status() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	status, _ := jsonrpc.GetString(b.task, "status")
+	return status
+}
+
+// isTask says whether the server has made a task of the call.
+func (b *Bridge) isTask() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.key.ID != ""
+}
+
+// Handle keeps a question of the server until the client has answered it.
+func (b *Bridge) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if !b.isTask() {
+		if b.link.Back == nil {
+			return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
+		}
+		return b.link.Back.Handle(ctx, from, req)
+	}
+	defer b.changed()
+	return b.questions.Ask(ctx, req, b.changed)
+}
+
+// HandleNotification keeps what a server says of its task: the extension has no
+// progress, but a message that tells how far it is.
+func (b *Bridge) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	switch {
+	case !b.isTask():
+		if b.link.Back != nil {
+			b.link.Back.HandleNotification(ctx, from, n)
+		}
+	case n.Method == mcp.NotificationProgress:
+		b.mu.Lock()
+		b.message = progressText(n.Params)
+		b.mu.Unlock()
+		b.changed()
+	case n.Method == mcp.NotificationTaskStatus:
+		if b.update(n.Params) {
+			b.changed()
+		}
+	}
+}
+
+// progressText writes progress as a message, "2/5 copying".
+func progressText(params []byte) string {
+	text := string(jsonrpc.Get(params, "progress"))
+	if total := jsonrpc.Get(params, "total"); total != nil {
+		text += "/" + string(total)
+	}
+	if message, _ := jsonrpc.GetString(params, "message"); message != "" {
+		text += " " + message
+	}
+	return text
+}
+
+// detailed is the task as the extension tells it, with its questions, its result
+// or its error, and the id that its server gave it.
+func (b *Bridge) detailed() []byte {
+	inputs := b.questions.Inputs()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	task := mcp.ModernTask(b.task)
+	if b.message != "" {
+		task = jsonrpc.Set(task, jsonrpc.Quote(b.message), "statusMessage")
+	}
+	set := func(status, member string, value []byte) []byte {
+		task = jsonrpc.Set(task, jsonrpc.Quote(status), "status")
+		if member != "" {
+			task = jsonrpc.Set(task, value, member)
+		}
+		return task
+	}
+	status, _ := jsonrpc.GetString(task, "status")
+	switch {
+	case status == "cancelled":
+		return task
+	case b.resp == nil && b.err == nil && inputs != nil:
+		return set("input_required", "inputRequests", inputs)
+	case b.resp == nil && b.err == nil:
+		return set("working", "", nil)
+	case b.err != nil:
+		var wire *jsonrpc.Error
+		if !errors.As(b.err, &wire) {
+			wire = jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", b.err)
+		}
+		return set("failed", "error", jsonrpc.AppendError(nil, modern.Error(wire)))
+	case b.resp.Err != nil:
+		return set("failed", "error", jsonrpc.AppendError(nil, modern.Error(b.resp.Err)))
+	}
+	result := b.rewrite(Without(append([]byte(nil), b.resp.Result...)))
+	return set("completed", "result", catalog.UplevelResult(mcp.LatestModern, result, false))
+}
+
+// changed tells those who watch the task.
+func (b *Bridge) changed() {
+	b.mu.Lock()
+	watchers := make([]Watcher, 0, len(b.watchers))
+	for w := range b.watchers {
+		watchers = append(watchers, w)
+	}
+	b.mu.Unlock()
+	if len(watchers) == 0 {
+		return
+	}
+	n := &jsonrpc.Notification{Method: mcp.NotificationTasks, Params: b.detailed()}
+	for _, w := range watchers {
+		w.Updated(context.WithoutCancel(b.ctx), b.link.Server, n)
+	}
+}
+
+// Watch lets a watcher hear about the task.
+func (b *Bridge) Watch(w Watcher) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watchers == nil {
+		b.watchers = make(map[Watcher]struct{})
+	}
+	b.watchers[w] = struct{}{}
+}
+
+// Unwatch ends that.
+func (b *Bridge) Unwatch(w Watcher) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.watchers, w)
+}
+
+// resultWait is how long a server may take to hand over the result of a task
+// that it says has ended.
+const resultWait = 5 * time.Second
+
+// Answer answers what the modern client asks about the task, which has the id
+// that its server gave it.
+func (b *Bridge) Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
+	switch method {
+	case mcp.MethodTasksUpdate:
+		b.questions.Give(jsonrpc.Get(params, "inputResponses"))
+		return empty(), nil
+	case mcp.MethodTasksCancel:
+		return b.askToEnd(ctx)
+	case mcp.MethodTasksGet:
+		return b.look(ctx)
+	}
+	return nil, jsonrpc.MethodNotFound(method, "not a method of "+mcp.LatestModern)
+}
+
+func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
+
+func (b *Bridge) look(ctx context.Context) (*jsonrpc.Response, error) {
+	select {
+	case <-b.done:
+	default:
+		if err := b.refresh(ctx); err != nil {
+			return nil, err
+		}
+		if mcp.TaskEnded(b.status()) {
+			b.await(ctx)
+		}
+	}
+	return &jsonrpc.Response{Result: b.detailed()}, nil
+}
+
+// await waits for the result of a task that has ended.
+func (b *Bridge) await(ctx context.Context) {
+	timer := time.NewTimer(resultWait)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (b *Bridge) askToEnd(ctx context.Context) (*jsonrpc.Response, error) {
+	resp, err := b.link.Call(ctx, About(mcp.MethodTasksCancel, b.key.ID))
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	if b.update(resp.Result) {
+		b.changed()
+	}
+	return empty(), nil
+}

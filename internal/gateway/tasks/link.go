@@ -1,0 +1,266 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const (
+	minPoll, maxPoll = 20 * time.Millisecond, 5 * time.Second
+	defaultPoll      = time.Second
+	// cancelWait is how long a task may take to end after it was cancelled: the
+	// extension promises nothing, and 2025-11-25 answers with its end.
+	cancelWait = 2 * time.Second
+	// giveUp bounds the request that ends a task whose client has gone.
+	giveUp = 2 * time.Second
+)
+
+// A Link is the way between a client and the server of its tasks.
+type Link struct {
+	Schema, Server string
+	Principal      string
+	Version        string // of the client
+	// Call calls the server on behalf of the client.
+	Call func(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error)
+	// Back hears what the server says and asks; nil where nobody does.
+	Back jsonrpc.Handler
+	// Rename gives the tasks in a message of the server the ids that the client
+	// knows.
+	Rename func([]byte) []byte
+	Log    *slog.Logger
+}
+
+// A task of a modern server, for a legacy client: the server decides what is a
+// task and tells all of it in tasks/get; the client asks for a task, and for its
+// result by tasks/result, during which it is asked.
+
+// Ask calls a tool of a modern server for a legacy client that wants a task, and
+// returns the task, with the id that the server gave it. What the server answers
+// at once becomes a task that has ended.
+func (o *Book) Ask(ctx context.Context, l Link, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	wanted := &jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, nil, "task"), Back: req.Back}
+	resp, err := l.Call(ctx, wanted)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	key := Key{l.Schema, l.Server, ""}
+	token := jsonrpc.Get(req.Params, "_meta", "progressToken")
+	var told []byte
+	if kind, _ := jsonrpc.GetString(resp.Result, "resultType"); kind == "task" {
+		key.ID, _ = jsonrpc.GetString(resp.Result, "taskId")
+		told = jsonrpc.Set(mcp.LegacyTask(append([]byte(nil), resp.Result...)), nil, "_meta")
+		o.note(key, l.Principal, func(t *task) { t.token = append([]byte(nil), token...) })
+	} else {
+		key.ID = modern.RandomID()
+		done := &jsonrpc.Response{Result: append([]byte(nil), resp.Result...)}
+		o.note(key, l.Principal, func(t *task) { t.done = done })
+		o.keep(key, len(done.Result))
+		known, _ := o.of(key)
+		told = ended(key.ID, known.at)
+	}
+	resp.Release()
+	// A task of 2025-11-25 begins in this state, whatever comes of it at once.
+	told = jsonrpc.Set(told, []byte(`"working"`), "status")
+	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), told, "task")}, nil
+}
+
+// ended is a task that a server answered at once.
+func ended(id string, at time.Time) []byte {
+	when := jsonrpc.Quote(at.UTC().Format(time.RFC3339Nano))
+	return fmt.Appendf(nil, `{"taskId":%s,"status":"completed","createdAt":%s,"lastUpdatedAt":%s,"ttl":%d,"pollInterval":%d}`,
+		jsonrpc.Quote(id), when, when, keptResult.Milliseconds(), minPoll.Milliseconds())
+}
+
+// Answer answers what a legacy client asks about a task of a modern server: with
+// its result, or with the task as the server tells it.
+func (o *Book) Answer(ctx context.Context, l Link, id, method string) (*jsonrpc.Response, error) {
+	known, _ := o.of(Key{l.Schema, l.Server, id})
+	switch {
+	case method == mcp.MethodTasksResult && known.done != nil:
+		return &jsonrpc.Response{Result: append([]byte(nil), known.done.Result...)}, nil
+	case method == mcp.MethodTasksResult:
+		return l.Follow(ctx, id, known.token)
+	case known.done != nil:
+		return &jsonrpc.Response{Result: ended(id, known.at)}, nil
+	case method == mcp.MethodTasksGet:
+		return l.get(ctx, id)
+	case method == mcp.MethodTasksCancel:
+		return l.end(ctx, id)
+	}
+	return nil, jsonrpc.MethodNotFound(method, "not a method of "+l.Version)
+}
+
+// get asks a modern server how a task is.
+func (l Link) get(ctx context.Context, id string) (*jsonrpc.Response, error) {
+	return l.Call(ctx, About(mcp.MethodTasksGet, id))
+}
+
+// About is a request about a task.
+func About(method, id string) *jsonrpc.Request {
+	return &jsonrpc.Request{Method: method, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(id), "taskId")}
+}
+
+// end cancels a task and returns what became of it.
+func (l Link) end(ctx context.Context, id string) (*jsonrpc.Response, error) {
+	resp, err := l.Call(ctx, About(mcp.MethodTasksCancel, id))
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	late := time.Now().Add(cancelWait)
+	for {
+		resp, err = l.get(ctx, id)
+		if err != nil || resp.Err != nil {
+			return resp, err
+		}
+		if status, _ := jsonrpc.GetString(resp.Result, "status"); mcp.TaskEnded(status) || time.Now().After(late) {
+			return resp, nil
+		}
+		if err := pause(ctx, 2*minPoll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Follow waits for the end of a task of a modern server. What the task asks
+// becomes questions to the client, how it tells that it is doing becomes
+// progress.
+func (l Link) Follow(ctx context.Context, id string, token []byte) (*jsonrpc.Response, error) {
+	asked := make(map[string]bool)
+	steps, message := 0, ""
+	for {
+		resp, err := l.get(ctx, id)
+		if err != nil || resp.Err != nil {
+			return resp, err
+		}
+		if is, _ := jsonrpc.GetString(resp.Result, "statusMessage"); is != message && token != nil && l.Back != nil {
+			steps, message = steps+1, is
+			l.Back.HandleNotification(ctx, nil, &jsonrpc.Notification{Method: mcp.NotificationProgress,
+				Params: fmt.Appendf(nil, `{"progressToken":%s,"progress":%d,"message":%s}`, token, steps, jsonrpc.Quote(is))})
+		}
+		switch status, _ := jsonrpc.GetString(resp.Result, "status"); status {
+		case "completed":
+			return &jsonrpc.Response{Result: append([]byte(nil), jsonrpc.AsObject(jsonrpc.Get(resp.Result, "result"))...)}, nil
+		case "failed":
+			return &jsonrpc.Response{Err: taskError(jsonrpc.Get(resp.Result, "error"))}, nil
+		case "cancelled":
+			return nil, jsonrpc.InvalidParams("task '%s' was cancelled", refusal.Clip(id))
+		case "input_required":
+			if refused := l.answer(ctx, id, jsonrpc.Get(resp.Result, "inputRequests"), asked); refused != nil {
+				l.Cancel(ctx, About(mcp.MethodTasksCancel, id).Params)
+				return nil, refused
+			}
+		}
+		if err := pause(ctx, pollEvery(resp.Result)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pollEvery is how long the server wants to be left alone, bounded.
+func pollEvery(task []byte) time.Duration {
+	n, err := strconv.ParseInt(string(jsonrpc.Get(task, "pollIntervalMs")), 10, 64)
+	if err != nil {
+		return defaultPoll
+	}
+	return min(max(time.Duration(n)*time.Millisecond, minPoll), maxPoll)
+}
+
+// taskError is the error that a task failed with.
+func taskError(raw []byte) *jsonrpc.Error {
+	code, err := strconv.ParseInt(string(jsonrpc.Get(raw, "code")), 10, 64)
+	if err != nil {
+		code = jsonrpc.CodeInternal
+	}
+	message, _ := jsonrpc.GetString(raw, "message")
+	return &jsonrpc.Error{Code: code, Message: message, Data: append([]byte(nil), jsonrpc.Get(raw, "data")...)}
+}
+
+// answer asks the client what a task asks and was not answered yet, all at
+// once, and gives the server the answers. It returns why the client refused a
+// question that cannot be answered with a refusal.
+func (l Link) answer(ctx context.Context, id string, questions []byte, asked map[string]bool) error {
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		answers = []byte(`{}`)
+		refused error
+	)
+	for key, q := range jsonrpc.Members(jsonrpc.AsObject(questions)) {
+		if asked[key] {
+			continue
+		}
+		asked[key] = true
+		method, _ := jsonrpc.GetString(q, "method")
+		params := Relate(jsonrpc.AsObject(jsonrpc.Get(q, "params")), id)
+		req := &jsonrpc.Request{Method: method, Params: l.Rename(params)}
+		wg.Go(func() {
+			answer, err := l.ask(ctx, req)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused = err
+				return
+			}
+			answers = jsonrpc.Set(answers, answer, key)
+		})
+	}
+	wg.Wait()
+	if refused != nil || string(answers) == "{}" {
+		return refused
+	}
+	update := About(mcp.MethodTasksUpdate, id)
+	update.Params = jsonrpc.Set(update.Params, answers, "inputResponses")
+	resp, err := l.Call(ctx, update)
+	if err == nil && resp.Err != nil {
+		err = resp.Err
+	}
+	return err
+}
+
+// ask puts a question of a task to the client.
+func (l Link) ask(ctx context.Context, req *jsonrpc.Request) ([]byte, error) {
+	if l.Back == nil {
+		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
+	}
+	resp, err := l.Back.Handle(ctx, nil, req)
+	if err == nil && resp.Err != nil {
+		err = resp.Err
+	}
+	if err == nil {
+		// What names the task is between us and the client.
+		return Without(append([]byte(nil), resp.Result...)), nil
+	}
+	if req.Method == mcp.MethodElicit && ctx.Err() == nil {
+		return []byte(`{"action":"cancel"}`), nil
+	}
+	return nil, err
+}
+
+// Cancel ends a task whose client has gone.
+func (l Link) Cancel(ctx context.Context, params []byte) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUp)
+	defer cancel()
+	if _, err := l.Call(ctx, &jsonrpc.Request{Method: mcp.MethodTasksCancel, Params: params}); err != nil {
+		l.Log.Debug("cancelling a task", "upstream", l.Server, "err", err)
+	}
+}

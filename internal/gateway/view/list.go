@@ -1,0 +1,32 @@
+package view
+
+import (
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+var listKinds = map[string]catalog.Kind{
+	mcp.MethodToolsList:     catalog.Tools,
+	mcp.MethodPromptsList:   catalog.Prompts,
+	mcp.MethodResourcesList: catalog.Resources,
+	mcp.MethodTemplatesList: catalog.Templates,
+}
+
+// List answers a request for one of the four lists, written as eyes says.
+func (v *View) List(req *jsonrpc.Request, eyes func(catalog.Kind) catalog.View) (*jsonrpc.Response, error) {
+	kind := listKinds[req.Method]
+	raw := jsonrpc.Get(req.Params, "cursor")
+	if len(raw) == 0 || raw[0] == 'n' {
+		return &jsonrpc.Response{Result: v.Shown.List(kind, eyes(kind))}, nil
+	}
+	cursor, ok := jsonrpc.GetString(req.Params, "cursor")
+	if !ok {
+		return nil, jsonrpc.InvalidParams("cursor must be a string")
+	}
+	page, err := v.Shown.Page(kind, eyes(kind), cursor, 0)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("%v", err)
+	}
+	return &jsonrpc.Response{Result: page}, nil
+}

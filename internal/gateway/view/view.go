@@ -1,0 +1,46 @@
+// Package view is what sessions see: the features of their servers, merged and
+// shown in a mode, what that costs, and the mode that costs least.
+package view
+
+import (
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A View is what one session sees at one revision of the upstreams.
+type View struct {
+	Revision uint64
+	Shown    *catalog.Catalog // what is listed, and can be called by name
+	All      *catalog.Catalog // what the servers have
+	Compact  *builtin.Set     // stands for all tools; nil outside the compact modes
+	Mode     string           // full, compact or search
+	Choice   Choice           // of a schema in auto mode
+	Cost     Costs
+}
+
+var changeMethods = []struct {
+	method string
+	kinds  []catalog.Kind
+}{
+	{mcp.NotificationTools, []catalog.Kind{catalog.Tools}},
+	{mcp.NotificationPrompts, []catalog.Kind{catalog.Prompts}},
+	{mcp.NotificationResources, []catalog.Kind{catalog.Resources, catalog.Templates}},
+}
+
+// Changed names the notifications for what differs between two views.
+func Changed(was, now *View, eyes func(catalog.Kind) catalog.View) []string {
+	if was.Shown == now.Shown {
+		return nil
+	}
+	var methods []string
+	for _, m := range changeMethods {
+		for _, kind := range m.kinds {
+			if !catalog.Equal(was.Shown, now.Shown, kind, eyes(kind)) {
+				methods = append(methods, m.method)
+				break
+			}
+		}
+	}
+	return methods
+}
