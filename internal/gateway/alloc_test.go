@@ -113,7 +113,7 @@ func TestAllocations(t *testing.T) {
 		limit  float64
 	}{
 		"unrecorded": {nil, maxAllocations},
-		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 4},
+		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := watchedSession(t, smallResult, gateway.Options{Traffic: tt.record})

@@ -29,12 +29,12 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		return nil, err
 	}
 	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView, Rename: s.nameTask}
-	l := &listener{listen.NewStream(client, from), s}
+	stream, honoured := listen.NewStream(client, from, wanted)
+	l := &listener{stream, s}
 	if !s.gw.listeners.Add(l.Stream) {
 		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("more than %d subscriptions are open", listen.MaxStreams))
 	}
 	defer s.gw.listeners.Remove(l.Stream)
-	honoured := l.Filter(wanted)
 	owned, uris := l.subscribe(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"))
 	defer l.unsubscribe(p, owned)
 	if uris != nil {
@@ -50,6 +50,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if err := l.Tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
 	}
+	l.Announce(ctx) // what changed before it was among those who are told
 	select {
 	case <-ctx.Done():
 	case <-s.gw.stopping:

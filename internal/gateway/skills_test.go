@@ -232,7 +232,7 @@ func TestSubscriptionsByAlias(t *testing.T) {
 		}
 	})
 	t.Run("true/6 a modern client", func(t *testing.T) {
-		l := listen.NewStream(listen.Client{Look: s.look, Rename: s.nameTask}, h)
+		l, _ := listen.NewStream(listen.Client{Look: s.look, Rename: s.nameTask}, h, nil)
 		l.Note(alias)
 		l.Updated(t.Context(), "b", changed)
 		if got := <-h.told; got != alias {

@@ -37,9 +37,18 @@ type Stream struct {
 	asked     map[string]bool // the aliases among what it hears about
 }
 
-// NewStream returns the stream of a request that from is the way back of.
-func NewStream(client Client, from jsonrpc.Peer) *Stream {
-	return &Stream{client: client, from: from, id: requestID(from), kinds: make(map[string]bool)}
+// NewStream returns the stream of a request that from is the way back of, with
+// the lists that the client wants to hear about, and what is honoured of that.
+func NewStream(client Client, from jsonrpc.Peer, wanted []byte) (l *Stream, honoured []byte) {
+	l = &Stream{client: client, from: from, id: requestID(from), kinds: make(map[string]bool), announced: client.Look()}
+	honoured = []byte(`{}`)
+	for filter, method := range filters {
+		if string(jsonrpc.Get(wanted, filter)) == "true" {
+			l.kinds[method] = true
+			honoured = jsonrpc.Set(honoured, []byte("true"), filter)
+		}
+	}
+	return l, honoured
 }
 
 // requestID is the id of the request that a peer is the way back of.
@@ -54,20 +63,6 @@ var filters = map[string]string{
 	"toolsListChanged":     mcp.NotificationTools,
 	"promptsListChanged":   mcp.NotificationPrompts,
 	"resourcesListChanged": mcp.NotificationResources,
-}
-
-// Filter notes the lists that the client wants to hear about, and returns what is
-// honoured of that.
-func (l *Stream) Filter(wanted []byte) (honoured []byte) {
-	honoured = []byte(`{}`)
-	for filter, method := range filters {
-		if string(jsonrpc.Get(wanted, filter)) == "true" {
-			l.kinds[method] = true
-			honoured = jsonrpc.Set(honoured, []byte("true"), filter)
-		}
-	}
-	l.announced = l.client.Look()
-	return honoured
 }
 
 // End is the result of the request.
@@ -118,7 +113,8 @@ func (l *Stream) Updated(ctx context.Context, server string, n *jsonrpc.Notifica
 	l.Tell(ctx, n.Method, params)
 }
 
-func (l *Stream) announce(ctx context.Context) {
+// Announce tells the client which of its lists changed since it was last told.
+func (l *Stream) Announce(ctx context.Context) {
 	now := l.client.Look()
 	l.mu.Lock()
 	was := l.announced
@@ -175,6 +171,6 @@ func (ls *Streams) Announce(ctx context.Context) {
 	}
 	ls.mu.Unlock()
 	for _, l := range open {
-		l.announce(ctx)
+		l.Announce(ctx)
 	}
 }
