@@ -133,7 +133,7 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 
 // tooLate hands a request on that came when all that runs had been ended: it was
 // still being read.
-func (p *post) tooLate(ctx context.Context, m *jsonrpc.Message) bool {
+func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
 	return ctx.Err() != nil && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
 }
 

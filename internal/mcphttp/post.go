@@ -134,7 +134,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 		}
 		ctx := p.within(p.ofRequest(p.session.ctx), m)
 		defer p.end()
-		if p.tooLate(ctx, m) {
+		if tooLate(ctx, p, m) {
 			return
 		}
 		p.runs = running{p.cancel, m.Method}

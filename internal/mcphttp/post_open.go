@@ -45,7 +45,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	}
 	ctx := p.within(p.r.Context(), m)
 	defer p.end()
-	if m.Kind == jsonrpc.KindRequest && p.tooLate(ctx, m) {
+	if m.Kind == jsonrpc.KindRequest && tooLate(ctx, p, m) {
 		return
 	}
 	h, err := p.srv.open(ctx, p.opening(t))
