@@ -76,7 +76,7 @@ func compared(direct report, err error) func(report, error) (cell string, ours b
 		}
 		for _, name := range direct.Tools {
 			if !listed["everything__"+name] {
-				return fmt.Sprintf("does not list %s", name), true
+				return fmt.Sprintf("does not list %s, but %v", name, through.Tools), true
 			}
 		}
 		return fmt.Sprintf("works, %d tools", len(direct.Tools)), false

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -103,7 +102,7 @@ func readPeers(t *testing.T) (peers []*peer) {
 	return peers
 }
 
-// A place has what the peers need: Node.js, uv, and a folder that is kept.
+// A place has what the peers need beside Node.js: uv, and a folder that is kept.
 type place struct{ cache, path string }
 
 func prepare(t *testing.T) place {
@@ -115,9 +114,7 @@ func prepare(t *testing.T) place {
 		t.Fatal(err)
 	}
 	cache := strings.TrimSpace(string(out))
-	arch := strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
-	node := filepath.Join(cache, "npm", "node_modules", fmt.Sprintf("node-%s-%s", runtime.GOOS, arch), "bin")
-	return place{filepath.Join(cache, "guide"), strings.Join([]string{node, filepath.Join(cache, "python", "bin"), os.Getenv("PATH")}, string(os.PathListSeparator))}
+	return place{filepath.Join(cache, "guide"), filepath.Join(cache, "python", "bin") + string(os.PathListSeparator) + os.Getenv("PATH")}
 }
 
 // command is what runs a peer.
