@@ -100,11 +100,11 @@ func (p *page) processorGoals() []goal {
 	}
 	if c := p.find("http", "100 B", 1); c != nil {
 		base := c.median(direct, sample.p50)
-		list = append(list, atMost("HTTP to HTTP, 100 B, C=1: latency added / that of floor-raw", 1.6,
+		list = append(list, atMost("HTTP to HTTP, 100 B, C=1: added latency / added latency of floor-raw", 1.6,
 			(c.median(toHTTP, sample.p50)-base)/(c.median(floorRaw, sample.p50)-base), ""))
 	}
 	if c := p.find("http", "100 B", 16); c != nil {
-		list = append(list, atMost("HTTP to stdio, 100 B, C=16: p99 / that of floor-raw", 1.7, c.ratio(toStdio, floorRaw, sample.p99).median, ""))
+		list = append(list, atMost("HTTP to stdio, 100 B, C=16: p99 / p99 of floor-raw", 1.7, c.ratio(toStdio, floorRaw, sample.p99).median, ""))
 	}
 	return list
 }

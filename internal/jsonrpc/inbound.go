@@ -52,8 +52,8 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		batch:   b,
 	}
 	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
-	// It is not made of that of the connection, which all requests would have to
-	// lock: closing the connection ends each of them.
+	// The context is not a child of the connection's: all requests would have to
+	// lock that one. Closing the connection ends each of them instead.
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	c.running.Add(1)
 	admitted, w := c.requests.admit(in, &c.opt, c.asking)

@@ -101,7 +101,8 @@ func versionFile(path string) []string {
 // versionName is a name of a version: the file that has it may be the server's.
 var versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
-// pyenvVersion is the folder of a version; of 3.11 that of the newest 3.11.x.
+// pyenvVersion returns the folder of a version. For 3.11 it is the folder of the
+// newest 3.11.x.
 func pyenvVersion(root, name string) string {
 	if !versionName.MatchString(name) || name == "system" {
 		return ""

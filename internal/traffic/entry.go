@@ -18,8 +18,8 @@ type entry struct {
 	gateway, transport, server time.Duration
 	code                       int64
 	reqSize, resSize           int64
-	// reqHead and resHead are where the heads stand; while a call is pending
-	// resHead is that of the last answer that it caused.
+	// reqHead and resHead are where the heads stand. While a call is pending,
+	// resHead is the head of the last answer that it caused.
 	reqHead, resHead         int64
 	who, what, reason, notes uint32
 	// via is what was called last because of it: its server is where a call
@@ -104,8 +104,8 @@ func (r *Recorder) forgetLocked(e *entry) {
 	}
 }
 
-// whoLocked counts one more entry of a caller, most often that of the entry
-// above.
+// whoLocked counts one more entry of a caller. Most often the entry above has the
+// same caller.
 func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
 	k := who{c.Session, c.Client, c.Principal, c.Schema, c.Door}
 	if up != nil && r.who.rows[up.who].key == k {

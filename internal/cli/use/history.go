@@ -127,7 +127,8 @@ func historyRerun(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// targetAgain is the target that the command line names, else that of the run.
+// targetAgain returns the target that the command line names, or else the target
+// of the run.
 func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *history.KeptRun, words []string) (*target.Target, error) {
 	from := k.From
 	switch {

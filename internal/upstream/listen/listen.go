@@ -56,8 +56,8 @@ func New(ctx context.Context, opt Options) *Listener {
 	return &Listener{opt: opt, ctx: ctx, cancel: cancel, dirty: make(chan struct{}), moved: make(chan struct{})}
 }
 
-// Start opens the request. A server may confirm it before Start returns, so
-// whoever calls Acknowledged has to know the Listener by then.
+// Start opens the request. A server may confirm it before Start returns, so the
+// caller keeps the Listener before it calls Start.
 func (n *Listener) Start() { n.wg.Go(n.run) }
 
 // A listening is one open subscriptions/listen request.
