@@ -155,6 +155,7 @@ var layers = map[string][]string{
 	"mcptest":                {"jsonrpc", "mcp", "stdio", "mcphttp"},
 	"mcptest/cmd/fakeserver": {"mcptest"},
 	"mcptest/sparing":        {},
+	"config/configtest":      {"config", "config/problem"},
 }
 
 type listed struct {

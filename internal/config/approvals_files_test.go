@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
@@ -24,12 +25,12 @@ func TestApprovalCoversFiles(t *testing.T) {
 			`"command": "x", "env": {"A": "$${file:part}"}`:                    false,
 		} {
 			t.Run(fmt.Sprintf("door/8 project=%t %s", project, key), func(t *testing.T) {
-				path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
-				part := put(t, filepath.Join(filepath.Dir(path), "part"), "good\n")
-				load := options(t, path, nil)
+				path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
+				part := configtest.Put(t, filepath.Join(filepath.Dir(path), "part"), "good\n")
+				load := configtest.Options(t, path, nil)
 				load.Project = project
 				if project {
-					put(t, path, `{"mcpServers": {"new": {`+key+`}}}`)
+					configtest.Put(t, path, `{"mcpServers": {"new": {`+key+`}}}`)
 				} else if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) }); err != nil {
 					t.Fatal(err)
 				}
@@ -55,7 +56,7 @@ func TestApprovalCoversFiles(t *testing.T) {
 					}
 				}
 				approve()
-				put(t, part, "evil\n")
+				configtest.Put(t, part, "evil\n")
 				cfg, s := server()
 				if s.Pending != waits {
 					t.Fatalf("pending = %t after its file changed", s.Pending)
@@ -63,14 +64,14 @@ func TestApprovalCoversFiles(t *testing.T) {
 				if !waits {
 					return
 				}
-				if hint := warned(t, cfg, problem.Pending).Hint; !strings.Contains(hint, "${file:…}") {
+				if hint := configtest.Warned(t, cfg, problem.Pending).Hint; !strings.Contains(hint, "${file:…}") {
 					t.Errorf("the hint is %q", hint)
 				}
 				if strings.Contains(fmt.Sprintf("%+v", *s), "evil") {
 					t.Error("it was expanded")
 				}
 				approve()
-				put(t, part, "good\n")
+				configtest.Put(t, part, "good\n")
 				if _, s := server(); !s.Pending {
 					t.Error("an earlier content counts")
 				}
@@ -82,11 +83,11 @@ func TestApprovalCoversFiles(t *testing.T) {
 // TestOwnFilesNeedNoApproval: what a person wrote is theirs, and so are the
 // files that it reads.
 func TestOwnFilesNeedNoApproval(t *testing.T) {
-	path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "${file:part}"}}}`)
-	part := put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")
+	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "${file:part}"}}}`)
+	part := configtest.Put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")
 	for _, text := range []string{"one", "two"} {
-		put(t, part, text)
-		cfg, err := config.Load(options(t, path, nil))
+		configtest.Put(t, part, text)
+		cfg, err := config.Load(configtest.Options(t, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
@@ -18,8 +19,8 @@ import (
 // TestPendingWrites walks what a client may do through us, and what a person
 // does about it.
 func TestPendingWrites(t *testing.T) {
-	path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}}`)
-	load := options(t, path, nil)
+	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}}`)
+	load := configtest.Options(t, path, nil)
 	client := edit.WriteOptions{Load: load, Pending: true}
 	propose := func(t *testing.T, name, entry string) *edit.WriteResult {
 		t.Helper()
@@ -46,7 +47,7 @@ func TestPendingWrites(t *testing.T) {
 		if !s.Pending || s.Runnable() || cfg.Schemas[0].Server("own").Pending {
 			t.Errorf("new = %+v", s)
 		}
-		warned(t, cfg, problem.Pending)
+		configtest.Warned(t, cfg, problem.Pending)
 	})
 	t.Run("fault/L1 approval binds to what was shown", func(t *testing.T) {
 		_, before := server(t, "new")
@@ -106,7 +107,7 @@ func TestPendingWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := config.Load(load)
-		problemOf(t, err, problem.Marks)
+		configtest.ProblemOf(t, err, problem.Marks)
 	})
 }
 
@@ -139,8 +140,8 @@ func TestTaken(t *testing.T) {
 		"a person removed it":   {[]func(*edit.Draft) error{remove}, []func(*edit.Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := write(t, "mcp.json", `{"mcpServers": {"fs": `+guarded+`}}`)
-			load := options(t, path, nil)
+			path := configtest.Write(t, "mcp.json", `{"mcpServers": {"fs": `+guarded+`}}`)
+			load := configtest.Options(t, path, nil)
 			for _, change := range tt.person {
 				if _, err := edit.Update(path, edit.WriteOptions{Load: load}, change); err != nil {
 					t.Fatal(err)
@@ -182,8 +183,8 @@ func TestTaken(t *testing.T) {
 
 func TestApprovalIgnoresValuesOfVariables(t *testing.T) {
 	content := `{"mcpServers": {"a": {"command": "x", "env": {"K": "${V}"}}}}`
-	one := mustLoad(t, "a.json", content, map[string]string{"V": "1"}).Schemas[0].Servers[0]
-	two := mustLoad(t, "a.json", content, map[string]string{"V": "2"}).Schemas[0].Servers[0]
+	one := configtest.MustLoad(t, "a.json", content, map[string]string{"V": "1"}).Schemas[0].Servers[0]
+	two := configtest.MustLoad(t, "a.json", content, map[string]string{"V": "2"}).Schemas[0].Servers[0]
 	if one.ApprovalHash() != two.ApprovalHash() {
 		t.Error("a new value of a variable needs a new approval")
 	}
@@ -193,12 +194,12 @@ func TestApprovalIgnoresValuesOfVariables(t *testing.T) {
 }
 
 func TestConfine(t *testing.T) {
-	o := options(t, "", nil)
+	o := configtest.Options(t, "", nil)
 	dir := t.TempDir()
-	current := put(t, filepath.Join(dir, "mcp.json"), emptyFile)
-	other := put(t, filepath.Join(dir, "other.yaml"), "mcpServers: {}\n")
-	put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
-	outside := put(t, filepath.Join(t.TempDir(), "x.json"), emptyFile)
+	current := configtest.Put(t, filepath.Join(dir, "mcp.json"), emptyFile)
+	other := configtest.Put(t, filepath.Join(dir, "other.yaml"), "mcpServers: {}\n")
+	configtest.Put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
+	outside := configtest.Put(t, filepath.Join(t.TempDir(), "x.json"), emptyFile)
 	for link, target := range map[string]string{"out.json": outside, "self.json": current} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -46,8 +47,8 @@ func TestProblemsInChinese(t *testing.T) {
 		bad["own"+string(rune('a'+i))+".json"] = content
 	}
 	for name, content := range bad {
-		path := write(t, name, content)
-		cfg, err := config.Load(options(t, path, nil))
+		path := configtest.Write(t, name, content)
+		cfg, err := config.Load(configtest.Options(t, path, nil))
 		var problems []problem.Problem
 		if load, ok := err.(*problem.LoadError); ok {
 			problems = load.Problems

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
@@ -23,7 +24,7 @@ func corpus(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return write(t, name, string(data))
+	return configtest.Write(t, name, string(data))
 }
 
 // TestCorpusRefused holds the inputs that must be refused, each with a code
@@ -70,8 +71,8 @@ func TestCorpusRefused(t *testing.T) {
 	} {
 		t.Run(tt.id+"/"+tt.file, func(t *testing.T) {
 			path := corpus(t, tt.file)
-			_, err := config.Load(options(t, path, nil))
-			p := problemOf(t, err, tt.code)
+			_, err := config.Load(configtest.Options(t, path, nil))
+			p := configtest.ProblemOf(t, err, tt.code)
 			if p.File != path || p.Line != tt.line || p.Column != tt.column {
 				t.Errorf("place = %s, want line %d, column %d", p.Place(), tt.line, tt.column)
 			}
@@ -87,35 +88,35 @@ func TestCorpusRefused(t *testing.T) {
 
 func TestCorpusAccepted(t *testing.T) {
 	t.Run("corpus/C04", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C04-accepted.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C04-accepted.json"), nil))
 		if err != nil || len(cfg.Schemas[0].Servers) != 5 {
 			t.Errorf("odd but readable names: %v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C05", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C05.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C05.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := warned(t, cfg, problem.UnknownKey)
+		p := configtest.Warned(t, cfg, problem.UnknownKey)
 		if p.Line != 2 || p.Column != 3 || !strings.Contains(p.Hint, `"command"`) || p.Severity != problem.SeverityWarning {
 			t.Errorf("problem = %v", p)
 		}
 	})
 	t.Run("corpus/C09", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C09.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C09.json"), nil))
 		if err != nil || len(cfg.Schemas[0].Servers) != 3 {
 			t.Errorf("a command that is not there stops the load: %v", err)
 		}
 	})
 	t.Run("corpus/C10", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C10-newline.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C10-newline.json"), nil))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "a\nb" {
 			t.Errorf("a newline in an argument: %v", err)
 		}
 	})
 	t.Run("corpus/C11", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C11.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C11.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,35 +124,35 @@ func TestCorpusAccepted(t *testing.T) {
 		if off.Runnable() || !on.Runnable() || len(off.Missing) != 1 || off.Missing[0] != "UNSET" {
 			t.Errorf("off = %+v, on = %+v", off, on)
 		}
-		p := warned(t, cfg, problem.Undefined)
+		p := configtest.Warned(t, cfg, problem.Undefined)
 		if p.Severity != problem.SeverityDisabled || p.Line != 2 || p.Column != 45 || !strings.Contains(p.Message, `${UNSET} is not defined, so server "off" is off`) {
 			t.Errorf("problem = %v", p)
 		}
 	})
 	t.Run("corpus/C12", func(t *testing.T) {
 		env := map[string]string{"A": "${B}", "B": "${A}"}
-		cfg, err := config.Load(options(t, corpus(t, "C12.json"), env))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C12.json"), env))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "${B}" {
 			t.Errorf("a variable's content was searched again: %+v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C13", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C13-password.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C13-password.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := warned(t, cfg, problem.URLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
+		if p := configtest.Warned(t, cfg, problem.URLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
 			t.Errorf("the password shows: %v", p)
 		}
 	})
 	t.Run("corpus/C15", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C15-zero.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C15-zero.json"), nil))
 		if err != nil || !cfg.Server.PortSet || cfg.Server.Port != 0 {
 			t.Errorf("port 0: %+v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C16", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C16.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C16.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,19 +165,19 @@ func TestCorpusAccepted(t *testing.T) {
 	})
 	for _, name := range []string{"C22-bom-crlf.json", "C22-bom-crlf.yaml"} {
 		t.Run("corpus/C22/"+name, func(t *testing.T) {
-			cfg, err := config.Load(options(t, corpus(t, name), nil))
+			cfg, err := config.Load(configtest.Options(t, corpus(t, name), nil))
 			if err != nil || cfg.Schemas[0].Servers[0].Command != "x" {
 				t.Fatalf("%+v, %v", cfg, err)
 			}
 			if cfg.Format == document.FormatJSON {
-				if p := warned(t, cfg, problem.UnknownKey); p.Line != 3 || p.Column != 27 {
+				if p := configtest.Warned(t, cfg, problem.UnknownKey); p.Line != 3 || p.Column != 27 {
 					t.Errorf("place = %s", p.Place())
 				}
 			}
 		})
 	}
 	t.Run("corpus/C24", func(t *testing.T) {
-		cfg, err := config.Load(options(t, corpus(t, "C24.json"), nil))
+		cfg, err := config.Load(configtest.Options(t, corpus(t, "C24.json"), nil))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[2] != "/tmp" || !cfg.Schemas[0].Servers[0].Enabled {
 			t.Errorf("%+v, %v", cfg, err)
 		}
@@ -195,8 +196,8 @@ func TestCorpusSizes(t *testing.T) {
 		}
 		f.Close()
 		quick(t, func() {
-			_, err := config.Load(options(t, path, nil))
-			problemOf(t, err, problem.TooLarge)
+			_, err := config.Load(configtest.Options(t, path, nil))
+			configtest.ProblemOf(t, err, problem.TooLarge)
 		})
 	})
 	t.Run("corpus/C19", func(t *testing.T) {
@@ -213,7 +214,7 @@ func TestCorpusSizes(t *testing.T) {
 			if name == "a.json" {
 				b.WriteString("}}")
 			}
-			cfg := mustLoad(t, name, b.String(), nil)
+			cfg := configtest.MustLoad(t, name, b.String(), nil)
 			if n := len(cfg.Schemas[0].Servers); n != 10_000 {
 				t.Errorf("%s: %d servers", name, n)
 			}
@@ -234,8 +235,8 @@ func TestCorpusSizes(t *testing.T) {
 	} {
 		t.Run("corpus/C21/"+name, func(t *testing.T) {
 			quick(t, func() {
-				_, err := config.Load(options(t, write(t, name, content), nil))
-				if p := problemOf(t, err, problem.Depth); p.Line == 0 || p.Column == 0 {
+				_, err := config.Load(configtest.Options(t, configtest.Write(t, name, content), nil))
+				if p := configtest.ProblemOf(t, err, problem.Depth); p.Line == 0 || p.Column == 0 {
 					t.Errorf("no place: %v", p)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
@@ -17,30 +18,30 @@ import (
 func TestCorpusOwner(t *testing.T) {
 	t.Run("corpus/C17", func(t *testing.T) {
 		path := corpus(t, "C17.json")
-		o := options(t, path, nil)
+		o := configtest.Options(t, path, nil)
 		if err := os.Chmod(path, 0o606); err != nil {
 			t.Fatal(err)
 		}
 		_, err := config.Load(o)
-		problemOf(t, err, problem.WorldWrite)
+		configtest.ProblemOf(t, err, problem.WorldWrite)
 		o.Insecure = true
 		cfg, err := config.Load(o)
 		if err != nil {
 			t.Fatalf("with the override: %v", err)
 		}
-		warned(t, cfg, problem.WorldWrite)
+		configtest.Warned(t, cfg, problem.WorldWrite)
 
 		if err := os.Chmod(path, 0o660); err != nil {
 			t.Fatal(err)
 		}
 		o.Insecure = false
 		_, err = config.Load(o)
-		problemOf(t, err, problem.Owner)
+		configtest.ProblemOf(t, err, problem.Owner)
 		o.Insecure = true
 		if cfg, err = config.Load(o); err != nil {
 			t.Fatalf("group-writable, with the override: %v", err)
 		}
-		warned(t, cfg, problem.Owner)
+		configtest.Warned(t, cfg, problem.Owner)
 		if len(cfg.Problems) != 1 {
 			t.Errorf("problems = %v, want one", cfg.Problems)
 		}
@@ -48,21 +49,21 @@ func TestCorpusOwner(t *testing.T) {
 		if cfg, err = config.Load(o); err != nil {
 			t.Fatalf("a project's, which a group may share: %v", err)
 		}
-		warned(t, cfg, problem.Owner)
+		configtest.Warned(t, cfg, problem.Owner)
 	})
 	t.Run("door/12 a record of approvals that others may write", func(t *testing.T) {
-		o := options(t, write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
+		o := configtest.Options(t, configtest.Write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
 		o.Project = true
-		record := put(t, filepath.Join(folders.UserDir(o.Home), "approvals.json"), `{}`)
+		record := configtest.Put(t, filepath.Join(folders.UserDir(o.Home), "approvals.json"), `{}`)
 		if err := os.Chmod(record, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		_, err := config.Load(o)
-		problemOf(t, err, problem.Marks)
+		configtest.ProblemOf(t, err, problem.Marks)
 	})
 	t.Run("door/12 of somebody else", func(t *testing.T) {
-		path := write(t, "a.json", emptyFile)
-		o := options(t, path, nil)
+		path := configtest.Write(t, "a.json", emptyFile)
+		o := configtest.Options(t, path, nil)
 		if os.Geteuid() != 0 { // only root gives files away; it trusts its own alone
 			path = "/etc/passwd"
 			if info, err := os.Stat(path); err != nil || !disk.WritableByOthers(path, info).Empty() {
@@ -74,7 +75,7 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := config.Load(o)
-		if p := problemOf(t, err, problem.Owner); p.Message == "" || p.Hint == "" {
+		if p := configtest.ProblemOf(t, err, problem.Owner); p.Message == "" || p.Hint == "" {
 			t.Errorf("got %v", p)
 		}
 	})
@@ -95,8 +96,8 @@ func TestCorpusSpecialFiles(t *testing.T) {
 	} {
 		t.Run("corpus/C18/"+filepath.Base(path), func(t *testing.T) {
 			quick(t, func() {
-				_, err := config.Load(options(t, path, nil))
-				problemOf(t, err, code)
+				_, err := config.Load(configtest.Options(t, path, nil))
+				configtest.ProblemOf(t, err, code)
 			})
 		})
 	}

@@ -6,14 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 )
 
 func TestDiff(t *testing.T) {
-	old := mustLoad(t, "a.json", `{"schemas": {
+	old := configtest.MustLoad(t, "a.json", `{"schemas": {
 		"a": {"mcpServers": {"keep": {"command": "x"}, "change": {"command": "x"}, "policy": {"command": "x"}, "off": {"command": "x"}, "gone": {"command": "x"}, "rename": {"command": "r"}}},
 		"b": {"mcpServers": {"s": {"command": "x"}}},
 		"c": {"mcpServers": {"s": {"command": "x"}}}}}`, nil)
-	new := mustLoad(t, "a.json", `{"schemas": {
+	new := configtest.MustLoad(t, "a.json", `{"schemas": {
 		"a": {"mcpServers": {"added": {"command": "x"}, "renamed": {"command": "r"}, "off": {"command": "x", "enabled": false}, "policy": {"command": "x", "deny": ["t"], "timeout": 5}, "change": {"command": "x", "env": {"A": "b"}}, "keep": {"command": "x"}}},
 		"d": {"mcpServers": {"s": {"command": "x"}}},
 		"c": {"enabled": false, "mcpServers": {"s": {"command": "x"}}}}}`, nil)
@@ -90,7 +91,7 @@ func TestHashes(t *testing.T) {
 // running gateway reads the policy anew only if Diff tells.
 func TestToolPoliciesAreNoticed(t *testing.T) {
 	load := func(policy string) *config.Config {
-		return mustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "tools": {"t": `+policy+`}}}}`, nil)
+		return configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "tools": {"t": `+policy+`}}}}`, nil)
 	}
 	for _, policy := range []string{
 		`{"enabled": true}`, `{"ask": true}`, `{"rename": "u"}`, `{"description": "d"}`, `{"timeout": 5}`, `{"results": {"limit": "10k"}}`,

@@ -9,21 +9,10 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
-
-// put writes a file with its directories.
-func put(t *testing.T, path, content string) string {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 const emptyFile = `{"mcpServers": {}}`
 
@@ -35,19 +24,19 @@ func TestDiscoverOrder(t *testing.T) {
 	} {
 		t.Run(string(personality), func(t *testing.T) {
 			env := map[string]string{}
-			o := options(t, "", env)
+			o := configtest.Options(t, "", env)
 			o.Personality = personality
 			xdg := t.TempDir()
 			env["XDG_CONFIG_HOME"] = xdg
-			flag := put(t, filepath.Join(o.WorkDir, "flag.json"), emptyFile)
-			fromEnv := put(t, filepath.Join(o.Home, "env.json"), emptyFile)
-			project := put(t, filepath.Join(o.WorkDir, ".mcp.json"), emptyFile)
+			flag := configtest.Put(t, filepath.Join(o.WorkDir, "flag.json"), emptyFile)
+			fromEnv := configtest.Put(t, filepath.Join(o.Home, "env.json"), emptyFile)
+			project := configtest.Put(t, filepath.Join(o.WorkDir, ".mcp.json"), emptyFile)
 			rest := []string{
-				put(t, filepath.Join(o.Home, own), emptyFile),
-				put(t, filepath.Join(xdg, "mcp-all-in-one/config.yaml"), "mcpServers: {}\n"),
-				put(t, filepath.Join(xdg, "mcp-all-in-one/config.json"), emptyFile),
-				put(t, filepath.Join(o.System, "config.yaml"), "mcpServers: {}\n"),
-				put(t, filepath.Join(o.System, "config.json"), emptyFile),
+				configtest.Put(t, filepath.Join(o.Home, own), emptyFile),
+				configtest.Put(t, filepath.Join(xdg, "mcp-all-in-one/config.yaml"), "mcpServers: {}\n"),
+				configtest.Put(t, filepath.Join(xdg, "mcp-all-in-one/config.json"), emptyFile),
+				configtest.Put(t, filepath.Join(o.System, "config.yaml"), "mcpServers: {}\n"),
+				configtest.Put(t, filepath.Join(o.System, "config.json"), emptyFile),
 			}
 			env[config.EnvConfig] = "~/env.json"
 			o.Path = "flag.json"
@@ -62,7 +51,7 @@ func TestDiscoverOrder(t *testing.T) {
 				}
 			}
 			found, err := config.Discover(o)
-			problemOf(t, err, problem.NotFound)
+			configtest.ProblemOf(t, err, problem.NotFound)
 			if diff := cmp.Diff(rest, found.Tried); diff != "" {
 				t.Errorf("tried (-want +got):\n%s", diff)
 			}
@@ -98,14 +87,14 @@ func TestCreate(t *testing.T) {
 		{config.MCPTester, "", ""},
 	} {
 		t.Run(string(tt.personality), func(t *testing.T) {
-			o := options(t, "", nil)
+			o := configtest.Options(t, "", nil)
 			o.Personality = tt.personality
 			_, err := config.Load(o) // the way `config validate` walks
-			problemOf(t, err, problem.NotFound)
+			configtest.ProblemOf(t, err, problem.NotFound)
 			o.Create = true
 			cfg, err := config.Load(o)
 			if tt.own == "" {
-				problemOf(t, err, problem.NotFound)
+				configtest.ProblemOf(t, err, problem.NotFound)
 				return
 			}
 			if err != nil {
@@ -120,9 +109,9 @@ func TestCreate(t *testing.T) {
 		})
 	}
 	t.Run("req/A20 nothing else creates", func(t *testing.T) {
-		o := options(t, filepath.Join(t.TempDir(), "sub", "gone.json"), nil)
+		o := configtest.Options(t, filepath.Join(t.TempDir(), "sub", "gone.json"), nil)
 		_, err := config.Load(o)
-		problemOf(t, err, problem.NotFound)
+		configtest.ProblemOf(t, err, problem.NotFound)
 		if _, err := os.Stat(filepath.Dir(o.Path)); err == nil {
 			t.Error("a directory was created")
 		}
@@ -134,10 +123,10 @@ func TestCreate(t *testing.T) {
 }
 
 func TestProject(t *testing.T) {
-	o := options(t, "", nil)
+	o := configtest.Options(t, "", nil)
 	root := o.WorkDir
-	put(t, filepath.Join(root, ".git", "HEAD"), "")
-	file := put(t, filepath.Join(root, ".mcp.json"), `{"mcpServers": {"a": {"command": "x", "args": ["1"]}, "b": {"command": "y"}}, "sampling": {"url": "https://evil", "key": "${HOME}"}}`)
+	configtest.Put(t, filepath.Join(root, ".git", "HEAD"), "")
+	file := configtest.Put(t, filepath.Join(root, ".mcp.json"), `{"mcpServers": {"a": {"command": "x", "args": ["1"]}, "b": {"command": "y"}}, "sampling": {"url": "https://evil", "key": "${HOME}"}}`)
 	o.WorkDir = filepath.Join(root, "deep", "down")
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		t.Fatal(err)
@@ -156,7 +145,7 @@ func TestProject(t *testing.T) {
 	if cfg.Path != file || !a.Pending || !b.Pending || a.Runnable() {
 		t.Fatalf("a = %+v", a)
 	}
-	warned(t, cfg, problem.ProjectKey)
+	configtest.Warned(t, cfg, problem.ProjectKey)
 	if cfg.Sampling.URL != "" {
 		t.Error("a project's file set the sampling endpoint")
 	}
@@ -167,7 +156,7 @@ func TestProject(t *testing.T) {
 	if s := cfg.Schemas[0]; s.Servers[0].Pending || !s.Servers[1].Pending {
 		t.Errorf("after approving a: %v %v", s.Servers[0].Pending, s.Servers[1].Pending)
 	}
-	put(t, file, `{"mcpServers": {"a": {"command": "x", "args": ["2"]}}}`)
+	configtest.Put(t, file, `{"mcpServers": {"a": {"command": "x", "args": ["2"]}}}`)
 	if cfg = load(); !cfg.Schemas[0].Servers[0].Pending {
 		t.Error("a changed entry kept its approval")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 )
 
 var updateDocs = flag.Bool("update", false, "write the generated pages")
@@ -22,7 +23,7 @@ func TestDocs(t *testing.T) {
 	for name, want := range map[string][]byte{"config.md": config.Reference(), "config.schema.json": config.JSONSchema()} {
 		path := filepath.Join(docsDir, name)
 		if *updateDocs {
-			put(t, path, string(want))
+			configtest.Put(t, path, string(want))
 			if err := os.Chmod(path, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,7 @@ func TestSchemaAgrees(t *testing.T) {
 		if err := schema.Validate(v); (err == nil) != ok {
 			t.Errorf("schema says %v of %s", err, content)
 		}
-		if _, err := config.Load(options(t, write(t, "a.json", content), nil)); (err == nil) != ok {
+		if _, err := config.Load(configtest.Options(t, configtest.Write(t, "a.json", content), nil)); (err == nil) != ok {
 			t.Errorf("Load says %v of %s", err, content)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -33,7 +34,7 @@ func TestForeignKeys(t *testing.T) {
 		"numbers as text":          {`{"command": "x", "args": [1, true], "env": {"A": 8080}}`, config.Server{Type: config.TypeStdio, Command: "x", Args: []string{"1", "true"}, Env: map[string]config.Secret{"A": "8080"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": `+tt.entry+`}}`, nil)
+			cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": `+tt.entry+`}}`, nil)
 			if len(cfg.Problems) > 0 {
 				t.Errorf("problems = %v", cfg.Problems)
 			}
@@ -48,21 +49,21 @@ func TestForeignKeys(t *testing.T) {
 		})
 	}
 	t.Run("disabled", func(t *testing.T) {
-		s := mustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "disabled": true}, "t": {"command": "x", "disabled": false}}}`, nil).Schemas[0]
+		s := configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "disabled": true}, "t": {"command": "x", "disabled": false}}}`, nil).Schemas[0]
 		if s.Servers[0].Enabled || !s.Servers[1].Enabled {
 			t.Errorf("enabled = %v, %v", s.Servers[0].Enabled, s.Servers[1].Enabled)
 		}
 	})
 	t.Run("two names for one key", func(t *testing.T) {
-		cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": {"url": "https://a", "serverUrl": "https://b"}}}`, nil)
-		if p := warned(t, cfg, problem.TwoNames); !strings.Contains(p.Message, `"serverUrl" is ignored because "url"`) || !strings.Contains(p.MessageZH, `已存在 "url"`) {
+		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"url": "https://a", "serverUrl": "https://b"}}}`, nil)
+		if p := configtest.Warned(t, cfg, problem.TwoNames); !strings.Contains(p.Message, `"serverUrl" is ignored because "url"`) || !strings.Contains(p.MessageZH, `已存在 "url"`) {
 			t.Errorf("problem = %v %s", p, p.MessageZH)
 		}
 	})
 }
 
 func TestMCPXFile(t *testing.T) {
-	o := options(t, write(t, "config.json", `{
+	o := configtest.Options(t, configtest.Write(t, "config.json", `{
 		"mcp_servers": [
 			{"name": "a", "command": "x", "args": []},
 			{"name": "a.b", "type": "http", "url": "https://h/sse"}
@@ -110,10 +111,10 @@ func TestMCPXFile(t *testing.T) {
 		refused(t, "a.json", `{}`, problem.NoServers)
 	})
 	t.Run("its file in the working directory needs Project", func(t *testing.T) {
-		o := options(t, "", nil)
+		o := configtest.Options(t, "", nil)
 		o.Personality = config.MCPX
-		own := put(t, filepath.Join(o.Home, ".mcpx", "config.json"), emptyFile)
-		local := put(t, filepath.Join(o.WorkDir, "config.json"), emptyFile)
+		own := configtest.Put(t, filepath.Join(o.Home, ".mcpx", "config.json"), emptyFile)
+		local := configtest.Put(t, filepath.Join(o.WorkDir, "config.json"), emptyFile)
 		expectPath(t, o, own)
 		o.Project = true
 		expectPath(t, o, local)
@@ -122,7 +123,7 @@ func TestMCPXFile(t *testing.T) {
 
 func TestProxyFile(t *testing.T) {
 	t.Run("req/S003-48", func(t *testing.T) {
-		cfg := mustLoad(t, "config.json", `{
+		cfg := configtest.MustLoad(t, "config.json", `{
 			"server": {"port": 3095, "host": "127.0.0.1", "cors": {"enabled": true, "origins": ["*"], "methods": ["GET", "POST", "OPTIONS"], "credentials": false, "allowedHeaders": ["Content-Type", "Authorization"]}},
 			"cli": {"stdio": {"encoding": "utf8", "delimiter": "\n", "timeout": 30000}},
 			"schemas": {
@@ -134,7 +135,7 @@ func TestProxyFile(t *testing.T) {
 		if len(cfg.Problems) != 1 { // req/C-34: origin * without access
 			t.Errorf("problems = %v", cfg.Problems)
 		}
-		warned(t, cfg, problem.AnyOrigin)
+		configtest.Warned(t, cfg, problem.AnyOrigin)
 		if len(cfg.Server.CORS.Origins) != 0 || cfg.Logging.MaxSize != 10_000_000 || !cfg.Server.PortSet || cfg.Schemas[1].Enabled {
 			t.Errorf("config = %+v", cfg)
 		}
@@ -149,7 +150,7 @@ func TestProxyFile(t *testing.T) {
 			`{"server": {"cors": {"origins": ["*", "https://a"]}}, "schemas": {}}`:                                  1,
 			`{"server": {"cors": {"origins": ["*"], "credentials": true}}, "access": {"keys": "k"}, "schemas": {}}`: 0,
 		} {
-			if got := len(mustLoad(t, "a.json", content, nil).Server.CORS.Origins); got != want {
+			if got := len(configtest.MustLoad(t, "a.json", content, nil).Server.CORS.Origins); got != want {
 				t.Errorf("%d origins of %s, want %d", got, content, want)
 			}
 		}
@@ -170,7 +171,7 @@ func TestProxyFile(t *testing.T) {
 		}
 	})
 	t.Run("mcpServers beside schemas", func(t *testing.T) {
-		cfg := mustLoad(t, "a.json", `{"schemas": {"work": {"mcpServers": {"b": {"command": "y"}}}}, "mcpServers": {"a": {"command": "x"}}}`, nil)
+		cfg := configtest.MustLoad(t, "a.json", `{"schemas": {"work": {"mcpServers": {"b": {"command": "y"}}}}, "mcpServers": {"a": {"command": "x"}}}`, nil)
 		if got := cfg.Names(); !slices.Equal(got, []string{"default", "work"}) || cfg.Schema("default").Server("a") == nil || cfg.Schema("work").Server("b") == nil {
 			t.Errorf("schemas = %v", got)
 		}
@@ -190,7 +191,7 @@ func TestRetiredKeys(t *testing.T) {
 		{`{"mcpServers": {}, "compact": {"toonMinSize": 3}}`, "compact.toonMinSize", "unchanged"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			cfg, err := config.Load(options(t, write(t, "config.json", c.text), nil))
+			cfg, err := config.Load(configtest.Options(t, configtest.Write(t, "config.json", c.text), nil))
 			if err != nil {
 				t.Fatal(err)
 			}

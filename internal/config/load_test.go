@@ -1,9 +1,6 @@
 package config_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,71 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
-
-// write puts a file into a fresh directory and returns its path.
-func write(t *testing.T, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// options are those of a user without environment and home.
-func options(t *testing.T, path string, env map[string]string) config.LoadOptions {
-	t.Helper()
-	return config.LoadOptions{
-		Path: path, Home: t.TempDir(), WorkDir: t.TempDir(), System: t.TempDir(),
-		LookupEnv: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
-	}
-}
-
-func mustLoad(t *testing.T, name, content string, env map[string]string) *config.Config {
-	t.Helper()
-	cfg, err := config.Load(options(t, write(t, name, content), env))
-	if err != nil {
-		t.Fatalf("Load: %v", err)
-	}
-	return cfg
-}
 
 // refused loads a file that must be refused with that code, and returns the
 // problem.
 func refused(t *testing.T, name, content, code string) problem.Problem {
 	t.Helper()
-	_, err := config.Load(options(t, write(t, name, content), nil))
-	return problemOf(t, err, code)
-}
-
-func problemOf(t *testing.T, err error, code string) problem.Problem {
-	t.Helper()
-	var le *problem.LoadError
-	if !errors.As(err, &le) {
-		t.Fatalf("error = %v, want a LoadError with %s", err, code)
-	}
-	for _, p := range le.Problems {
-		if p.Code == code && p.Severity == problem.SeverityError {
-			return p
-		}
-	}
-	t.Fatalf("no %s among:\n%v", code, le)
-	return problem.Problem{}
-}
-
-// warned returns the problem of that code that did not stop the load.
-func warned(t *testing.T, cfg *config.Config, code string) problem.Problem {
-	t.Helper()
-	for _, p := range cfg.Problems {
-		if p.Code == code {
-			return p
-		}
-	}
-	t.Fatalf("no %s among %v", code, cfg.Problems)
-	return problem.Problem{}
+	_, err := config.Load(configtest.Options(t, configtest.Write(t, name, content), nil))
+	return configtest.ProblemOf(t, err, code)
 }
 
 func TestShapes(t *testing.T) {
@@ -99,7 +42,7 @@ func TestShapes(t *testing.T) {
 		{"empty beside", "a.json", `{"mcp_servers": [], "mcpServers": {"one": ` + entry + `}}`, layout.ShapeServers, []string{"default"}, []string{"one"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := mustLoad(t, tt.file, tt.content, nil)
+			cfg := configtest.MustLoad(t, tt.file, tt.content, nil)
 			if cfg.Shape != tt.shape {
 				t.Errorf("shape = %s, want %s", cfg.Shape, tt.shape)
 			}
@@ -117,7 +60,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	cfg := mustLoad(t, "a.json", `{"mcpServers": {"one": {"command": "x"}, "two": {"url": "http://h"}}}`, nil)
+	cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {"one": {"command": "x"}, "two": {"url": "http://h"}}}`, nil)
 	one := cfg.Schemas[0].Servers[0]
 	if one.Type != config.TypeStdio || !one.Enabled || !one.Restart || one.RestartDelay != 5*time.Second || one.Retries != 3 ||
 		one.Share != "auto" || one.Protocol != "auto" || one.Validate != "required" || one.Pin != "warn" || !one.Runnable() {
@@ -149,7 +92,7 @@ func TestStdioSectionNeverBlocks(t *testing.T) {
 		"req/C-29 encoding":     `{"encoding": 7}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := mustLoad(t, "a.json", `{"cli": {"stdio": `+section+`}, "schemas": {}}`, nil)
+			cfg := configtest.MustLoad(t, "a.json", `{"cli": {"stdio": `+section+`}, "schemas": {}}`, nil)
 			want := config.Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
 			if cfg.CLI.Stdio != want {
 				t.Errorf("stdio = %+v, want %+v", cfg.CLI.Stdio, want)
@@ -160,7 +103,7 @@ func TestStdioSectionNeverBlocks(t *testing.T) {
 		})
 	}
 	t.Run("req/C-29 delimiter honoured", func(t *testing.T) {
-		cfg := mustLoad(t, "a.json", `{"cli": {"stdio": {"delimiter": "\u0000"}}, "schemas": {}}`, nil)
+		cfg := configtest.MustLoad(t, "a.json", `{"cli": {"stdio": {"delimiter": "\u0000"}}, "schemas": {}}`, nil)
 		if cfg.CLI.Stdio.Delimiter != "\x00" {
 			t.Errorf("delimiter = %q, problems %v", cfg.CLI.Stdio.Delimiter, cfg.Problems)
 		}

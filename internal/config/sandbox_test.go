@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 )
 
@@ -37,7 +38,7 @@ func TestSandboxKey(t *testing.T) {
 		t.Run("install/key "+tt.name, func(t *testing.T) {
 			text := `{"mcpServers": {"s": {"command": "x", ` + strings.TrimPrefix(tt.text, "{") + `}}`
 			text = strings.Replace(text, ", }}", "}}", 1)
-			o := options(t, write(t, "a.json", text), nil)
+			o := configtest.Options(t, configtest.Write(t, "a.json", text), nil)
 			o.Home = "/h"
 			cfg, err := config.Load(o)
 			if tt.problem != "" {
@@ -60,8 +61,8 @@ func TestSandboxKey(t *testing.T) {
 func TestApprovedServersAreConfined(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		t.Run(fmt.Sprintf("install/default project %v", project), func(t *testing.T) {
-			path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
-			load := options(t, path, nil)
+			path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
+			load := configtest.Options(t, path, nil)
 			load.Project = project
 			if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error {
 				return d.SetServer("", "new", []byte(`{"command": "y"}`))

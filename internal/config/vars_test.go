@@ -12,19 +12,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 )
 
 func TestVariablesEverywhere(t *testing.T) {
 	env := map[string]string{"V": "val", "ON": "false", "T": "1500"}
 	t.Run("req/B25 arrays", func(t *testing.T) {
-		s := mustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "${V}", "args": ["a", "${V}"], "env": {"K": "${V}"}, "cwd": "/${V}", "enabled": "${ON}", "timeout": "${T}"}}}`, env).Schemas[0].Servers[0]
+		s := configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "${V}", "args": ["a", "${V}"], "env": {"K": "${V}"}, "cwd": "/${V}", "enabled": "${ON}", "timeout": "${T}"}}}`, env).Schemas[0].Servers[0]
 		if s.Command != "val" || s.Args[1] != "val" || s.Env["K"].Reveal() != "val" || s.Cwd != "/val" || s.Enabled || s.Timeout.Milliseconds() != 1500 {
 			t.Errorf("server = %+v", s)
 		}
 	})
 	t.Run("req/A13 one server only", func(t *testing.T) {
-		cfg := mustLoad(t, "a.json", `{"mcpServers": {
+		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {
 			"time": {"command": "uvx", "args": ["mcp-server-time"]},
 			"zhipu": {"type": "http", "url": "https://open.bigmodel.cn/mcp", "headers": {"Authorization": "Bearer ${Z_AI_API_KEY}"}},
 			"odd": {"type": "http", "url": "${BASE}/mcp", "timeout": "${TIMEOUT}"}}}`, nil)
@@ -40,11 +41,11 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("top", func(t *testing.T) {
-		cfg := mustLoad(t, "a.json", `{"mcpServers": {}, "sampling": {"url": "https://h", "key": "${GONE}"}, "logging": {"file": "logs/x.log"}}`, nil)
+		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {}, "sampling": {"url": "https://h", "key": "${GONE}"}, "logging": {"file": "logs/x.log"}}`, nil)
 		if cfg.Sampling.Key != "" {
 			t.Errorf("key = %q", cfg.Sampling.Key.Reveal())
 		}
-		if p := warned(t, cfg, problem.UndefTop); p.Path != "sampling.key" {
+		if p := configtest.Warned(t, cfg, problem.UndefTop); p.Path != "sampling.key" {
 			t.Errorf("problem = %v", p)
 		}
 		if want := filepath.Join(filepath.Dir(cfg.Path), "logs", "x.log"); cfg.Logging.File != want {
@@ -58,7 +59,7 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("values stay out of messages", func(t *testing.T) {
-		_, err := config.Load(options(t, write(t, "a.json", `{"mcpServers": {"s": {"url": "${V}", "type": "${V}"}}}`), map[string]string{"V": "hunter2"}))
+		_, err := config.Load(configtest.Options(t, configtest.Write(t, "a.json", `{"mcpServers": {"s": {"url": "${V}", "type": "${V}"}}}`), map[string]string{"V": "hunter2"}))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("error = %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
@@ -23,7 +24,7 @@ type watched struct {
 func watch(t *testing.T, path string) *watched {
 	t.Helper()
 	w := &watched{path: path, configs: make(chan *config.Config, 100), errs: make(chan error, 100)}
-	o := options(t, path, nil)
+	o := configtest.Options(t, path, nil)
 	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func (w *watched) expectError(t *testing.T, code string) {
 	t.Helper()
 	select {
 	case err := <-w.errs:
-		problemOf(t, err, code)
+		configtest.ProblemOf(t, err, code)
 	case cfg := <-w.configs:
 		t.Fatalf("delivered %v", cfg.Schemas[0].Names())
 	case <-time.After(10 * time.Second):
@@ -82,18 +83,18 @@ func (w *watched) expectError(t *testing.T, code string) {
 func TestWatch(t *testing.T) {
 	start := func(t *testing.T) *watched {
 		dir := t.TempDir()
-		return watch(t, put(t, filepath.Join(dir, "mcp.json"), content("start")))
+		return watch(t, configtest.Put(t, filepath.Join(dir, "mcp.json"), content("start")))
 	}
 	t.Run("fault/F17 written in place", func(t *testing.T) {
 		w := start(t)
-		put(t, w.path, content("next"))
+		configtest.Put(t, w.path, content("next"))
 		w.expect(t, "next")
 	})
 	t.Run("fault/F17 editor renames", func(t *testing.T) {
 		w := start(t)
 		for i := range 3 { // the watch must outlive the first inode
 			name := fmt.Sprintf("v%d", i)
-			tmp := put(t, w.path+".new", content(name))
+			tmp := configtest.Put(t, w.path+".new", content(name))
 			if err := os.Rename(w.path, w.path+"~"); err != nil {
 				t.Fatal(err)
 			}
@@ -109,21 +110,21 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expectError(t, problem.NotFound)
-		put(t, w.path, content("back"))
+		configtest.Put(t, w.path, content("back"))
 		w.expect(t, "back")
 	})
 	t.Run("corpus/C01 empty", func(t *testing.T) {
 		w := start(t)
-		put(t, w.path, "")
+		configtest.Put(t, w.path, "")
 		w.expectError(t, problem.Empty)
-		put(t, w.path, content("full"))
+		configtest.Put(t, w.path, content("full"))
 		w.expect(t, "full")
 	})
 	t.Run("corpus/C02 half-written", func(t *testing.T) {
 		w := start(t)
-		put(t, w.path, content("next")[:20])
+		configtest.Put(t, w.path, content("next")[:20])
 		w.expectError(t, problem.Syntax)
-		put(t, w.path, content("start"))
+		configtest.Put(t, w.path, content("start"))
 		w.expect(t, "start")
 	})
 	t.Run("corpus/C23 directory", func(t *testing.T) {
@@ -138,12 +139,12 @@ func TestWatch(t *testing.T) {
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}
-		put(t, w.path, content("again"))
+		configtest.Put(t, w.path, content("again"))
 		w.expect(t, "again")
 	})
 	t.Run("approval", func(t *testing.T) {
 		w := start(t)
-		o := options(t, w.path, nil)
+		o := configtest.Options(t, w.path, nil)
 		if _, err := edit.Update(w.path, edit.WriteOptions{Load: o, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "s", []byte(`{"command": "new"}`)) }); err != nil {
 			t.Fatal(err)
 		}
@@ -179,21 +180,21 @@ func TestWatchLinks(t *testing.T) {
 	}
 	t.Run("fault/F17 link to a file", func(t *testing.T) {
 		dir := t.TempDir()
-		one := put(t, filepath.Join(dir, "one", "mcp.json"), content("one"))
-		two := put(t, filepath.Join(dir, "two", "mcp.json"), content("two"))
+		one := configtest.Put(t, filepath.Join(dir, "one", "mcp.json"), content("one"))
+		two := configtest.Put(t, filepath.Join(dir, "two", "mcp.json"), content("two"))
 		link := filepath.Join(dir, "links", "mcp.json")
-		put(t, filepath.Join(dir, "links", "x"), "")
+		configtest.Put(t, filepath.Join(dir, "links", "x"), "")
 		swap(t, one, link)
 		w := watch(t, link)
 		swap(t, two, link)
 		w.expect(t, "two")
-		put(t, two, content("again"))
+		configtest.Put(t, two, content("again"))
 		w.expect(t, "again")
 	})
 	t.Run("fault/F17 mounted volume", func(t *testing.T) {
 		dir := t.TempDir()
-		put(t, filepath.Join(dir, "v1", "mcp.json"), content("one"))
-		put(t, filepath.Join(dir, "v2", "mcp.json"), content("two"))
+		configtest.Put(t, filepath.Join(dir, "v1", "mcp.json"), content("one"))
+		configtest.Put(t, filepath.Join(dir, "v2", "mcp.json"), content("two"))
 		swap(t, "v1", filepath.Join(dir, "..data"))
 		swap(t, filepath.Join("..data", "mcp.json"), filepath.Join(dir, "mcp.json"))
 		w := watch(t, filepath.Join(dir, "mcp.json"))
@@ -206,7 +207,7 @@ func TestWatchLinks(t *testing.T) {
 // versions may come out, and the last one must.
 func TestWatchRandomEdits(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
-		w := watch(t, put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))
+		w := watch(t, configtest.Put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))
 		rng := rand.New(rand.NewPCG(1, 2))
 		valid := map[string]bool{"start": true}
 		for i := range 300 {
@@ -214,27 +215,27 @@ func TestWatchRandomEdits(t *testing.T) {
 			text := content(name)
 			switch rng.IntN(10) {
 			case 0:
-				put(t, w.path, text[:rng.IntN(len(text)-1)])
+				configtest.Put(t, w.path, text[:rng.IntN(len(text)-1)])
 				continue
 			case 1:
 				if err := os.Remove(w.path); err != nil {
 					t.Fatal(err)
 				}
-				put(t, w.path, text)
+				configtest.Put(t, w.path, text)
 			case 2, 3, 4:
-				tmp := put(t, w.path+".new", text)
+				tmp := configtest.Put(t, w.path+".new", text)
 				if err := os.Rename(tmp, w.path); err != nil {
 					t.Fatal(err)
 				}
 			default:
-				put(t, w.path, text)
+				configtest.Put(t, w.path, text)
 			}
 			valid[name] = true
 			if i%100 == 0 {
 				w.expect(t, name)
 			}
 		}
-		put(t, w.path, content("last"))
+		configtest.Put(t, w.path, content("last"))
 		valid["last"] = true
 		for {
 			select {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/disk"
 )
 
@@ -115,7 +116,7 @@ func TestMain(m *testing.M) {
 // the next write works and cleans up.
 func expectOldOrNew(t *testing.T, path string) (isNew bool) {
 	t.Helper()
-	cfg, err := config.Load(options(t, path, nil))
+	cfg, err := config.Load(configtest.Options(t, path, nil))
 	if err != nil {
 		t.Fatalf("after the fault: %v", err)
 	}
@@ -145,7 +146,7 @@ func TestWriteSurvivesKillAtEachStep(t *testing.T) {
 	}
 	sawOld, sawNew := false, false
 	for step := range 50 {
-		path := write(t, "mcp.json", crashOld)
+		path := configtest.Write(t, "mcp.json", crashOld)
 		cmd := exec.CommandContext(t.Context(), exe)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s", crashEnv, step, path))
 		out, err := cmd.CombinedOutput()
@@ -169,7 +170,7 @@ func TestWriteSurvivesKillAtEachStep(t *testing.T) {
 func TestWriteSurvivesErrorAtEachStep(t *testing.T) {
 	fault := errors.New("input/output error")
 	for step := range 50 {
-		path := write(t, "mcp.json", crashOld)
+		path := configtest.Write(t, "mcp.json", crashOld)
 		d := &faultyDisk{steps: step, fault: func() error { return fault }}
 		err := crashWrite(path, filepath.Dir(path), d)
 		t.Run(fmt.Sprintf("fault/F18/error %d", step), func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
@@ -49,9 +50,9 @@ func link(t *testing.T, make func(old, new string) error, old, new string) strin
 // TestOneFileOneTruth looks at marks through every name that a file has.
 func TestOneFileOneTruth(t *testing.T) {
 	dir := t.TempDir()
-	file := put(t, filepath.Join(dir, "a", "mcp.json"), emptyFile)
+	file := configtest.Put(t, filepath.Join(dir, "a", "mcp.json"), emptyFile)
 	soft := link(t, os.Symlink, file, filepath.Join(dir, "soft.json"))
-	o := options(t, file, nil)
+	o := configtest.Options(t, file, nil)
 	if err := os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestOneFileOneTruth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, record, strings.Replace(string(data), `"mcp.json"`, `"MCP.JSON"`, 1))
+		configtest.Put(t, record, strings.Replace(string(data), `"mcp.json"`, `"MCP.JSON"`, 1))
 		if !waits(t, file, o, "x") {
 			t.Error("it does not wait")
 		}
@@ -107,8 +108,8 @@ func TestOneFileOneTruth(t *testing.T) {
 // TestWaitingGoesOn makes changes to an entry that waits, which nobody makes
 // who has read it.
 func TestWaitingGoesOn(t *testing.T) {
-	o := options(t, "", nil)
-	path := write(t, "mcp.json", emptyFile)
+	o := configtest.Options(t, "", nil)
+	path := configtest.Write(t, "mcp.json", emptyFile)
 	o.Path = path
 	person := WriteOptions{Load: o}
 	clientAdds(t, path, o, "x", `{"command": "evil", "env": {"K": "secret"}}`)
@@ -121,7 +122,7 @@ func TestWaitingGoesOn(t *testing.T) {
 		},
 	} {
 		t.Run("door/8 "+name, func(t *testing.T) {
-			put(t, path, `{"mcpServers": {}}`)
+			configtest.Put(t, path, `{"mcpServers": {}}`)
 			clientAdds(t, path, o, "x", `{"command": "evil", "env": {"K": "secret"}}`)
 			if _, err := Update(path, person, edit); err != nil {
 				t.Fatal(err)
@@ -132,7 +133,7 @@ func TestWaitingGoesOn(t *testing.T) {
 		})
 	}
 	t.Run("door/8 removed and put back", func(t *testing.T) {
-		put(t, path, `{"mcpServers": {}}`)
+		configtest.Put(t, path, `{"mcpServers": {}}`)
 		clientAdds(t, path, o, "x", `{"command": "evil"}`)
 		var was []byte
 		for _, edit := range []func(d *Draft) error{
@@ -156,7 +157,7 @@ func TestWaitingGoesOn(t *testing.T) {
 		}
 	})
 	t.Run("door/8 a write that fails leaves the old entry waiting", func(t *testing.T) {
-		put(t, path, `{"mcpServers": {}}`)
+		configtest.Put(t, path, `{"mcpServers": {}}`)
 		clientAdds(t, path, o, "z", `{"command": "evil"}`)
 		_, err := Update(path, WriteOptions{Load: o, Pending: true, disk: noRename{}}, func(d *Draft) error { return d.SetServer("", "z", []byte(`{"command": "worse"}`)) })
 		if err == nil {
@@ -177,9 +178,9 @@ func (noRename) Rename(string, string) error { return errors.New("no space left 
 // entry.
 func TestEarlierRecords(t *testing.T) {
 	for _, project := range []bool{false, true} {
-		o := options(t, "", nil)
+		o := configtest.Options(t, "", nil)
 		o.Project = project
-		path := write(t, "mcp.json", `{"mcpServers": {"x": {"command": "a"}, "own": {"command": "a"}}}`)
+		path := configtest.Write(t, "mcp.json", `{"mcpServers": {"x": {"command": "a"}, "own": {"command": "a"}}}`)
 		o.Path = path
 		record, key := approval.RecordOf(path), "mcp.json"
 		if project {
@@ -189,7 +190,7 @@ func TestEarlierRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, record, string(raw))
+		configtest.Put(t, record, string(raw))
 		t.Run("door/8 it waits, and says why", func(t *testing.T) {
 			cfg, err := config.Load(o)
 			if err != nil {
@@ -198,7 +199,7 @@ func TestEarlierRecords(t *testing.T) {
 			if !cfg.Schemas[0].Server("x").Pending || cfg.Schemas[0].Server("own").Pending != project {
 				t.Errorf("pending: %v", cfg.Problems)
 			}
-			if p := warned(t, cfg, problem.Pending); !strings.Contains(p.Hint, "earlier version") || !strings.Contains(p.HintZH, "早期版本") {
+			if p := configtest.Warned(t, cfg, problem.Pending); !strings.Contains(p.Hint, "earlier version") || !strings.Contains(p.HintZH, "早期版本") {
 				t.Errorf("hint: %s / %s", p.Hint, p.HintZH)
 			}
 			s := cfg.Schemas[0].Server("x")
@@ -216,7 +217,7 @@ func TestEarlierRecords(t *testing.T) {
 func TestEntryIsWhole(t *testing.T) {
 	load := func(t *testing.T, name, content string) *config.Server {
 		t.Helper()
-		return mustLoad(t, name, content, map[string]string{"V": "value"}).Schemas[0].Servers[0]
+		return configtest.MustLoad(t, name, content, map[string]string{"V": "value"}).Schemas[0].Servers[0]
 	}
 	t.Run("door/5 shown as written", func(t *testing.T) {
 		s := load(t, "a.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "${V}", "L": "lit\u202eeral"}, "deny": ["t"], "unheard": 1e3}}}`)
@@ -266,7 +267,7 @@ func TestErrorsNameReferences(t *testing.T) {
 	env := map[string]string{"HELD": held}
 	check := func(t *testing.T, content string) {
 		t.Helper()
-		cfg, err := config.Load(options(t, write(t, "a.json", content), env))
+		cfg, err := config.Load(configtest.Options(t, configtest.Write(t, "a.json", content), env))
 		texts := []string{}
 		if err != nil {
 			var le *problem.LoadError

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config/configtest"
 )
 
 func TestAddSchema(t *testing.T) {
@@ -19,7 +21,7 @@ func TestAddSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := update(t, name, before, add)
-			cfg := mustLoad(t, name, after, nil)
+			cfg := configtest.MustLoad(t, name, after, nil)
 			if s := cfg.Schema("work"); s == nil || s.Server("three") == nil {
 				t.Fatalf("no server three in:\n%s", after)
 			}
@@ -29,7 +31,7 @@ func TestAddSchema(t *testing.T) {
 			// A new server of the default schema still has its place.
 			if name == "empty.json" {
 				again := update(t, name, after, func(d *Draft) error { return d.SetServer("", "one", []byte(`{"command": "y"}`)) })
-				if mustLoad(t, name, again, nil).Schema("default").Server("one") == nil {
+				if configtest.MustLoad(t, name, again, nil).Schema("default").Server("one") == nil {
 					t.Errorf("no server one in:\n%s", again)
 				}
 			}
@@ -41,8 +43,8 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 	for name, content := range map[string]string{
 		"a.json": jsonBefore, "schemas.json": `{"schemas": {"play": {"mcpServers": {}}}}`,
 	} {
-		path := write(t, name, content)
-		_, err := Update(path, WriteOptions{Load: options(t, "", nil)}, func(d *Draft) error {
+		path := configtest.Write(t, name, content)
+		_, err := Update(path, WriteOptions{Load: configtest.Options(t, "", nil)}, func(d *Draft) error {
 			return d.SetServer("work", "three", []byte(`{"command": "x"}`))
 		})
 		var missing *NameError
@@ -50,8 +52,8 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	path := write(t, "a.json", `{"servers": {"a": {"command": "x"}}}`)
-	_, err := Update(path, WriteOptions{Load: options(t, "", nil)}, func(d *Draft) error { return d.AddSchema("work") })
+	path := configtest.Write(t, "a.json", `{"servers": {"a": {"command": "x"}}}`)
+	_, err := Update(path, WriteOptions{Load: configtest.Options(t, "", nil)}, func(d *Draft) error { return d.AddSchema("work") })
 	if err == nil || !strings.Contains(err.Error(), "under mcpServers first") {
 		t.Errorf("a file without schemas: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
@@ -56,8 +57,8 @@ logging:
 // update edits a file and returns its new content.
 func update(t *testing.T, name, content string, edit func(*Draft) error) string {
 	t.Helper()
-	path := write(t, name, content)
-	if _, err := Update(path, WriteOptions{Load: options(t, "", nil)}, edit); err != nil {
+	path := configtest.Write(t, name, content)
+	if _, err := Update(path, WriteOptions{Load: configtest.Options(t, "", nil)}, edit); err != nil {
 		t.Fatalf("Update: %v", err)
 	}
 	data, err := os.ReadFile(path)
@@ -146,7 +147,7 @@ func TestReplaceKeepsSecretsAndComments(t *testing.T) {
 		})
 	}
 	t.Run("no secret there", func(t *testing.T) {
-		_, err := Update(write(t, "a.json", emptyFile), WriteOptions{Load: options(t, "", nil)}, func(d *Draft) error {
+		_, err := Update(configtest.Write(t, "a.json", emptyFile), WriteOptions{Load: configtest.Options(t, "", nil)}, func(d *Draft) error {
 			return d.SetServer("", "x", []byte(`{"command": "x", "env": {"K": "[REDACTED]"}}`))
 		})
 		if err == nil {
@@ -171,12 +172,12 @@ func TestRedact(t *testing.T) {
 }
 
 func TestBackups(t *testing.T) {
-	path := write(t, "mcp.json", emptyFile)
+	path := configtest.Write(t, "mcp.json", emptyFile)
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Date(2025, 1, 2, 3, 4, 5, 678e6, time.UTC)
-	o := WriteOptions{Load: options(t, "", nil), Now: func() time.Time { return now }}
+	o := WriteOptions{Load: configtest.Options(t, "", nil), Now: func() time.Time { return now }}
 	var names []string
 	for i := range 8 {
 		res, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"command": "c`+string(rune('a'+i))+`"}`)) })
@@ -204,7 +205,7 @@ func TestBackups(t *testing.T) {
 	t.Run("invalid", func(t *testing.T) {
 		before, _ := os.ReadFile(path)
 		_, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"args": []}`)) })
-		problemOf(t, err, problem.NoTarget)
+		configtest.ProblemOf(t, err, problem.NoTarget)
 		if after, _ := os.ReadFile(path); string(after) != string(before) {
 			t.Error("an invalid file was written")
 		}
@@ -213,8 +214,8 @@ func TestBackups(t *testing.T) {
 
 // However often a client writes, the last version of a person stays.
 func TestBackupsOfAPerson(t *testing.T) {
-	path := write(t, "mcp.json", emptyFile)
-	o := WriteOptions{Load: options(t, path, nil)}
+	path := configtest.Write(t, "mcp.json", emptyFile)
+	o := WriteOptions{Load: configtest.Options(t, path, nil)}
 	set := func(o WriteOptions, command string) *WriteResult {
 		t.Helper()
 		res, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"command": "`+command+`"}`)) })
@@ -259,12 +260,12 @@ func TestBackupsOfAPerson(t *testing.T) {
 }
 
 func TestWritersTakeTurns(t *testing.T) {
-	path := write(t, "mcp.json", emptyFile)
+	path := configtest.Write(t, "mcp.json", emptyFile)
 	link := filepath.Join(t.TempDir(), "link.json")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	o := WriteOptions{Load: options(t, "", nil)}
+	o := WriteOptions{Load: configtest.Options(t, "", nil)}
 	var wg sync.WaitGroup
 	errs := make([]error, 20)
 	for i := range errs {
@@ -278,7 +279,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(options(t, path, nil))
+	cfg, err := config.Load(configtest.Options(t, path, nil))
 	if err != nil || len(cfg.Schemas[0].Servers) != 20 {
 		t.Errorf("%d servers, %v", len(cfg.Schemas[0].Servers), err)
 	}
