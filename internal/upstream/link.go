@@ -70,8 +70,8 @@ func (l *link) close(ctx context.Context) {
 
 var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")
 
-// GiveUp gives a connection up that cannot even be written to: closing it is
-// what ends the write. Whoever closes the link waits for it.
+// GiveUp ends a connection that takes no bytes. Closing it ends the write that
+// hangs, and link.close waits for that write.
 func (l *link) GiveUp() {
 	l.finish(errStuck)
 	if conn, ok := l.peer.(*jsonrpc.Conn); ok {

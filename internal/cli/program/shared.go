@@ -73,7 +73,7 @@ type joined struct {
 	Log string `json:"log"`
 }
 
-// join finds the tester, and starts it where there is none.
+// join returns the running tester, and starts one if none runs.
 func (s *shared) join(ctx context.Context) (joined, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()

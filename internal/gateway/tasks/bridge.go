@@ -76,7 +76,7 @@ func (b *Bridge) Begin(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc
 	return &jsonrpc.Response{Result: jsonrpc.Set(mcp.ModernTask(task), []byte(`"task"`), "resultType")}, true, nil
 }
 
-// Bridge is the bridge of a task; nil where there is none.
+// Bridge returns the bridge of a task, or nil if it has none.
 func (o *Book) Bridge(k Key) *Bridge {
 	t, _ := o.of(k)
 	return t.bridge

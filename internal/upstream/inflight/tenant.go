@@ -24,8 +24,8 @@ func (t *Table) culpritLocked() *Call {
 }
 
 // Lend gives a shared connection to the client whose call asks for its roots: a
-// server keeps what it was told. It returns that call, nil where there is none
-// that offers roots.
+// server keeps what it was told. It returns that call, or nil if no call offers
+// roots.
 func (t *Table) Lend() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
