@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,13 +38,14 @@ func (l place) client(t *testing.T, p *peer) row {
 	g := mcptest.Gateway(t, config)
 	r := row{peer: p}
 	for _, way := range []struct {
-		name            string
 		direct, through []string
 	}{
-		{"stdio", []string{"stdio", "npx", "-y", before}, []string{"stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, config)}},
-		{"HTTP", []string{"http", "http://127.0.0.1:" + port + "/mcp"}, []string{"http", g.URL + "/mcp"}},
+		{[]string{"stdio", "npx", "-y", before}, []string{"stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, config)}},
+		{[]string{"http", "http://127.0.0.1:" + port + "/mcp"}, []string{"http", g.URL + "/mcp"}},
 	} {
-		cell, ours := compared(run(ctx, append([]string{"echo"}, way.direct...)...))(run(ctx, append([]string{"everything__echo"}, way.through...)...))
+		direct, err := run(ctx, append([]string{"echo"}, way.direct...)...)
+		through, again := run(ctx, append([]string{"everything__echo"}, way.through...)...)
+		cell, ours := verdict(direct, err, through, again)
 		r.cells = append(r.cells, cell)
 		r.failed = r.failed || ours
 	}
@@ -53,34 +55,28 @@ func (l place) client(t *testing.T, p *peer) row {
 // noSuchWay is the exit code of a script whose client has no such transport.
 const noSuchWay = 3
 
-// compared says what came of a client, directly and through the gateway; ours
-// that the gateway is to blame.
-func compared(direct report, err error) func(report, error) (cell string, ours bool) {
-	return func(through report, again error) (string, bool) {
-		if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == noSuchWay {
-			return "–", false
-		}
-		switch {
-		case err != nil && again != nil:
-			return fmt.Sprintf("fails without the gateway too: %v", again), false
-		case again != nil:
-			return again.Error(), true
-		case err != nil:
-			return fmt.Sprintf("works; directly: %v", err), false
-		case through.Text != direct.Text:
-			return fmt.Sprintf("answers %q instead of %q", through.Text, direct.Text), true
-		}
-		listed := map[string]bool{}
-		for _, name := range through.Tools {
-			listed[name] = true
-		}
-		for _, name := range direct.Tools {
-			if !listed["everything__"+name] {
-				return fmt.Sprintf("does not list %s, but %v", name, through.Tools), true
-			}
-		}
-		return fmt.Sprintf("works, %d tools", len(direct.Tools)), false
+// verdict says what came of a client, directly and through the gateway; ours
+// means that the gateway is to blame.
+func verdict(direct report, err error, through report, again error) (cell string, ours bool) {
+	exit, _ := err.(*exec.ExitError)
+	switch {
+	case exit != nil && exit.ExitCode() == noSuchWay:
+		return "–", false
+	case err != nil && again != nil:
+		return fmt.Sprintf("fails without the gateway too: %v", again), false
+	case again != nil:
+		return again.Error(), true
+	case err != nil:
+		return fmt.Sprintf("works; directly: %v", err), false
+	case through.Text != direct.Text:
+		return fmt.Sprintf("answers %q instead of %q", through.Text, direct.Text), true
 	}
+	for _, name := range direct.Tools {
+		if !slices.Contains(through.Tools, "everything__"+name) {
+			return fmt.Sprintf("does not list %s, but %v", name, through.Tools), true
+		}
+	}
+	return fmt.Sprintf("works, %d tools", len(direct.Tools)), false
 }
 
 // install returns what runs the script of a client.
