@@ -21,8 +21,10 @@ func (m *Members) watch() error {
 	err := m.engine.Watch(ctx, Live, prefix, func(v Value) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
 		switch {
-		case ctx.Err() != nil:
 		case v.Key == "":
 			present = false
 			m.members = fresh

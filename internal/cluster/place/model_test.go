@@ -128,8 +128,10 @@ func newWorld(n int) *world {
 	return w
 }
 
-func (r *replica) self() cluster.Member {
-	m := cluster.Member{Node: r.node, Boot: r.boot, Address: r.node + ":1", State: cluster.Ready, Weight: 1}
+// self is what the replica says of itself in one of its runs. A watch of a run
+// that was killed may still ask for it while the next run starts.
+func (r *replica) self(boot string, started time.Time) cluster.Member {
+	m := cluster.Member{Node: r.node, Boot: boot, Started: started, Address: r.node + ":1", State: cluster.Ready, Weight: 1}
 	if r.node != "a" {
 		m.Labels = map[string]string{"gpu": "yes"}
 	}
@@ -149,12 +151,14 @@ func (r *replica) start() {
 	ctx, kill := context.WithCancel(context.Background())
 	r.kill = kill
 	started := time.Now()
-	self := func() cluster.Member { m := r.self(); m.Started = started; return m }
+	boot := r.boot
+	self := func() cluster.Member { return r.self(boot, started) }
 	r.members = cluster.Join(ctx, cluster.Options{Box: r.w.box, Log: r.w.log, Self: self, Open: func() (cluster.Engine, func(), error) { return r.gate, func() {}, nil }})
 	r.keeper = place.Open(ctx, place.Options{Members: r.members, Self: self, Box: r.w.box, Log: r.w.log})
 	r.keeper.Want(servers)
+	keeper := r.keeper
 	for name := range servers {
-		r.over.Go(func() { r.w.serve(ctx, r.keeper, r.boot, name) })
+		r.over.Go(func() { r.w.serve(ctx, keeper, boot, name) })
 	}
 }
 
