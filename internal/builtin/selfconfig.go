@@ -38,8 +38,9 @@ const (
 )
 
 // The arguments that several tools have. Their names say what they are: every
-// client that sees the tools pays for each word of them. config-file is taken
-// too, and not listed: it can name no file but the one in use.
+// client that sees the tools pays for each word of them. Two are taken and not
+// listed: config-file can name no file but the one in use, and replace is named
+// by the error of a name that is taken.
 const (
 	text     = `{"type":"string"}`
 	texts    = `{"type":"object"}`
@@ -54,8 +55,8 @@ func (c *SelfConfig) Set() *Set {
 		c.tool(toolShow, "显示配置文件", "", "", true, c.show),
 		c.tool(toolSchema, "显示配置规则", "", "", true, c.schema),
 		c.tool(toolSet, "写入JSON配置", `"config-content":`+text+`,`+argApply, "config-content", false, c.set).removing(c, setEdit),
-		c.tool(toolAdd, "添加服务，待用户批准", argName+`,"command":`+text+`,"args":{"type":"array","items":`+text+`},"env":`+texts+
-			`,"cwd":`+text+`,"url":`+text+`,"headers":`+texts+`,"type":`+text+`,"replace":{"type":"boolean"},`+argApply, "name", false, c.add),
+		c.tool(toolAdd, "添加服务，待批准", argName+`,"command":`+text+`,"args":{"type":"array","items":`+text+`},"env":`+texts+
+			`,"cwd":`+text+`,"url":`+text+`,"headers":`+texts+`,"type":`+text+`,`+argApply, "name", false, c.add),
 		c.tool(toolRemove, "移除服务", argName+`,`+argApply, "name", false, c.remove).removing(c, removeEdit),
 	})
 }
@@ -63,10 +64,8 @@ func (c *SelfConfig) Set() *Set {
 // tool wraps a handler: what it returns is the text, what goes wrong is said
 // the way the original did.
 func (c *SelfConfig) tool(name, description, properties, required string, readOnly bool, run func(ctx context.Context, env *Env, args []byte) (any, error)) Tool {
-	definition := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"`, name, description)
-	if properties != "" {
-		definition += `,"properties":{` + properties + `}`
-	}
+	// Some clients fail over a schema without properties.
+	definition := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{%s}`, name, description, properties)
 	if required != "" {
 		definition += `,"required":["` + required + `"]`
 	}

@@ -27,11 +27,14 @@ func TestSelfConfigCost(t *testing.T) {
 		want := map[string]string{
 			toolValidate: "", toolShow: "", toolSchema: "",
 			toolSet:    "apply config-content*",
-			toolAdd:    "apply args command cwd env headers name* replace schema type url",
+			toolAdd:    "apply args command cwd env headers name* schema type url",
 			toolRemove: "apply name* schema",
 		}
 		got := map[string]string{}
 		for _, tool := range set.Tools {
+			if jsonrpc.Get(tool.Definition, "inputSchema", "properties") == nil {
+				t.Errorf("the schema of %s has no properties: clients such as smolagents fail over it", tool.Name)
+			}
 			required := string(jsonrpc.Get(tool.Definition, "inputSchema", "required"))
 			var names []string
 			for name := range jsonrpc.Members(jsonrpc.Get(tool.Definition, "inputSchema", "properties")) {
