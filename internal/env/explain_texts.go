@@ -36,6 +36,7 @@ const (
 	CodeBundle         = "AIO2158"
 	CodeAnswer         = "AIO2159"
 	CodeLock           = "AIO2160"
+	CodeBundleAway     = "AIO2161"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -110,6 +111,8 @@ var explanations = map[string]explanation{
 		"无法访问注册表，或其应答不符合规范。以前取得过的内容可按确切版本离线使用；已安装的服务不需要注册表。"},
 	CodeBundle: {"The bundle was refused as a whole, and nothing of it was kept: a name leads outside of its folder, it is larger than its bounds, or it is not made as the format demands.",
 		"整个安装包被拒绝，没有保留任何内容：其中的名称指向文件夹之外、超出大小限制，或不符合格式。"},
+	CodeBundleAway: {"The file of the bundle could not be opened, or its address did not deliver it. A path counts from the folder that you are in.",
+		"无法打开安装包文件，或其地址没有提供该文件。路径相对于当前文件夹。"},
 	CodeAnswer: {"The answer does not fit what the server asks for: a number, a choice, a path that exists.",
 		"回答不符合服务的要求：数字、选项，或存在的路径。"},
 	CodeLock: {"The server could not be locked: npm or uv did not resolve it, or a package has no integrity. What they said is in the message; mcp.lock is as it was.",

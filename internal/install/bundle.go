@@ -84,7 +84,7 @@ func openSource(ctx context.Context, source string) (*os.File, error) {
 	if u, err := url.Parse(source); err != nil || u.Host == "" {
 		file, err := os.Open(source)
 		if err != nil {
-			return nil, fail(env.CodeBundle, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
+			return nil, fail(env.CodeBundleAway, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
 		}
 		return file, nil
 	}
@@ -95,7 +95,7 @@ func openSource(ctx context.Context, source string) (*os.File, error) {
 	os.Remove(file.Name()) // it ends with us
 	if err := download(ctx, source, file); err != nil {
 		file.Close()
-		return nil, fail(env.CodeBundle, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
+		return nil, fail(env.CodeBundleAway, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
 	}
 	return file, nil
 }

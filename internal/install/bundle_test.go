@@ -257,7 +257,7 @@ func TestBundleFromAddress(t *testing.T) {
 		if !IsBundle(address) {
 			t.Errorf("install/bundle-address: %s is no bundle", address)
 		}
-		if _, err := FetchBundle(t.Context(), address, ""); codeOf(err) != env.CodeBundle {
+		if _, err := FetchBundle(t.Context(), address, ""); codeOf(err) != env.CodeBundleAway {
 			t.Errorf("install/bundle-address: %s: %v", address, err)
 		}
 	}
