@@ -36,6 +36,9 @@ vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code
 run: build ## build, then serve over HTTP
 	$(BIN) http
 
+# A program with the race detector waits for a second when it exits, and tests
+# start hundreds of them.
+check: export GORACE = atexit_sleep_ms=0
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
 	test/again.sh -race -timeout 20m -- $(UNIT)
 	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it

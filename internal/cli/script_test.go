@@ -47,6 +47,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("MCP_AIO_LANG", "en")
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			if dir := mcptest.CoverDir(); dir != "" {
 				e.Setenv("GOCOVERDIR", dir)
 			}

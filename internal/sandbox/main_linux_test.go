@@ -72,7 +72,7 @@ func run(t *testing.T, p Profile, without []string, dir string, argv ...string) 
 	}
 	p.Read = append(systemRead(), append(p.Read, exe)...)
 	p.Write = append(systemWrite(), p.Write...)
-	return launch(t, p, without, Program{Path: path, Args: argv, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir}, Dir: dir})
+	return launch(t, p, without, Program{Path: path, Args: argv, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "GORACE=" + os.Getenv("GORACE")}, Dir: dir})
 }
 
 // launch runs a program with a profile and returns what it printed and whether

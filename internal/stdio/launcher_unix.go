@@ -131,8 +131,12 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	// It needs none of our secrets, and none of our files but standard error,
 	// for the case that it panics.
 	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=20"}
-	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
-		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir) // a build that counts what it runs complains without
+	// A build that counts what it runs complains without the first; one with
+	// the race detector takes a second to exit unless the second says otherwise.
+	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
+		if value := os.Getenv(name); value != "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
 	}
 	cmd.Dir = "/"
 	cmd.Stderr = os.Stderr
