@@ -207,7 +207,6 @@ var largeTypes = map[string]struct {
 	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
 	"mcptest.Session":           {30, "a test server that does everything"},
 	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
-	"traffic.Recorder":          {40, "one record, and those who read it"},
 	"upstream.Upstream":         {83, "one lock guards the state of a server and its connections"},
 	"upstream.link":             {31, "one connection: calls, questions, lists and its end"},
 }

@@ -9,16 +9,16 @@ import (
 // any.
 type counted struct{ server, tool *stat }
 
-// countLocked counts a call that has ended.
-func (r *Recorder) countLocked(e *entry) {
+// count counts a call that has ended.
+func (r *record) count(e *entry) {
 	if e.bench || e.kind != kindCall || e.fromServer {
 		return
 	}
 	minute := (e.start + int64(e.total)) / int64(time.Minute)
-	reason := r.failureLocked(e)
-	switch server := r.serverLocked(e); {
+	reason := r.failureOf(e)
+	switch server := r.serverOf(e); {
 	case e.hop == hopServer && server != "":
-		k := r.countedLocked(e, server)
+		k := r.countedOf(e, server)
 		k.server.add(e.total, minute, reason)
 		k.server.happened(e)
 		if k.tool != nil {
@@ -26,7 +26,7 @@ func (r *Recorder) countLocked(e *entry) {
 		}
 	case e.hop == hopClient && e.parent == 0: // not what a call of a client caused
 		if r.stats.clients == nil {
-			r.stats.clients = r.stats.getLocked(statKey{})
+			r.stats.clients = r.stats.get(statKey{})
 		}
 		r.stats.clients.add(e.total, minute, reason)
 		r.stats.clients.happened(e)
@@ -40,15 +40,15 @@ func (st *stat) happened(e *entry) {
 	}
 }
 
-// countedLocked finds where the calls to a server's tool are counted.
-func (r *Recorder) countedLocked(e *entry, server string) counted {
+// countedOf finds where the calls to a server's tool are counted.
+func (r *record) countedOf(e *entry, server string) counted {
 	row := &r.what.rows[e.what]
 	if row.data.server != nil && row.key.server == server {
 		return row.data
 	}
-	k := counted{server: r.stats.getLocked(statKey{server, ""})}
+	k := counted{server: r.stats.get(statKey{server, ""})}
 	if row.key.name != "" {
-		k.tool = r.stats.getLocked(statKey{server, row.key.name})
+		k.tool = r.stats.get(statKey{server, row.key.name})
 	}
 	if row.key.server == server {
 		row.data = k
@@ -56,8 +56,8 @@ func (r *Recorder) countedLocked(e *entry, server string) counted {
 	return k
 }
 
-// failureLocked is why a call failed; empty when it did not.
-func (r *Recorder) failureLocked(e *entry) string {
+// failureOf is why a call failed; empty when it did not.
+func (r *record) failureOf(e *entry) string {
 	if e.status != failed && e.status != toolFailed {
 		return ""
 	}

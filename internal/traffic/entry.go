@@ -54,8 +54,8 @@ const (
 // indexOf is the place of s among the few values that it may have.
 func indexOf[S ~string](values []S, s S) uint8 { return uint8(max(slices.Index(values, s), 0)) }
 
-// addLocked makes the entry of a call in the place of the oldest.
-func (r *Recorder) addLocked(c *Call, req []byte, status uint8) *entry {
+// add makes the entry of a call in the place of the oldest.
+func (r *record) add(c *Call, req []byte, status uint8) *entry {
 	start := c.Start
 	if start.IsZero() {
 		start = r.now()
@@ -63,12 +63,12 @@ func (r *Recorder) addLocked(c *Call, req []byte, status uint8) *entry {
 	if c.Status != "" {
 		status = indexOf(statuses[:], c.Status)
 	}
-	up := r.entryLocked(c.Parent)
+	up := r.entry(c.Parent)
 	e := entry{
 		id: r.ids + 1, parent: c.Parent, start: start.UnixNano(), total: c.Total,
 		gateway: c.Gateway, transport: c.Transport, server: c.ServerTime, code: c.Code, reqSize: int64(len(req)),
-		who: r.whoLocked(c, up), what: r.whatLocked(what{c.Server, c.Method, c.Name}),
-		reason: r.reasonLocked(c.Reason), notes: r.notesLocked(c.Notes),
+		who: r.whoOf(c, up), what: r.whatOf(what{c.Server, c.Method, c.Name}),
+		reason: r.reasonOf(c.Reason), notes: r.notesOf(c.Notes),
 		hop: indexOf(hops[:], c.Hop), kind: max(indexOf(kinds[:], c.Kind), kindCall), status: status,
 		fromServer: c.FromServer, bench: c.Bench,
 	}
@@ -77,7 +77,7 @@ func (r *Recorder) addLocked(c *Call, req []byte, status uint8) *entry {
 		if up != nil {
 			twin = up.reqHead
 		}
-		e.reqHead = r.keepLocked(e.id, Request, req, twin)
+		e.reqHead = r.keep(e.id, Request, req, twin)
 	}
 	if up != nil && up.status == pending && e.hop == hopServer {
 		r.what.release(up.via)
@@ -86,14 +86,14 @@ func (r *Recorder) addLocked(c *Call, req []byte, status uint8) *entry {
 	r.ids++
 	at := r.calls.at(r.ids)
 	if at.id != 0 {
-		r.forgetLocked(at)
+		r.forget(at)
 	}
 	*at = e
 	return at
 }
 
-// forgetLocked lets go of what an entry stands for.
-func (r *Recorder) forgetLocked(e *entry) {
+// forget lets go of what an entry stands for.
+func (r *record) forget(e *entry) {
 	r.who.release(e.who)
 	r.what.release(e.what)
 	r.what.release(e.via)
@@ -104,9 +104,9 @@ func (r *Recorder) forgetLocked(e *entry) {
 	}
 }
 
-// whoLocked counts one more entry of a caller. Most often the entry above has the
+// whoOf counts one more entry of a caller. Most often the entry above has the
 // same caller.
-func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
+func (r *record) whoOf(c *Call, up *entry) uint32 {
 	k := who{c.Session, c.Client, c.Principal, c.Schema, c.Door}
 	if up != nil && r.who.rows[up.who].key == k {
 		return r.who.share(up.who)
@@ -118,7 +118,7 @@ func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
 	return n
 }
 
-func (r *Recorder) whatLocked(k what) uint32 {
+func (r *record) whatOf(k what) uint32 {
 	n := r.what.hold(k, hint(k.name))
 	if n == 0 && k != (what{}) {
 		k.name = strings.Clone(k.name)
@@ -127,7 +127,7 @@ func (r *Recorder) whatLocked(k what) uint32 {
 	return n
 }
 
-func (r *Recorder) reasonLocked(s string) uint32 {
+func (r *record) reasonOf(s string) uint32 {
 	if s == "" {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (r *Recorder) reasonLocked(s string) uint32 {
 	return n
 }
 
-func (r *Recorder) notesLocked(list []string) uint32 {
+func (r *record) notesOf(list []string) uint32 {
 	if len(list) == 0 {
 		return 0
 	}
@@ -150,8 +150,8 @@ func (r *Recorder) notesLocked(list []string) uint32 {
 	return n
 }
 
-// callLocked is the entry as others see it.
-func (r *Recorder) callLocked(e *entry) Call {
+// callOf is the entry as others see it.
+func (r *record) callOf(e *entry) Call {
 	who, what, notes := &r.who.rows[e.who].key, &r.what.rows[e.what].key, &r.notes.rows[e.notes].data
 	c := Call{
 		ID: e.id, Kind: kinds[e.kind], Hop: hops[e.hop], FromServer: e.fromServer, Start: time.Unix(0, e.start),
@@ -161,25 +161,25 @@ func (r *Recorder) callLocked(e *entry) Call {
 		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: notes.en, NotesZH: notes.zh, Bench: e.bench,
 	}
 	if e.status != pending {
-		c.Server = r.serverLocked(e)
+		c.Server = r.serverOf(e)
 		c.Gateway, c.Transport, c.ServerTime = e.gateway, e.transport, e.server
 	}
 	return c
 }
 
-// serverLocked is the server that a call went to, which for a client's call is
+// serverOf is the server that a call went to, which for a client's call is
 // known at its end.
-func (r *Recorder) serverLocked(e *entry) string {
+func (r *record) serverOf(e *entry) string {
 	return cmp.Or(r.what.rows[e.via].key.server, r.what.rows[e.what].key.server)
 }
 
-// wentLocked notes the server that a call went to.
-func (r *Recorder) wentLocked(e *entry, server string) {
+// went notes the server that a call went to.
+func (r *record) went(e *entry, server string) {
 	if server == r.what.rows[e.via].key.server {
 		return
 	}
 	r.what.release(e.via)
-	e.via = r.whatLocked(what{server: server})
+	e.via = r.whatOf(what{server: server})
 }
 
 // size is that of one of the bodies.

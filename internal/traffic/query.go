@@ -9,11 +9,11 @@ const lockSlice = 256
 func (r *Recorder) Get(id uint64) (Call, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.entryLocked(id)
+	e := r.entry(id)
 	if e == nil {
 		return Call{}, false
 	}
-	c := r.callLocked(e)
+	c := r.callOf(e)
 	c.ReqHead, _ = r.heads.get(nil, e.head(Request))
 	c.ResHead, _ = r.heads.get(nil, e.head(Response))
 	return c, true
@@ -24,7 +24,7 @@ func (r *Recorder) Get(id uint64) (Call, bool) {
 func (r *Recorder) Body(id uint64, side Side) (body []byte, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.entryLocked(id)
+	e := r.entry(id)
 	if e == nil {
 		return nil, false
 	}
@@ -76,12 +76,12 @@ func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64
 	defer r.mu.Unlock()
 	var req, res []byte
 	for range lockSlice {
-		e := r.entryLocked(next)
+		e := r.entry(next)
 		if e == nil {
 			return calls, next, true
 		}
 		next--
-		c := r.callLocked(e)
+		c := r.callOf(e)
 		ok := f == nil || f.match(&c, now)
 		if ok && f != nil && f.wantsText() {
 			req, _ = r.heads.get(req[:0], e.head(Request))
@@ -103,24 +103,24 @@ func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64
 func (r *Recorder) Related(id uint64) []Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.entryLocked(id)
+	e := r.entry(id)
 	if e == nil {
 		return nil
 	}
 	for {
-		up := r.entryLocked(e.parent)
+		up := r.entry(e.parent)
 		if up == nil || up.id >= e.id {
 			break
 		}
 		e = up
 	}
 	family := map[uint64]bool{e.id: true}
-	out := []Call{r.callLocked(e)}
+	out := []Call{r.callOf(e)}
 	for at := e.id + 1; at <= r.ids; at++ {
-		c := r.entryLocked(at)
+		c := r.entry(at)
 		if c != nil && c.parent != 0 && family[c.parent] {
 			family[at] = true
-			out = append(out, r.callLocked(c))
+			out = append(out, r.callOf(c))
 		}
 	}
 	return out

@@ -25,11 +25,16 @@ type Options struct {
 // A Recorder keeps the last messages. All methods may be called concurrently;
 // a nil Recorder records nothing.
 type Recorder struct {
-	enabled  atomic.Bool
-	attached atomic.Int32
+	enabled atomic.Bool
+	mu      sync.Mutex
+	record
+}
+
+// A record is what the mutex of a Recorder guards.
+type record struct {
+	attached atomic.Int32 // also read without it
 
 	// What every call needs stands together, the tables behind it.
-	mu    sync.Mutex
 	ids   uint64
 	calls slots[entry]
 	heads byteRing
@@ -68,7 +73,7 @@ func New(opt Options) *Recorder {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	r := &Recorder{
+	r := &Recorder{record: record{
 		now:    opt.Now,
 		calls:  newSlots[entry](opt.Calls),
 		lines:  newSlots[Line](opt.Lines),
@@ -79,7 +84,7 @@ func New(opt Options) *Recorder {
 		subs:   make(map[*Subscription]struct{}),
 		who:    newTable[who, struct{}](), what: newTable[what, counted](),
 		reasons: newTable[string, struct{}](), notes: newTable[string, remarks](),
-	}
+	}}
 	r.stats.init()
 	r.enabled.Store(true)
 	return r
@@ -119,8 +124,8 @@ func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.addLocked(c, req, pending)
-	r.changedLocked(change(2 * e.id))
+	e := r.add(c, req, pending)
+	r.changed(change(2 * e.id))
 	return e.id
 }
 
@@ -132,42 +137,42 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.endLocked(id, o, res)
+	r.end(id, o, res)
 }
 
-func (r *Recorder) endLocked(id uint64, o *Outcome, res []byte) {
-	e := r.entryLocked(id)
+func (r *record) end(id uint64, o *Outcome, res []byte) {
+	e := r.entry(id)
 	if e == nil || e.status != pending {
 		return
 	}
 	e.status, e.code, e.total = indexOf(statuses[:], o.Status), o.Code, o.Total
 	r.reasons.release(e.reason)
-	e.reason = r.reasonLocked(o.Reason)
+	e.reason = r.reasonOf(o.Reason)
 	if len(o.Notes) > 0 {
 		before := e.notes
-		e.notes = r.notesLocked(slices.Concat(r.notes.rows[before].data.en, o.Notes))
+		e.notes = r.notesOf(slices.Concat(r.notes.rows[before].data.en, o.Notes))
 		r.notes.release(before)
 	}
-	r.wentLocked(e, o.Server)
-	r.answeredLocked(e, res)
-	r.splitLocked(e, o)
-	r.countLocked(e)
-	r.changedLocked(change(2 * id))
+	r.went(e, o.Server)
+	r.answered(e, res)
+	r.split(e, o)
+	r.count(e)
+	r.changed(change(2 * id))
 }
 
-// answeredLocked keeps the answer of a call, which is often one that it caused.
-func (r *Recorder) answeredLocked(e *entry, res []byte) {
+// answered keeps the answer of a call, which is often one that it caused.
+func (r *record) answered(e *entry, res []byte) {
 	e.resSize = int64(len(res))
 	if len(res) > 0 {
-		e.resHead = r.keepLocked(e.id, Response, res, e.resHead)
+		e.resHead = r.keep(e.id, Response, res, e.resHead)
 	}
 }
 
-// splitLocked says where the time of a call went. A client's call has what the
+// split says where the time of a call went. A client's call has what the
 // calls to servers below it spent elsewhere; the rest, or all of it where
 // there are none, is the gateway's. Calls that ran side by side can add up to
 // more than the whole, and are then scaled to it.
-func (r *Recorder) splitLocked(e *entry, o *Outcome) {
+func (r *record) split(e *entry, o *Outcome) {
 	switch {
 	case e.hop == hopServer || o.Gateway+o.Transport+o.ServerTime > 0:
 		e.gateway, e.transport, e.server = o.Gateway, o.Transport, o.ServerTime
@@ -178,7 +183,7 @@ func (r *Recorder) splitLocked(e *entry, o *Outcome) {
 		}
 		e.gateway = e.total - e.transport - e.server
 	}
-	if up := r.entryLocked(e.parent); up != nil && up.status == pending && !e.fromServer {
+	if up := r.entry(e.parent); up != nil && up.status == pending && !e.fromServer {
 		up.transport += e.transport
 		up.server += e.server
 		up.resHead = e.resHead
@@ -192,10 +197,10 @@ func (r *Recorder) Add(c *Call, req, res []byte) uint64 {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.addLocked(c, req, ok)
-	r.answeredLocked(e, res)
-	r.countLocked(e)
-	r.changedLocked(change(2 * e.id))
+	e := r.add(c, req, ok)
+	r.answered(e, res)
+	r.count(e)
+	r.changed(change(2 * e.id))
 	return e.id
 }
 
@@ -215,13 +220,13 @@ func (r *Recorder) AddLine(l Line) {
 	r.lineID++
 	l.ID = r.lineID
 	*r.lines.at(l.ID) = l
-	r.changedLocked(change(2*l.ID + 1))
+	r.changed(change(2*l.ID + 1))
 }
 
-// keepLocked keeps the head of a body, and the whole of it while attached. The
+// keep keeps the head of a body, and the whole of it while attached. The
 // other hop's body is most often the same and is at twin then.
-func (r *Recorder) keepLocked(id uint64, side Side, body []byte, twin int64) (head int64) {
-	if len(body) > HeadSize && r.Attached() {
+func (r *record) keep(id uint64, side Side, body []byte, twin int64) (head int64) {
+	if len(body) > HeadSize && r.attached.Load() > 0 {
 		w := r.whole[id]
 		w[side] = r.bodies.put(body)
 		r.whole[id] = w
@@ -233,7 +238,7 @@ func (r *Recorder) keepLocked(id uint64, side Side, body []byte, twin int64) (he
 	return r.heads.put(body).at
 }
 
-func (r *Recorder) entryLocked(id uint64) *entry {
+func (r *record) entry(id uint64) *entry {
 	if id == 0 || id > r.ids {
 		return nil
 	}

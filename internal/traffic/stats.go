@@ -61,7 +61,7 @@ type minutes struct {
 
 func (s *stats) init() { s.byKey = make(map[statKey]*stat) }
 
-func (s *stats) getLocked(k statKey) *stat {
+func (s *stats) get(k statKey) *stat {
 	st := s.byKey[k]
 	if st == nil && len(s.byKey) >= maxStatKeys {
 		k = statKey{"", "…"}

@@ -79,9 +79,9 @@ func (s *Subscription) Take() Batch {
 			if l := r.lines.at(id); l.ID == id {
 				b.Lines = append(b.Lines, *l)
 			}
-		} else if e := r.entryLocked(id); e != nil && !seen[id] {
+		} else if e := r.entry(id); e != nil && !seen[id] {
 			seen[id] = true
-			b.Calls = append(b.Calls, r.callLocked(e))
+			b.Calls = append(b.Calls, r.callOf(e))
 		}
 	}
 	if s.rev < r.rev {
@@ -100,7 +100,7 @@ type change uint64
 
 func (c change) of() (id uint64, isLine bool) { return uint64(c) / 2, c%2 == 1 }
 
-func (r *Recorder) changedLocked(c change) {
+func (r *record) changed(c change) {
 	r.rev++
 	*r.revs.at(r.rev) = c
 	if len(r.subs) == 0 {
