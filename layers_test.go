@@ -199,7 +199,6 @@ var largeTypes = map[string]struct {
 	methods int
 	why     string
 }{
-	"catalog.Catalog":           {65, "views of one snapshot: the lists and the search are to part"},
 	"gateway.Session":           {164, "the way of a call, and what its client is shown"},
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},

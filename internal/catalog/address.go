@@ -119,43 +119,43 @@ func isLabel(s string) bool {
 
 // InURI turns an alias back into a server and its own URI; ok is false when uri
 // is no alias of a server of ours.
-func (c *Catalog) InURI(uri string) (server, own string, ok bool) {
+func (n *namespace) InURI(uri string) (server, own string, ok bool) {
 	label, own, ok := readAlias(uri)
 	if !ok {
 		return "", "", false
 	}
-	i, known := c.aliases[strings.ToLower(label)]
+	i, known := n.aliases[strings.ToLower(label)]
 	if !known {
 		return "", "", false
 	}
-	return c.sources[i].Server, own, true
+	return n.sources[i].Server, own, true
 }
 
 // OutURI is the URI under which clients know a server's URI.
-func (c *Catalog) OutURI(server, uri string) string {
-	i, known := c.servers[server]
-	if !c.aliased || !known {
+func (d *directory) OutURI(server, uri string) string {
+	i, known := d.servers[server]
+	if !d.aliased || !known {
 		return uri
 	}
-	for _, t := range [...]*table{&c.resources, &c.templates} {
+	for _, t := range [...]*table{&d.resources, &d.templates} {
 		if e := t.own[ownKey{i, uri}]; e != nil {
 			return e.listed
 		}
 	}
-	if leadsTo, _ := c.Resource(uri); leadsTo.Server != "" && leadsTo.Server != c.sources[i].Server {
-		return AliasURI(c.sources[i].Server, uri)
+	if leadsTo, _ := d.Resource(uri); leadsTo.Server != "" && leadsTo.Server != d.sources[i].Server {
+		return AliasURI(d.sources[i].Server, uri)
 	}
 	return uri
 }
 
 // addressOf is the address of a URI of a source: its own one where the server
 // keeps that.
-func (c *Catalog) addressOf(source int32, uri string) string {
-	server := c.sources[source].Server
-	if c.addresses == nil {
+func (n *namespace) addressOf(source int32, uri string) string {
+	server := n.sources[source].Server
+	if n.addresses == nil {
 		return uri
 	}
-	if _, _, looksSo := readAlias(uri); !looksSo && c.addresses.keeper(uri, server) == server {
+	if _, _, looksSo := readAlias(uri); !looksSo && n.addresses.keeper(uri, server) == server {
 		return uri
 	}
 	return AliasURI(server, uri)

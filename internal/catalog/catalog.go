@@ -102,22 +102,32 @@ type Options struct {
 	Addresses *Addresses
 }
 
-// Catalog is the features of all servers of one schema, merged.
-type Catalog struct {
+// A namespace is the servers of a catalogue, with the names and addresses that
+// their items get.
+type namespace struct {
 	sources []Source
 	uris    []*uriRules // of the sources
 	labels  []string
-	opt     Options
 
 	servers map[string]int32 // by configured name, then by label
 	aliases map[string]int32 // by the name in aliased URIs
 
 	addresses *Addresses // nil where each address is its server's own
 	seniority []int32    // the sources, those that came first before the others
+}
 
+// A directory finds items by the names and addresses that clients use for them.
+type directory struct {
+	namespace
 	tools                         func() *table // made when first asked for: not every catalogue is
 	prompts, resources, templates table
 	aliased                       bool // some URI is listed under another one
+}
+
+// Catalog is the features of all servers of one schema, merged.
+type Catalog struct {
+	directory
+	opt Options
 
 	views viewCache
 	index struct {
@@ -136,7 +146,8 @@ type Catalog struct {
 
 // Merge makes one namespace of the given servers, in their order.
 func Merge(sources []Source, opt Options) *Catalog {
-	c := &Catalog{sources: sources, opt: opt, labels: make([]string, len(sources))}
+	c := &Catalog{opt: opt}
+	c.sources, c.labels = sources, make([]string, len(sources))
 	c.servers = make(map[string]int32, 2*len(sources))
 	c.aliases = make(map[string]int32, len(sources))
 	if c.addresses = opt.Addresses; c.addresses == nil && len(sources) > 1 {
@@ -164,6 +175,7 @@ func Merge(sources []Source, opt Options) *Catalog {
 	c.prompts = c.nameTable(Prompts)
 	c.resources = c.uriTable(Resources)
 	c.templates = c.uriTable(Templates)
+	c.aliased = c.resources.aliased || c.templates.aliased
 	return c
 }
 
@@ -173,11 +185,11 @@ func putFirst(m map[string]int32, key string, i int32) {
 	}
 }
 
-func (c *Catalog) table(k Kind) *table {
+func (d *directory) table(k Kind) *table {
 	if k == Tools {
-		return c.tools()
+		return d.tools()
 	}
-	return [...]*table{Prompts: &c.prompts, Resources: &c.resources, Templates: &c.templates}[k]
+	return [...]*table{Prompts: &d.prompts, Resources: &d.resources, Templates: &d.templates}[k]
 }
 
 // Only is the catalogue of one of the servers under its own names; nil when

@@ -31,6 +31,8 @@ type table struct {
 	// plain finds what only one entry is called, shared what several are.
 	plain  map[string]*entry
 	shared map[string][]*entry
+	// aliased says that some URI is listed under another one.
+	aliased bool
 }
 
 // Ref leads from a name to the server that has it.
@@ -72,40 +74,42 @@ type Visible func(server, name string) bool
 // Tool finds a tool by any name that a client may use for it: as listed,
 // service__tool, the older service##tool, service-tool and service.tool, or
 // its plain name where only one server has it.
-func (c *Catalog) Tool(name string) (Ref, *Miss) { return c.find(c.tools(), name, nil) }
+func (d *directory) Tool(name string) (Ref, *Miss) { return d.find(d.tools(), name, nil) }
 
 // ToolFor is Tool among what the caller may see.
-func (c *Catalog) ToolFor(name string, may Visible) (Ref, *Miss) { return c.find(c.tools(), name, may) }
+func (d *directory) ToolFor(name string, may Visible) (Ref, *Miss) {
+	return d.find(d.tools(), name, may)
+}
 
 // Prompt finds a prompt as Tool finds a tool.
-func (c *Catalog) Prompt(name string) (Ref, *Miss) { return c.find(&c.prompts, name, nil) }
+func (d *directory) Prompt(name string) (Ref, *Miss) { return d.find(&d.prompts, name, nil) }
 
 // PromptFor is Prompt among what the caller may see.
-func (c *Catalog) PromptFor(name string, may Visible) (Ref, *Miss) {
-	return c.find(&c.prompts, name, may)
+func (d *directory) PromptFor(name string, may Visible) (Ref, *Miss) {
+	return d.find(&d.prompts, name, may)
 }
 
 // ToolOf finds a tool by its server and the server's own name for it.
-func (c *Catalog) ToolOf(server, name string, may Visible) (Ref, *Miss) {
-	i, ok := c.servers[server]
+func (d *directory) ToolOf(server, name string, may Visible) (Ref, *Miss) {
+	i, ok := d.servers[server]
 	if !ok {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
-	if e := c.tools().own[ownKey{i, name}]; c.sees(e, may) {
-		return c.ref(e), nil
+	if e := d.tools().own[ownKey{i, name}]; d.sees(e, may) {
+		return d.ref(e), nil
 	}
-	miss := &Miss{Kind: Unknown, Server: c.sources[i].Server, State: c.sources[i].State}
-	if c.sources[i].Features == nil {
+	miss := &Miss{Kind: Unknown, Server: d.sources[i].Server, State: d.sources[i].State}
+	if d.sources[i].Features == nil {
 		miss.Kind = ServerDown
 	}
 	return Ref{}, miss
 }
 
 // nameTable lists the tools or prompts of all servers.
-func (c *Catalog) nameTable(k Kind) table {
+func (n *namespace) nameTable(k Kind) table {
 	count := 0
-	for i := range c.sources {
-		count += len(c.sources[i].Features.items(k))
+	for i := range n.sources {
+		count += len(n.sources[i].Features.items(k))
 	}
 	t := table{
 		order:  make([]*entry, 0, count),
@@ -115,9 +119,9 @@ func (c *Catalog) nameTable(k Kind) table {
 		shared: make(map[string][]*entry),
 	}
 	entries := make([]entry, 0, count)
-	for i := range c.sources {
-		rules := c.sources[i].Policy.rules(k)
-		items := c.sources[i].Features.items(k)
+	for i := range n.sources {
+		rules := n.sources[i].Policy.rules(k)
+		items := n.sources[i].Features.items(k)
 		for j := range items {
 			item := &items[j]
 			if !rules.lists(item.Key) {
@@ -134,7 +138,7 @@ func (c *Catalog) nameTable(k Kind) table {
 			t.order = append(t.order, e)
 		}
 	}
-	c.assignNames(t.order)
+	n.assignNames(t.order)
 	for _, e := range t.order {
 		t.listed[e.listed] = e
 		t.own[ownKey{e.source, e.item.Key}] = e
@@ -145,7 +149,7 @@ func (c *Catalog) nameTable(k Kind) table {
 		}
 		t.addPlain(e.item.Key, e)
 		t.addPlain(e.name, e)
-		t.addPlain(c.wishedName(e), e)
+		t.addPlain(n.wishedName(e), e)
 	}
 	return t
 }
@@ -168,47 +172,47 @@ func (t *table) addPlain(name string, e *entry) {
 	}
 }
 
-func (c *Catalog) ref(e *entry) Ref {
-	return Ref{Server: c.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed}
+func (n *namespace) ref(e *entry) Ref {
+	return Ref{Server: n.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed}
 }
 
-func (c *Catalog) sees(e *entry, may Visible) bool {
-	return e != nil && (may == nil || may(c.sources[e.source].Server, e.item.Key))
+func (n *namespace) sees(e *entry, may Visible) bool {
+	return e != nil && (may == nil || may(n.sources[e.source].Server, e.item.Key))
 }
 
-func (c *Catalog) find(t *table, name string, may Visible) (Ref, *Miss) {
-	if e := t.listed[name]; c.sees(e, may) {
-		return c.ref(e), nil
+func (n *namespace) find(t *table, name string, may Visible) (Ref, *Miss) {
+	if e := t.listed[name]; n.sees(e, may) {
+		return n.ref(e), nil
 	}
-	for i, own := range c.readings(name) {
-		if e := t.own[ownKey{i, own}]; c.sees(e, may) {
-			return c.ref(e), nil
+	for i, own := range n.readings(name) {
+		if e := t.own[ownKey{i, own}]; n.sees(e, may) {
+			return n.ref(e), nil
 		}
 	}
 	if group := t.shared[name]; group != nil {
-		return c.among(group, name, may)
+		return n.among(group, name, may)
 	}
-	if e := t.plain[name]; c.sees(e, may) {
-		return c.ref(e), nil
+	if e := t.plain[name]; n.sees(e, may) {
+		return n.ref(e), nil
 	}
-	return Ref{}, c.pointed(name, may)
+	return Ref{}, n.pointed(name, may)
 }
 
 // among is the one of several entries that the caller may see.
-func (c *Catalog) among(group []*entry, name string, may Visible) (Ref, *Miss) {
+func (n *namespace) among(group []*entry, name string, may Visible) (Ref, *Miss) {
 	miss := &Miss{Kind: Ambiguous}
 	var last *entry
 	for _, e := range group {
-		if c.sees(e, may) {
+		if n.sees(e, may) {
 			miss.Candidates = append(miss.Candidates, e.listed)
 			last = e
 		}
 	}
 	switch len(miss.Candidates) {
 	case 0:
-		return Ref{}, c.pointed(name, may)
+		return Ref{}, n.pointed(name, may)
 	case 1:
-		return c.ref(last), nil
+		return n.ref(last), nil
 	}
 	return Ref{}, miss
 }
@@ -233,10 +237,10 @@ func splits(name, sep string) func(yield func(int) bool) {
 
 // pointed is the miss of a name: it tells the server that the name begins
 // with, and whether that one is down.
-func (c *Catalog) pointed(name string, may Visible) *Miss {
+func (n *namespace) pointed(name string, may Visible) *Miss {
 	miss := &Miss{Kind: Unknown}
-	for i, own := range c.readings(name) {
-		src := &c.sources[i]
+	for i, own := range n.readings(name) {
+		src := &n.sources[i]
 		if may != nil && !may(src.Server, own) {
 			continue
 		}
@@ -254,17 +258,17 @@ func (c *Catalog) pointed(name string, may Visible) *Miss {
 // the one whose label the first separator ends, then longer names first. While
 // the server of the label has not told its tools there is no other reading:
 // which tool a name leads to must not depend on which servers are up.
-func (c *Catalog) readings(name string) iter.Seq2[int32, string] {
+func (n *namespace) readings(name string) iter.Seq2[int32, string] {
 	return func(yield func(int32, string) bool) {
 		if label, own, _ := strings.Cut(name, separator); own != "" {
-			i, known := c.servers[label]
-			if known && c.labels[i] == label && (!yield(i, own) || c.sources[i].Features == nil) {
+			i, known := n.servers[label]
+			if known && n.labels[i] == label && (!yield(i, own) || n.sources[i].Features == nil) {
 				return
 			}
 		}
 		for _, sep := range separators {
 			for at := range splits(name, sep) {
-				if i, known := c.servers[name[:at]]; known && !yield(i, name[at+len(sep):]) {
+				if i, known := n.servers[name[:at]]; known && !yield(i, name[at+len(sep):]) {
 					return
 				}
 			}

@@ -75,16 +75,16 @@ func serverLabel(server string) string {
 // name that several want is decided by what the names are, never by which came
 // first; only unprefixed names, which may not be edited, go by the order of
 // the configuration.
-func (c *Catalog) assignNames(entries []*entry) {
+func (n *namespace) assignNames(entries []*entry) {
 	wanted := make(map[string][]*entry, len(entries))
 	for _, e := range entries {
-		e.listed = c.wishedName(e)
+		e.listed = n.wishedName(e)
 		wanted[e.listed] = append(wanted[e.listed], e)
 	}
 	taken := make(map[string]bool, len(entries))
 	var losers []*entry
 	for name, group := range wanted {
-		keeper := c.keeper(name, group)
+		keeper := n.keeper(name, group)
 		if keeper != nil {
 			taken[name] = true
 		}
@@ -95,52 +95,52 @@ func (c *Catalog) assignNames(entries []*entry) {
 		}
 	}
 	slices.SortFunc(losers, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(c.sources[a.source].Server, c.sources[b.source].Server),
+		return cmp.Or(cmp.Compare(n.sources[a.source].Server, n.sources[b.source].Server),
 			cmp.Compare(a.item.Key, b.item.Key), cmp.Compare(a.source, b.source))
 	})
 	for _, e := range losers {
-		e.listed = c.freeName(e, taken)
+		e.listed = n.freeName(e, taken)
 		taken[e.listed] = true
 	}
 }
 
-func (c *Catalog) unprefixed(e *entry) bool {
-	return c.sources[e.source].Policy.Naming == NamingNone
+func (n *namespace) unprefixed(e *entry) bool {
+	return n.sources[e.source].Policy.Naming == NamingNone
 }
 
-func (c *Catalog) wishedName(e *entry) string {
-	if c.unprefixed(e) {
+func (n *namespace) wishedName(e *entry) string {
+	if n.unprefixed(e) {
 		return e.name
 	}
-	return c.prefixedName(e)
+	return n.prefixedName(e)
 }
 
 // prefixedName is the safe service__tool; one that is too long is marked.
-func (c *Catalog) prefixedName(e *entry) string {
-	name := c.labels[e.source] + separator + safeName(e.name)
+func (n *namespace) prefixedName(e *entry) string {
+	name := n.labels[e.source] + separator + safeName(e.name)
 	if len(name) > maxName {
-		return cutTo(maxName, name, c.mark(8, e))
+		return cutTo(maxName, name, n.mark(8, e))
 	}
 	return name
 }
 
-func (c *Catalog) mark(n int, e *entry) string {
-	return digest(n, c.sources[e.source].Server, e.item.Key)
+func (n *namespace) mark(digits int, e *entry) string {
+	return digest(digits, n.sources[e.source].Server, e.item.Key)
 }
 
 // keeper is the one of several entries that may have the name they all want:
 // the first unprefixed one, else the only one that did not have to be changed
 // to want it.
-func (c *Catalog) keeper(name string, group []*entry) *entry {
+func (n *namespace) keeper(name string, group []*entry) *entry {
 	if len(group) == 1 {
 		return group[0]
 	}
 	var natural []*entry
 	for _, e := range group {
-		if c.unprefixed(e) {
+		if n.unprefixed(e) {
 			return e
 		}
-		if c.sources[e.source].Server+separator+e.name == name {
+		if n.sources[e.source].Server+separator+e.name == name {
 			natural = append(natural, e)
 		}
 	}
@@ -151,16 +151,16 @@ func (c *Catalog) keeper(name string, group []*entry) *entry {
 }
 
 // freeName marks the entry's name with a digest of where it comes from.
-func (c *Catalog) freeName(e *entry, taken map[string]bool) string {
-	name := c.prefixedName(e)
-	if c.unprefixed(e) && !taken[name] {
+func (n *namespace) freeName(e *entry, taken map[string]bool) string {
+	name := n.prefixedName(e)
+	if n.unprefixed(e) && !taken[name] {
 		return name
 	}
-	mark := c.mark(8, e)
-	for n := 1; ; n++ {
+	mark := n.mark(8, e)
+	for i := 1; ; i++ {
 		if marked := cutTo(maxName, name, mark); !taken[marked] {
 			return marked
 		}
-		mark = digest(8, mark, strconv.Itoa(n))
+		mark = digest(8, mark, strconv.Itoa(i))
 	}
 }

@@ -41,15 +41,15 @@ func (c *Catalog) Servers(v View) []ServerInfo {
 }
 
 // ToolsOf lists the tools of one server that the caller may see.
-func (c *Catalog) ToolsOf(server string, v View) []Ref {
-	i, ok := c.servers[server]
+func (d *directory) ToolsOf(server string, v View) []Ref {
+	i, ok := d.servers[server]
 	if !ok {
 		return nil
 	}
 	var refs []Ref
-	for _, e := range c.tools().order {
-		if e.source == i && c.sees(e, v.Visible) {
-			refs = append(refs, c.ref(e))
+	for _, e := range d.tools().order {
+		if e.source == i && d.sees(e, v.Visible) {
+			refs = append(refs, d.ref(e))
 		}
 	}
 	return refs

@@ -101,9 +101,9 @@ func (r *Rules) lists(name string) bool {
 
 // Lists says whether the configuration lets an item of a server be seen and
 // used.
-func (c *Catalog) Lists(server string, k Kind, name string) bool {
-	i, ok := c.servers[server]
-	return ok && c.sources[i].Policy.rules(k).lists(name)
+func (n *namespace) Lists(server string, k Kind, name string) bool {
+	i, ok := n.servers[server]
+	return ok && n.sources[i].Policy.rules(k).lists(name)
 }
 
 func matchAny(patterns []string, name string) bool {

@@ -84,8 +84,8 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 }
 
 // untyped says that the output schema of a tool is not listed.
-func (c *Catalog) untyped(e *entry) bool {
-	f := c.sources[e.source].Policy.Untyped
+func (n *namespace) untyped(e *entry) bool {
+	f := n.sources[e.source].Policy.Untyped
 	return f != nil && f(e.item.Key)
 }
 
@@ -103,8 +103,8 @@ func (c *Catalog) fitting(f *fit.Dialect, e *entry, raw []byte) []byte {
 	return raw
 }
 
-func (c *Catalog) override(k Kind, e *entry) Override {
-	return c.sources[e.source].Policy.rules(k).Items[e.item.Key]
+func (n *namespace) override(k Kind, e *entry) Override {
+	return n.sources[e.source].Policy.rules(k).Items[e.item.Key]
 }
 
 // presented is an item with its listed name, with its server before the
@@ -134,12 +134,12 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 // description tells whose item it is. A resource without a description stays
 // without: its URI tells. The description of a skill is its file's, which
 // clients compare.
-func (c *Catalog) description(k Kind, e *entry) string {
-	d := c.about(k, e)
+func (n *namespace) description(k Kind, e *entry) string {
+	d := n.about(k, e)
 	if (k == Resources || k == Templates) && (d == "" || strings.HasSuffix(e.item.Key, skillFile)) {
 		return d
 	}
-	mark := "[" + i18n.Clean(c.sources[e.source].Server) + "]"
+	mark := "[" + i18n.Clean(n.sources[e.source].Server) + "]"
 	if d == "" {
 		return mark
 	}
@@ -147,8 +147,8 @@ func (c *Catalog) description(k Kind, e *entry) string {
 }
 
 // about is the description of an item, the configuration's before its own.
-func (c *Catalog) about(k Kind, e *entry) string {
-	return orElse(c.override(k, e).Description, i18n.Clean(e.item.Description))
+func (n *namespace) about(k Kind, e *entry) string {
+	return orElse(n.override(k, e).Description, i18n.Clean(e.item.Description))
 }
 
 // legacyOutput says whether a client up to 2025-11-25 can read an output

@@ -10,33 +10,33 @@ import (
 // Resource finds who has a URI: as listed, by an alias, as service__uri, as a
 // file of a skill, by the template that it matches best. For any other one the
 // miss names the servers that may be asked, in order.
-func (c *Catalog) Resource(uri string) (Ref, *Miss) { return c.ResourceFor(uri, nil) }
+func (d *directory) Resource(uri string) (Ref, *Miss) { return d.ResourceFor(uri, nil) }
 
 // ResourceFor is Resource among what the caller may see.
-func (c *Catalog) ResourceFor(uri string, may Visible) (Ref, *Miss) {
-	for _, t := range [...]*table{&c.resources, &c.templates} {
-		if e := t.listed[uri]; c.sees(e, may) {
-			return c.ref(e), nil
+func (d *directory) ResourceFor(uri string, may Visible) (Ref, *Miss) {
+	for _, t := range [...]*table{&d.resources, &d.templates} {
+		if e := t.listed[uri]; d.sees(e, may) {
+			return d.ref(e), nil
 		}
 	}
-	if server, own, ok := c.InURI(uri); ok {
-		return c.unlisted(c.servers[server], uri, own, may)
+	if server, own, ok := d.InURI(uri); ok {
+		return d.unlisted(d.servers[server], uri, own, may)
 	}
 	for at := range splits(uri, separator) {
-		if i, known := c.servers[uri[:at]]; known {
-			return c.unlisted(i, uri, uri[at+len(separator):], may)
+		if i, known := d.servers[uri[:at]]; known {
+			return d.unlisted(i, uri, uri[at+len(separator):], may)
 		}
 	}
-	if i, ok := c.skillSource(uri); ok && (may == nil || may(c.sources[i].Server, uri)) {
-		return c.unlisted(i, uri, uri, may)
+	if i, ok := d.skillSource(uri); ok && (may == nil || may(d.sources[i].Server, uri)) {
+		return d.unlisted(i, uri, uri, may)
 	}
-	if e := c.bestTemplate(uri, may); e != nil {
-		return Ref{Server: c.sources[e.source].Server, Name: uri, Item: e.item, Listed: uri}, nil
+	if e := d.bestTemplate(uri, may); e != nil {
+		return Ref{Server: d.sources[e.source].Server, Name: uri, Item: e.item, Listed: uri}, nil
 	}
 	miss := &Miss{Kind: Unknown}
-	for i := range c.sources {
-		src := &c.sources[i]
-		if src.Features.Offers("resources") && c.uris[i].reads(uri) && (may == nil || may(src.Server, uri)) {
+	for i := range d.sources {
+		src := &d.sources[i]
+		if src.Features.Offers("resources") && d.uris[i].reads(uri) && (may == nil || may(src.Server, uri)) {
 			miss.Candidates = append(miss.Candidates, src.Server)
 		}
 	}
@@ -44,10 +44,10 @@ func (c *Catalog) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 }
 
 // unlisted is a URI that names its server.
-func (c *Catalog) unlisted(source int32, uri, own string, may Visible) (Ref, *Miss) {
-	src := &c.sources[source]
-	e := c.resources.own[ownKey{source, own}]
-	if may != nil && !may(src.Server, own) || e == nil && !c.uris[source].reads(own) && !c.made(source, own) {
+func (d *directory) unlisted(source int32, uri, own string, may Visible) (Ref, *Miss) {
+	src := &d.sources[source]
+	e := d.resources.own[ownKey{source, own}]
+	if may != nil && !may(src.Server, own) || e == nil && !d.uris[source].reads(own) && !d.made(source, own) {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
 	if src.Features == nil {
@@ -63,11 +63,11 @@ func (c *Catalog) unlisted(source int32, uri, own string, may Visible) (Ref, *Mi
 // bestTemplate is the most specific template that uri matches; of equal ones
 // the first of the configuration. What is made from an aliased one is an alias
 // itself.
-func (c *Catalog) bestTemplate(uri string, may Visible) *entry {
+func (d *directory) bestTemplate(uri string, may Visible) *entry {
 	var best *entry
-	for _, e := range c.templates.order {
+	for _, e := range d.templates.order {
 		prefix, _, _ := strings.Cut(e.item.Key, "{")
-		if e.listed != e.item.Key || !strings.HasPrefix(uri, prefix) || !c.sees(e, may) || !c.uris[e.source].lists(uri) {
+		if e.listed != e.item.Key || !strings.HasPrefix(uri, prefix) || !d.sees(e, may) || !d.uris[e.source].lists(uri) {
 			continue
 		}
 		if best != nil && literalLength(e.item.Key) <= literalLength(best.item.Key) {
@@ -82,23 +82,23 @@ func (c *Catalog) bestTemplate(uri string, may Visible) *entry {
 
 // made says whether a template that a server lists makes a URI that may be
 // seen.
-func (c *Catalog) made(source int32, uri string) bool {
-	return c.uris[source].lists(uri) && slices.ContainsFunc(c.templates.order, func(e *entry) bool {
+func (d *directory) made(source int32, uri string) bool {
+	return d.uris[source].lists(uri) && slices.ContainsFunc(d.templates.order, func(e *entry) bool {
 		return e.source == source && (e.item.Key == uri || e.made.match(e.item.Key, uri) != nil)
 	})
 }
 
 // Completion finds the server that completes a reference and writes the
 // reference as that server knows it.
-func (c *Catalog) Completion(ref []byte) (server string, own []byte, miss *Miss) {
-	return c.CompletionFor(ref, nil)
+func (d *directory) Completion(ref []byte) (server string, own []byte, miss *Miss) {
+	return d.CompletionFor(ref, nil)
 }
 
 // CompletionFor is Completion among what the caller may see.
-func (c *Catalog) CompletionFor(ref []byte, may Visible) (server string, own []byte, miss *Miss) {
-	member, find := "uri", c.ResourceFor
+func (d *directory) CompletionFor(ref []byte, may Visible) (server string, own []byte, miss *Miss) {
+	member, find := "uri", d.ResourceFor
 	if kind, _ := jsonrpc.GetString(ref, "type"); kind == "ref/prompt" {
-		member, find = "name", c.PromptFor
+		member, find = "name", d.PromptFor
 	} else if kind != "ref/resource" {
 		return "", nil, &Miss{Kind: Unknown}
 	}

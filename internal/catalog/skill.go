@@ -14,14 +14,14 @@ const skillFile = "/SKILL.md"
 
 // skillSource finds the server of a skill whose file or folder uri is, among the
 // skills that clients were told of.
-func (c *Catalog) skillSource(uri string) (int32, bool) {
-	if c.addresses == nil {
+func (n *namespace) skillSource(uri string) (int32, bool) {
+	if n.addresses == nil {
 		return 0, false
 	}
 	for folder := uri; ; {
-		if server := c.addresses.holder(folder + skillFile); server != "" {
-			i, known := c.servers[server]
-			return i, known && c.sources[i].Server == server && c.sources[i].Features != nil
+		if server := n.addresses.holder(folder + skillFile); server != "" {
+			i, known := n.servers[server]
+			return i, known && n.sources[i].Server == server && n.sources[i].Features != nil
 		}
 		at := strings.LastIndexByte(folder, '/')
 		if at < 1 || folder[at-1] == '/' {
@@ -33,25 +33,25 @@ func (c *Catalog) skillSource(uri string) (int32, bool) {
 
 // SkillOf finds the one server that a skill, its file or its folder belongs to,
 // and the server's own URI; ok is false where any may have it.
-func (c *Catalog) SkillOf(uri string) (server, own string, ok bool) {
-	if server, own, ok = c.InURI(uri); ok {
+func (d *directory) SkillOf(uri string) (server, own string, ok bool) {
+	if server, own, ok = d.InURI(uri); ok {
 		return server, own, true
 	}
-	if e := c.resources.listed[uri]; e != nil {
-		return c.sources[e.source].Server, e.item.Key, true
+	if e := d.resources.listed[uri]; e != nil {
+		return d.sources[e.source].Server, e.item.Key, true
 	}
-	if i, known := c.skillSource(uri); known {
-		return c.sources[i].Server, uri, true
+	if i, known := d.skillSource(uri); known {
+		return d.sources[i].Server, uri, true
 	}
 	return "", uri, false
 }
 
 // WriteSkill is a server's skill with the address that clients know it by, and
 // with its files below that.
-func (c *Catalog) WriteSkill(server string, skill []byte) []byte {
+func (n *namespace) WriteSkill(server string, skill []byte) []byte {
 	uri, ok := jsonrpc.GetString(skill, "uri")
-	i, known := c.servers[server]
-	if !ok || !known || c.addressOf(i, uri) == uri {
+	i, known := n.servers[server]
+	if !ok || !known || n.addressOf(i, uri) == uri {
 		return skill
 	}
 	return AliasSkill(server, skill)

@@ -5,14 +5,14 @@ import "mcp-all-in-one/internal/jsonrpc"
 // uriTable lists the resources or templates of all servers under their own
 // URIs. Where several servers have the same one, the server that it was given to
 // keeps it and the others are listed under an alias.
-func (c *Catalog) uriTable(k Kind) table {
+func (n *namespace) uriTable(k Kind) table {
 	t := table{listed: make(map[string]*entry), own: make(map[ownKey]*entry)}
-	starts := make([]int, len(c.sources)+1)
-	for i := range c.sources {
-		items := c.sources[i].Features.items(k)
+	starts := make([]int, len(n.sources)+1)
+	for i := range n.sources {
+		items := n.sources[i].Features.items(k)
 		for j := range items {
 			item := &items[j]
-			if !c.uris[i].lists(item.Key) {
+			if !n.uris[i].lists(item.Key) {
 				continue
 			}
 			e := &entry{source: int32(i), item: item, name: item.Key}
@@ -24,10 +24,10 @@ func (c *Catalog) uriTable(k Kind) table {
 		}
 		starts[i+1] = len(t.order)
 	}
-	for _, i := range c.seniority {
+	for _, i := range n.seniority {
 		for _, e := range t.order[starts[i]:starts[i+1]] {
-			e.listed = c.addressOf(i, e.item.Key)
-			c.aliased = c.aliased || e.listed != e.item.Key
+			e.listed = n.addressOf(i, e.item.Key)
+			t.aliased = t.aliased || e.listed != e.item.Key
 			t.listed[e.listed] = e
 		}
 	}
@@ -37,22 +37,22 @@ func (c *Catalog) uriTable(k Kind) table {
 // RewriteURIs puts the URIs that clients know into a server's result: of
 // contents, links, embedded resources and the interface of a tool. The same
 // slice comes back when there is nothing to do.
-func (c *Catalog) RewriteURIs(server string, result []byte) []byte {
-	if !c.aliased {
+func (d *directory) RewriteURIs(server string, result []byte) []byte {
+	if !d.aliased {
 		return result
 	}
 	result = editEach(result, "contents", func(content []byte) []byte {
-		return c.outMember(server, content, "uri")
+		return d.outMember(server, content, "uri")
 	})
 	result = editEach(result, "content", func(block []byte) []byte {
-		return c.outBlock(server, block)
+		return d.outBlock(server, block)
 	})
 	return editEach(result, "messages", func(message []byte) []byte {
 		block := jsonrpc.Get(message, "content")
 		if block == nil {
 			return message
 		}
-		if out := c.outBlock(server, block); !same(out, block) {
+		if out := d.outBlock(server, block); !same(out, block) {
 			return jsonrpc.Set(message, out, "content")
 		}
 		return message
@@ -70,22 +70,22 @@ func Told(result []byte, own, asked string) []byte {
 	})
 }
 
-func (c *Catalog) outBlock(server string, block []byte) []byte {
+func (d *directory) outBlock(server string, block []byte) []byte {
 	switch kind, _ := jsonrpc.GetString(block, "type"); kind {
 	case "resource_link":
-		return c.outMember(server, block, "uri")
+		return d.outMember(server, block, "uri")
 	case "resource":
-		return c.outMember(server, block, "resource", "uri")
+		return d.outMember(server, block, "resource", "uri")
 	}
 	return block
 }
 
-func (c *Catalog) outMember(server string, obj []byte, path ...string) []byte {
+func (d *directory) outMember(server string, obj []byte, path ...string) []byte {
 	uri, ok := jsonrpc.GetString(obj, path...)
 	if !ok {
 		return obj
 	}
-	if out := c.OutURI(server, uri); out != uri {
+	if out := d.OutURI(server, uri); out != uri {
 		return jsonrpc.Set(obj, jsonrpc.Quote(out), path...)
 	}
 	return obj
