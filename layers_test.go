@@ -95,7 +95,7 @@ var layers = map[string][]string{
 	"gateway/entry":      {"jsonrpc", "mcp", "traffic"},
 	"gateway/listen":     {"catalog", "gateway/view", "jsonrpc", "mcp"},
 	"gateway/modern":     {"gateway/params", "gateway/refusal", "jsonrpc", "mcp", "seal"},
-	"gateway/params":     {"config", "jsonrpc", "jsonschema"},
+	"gateway/params":     {"catalog", "config", "jsonrpc", "jsonschema"},
 	"gateway/pressure":   {},
 	"gateway/refusal":    {"catalog", "jsonrpc", "mcp"},
 	"gateway/results":    {"builtin", "catalog", "config", "gateway/refusal", "jsonrpc", "kept", "mcp"},

@@ -213,52 +213,11 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if err := ours.LeftOut(t.arguments); err != nil {
 		return err
 	}
-	if err := schemaFits(t, c.Via != s.opening.Via); err != nil {
+	if err := params.Fit(t.item, t.arguments, t.upstream.Config().Validate, c.Via != s.opening.Via); err != nil {
 		return err
 	}
 	t.params, t.arguments = ours.Complete(t.params, t.arguments)
 	return nil
-}
-
-// schemaFits holds arguments against the schema of their tool, as far as the
-// configuration wants that; unseen says that a model wrote them without seeing
-// the schema.
-func schemaFits(t *target, unseen bool) error {
-	if t.item == nil {
-		return nil
-	}
-	mode := t.upstream.Config().Validate
-	switch {
-	case unseen:
-		return violation(t.item, jsonrpc.AsObject(t.arguments))
-	case mode == "off":
-		return nil
-	case t.arguments == nil:
-		if len(t.item.Required) == 0 {
-			return nil
-		}
-		return &params.ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params").
-			WithData(map[string]string{"details": "Missing required parameter: arguments"})}
-	}
-	if name, missing := t.item.MissingRequired(t.arguments); missing {
-		return &params.ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: Missing required parameter '%s'", name).
-			WithData(map[string]string{"parameter": name})}
-	}
-	if mode == "full" {
-		return violation(t.item, t.arguments)
-	}
-	return nil
-}
-
-// violation holds arguments against the whole schema of a tool.
-func violation(item *catalog.Item, args []byte) error {
-	found := item.Validate(args)
-	if len(found) == 0 {
-		return nil
-	}
-	first := found[0]
-	return &params.ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: %s", first.Message).
-		WithData(map[string]any{"parameter": first.Path, "violations": found}), Violations: found}
 }
 
 // asToolError turns what is wrong with arguments into a tool's error for clients

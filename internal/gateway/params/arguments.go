@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -62,4 +63,44 @@ func (ours Ours) Complete(params, arguments []byte) (_, completed []byte) {
 		}
 	}
 	return jsonrpc.Set(params, completed, "arguments"), completed
+}
+
+// Fit holds arguments against the schema of their tool, as far as mode, which is
+// what the configuration says of validate, wants that; unseen says that a model
+// wrote them without seeing the schema. A nil tool has none.
+func Fit(tool *catalog.Item, arguments []byte, mode string, unseen bool) error {
+	if tool == nil {
+		return nil
+	}
+	switch {
+	case unseen:
+		return violation(tool, jsonrpc.AsObject(arguments))
+	case mode == "off":
+		return nil
+	case arguments == nil:
+		if len(tool.Required) == 0 {
+			return nil
+		}
+		return &ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params").
+			WithData(map[string]string{"details": "Missing required parameter: arguments"})}
+	}
+	if name, missing := tool.MissingRequired(arguments); missing {
+		return &ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: Missing required parameter '%s'", name).
+			WithData(map[string]string{"parameter": name})}
+	}
+	if mode == "full" {
+		return violation(tool, arguments)
+	}
+	return nil
+}
+
+// violation holds arguments against the whole schema of a tool.
+func violation(tool *catalog.Item, arguments []byte) error {
+	found := tool.Validate(arguments)
+	if len(found) == 0 {
+		return nil
+	}
+	first := found[0]
+	return &ArgumentsError{Wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: %s", first.Message).
+		WithData(map[string]any{"parameter": first.Path, "violations": found}), Violations: found}
 }
