@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/entry"
@@ -10,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // This file alone calls servers; a test holds the others to it.
@@ -119,10 +121,33 @@ func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri
 	return empty(), nil
 }
 
+// move makes a session one of a client that works on something else. What it
+// hears about it hears of the servers that it has from now on.
+func move(ctx context.Context, s *Session, to *project.Project) {
+	s.mu.Lock()
+	subs := maps.Clone(s.subs)
+	s.mu.Unlock()
+	maps.DeleteFunc(subs, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
+	for uri, u := range subs {
+		if _, err := u.Unsubscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+			s.gw.log.Debug("leaving a project", "upstream", u.Name(), "err", err)
+		}
+	}
+	s.caller.Move(to)
+	for uri, u := range subs {
+		if _, err := u.Subscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+			s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "err", err)
+		}
+	}
+}
+
 // tellServers passes a notification on to the servers that this session has to
-// itself.
-func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification) {
+// itself: those that have a connection for each project, or the others.
+func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification, byProject bool) {
 	for _, u := range s.upstreams() {
+		if u.Config().ByProject() != byProject {
+			continue
+		}
 		if err := u.Notify(ctx, s.caller, n); err != nil {
 			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -58,6 +59,16 @@ func (p *Project) ID() string {
 		return ""
 	}
 	return p.Folder + "\n" + p.id
+}
+
+// Here says that the folder is the one in which this process runs.
+func (p *Project) Here() bool {
+	there, err := os.Stat(p.Folder)
+	if err != nil {
+		return false
+	}
+	here, err := os.Stat(".")
+	return err == nil && os.SameFile(here, there)
 }
 
 // split reads a file URI: one host and one folder have one form.
