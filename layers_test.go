@@ -102,7 +102,7 @@ var layers = map[string][]string{
 	"gateway/roots":      {"jsonrpc", "upstream/project"},
 	"gateway/scripts":    {"builtin", "jsonrpc", "mcp", "script"},
 	"gateway/skills":     {"catalog", "jsonrpc", "mcp"},
-	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp"},
+	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp", "upstream/project"},
 	"gateway/view":       {"builtin", "catalog", "jsonrpc", "mcp"},
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},
 	"rate":               {"access", "config", "jsonrpc", "mcp"},

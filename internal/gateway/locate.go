@@ -7,7 +7,6 @@ import (
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
 
@@ -16,9 +15,18 @@ const rootsWait = 5 * time.Second
 
 // locate finds out what a client works on, where a server has a connection for
 // each project. A session is asked once, and again when its roots have changed; a
-// modern client has no session, so each of its calls asks.
-func locate(ctx context.Context, s *Session, p party, u *upstream.Upstream) {
-	if u == nil || !u.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+// modern client has no session, so each of its calls asks. A task stays where it
+// was begun.
+func locate(ctx context.Context, s *Session, c *Call, t *target) {
+	p := c.client
+	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+		return
+	}
+	if at, known := s.gw.tasks.Project(s.taskKey(t)); t.kind == taskItem && known {
+		if at.ID() != p.caller.Project().ID() {
+			c.client.caller = p.caller.Again()
+			c.client.caller.Move(at)
+		}
 		return
 	}
 	wait := rootsWait

@@ -1,8 +1,14 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"mcp-all-in-one/internal/access"
@@ -79,5 +85,61 @@ func TestProjectOfSession(t *testing.T) {
 			send(mcp.MethodUnsubscribe, `{"uri":"raw://one"}`)
 			r.sent(t, mcp.MethodUnsubscribe)
 		})
+	}
+}
+
+// A task is asked about where it was begun, whatever its client works on since.
+func TestTaskStaysInItsProject(t *testing.T) {
+	r := newRaw(t, `{"tools":{},"resources":{},"tasks":{"requests":{"tools":{"call":{}}}}}`, map[string]string{
+		mcp.MethodToolsList: taskTools, mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`,
+		mcp.MethodTemplatesList: `{"resourceTemplates":[]}`, mcp.MethodResourcesRead: `{"contents":[]}`,
+		mcp.MethodToolsCall: `{"task":{"taskId":"t1","status":"working"}}`, mcp.MethodTasksGet: `{"taskId":"t1","status":"working"}`,
+	})
+	var sessions atomic.Int64
+	used := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if id := req.Header.Get("Mcp-Session-Id"); id == "" {
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+		} else if body, err := io.ReadAll(req.Body); err == nil {
+			req.Body = io.NopCloser(bytes.NewReader(body))
+			if method, _ := jsonrpc.GetString(body, "method"); method == mcp.MethodToolsCall || method == mcp.MethodTasksGet || method == mcp.MethodResourcesRead {
+				used <- method + " " + id
+			}
+		}
+		r.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	g := newGateway(t, map[string]string{"raw": server.URL}, func(c *config.Config) { c.Schemas[0].Servers[0].Share = "project" })
+	client := &rooted{folder: "/x"}
+	s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	s.settle(t.Context())
+	send := func(method, params string) (session string) {
+		t.Helper()
+		resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: method, Params: []byte(params)})
+		if err != nil || resp.Err != nil {
+			t.Fatalf("%s: %v, %+v", method, err, resp)
+		}
+		if method == mcp.MethodInitialize {
+			return ""
+		}
+		got, session, _ := strings.Cut(<-used, " ")
+		if got != method {
+			t.Errorf("the server got %s, not %s", got, method)
+		}
+		return session
+	}
+	send(mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}`)
+	first := send(mcp.MethodToolsCall, `{"name":"slow","arguments":{},"task":{}}`)
+	client.folder = "/y"
+	s.HandleNotification(t.Context(), client, &jsonrpc.Notification{Method: mcp.NotificationRootsList})
+	if session := send(mcp.MethodResourcesRead, `{"uri":"raw://one"}`); session == first {
+		t.Errorf("the client did not move from session %s", session)
+	}
+	if session := send(mcp.MethodTasksGet, `{"taskId":"t1"}`); session != first {
+		t.Errorf("the task is asked about in session %s, not in %s", session, first)
 	}
 }

@@ -82,7 +82,7 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := traced(ctx)
 	if t == nil {
-		return s.owned(u, req)(u.Call(ctx, p.caller, req))
+		return s.owned(p, u, req)(u.Call(ctx, p.caller, req))
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
@@ -94,7 +94,7 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 	id := s.gw.record.Traffic.Begin(&c, req.Params)
 	var trip jsonrpc.Trip
 	req.Trip = &trip
-	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
+	resp, err := s.owned(p, u, req)(u.Call(ctx, p.caller, req))
 	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
 	entry.Split(&o, c.Start, &trip)
@@ -102,11 +102,12 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 	return resp, err
 }
 
-// owned notes whose the task is that an answer announces.
-func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+// owned notes whose the task is that an answer announces, and of which project.
+func (s *Session) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+	at := p.caller.Project()
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, resp.Result)
+			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
 		}
 		return resp, err
 	}
