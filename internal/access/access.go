@@ -23,6 +23,10 @@ type Principal struct {
 	Name string
 	// Expires is when the credential ends; zero means never.
 	Expires time.Time
+	// Here says that the request comes from this machine, so that the folders
+	// that it names are ours. It is not told to other replicas, which are
+	// elsewhere.
+	Here bool `json:"-"`
 	Grant
 }
 
@@ -31,7 +35,7 @@ var (
 	// may use everything and configure nothing.
 	Anonymous = Principal{ID: "anonymous", Name: "anonymous"}
 	// Local is a program of the user that started us and talks over stdio.
-	Local = Principal{ID: "local", Name: "local program", Grant: Grant{Admin: true}}
+	Local = Principal{ID: "local", Name: "local program", Here: true, Grant: Grant{Admin: true}}
 	// Owner is the person who runs this gateway, at the console or at a
 	// terminal. It is not Local: a person decides what programs may do.
 	Owner = Principal{ID: "owner", Name: "owner", Grant: Grant{Admin: true}}
@@ -77,6 +81,12 @@ func (p Principal) MayRead(schema, server string) bool {
 // MayConfigure says whether the configuration may be changed, servers started
 // and stopped, keys made.
 func (p Principal) MayConfigure() bool { return p.ID != "" && p.Admin && !p.ReadOnly }
+
+// MayChooseFolder says whether commands of the configuration may start in a
+// folder that the principal names. Many programs run what they find there, npx
+// for example, so this is for those who could write the folder into the
+// configuration, and who name one of this machine.
+func (p Principal) MayChooseFolder() bool { return p.Here && p.MayConfigure() }
 
 // MayLookAt says whether the principal may read what belongs to another one:
 // its traffic, its tasks, its results.

@@ -66,6 +66,12 @@ func (r *Refusal) Write(w http.ResponseWriter) {
 // good is refused also where none is needed: a client that shows one means to be
 // somebody.
 func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
+	who, refused := p.identify(r)
+	who.Here = refused == nil && fromHere(r.RemoteAddr) && !wasForwarded(r)
+	return who, refused
+}
+
+func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
 	if credentialInQuery(r.URL.RawQuery) {
 		return Principal{}, p.refuse("invalid_request", "credentials do not belong into the URL: send Authorization: Bearer")
 	}

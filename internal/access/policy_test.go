@@ -173,6 +173,47 @@ func TestForwardedIsNotLocal(t *testing.T) {
 	}
 }
 
+// The folders of this machine are chosen by who is on it and may configure the
+// gateway.
+func TestWhoChoosesFolders(t *testing.T) {
+	keys := newKeys(t)
+	admin, _ := create(t, keys, "admin", Grant{Admin: true}, nil)
+	reader, _ := create(t, keys, "reader", Grant{Admin: true, ReadOnly: true}, nil)
+	plain, _ := create(t, keys, "plain", Grant{}, nil)
+	for _, tt := range []struct {
+		name, remote, key, proxy string
+		want                     bool
+	}{
+		{"an administrator here", "127.0.0.1:5", admin, "", true},
+		{"an administrator elsewhere", "192.0.2.1:5", admin, "", false},
+		{"an administrator behind a proxy", "127.0.0.1:5", admin, "192.0.2.1", false},
+		{"a reader", "127.0.0.1:5", reader, "", false},
+		{"a key", "127.0.0.1:5", plain, "", false},
+		{"no key", "127.0.0.1:5", "", "", false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.RemoteAddr = tt.remote
+		if tt.key != "" {
+			r.Header.Set("Authorization", "Bearer "+tt.key)
+		}
+		if tt.proxy != "" {
+			r.Header.Set("X-Forwarded-For", tt.proxy)
+		}
+		if who, refusal := (&Policy{Keys: keys}).Authenticate(r); refusal != nil || who.MayChooseFolder() != tt.want {
+			t.Errorf("%s: %t, %v", tt.name, who.MayChooseFolder(), refusal)
+		}
+	}
+	if !Local.MayChooseFolder() || Owner.MayChooseFolder() || Anonymous.MayChooseFolder() {
+		t.Error("of those without a key, a program on stdio alone is known to be here and may configure")
+	}
+	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	r.RemoteAddr = "127.0.0.1:5"
+	r.Header.Set("Authorization", "Bearer nonsense")
+	if who, refusal := (&Policy{Keys: keys}).Authenticate(r); refusal == nil || who.Here {
+		t.Errorf("refused and here: %+v", who)
+	}
+}
+
 func TestRequireAuth(t *testing.T) {
 	for addr, ok := range map[string]bool{
 		"127.0.0.1:3095": true, "localhost:3095": true, "[::1]:3095": true, "127.0.0.1": true, "127.1.2.3:1": true,

@@ -126,10 +126,10 @@ func (r *reader) checkEngine() {
 
 // place says why a server cannot run once in the cluster, and lets it run on each
 // replica then. A command runs once where nothing else is said, as it does in
-// one gateway; processes of sessions run beside their sessions.
+// one gateway; processes of sessions and of projects run beside their clients.
 func (k *serverChecker) place() {
 	s := k.s
-	if s.Place == "" && k.engine && s.Type == TypeStdio && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
+	if s.Place == "" && k.engine && s.Type == TypeStdio && !s.ByProject() && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
 		s.Place = PlaceOne
 	}
 	remark := func(key string, why i18n.Text) {
@@ -140,6 +140,8 @@ func (k *serverChecker) place() {
 		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务；HTTP 服务每个副本都能访问"))
 	case s.Once() && !k.engine:
 		remark("place", i18n.New("one has no effect without cluster.engine: nats", "为 one 在没有 cluster.engine: nats 时不起作用"))
+	case s.Once() && s.ByProject():
+		remark("place", i18n.New("one has no effect with share: project, whose processes run beside their clients", "为 one 在 share: project 时不起作用：其进程与客户端在同一副本上运行"))
 	case s.Once():
 		return
 	case len(s.On) > 0:

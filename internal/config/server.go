@@ -90,8 +90,8 @@ type Server struct {
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
 	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Attempts to connect before it is called down; it is tried again later all the same." zh:"判定为不可用之前的连接次数。"`
 	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables inherited besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
-	Share        string                `json:"share" def:"auto" enum:"auto|all|session" doc:"Who shares one connection to it." zh:"连接的共享方式。"`
-	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one is once, on one of the replicas, each on every one. One, unless share is session." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each。"`
+	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Who shares one connection to it: all clients, the clients that work on one project, or nobody, with session; auto finds out which of all and session it needs." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
+	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one is once, on one of the replicas, each on every one. One, unless share is session; with share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
 	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`
 	Fence        bool                  `json:"fence" doc:"With place: one, never two at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
@@ -213,6 +213,10 @@ func (s *Server) Hash() string {
 	}
 	return h.Sum()
 }
+
+// ByProject says that the clients of each project have a connection of their
+// own.
+func (s *Server) ByProject() bool { return s.Share == "project" }
 
 // The places.
 const (

@@ -8,12 +8,11 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/scripts"
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
 )
@@ -197,24 +196,6 @@ func sameHeader(header, argument string) bool {
 	return ok && text == argument
 }
 
-// An argumentsError is what is wrong with the arguments of a tool.
-type argumentsError struct {
-	wire       *jsonrpc.Error
-	violations jsonschema.Violations
-}
-
-func (e *argumentsError) Error() string { return e.wire.Error() }
-
-// In says it in a language.
-func (e *argumentsError) In(l i18n.Lang) string {
-	if len(e.violations) > 0 {
-		return e.violations.In(l)
-	}
-	return e.wire.Error()
-}
-
-func (e *argumentsError) Unwrap() []error { return []error{e.wire, e.violations} }
-
 // argumentsFit holds arguments against what the configuration and the schema of
 // the tool allow, and adds those that the configuration sets: a person is asked
 // about the call as it will be sent.
@@ -228,67 +209,26 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil {
 		return nil
 	}
-	ours := ourArguments(t.upstream.Config().Tools[t.name].Arguments)
-	if err := ours.leftOut(t); err != nil {
+	ours := params.Ours(t.upstream.Config().Tools[t.name].Arguments)
+	if err := ours.LeftOut(t.arguments); err != nil {
 		return err
 	}
-	if err := schemaFits(t, c.Via != s.opening.Via); err != nil {
+	if err := params.Fit(t.item, t.arguments, t.upstream.Config().Validate, c.Via != s.opening.Via); err != nil {
 		return err
 	}
-	ours.complete(t)
+	t.params, t.arguments = ours.Complete(t.params, t.arguments)
 	return nil
-}
-
-// schemaFits holds arguments against the schema of their tool, as far as the
-// configuration wants that; unseen says that a model wrote them without seeing
-// the schema.
-func schemaFits(t *target, unseen bool) error {
-	if t.item == nil {
-		return nil
-	}
-	mode := t.upstream.Config().Validate
-	switch {
-	case unseen:
-		return violation(t.item, jsonrpc.AsObject(t.arguments))
-	case mode == "off":
-		return nil
-	case t.arguments == nil:
-		if len(t.item.Required) == 0 {
-			return nil
-		}
-		return &argumentsError{wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params").
-			WithData(map[string]string{"details": "Missing required parameter: arguments"})}
-	}
-	if name, missing := t.item.MissingRequired(t.arguments); missing {
-		return &argumentsError{wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: Missing required parameter '%s'", name).
-			WithData(map[string]string{"parameter": name})}
-	}
-	if mode == "full" {
-		return violation(t.item, t.arguments)
-	}
-	return nil
-}
-
-// violation holds arguments against the whole schema of a tool.
-func violation(item *catalog.Item, args []byte) error {
-	found := item.Validate(args)
-	if len(found) == 0 {
-		return nil
-	}
-	first := found[0]
-	return &argumentsError{jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: %s", first.Message).
-		WithData(map[string]any{"parameter": first.Path, "violations": found}), found}
 }
 
 // asToolError turns what is wrong with arguments into a tool's error for clients
 // of versions that ask for it: their model can read it.
 func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
-	var bad *argumentsError
+	var bad *params.ArgumentsError
 	if !errors.As(err, &bad) || !rules.ToolErrors {
 		return nil, err
 	}
-	text := bad.wire.Message
-	if details, ok := jsonrpc.GetString(bad.wire.Data, "details"); ok {
+	text := bad.Wire.Message
+	if details, ok := jsonrpc.GetString(bad.Wire.Data, "details"); ok {
 		text += ": " + details
 	}
 	return &jsonrpc.Response{Result: refusal.AsResult(text)}, nil

@@ -35,9 +35,7 @@ func (s *Session) question(ctx context.Context, client jsonrpc.Peer, req *jsonrp
 	}
 	resp, err := client.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodRootsList {
-		s.mu.Lock()
-		s.roots = append([]byte(nil), resp.Result...)
-		s.mu.Unlock()
+		s.roots.Hear(resp.Result)
 	}
 	return resp, err
 }

@@ -118,6 +118,7 @@ func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 		}
 		return nil, err
 	}
+	locate(ctx, s, c, t)
 	return s.send(ctx, c, t)
 }
 

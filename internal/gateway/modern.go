@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -24,7 +25,7 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
-	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel, From: from}, rules: mcp.Rules(mcp.LatestModern)}
+	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel, From: from}, rules: mcp.Rules(mcp.LatestModern), roots: new(roots.Told)}
 	return modern.Outcome(s.routeModern(ctx, from, p, req))
 }
 

@@ -140,11 +140,15 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 	if u == nil {
 		return empty(), nil
 	}
-	own := uri
-	if _, name, ok := s.look().All.InURI(uri); ok {
-		own = name
+	return s.endSubscription(ctx, u, ownURI(s, uri))
+}
+
+// ownURI is the address of a resource as its server knows it.
+func ownURI(s *Session, uri string) string {
+	if _, own, ok := s.look().All.InURI(uri); ok {
+		return own
 	}
-	return s.endSubscription(ctx, u, own)
+	return uri
 }
 
 // subscribedAs is the address by which a session subscribed to a server's

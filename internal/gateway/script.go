@@ -10,7 +10,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // scriptEnv adds to an environment what a script may reach on behalf of a call
@@ -20,8 +19,8 @@ func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	if p.caller.Era == mcp.Modern {
 		// A server's questions are answered while the script waits: a script
 		// is never run again.
-		p.caller = &upstream.Caller{Principal: p.caller.Principal, Era: mcp.Modern, Version: p.caller.Version,
-			Offer: p.caller.Offer, Info: p.caller.Info, LogLevel: p.caller.LogLevel, Rounds: true}
+		p.caller = p.caller.Again()
+		p.caller.Rounds = true
 	}
 	via := traffic.DoorRun
 	if s.opening.Via == traffic.DoorCLI {

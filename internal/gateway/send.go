@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/entry"
@@ -10,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // This file alone calls servers; a test holds the others to it.
@@ -80,7 +82,7 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := traced(ctx)
 	if t == nil {
-		return s.owned(u, req)(u.Call(ctx, p.caller, req))
+		return s.owned(p, u, req)(u.Call(ctx, p.caller, req))
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
@@ -92,7 +94,7 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 	id := s.gw.record.Traffic.Begin(&c, req.Params)
 	var trip jsonrpc.Trip
 	req.Trip = &trip
-	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
+	resp, err := s.owned(p, u, req)(u.Call(ctx, p.caller, req))
 	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
 	entry.Split(&o, c.Start, &trip)
@@ -100,11 +102,12 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 	return resp, err
 }
 
-// owned notes whose the task is that an answer announces.
-func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+// owned notes whose the task is that an answer announces, and of which project.
+func (s *Session) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+	at := p.caller.Project()
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, resp.Result)
+			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
 		}
 		return resp, err
 	}
@@ -119,10 +122,33 @@ func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri
 	return empty(), nil
 }
 
+// move makes a session one of a client that works on something else. What it
+// hears about it hears of the servers that it has from now on.
+func move(ctx context.Context, s *Session, to *project.Project) {
+	s.mu.Lock()
+	subs := maps.Clone(s.subs)
+	s.mu.Unlock()
+	maps.DeleteFunc(subs, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
+	for uri, u := range subs {
+		if _, err := u.Unsubscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+			s.gw.log.Debug("leaving a project", "upstream", u.Name(), "err", err)
+		}
+	}
+	s.caller.Move(to)
+	for uri, u := range subs {
+		if _, err := u.Subscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+			s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "err", err)
+		}
+	}
+}
+
 // tellServers passes a notification on to the servers that this session has to
-// itself.
-func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification) {
+// itself: those that have a connection for each project, or the others.
+func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification, byProject bool) {
 	for _, u := range s.upstreams() {
+		if u.Config().ByProject() != byProject {
+			continue
+		}
 		if err := u.Notify(ctx, s.caller, n); err != nil {
 			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -33,6 +34,7 @@ type Session struct {
 	heard   atomic.Int64                // when it last asked something: nanoseconds since it was opened
 	tally   receipt.Tally               // what it was shown
 	picked  atomic.Pointer[view.Choice] // the mode that it keeps
+	roots   roots.Told
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
@@ -42,7 +44,6 @@ type Session struct {
 	initialized bool
 	closed      bool
 	subs        map[string]*upstream.Upstream // by the uri that the client used
-	roots       []byte                        // what the client last told
 	announced   *view.View                    // what it was last told about
 }
 
@@ -136,7 +137,8 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 	case mcp.NotificationInitialized:
 		s.greet(s.caller)
 	case mcp.NotificationRootsList:
-		s.tellServers(ctx, n)
+		s.roots.Changed()
+		s.tellServers(ctx, n, false)
 	case mcp.NotificationExit, "exit":
 		if s.opening.Stdio && s.gw.opt.Exit != nil {
 			s.gw.opt.Exit()

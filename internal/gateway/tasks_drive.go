@@ -120,8 +120,8 @@ func (s *Session) modernLink(p party, u *upstream.Upstream) tasks.Link {
 // takesTasks is who calls a modern server on behalf of a client whose own dialect
 // of tasks it does not know.
 func takesTasks(p party) party {
-	c := p.caller
-	p.caller = &upstream.Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Info: c.Info, LogLevel: c.LogLevel, Offer: c.Offer.WithTasks()}
+	p.caller = p.caller.Again()
+	p.caller.Offer = p.caller.Offer.WithTasks()
 	return p
 }
 
@@ -168,7 +168,8 @@ func (s *Session) newBridge(ctx context.Context, p party, u *upstream.Upstream, 
 // taskCaller is who calls a legacy server on behalf of a modern client while a
 // task runs: it has the same connection for every request.
 func (s *Session) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller {
-	c := &upstream.Caller{Principal: p.caller.Principal, Era: mcp.Modern, Version: p.caller.Version, Info: p.caller.Info, LogLevel: p.caller.LogLevel}
+	c := p.caller.Again()
+	c.Era, c.Offer = mcp.Modern, mcp.Offer{}
 	if !p.caller.Offer.Empty() {
 		c.Offer, c.Session = p.caller.Offer, "task-"+formatID(s.gw.ids.Add(1))
 		c.Offer.Extensions = nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -16,11 +17,12 @@ type party struct {
 	caller *upstream.Caller
 	back   jsonrpc.Handler
 	rules  mcp.Version
+	roots  *roots.Told
 }
 
 // plain is the party of a request of a legacy session.
 func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
-	p := party{caller: s.caller, rules: s.rules}
+	p := party{caller: s.caller, rules: s.rules, roots: &s.roots}
 	if t := traced(ctx); t != nil {
 		p.back = &t.back
 	} else {

@@ -28,7 +28,8 @@ type ConnOptions struct {
 	// Handler answers what the peer asks; nil refuses all requests.
 	Handler Handler
 	// Strict is for the accepting side: messages are scanned strictly, bad
-	// ones are answered, and an id in flight may not be used again.
+	// ones are answered, an id in flight may not be used again, and a request
+	// waits, for a while, for the notifications before it.
 	Strict bool
 	// Batch says whether a batch is accepted now; nil means never.
 	Batch func() bool

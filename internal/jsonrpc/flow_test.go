@@ -170,3 +170,33 @@ func TestConnAskingNotification(t *testing.T) {
 		}
 	})
 }
+
+// TestConnRequestAfterNotification: what a client says before a request counts
+// for the request, unless it takes too long.
+func TestConnRequestAfterNotification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard atomic.Int64
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{
+			notify: func(ctx context.Context, _ Peer, n *Notification) {
+				late := time.NewTimer(patience / 2)
+				if n.Method == "slow" {
+					late.Reset(3 * patience)
+				}
+				<-late.C
+				heard.Add(1)
+			},
+			handle: func(context.Context, Peer, *Request) (*Response, error) { return done(fmt.Sprint(heard.Load())) },
+		}})
+		for i, tt := range []struct {
+			method, want string
+			wait         time.Duration
+		}{{"fast", "1", patience / 2}, {"slow", "1", patience}, {"slow", "1", 0}} {
+			start := time.Now()
+			send(t, s, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q}`, tt.method), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work"}`, i))
+			expect(t, s, fmt.Sprintf(`{"jsonrpc":"2.0","result":%s,"id":%d}`, tt.want, i))
+			if took := time.Since(start); took != tt.wait {
+				t.Errorf("the request after %s took %v, not %v", tt.method, took, tt.wait)
+			}
+		}
+	})
+}

@@ -86,6 +86,9 @@ func (in *inbound) handle() (resp *Response, err error) {
 			resp, err = nil, Errorf(CodeInternal, "internal error")
 		}
 	}()
+	if c.opt.Strict {
+		c.settle(0) // the peer may have said something that matters to it
+	}
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
 	}

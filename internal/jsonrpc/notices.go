@@ -7,7 +7,8 @@ import (
 )
 
 // notices delivers the peer's notifications in order, aside of the reader: a
-// handler that is slow delays other notifications, never an answer for long.
+// handler that is slow delays other notifications, never an answer, or a request
+// to the accepting side, for long.
 type notices struct {
 	busy atomic.Bool // a goroutine is delivering
 	mu   sync.Mutex
@@ -28,7 +29,8 @@ type notice struct {
 const (
 	maxNotices     = 1024
 	maxNoticeBytes = 16 << 20
-	// patience is how long an answer waits for the notifications before it.
+	// patience is how long an answer or a request waits for the notifications
+	// before it.
 	patience = 100 * time.Millisecond
 )
 
@@ -94,7 +96,8 @@ func (c *Conn) deliverOne(n *notice) {
 // settle makes the answer to a call wait, for a while, until notifications
 // that came before it are delivered: progress belongs before the result. An
 // answer to a call made since then does not wait, since it may be a handler
-// of these very notifications that asked.
+// of these very notifications that asked. A request, whose id is 0, waits
+// always.
 func (c *Conn) settle(id uint64) {
 	q := &c.notices
 	if !q.busy.Load() {

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -16,6 +17,17 @@ func TimeServer() *Server {
 			s.SetTools(tool)
 		}
 	}
+	return s
+}
+
+// WhereServer is the demo with a tool that tells which process it is, and in
+// which folder that runs.
+func WhereServer() *Server {
+	s := Demo()
+	s.SetTools(append(demoTools(), Tool{`{"name":"where","inputSchema":{"type":"object"}}`, func(context.Context, *Call) (any, error) {
+		dir, err := os.Getwd()
+		return Text("%d %s", os.Getpid(), dir), err
+	}})...)
 	return s
 }
 

@@ -1,10 +1,13 @@
 package upstream
 
 import (
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // A Caller is the client on whose behalf a server is called, as far as the
@@ -34,8 +37,29 @@ type Caller struct {
 	// call. It may be nil.
 	Outside func(server string) jsonrpc.Handler
 
+	project atomic.Pointer[project.Project]
+
 	mu    sync.Mutex
 	bound map[*Upstream]binding
+}
+
+// Again is a caller for the same client that is no session, and asks for what
+// c asks for.
+func (c *Caller) Again() *Caller {
+	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info, LogLevel: c.LogLevel}
+	again.project.Store(c.project.Load())
+	return again
+}
+
+// Project is what c works on; nil where it works on no folder, or nobody knows.
+func (c *Caller) Project() *project.Project { return c.project.Load() }
+
+// Move makes the next calls of c those of a client that works on p.
+func (c *Caller) Move(p *project.Project) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.project.Store(p)
+	maps.DeleteFunc(c.bound, func(u *Upstream, _ binding) bool { return u.Config().ByProject() })
 }
 
 // Who is the principal of c.
@@ -45,15 +69,16 @@ func (c *Caller) Who() string { return c.Principal }
 func (c *Caller) Offers() *mcp.Offer { return &c.Offer }
 
 // A binding is how one session, or one request, reaches one server. It is decided
-// at the first use and never changes meanwhile.
+// at the first use and changes with the project of the session alone.
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
 	// together says that calls of that pool share one connection; otherwise
 	// each that may be asked something has one to itself while it runs.
 	together bool
-	exact    bool   // they offer the same
-	key      string // of its slot; empty for the primary one
+	exact    bool             // they offer the same
+	project  *project.Project // what all clients of that pool work on; nil for other pools
+	key      string           // of its slot; empty for the primary one
 }
 
 // binding returns how c reaches u, deciding it at the first use, or each time
@@ -85,6 +110,13 @@ func (c *Caller) rebind(u *Upstream) binding {
 	delete(c.bound, u)
 	c.mu.Unlock()
 	return c.binding(u)
+}
+
+// uses says whether c has the connection of that key as long as it lasts.
+func (c *Caller) uses(u *Upstream, key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bound[u].key == key
 }
 
 // Close ends the connections that c has to itself. No call of c may be

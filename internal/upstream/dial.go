@@ -116,6 +116,7 @@ func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
 func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	u, l := d.up, d.newLink()
 	cmd := u.command()
+	startIn(&cmd, d.slot.project, u.Config())
 	if d.spec.spot != nil {
 		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(d.spec.spot.Epoch, 10))
 	}

@@ -93,9 +93,10 @@ func otherEra(e mcp.Era) mcp.Era {
 
 // modernSlot is the connection for a modern client, where the server speaks
 // that era beside the one of its primary connection. It is nil when the
-// primary one has to do.
+// primary one has to do, and for a client of a project, which has one process
+// for both eras.
 func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
-	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
+	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() || c.binding(u).project != nil {
 		return nil
 	}
 	known := once{u}.eras()

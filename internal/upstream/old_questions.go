@@ -19,7 +19,7 @@ func (u *Upstream) noteOldWay() {
 // primary one has to do.
 func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 	l := u.primary.current()
-	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() {
+	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() || c.binding(u).project != nil {
 		return nil
 	}
 	s := u.slot("legacy", func(s *slot) {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
@@ -23,11 +24,18 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	var old *slot
 	if s == nil {
 		old = u.crowdedLocked()
-		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true}
+		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
+		if u.opt.Greeting != nil {
+			s.exclusive = true
+			s.session.Store(u.opt.Greeting.caller)
+		}
 		u.slots[b.key] = s
 		time.AfterFunc(poolIdle, func() { u.reap(b.key, s) })
 	}
 	s.users.Add(1)
+	if b.project != nil && c.Session != "" {
+		s.guests[c] = true
+	}
 	u.mu.Unlock()
 	if old != nil {
 		u.background.Go(func() { old.close(u.life) })
@@ -62,7 +70,7 @@ func (u *Upstream) crowdedLocked() *slot {
 			continue
 		}
 		count++
-		if s.unused() && (oldest == nil || s.used.Load() < oldest.used.Load()) {
+		if s.unusedLocked(k) && (oldest == nil || s.used.Load() < oldest.used.Load()) {
 			oldest, key = s, k
 		}
 	}
@@ -73,9 +81,11 @@ func (u *Upstream) crowdedLocked() *slot {
 	return oldest
 }
 
-// unused says that nobody calls, or waits for news, on a shared connection.
-func (s *slot) unused() bool {
-	return s.users.Load() == 0 && len(s.subs.IDs())+len(s.tasks.IDs()) == 0
+// unusedLocked says that nobody calls, or waits for news, on a shared connection,
+// and that no session is left whose project it is for.
+func (s *slot) unusedLocked(key string) bool {
+	maps.DeleteFunc(s.guests, func(c *Caller, _ bool) bool { return !c.uses(s.up, key) })
+	return s.users.Load() == 0 && len(s.guests)+len(s.subs.IDs())+len(s.tasks.IDs()) == 0
 }
 
 // reap closes a shared connection that nobody has used for a while.
@@ -86,7 +96,7 @@ func (u *Upstream) reap(key string, s *slot) {
 		return
 	}
 	left := poolIdle - time.Duration(inflight.Ticks()-s.used.Load())
-	if !s.unused() || left > 0 {
+	if !s.unusedLocked(key) || left > 0 {
 		u.mu.Unlock()
 		time.AfterFunc(max(left, poolIdle/10), func() { u.reap(key, s) })
 		return

@@ -53,7 +53,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 // Answer replies to what needs no client: ping always, roots on a connection
 // that several clients share. No client's roots travel there: a file server
 // replaces its allowed directories by the roots it gets, so shared roots would
-// move everybody's sandbox.
+// move everybody's sandbox. The clients of a project have the same.
 func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	switch req.Method {
 	case mcp.MethodPing:
@@ -61,6 +61,9 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	case mcp.MethodRootsList:
 		if l.era == mcp.Modern {
 			return nil, false // it belongs to one request, and nothing is kept
+		}
+		if p := l.slot.project; p != nil {
+			return &jsonrpc.Response{Result: p.Roots}, true
 		}
 		if !l.slot.exclusive && !l.mayLend() {
 			return l.up.opt.configuredRoots(), true

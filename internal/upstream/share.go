@@ -18,11 +18,17 @@ import (
 // asks. From then on clients that can be asked get a connection of their own,
 // with exactly what they offer; the others share one that offers nothing.
 // Servers that never ask never cost a second process.
+//
+// With share: project, clients of one principal that work on the same share one,
+// also on stdio, where the only client may come to work on something else.
 func (u *Upstream) bind(c *Caller) binding {
+	user, share := u.userOf(c), u.Config().Share
+	if p := c.Project(); p != nil && u.Config().ByProject() {
+		return binding{pool: "project\x00" + c.Principal + "\x00" + p.ID(), together: true, project: p}
+	}
 	if u.opt.Greeting != nil {
 		return binding{}
 	}
-	user, share := u.userOf(c), u.Config().Share
 	quiet := c.Offer.Key() == ""
 	switch apart := share == "session" || share == "auto" && u.opt.Memory.Asks(u.hash); {
 	case share == "session" && c.Session != "":
@@ -43,8 +49,12 @@ func (u *Upstream) bind(c *Caller) binding {
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
 
-// Alone says that a client has a connection to itself.
-func (u *Upstream) Alone(c *Caller) bool { return u.bind(c).own }
+// Alone says that a client has a connection to itself, or shares the one of its
+// project.
+func (u *Upstream) Alone(c *Caller) bool {
+	b := u.bind(c)
+	return b.own || b.project != nil
+}
 
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
@@ -94,7 +104,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		return l, func() {}, nil
 	}
 	b := c.binding(u)
-	if b != (binding{}) && u.primaryIsModern(ctx) {
+	if b != (binding{}) && b.project == nil && u.primaryIsModern(ctx) {
 		b = binding{} // nobody has to be kept apart on a stateless connection
 	}
 	if b == (binding{}) {

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/listen"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // A slot is a place for a connection. It holds the present one, if any, and
@@ -25,6 +26,11 @@ type slot struct {
 	pooled bool
 	users  atomic.Int64
 	used   atomic.Int64
+	// project is what its clients work on; nil where that does not matter. The
+	// sessions among them are guests until they end, or work on something else;
+	// the lock of the upstream guards them.
+	project *project.Project
+	guests  map[*Caller]bool
 	// user is whose sign-in the connection uses; empty for the one that all
 	// share.
 	user string

@@ -184,8 +184,8 @@ func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
 func (u *Upstream) Features(c *Caller) *catalog.Features {
 	if c != nil {
 		for _, s := range [...]*slot{u.openModern(c), u.slotOf(c)} {
-			if s == nil {
-				continue
+			if s == nil || s.project != nil {
+				continue // a project changes what a server does, not what it offers
 			}
 			if f := s.features.Load(); f != nil {
 				return f

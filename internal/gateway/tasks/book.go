@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 const (
@@ -41,7 +42,9 @@ type task struct {
 	// done is the result of a call that a modern server answered at once, though
 	// its legacy client asked for a task; nil for any other.
 	done *jsonrpc.Response
-	at   time.Time
+	// project is what the client worked on that began it.
+	project *project.Project
+	at      time.Time
 }
 
 // A Book remembers which principal began each task. Servers do not know our
@@ -66,14 +69,8 @@ func NewBook() *Book {
 	return o
 }
 
-// own notes the owner of a task. The first principal that is seen with it has
-// begun it.
-func (o *Book) own(k Key, principal string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ownLocked(k, principal)
-}
-
+// ownLocked notes the owner of a task. The first principal that is seen with it
+// has begun it.
 func (o *Book) ownLocked(k Key, principal string) *task {
 	if t := o.by[k]; t != nil {
 		return t
@@ -183,6 +180,13 @@ func (o *Book) ListOf(schema, server, principal string, most int) []string {
 	}
 	slices.Reverse(ids)
 	return ids
+}
+
+// Project is what the client worked on that began a task; false where nobody
+// knows.
+func (o *Book) Project(k Key) (*project.Project, bool) {
+	t, known := o.of(k)
+	return t.project, known
 }
 
 // Close ends the bridges and waits.

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 const (
@@ -57,14 +58,19 @@ func (o *Book) Rename(schema, server string, alone bool, who *access.Principal, 
 	return jsonrpc.Set(result, append(list, ']'), "tasks")
 }
 
-// Own notes that the task which a result announces belongs to a principal.
-func (o *Book) Own(schema, server, principal string, result []byte) {
+// Own notes that the task which a result announces belongs to a principal, and
+// what that works on.
+func (o *Book) Own(schema, server, principal string, at *project.Project, result []byte) {
 	if len(result) > maxResult {
 		return
 	}
 	for _, path := range paths {
 		if id, ok := jsonrpc.GetString(result, path...); ok {
-			o.own(Key{schema, server, id}, principal)
+			o.note(Key{schema, server, id}, principal, func(t *task) {
+				if t.owner == principal {
+					t.project = at
+				}
+			})
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestListIsFiltered(t *testing.T) {
 	var list []string
 	for i := range 10_000 {
 		id := fmt.Sprintf("t%d", i)
-		book.own(Key{"first", "up", id}, map[bool]string{true: "key:a", false: "key:b"}[i%2 == 0])
+		book.Own("first", "up", map[bool]string{true: "key:a", false: "key:b"}[i%2 == 0], nil, []byte(`{"taskId":"`+id+`"}`))
 		list = append(list, `{"taskId":"`+id+`","status":"working"}`)
 	}
 	got := string(book.Rename("first", "up", false, who, []byte(`{"tasks":[`+strings.Join(list, ",")+`]}`)))

@@ -30,7 +30,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.role, "role", "demo", "demo, time, zhipu, example, hostile, sdk or sleep")
+	flag.StringVar(&o.role, "role", "demo", "demo, where, time, zhipu, example, hostile, sdk or sleep")
 	flag.StringVar(&o.era, "era", "dual", "legacy, modern, dual, or protocol versions with commas")
 	flag.StringVar(&o.mode, "mode", "", "what is wrong with a hostile server, with commas")
 	flag.StringVar(&o.journal, "journal", "", "file that gets a line per executed token")
@@ -87,6 +87,8 @@ func newServer(o *options) (*mcptest.Server, error) {
 	switch o.role {
 	case "demo":
 		server = mcptest.Demo()
+	case "where":
+		server = mcptest.WhereServer()
 	case "time":
 		server = mcptest.TimeServer()
 	case "zhipu":

@@ -1,0 +1,214 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/probe"
+)
+
+// realDir is a folder without links, as processes see theirs.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func fileURI(dir string) string {
+	if dir = filepath.ToSlash(dir); runtime.GOOS == "windows" {
+		dir = "/" + dir
+	}
+	return "file://" + dir
+}
+
+func rootsOf(dirs ...string) []config.Root {
+	list := []config.Root{}
+	for _, dir := range dirs {
+		list = append(list, config.Root{URI: fileURI(dir)})
+	}
+	return list
+}
+
+// projectEntry is a server that tells where it runs.
+func projectEntry(t *testing.T, more string) string {
+	return fmt.Sprintf(`"mcpServers":{"a":{"command":%q,"args":["-role","where"],"share":"project"%s}}`, mcptest.Build(t), more)
+}
+
+// A worker is a client that works on folders.
+type worker struct {
+	t *testing.T
+	*probe.Session
+}
+
+func work(t *testing.T, url, key, protocol string, roots ...config.Root) worker {
+	t.Helper()
+	target := probe.Target{Name: "gateway", URL: url + "/s/a/mcp", Header: map[string][]string{}}
+	if key != "" {
+		target.Header.Set("Authorization", "Bearer "+key)
+	}
+	s, err := probe.Open(t.Context(), target, probe.Options{Protocol: protocol, Roots: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(t.Context()) })
+	return worker{t, s}
+}
+
+// at says which process the worker reaches, and where that runs.
+func (w worker) at() (pid, dir string) {
+	w.t.Helper()
+	x, err := w.Call(w.t.Context(), mcp.MethodToolsCall, []byte(`{"name":"where","arguments":{}}`), probe.CallOptions{Idle: 20 * time.Second, Limit: 20 * time.Second})
+	if err != nil || x.Err != nil {
+		w.t.Fatalf("%v, %+v", err, x)
+	}
+	return whereText(w.t, x.Result)
+}
+
+func whereText(t *testing.T, result []byte) (pid, dir string) {
+	t.Helper()
+	var answer struct{ Content []struct{ Text string } }
+	if err := json.Unmarshal(result, &answer); err != nil || len(answer.Content) != 1 {
+		t.Fatalf("%s: %v", result, err)
+	}
+	pid, dir, _ = strings.Cut(answer.Content[0].Text, " ")
+	return pid, dir
+}
+
+// TestProjectsOverHTTP has clients work on folders: those in one share a
+// process, and a process starts where its clients may say so.
+func TestProjectsOverHTTP(t *testing.T) {
+	home, x, y := realDir(t), realDir(t), realDir(t)
+	path := filepath.Join(home, "mcp.json")
+	content := fmt.Sprintf(`{"access":{"keys":%q},%s}`, filepath.Join(home, "keys.json"), projectEntry(t, ""))
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
+	key := func(name string, scopes ...string) string {
+		t.Helper()
+		cmd := exec.Command(mcptest.BuildProduct(t), append([]string{"key", "create", name, "-c", path}, scopes...)...)
+		cmd.Env = append(os.Environ(), env...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	admin, plain := key("admin", "--scope", "admin"), key("plain")
+	gateway := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path}, Env: env, Dir: home})
+	url := gateway.Listening()
+
+	for _, protocol := range []string{"legacy", "modern"} {
+		t.Run(protocol, func(t *testing.T) {
+			one, other := work(t, url, admin, protocol, rootsOf(x)...), work(t, url, admin, protocol, rootsOf(y)...)
+			first, dir := one.at()
+			if dir != x {
+				t.Errorf("started in %s, not in %s", dir, x)
+			}
+			second, dir := other.at()
+			if second == first || dir != y {
+				t.Errorf("the client of another folder: process %s in %s", second, dir)
+			}
+			if pid, _ := work(t, url, admin, protocol, rootsOf(x)...).at(); pid != first {
+				t.Errorf("the next client of the folder has process %s, not %s", pid, first)
+			}
+			if err := one.SetRoots(t.Context(), rootsOf(y)); err != nil {
+				t.Fatal(err)
+			}
+			if pid, dir := one.at(); pid != second || dir != y {
+				t.Errorf("after its roots changed: process %s in %s, not %s in %s", pid, dir, second, y)
+			}
+			pid, dir := work(t, url, plain, protocol, rootsOf(x)...).at()
+			if pid == first || dir != home {
+				t.Errorf("another key: process %s in %s, not another in %s", pid, dir, home)
+			}
+			if again, _ := work(t, url, plain, protocol, rootsOf(x)...).at(); again != pid {
+				t.Errorf("the next client of that key has process %s, not %s", again, pid)
+			}
+			ordinary, dir := work(t, url, admin, protocol).at()
+			if ordinary == first || ordinary == second || dir != home {
+				t.Errorf("without roots: process %s in %s", ordinary, dir)
+			}
+			if pid, _ := work(t, url, plain, protocol, config.Root{URI: "https://example.com/x"}).at(); pid != ordinary {
+				t.Errorf("with roots that are no folders: process %s, not %s", pid, ordinary)
+			}
+		})
+	}
+}
+
+// TestProjectOnStdio has the only client come to work on something else.
+func TestProjectOnStdio(t *testing.T) {
+	x, y := realDir(t), realDir(t)
+	open := func(t *testing.T, capabilities, more string) (call func(id int, roots ...string) (pid, dir string), client *mcptest.RawStdio) {
+		program := mcptest.Product(t, "stdio", "--mcp-config", mcptest.WriteConfig(t, `{`+projectEntry(t, more)+`}`))
+		program.Dir = x
+		client = mcptest.StartStdio(t, program)
+		if m := client.Initialize(mcp.LatestLegacy, capabilities); m.Error != nil {
+			t.Fatalf("initialize: %+v", m.Error)
+		}
+		return func(id int, roots ...string) (pid, dir string) {
+			t.Helper()
+			client.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a__where","arguments":{}}}`, id))
+			if roots != nil {
+				list, err := json.Marshal(map[string]any{"roots": rootsOf(roots...)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, client.Request(mcp.MethodRootsList).ID, list))
+			}
+			return whereText(t, client.Answer(fmt.Sprint(id)).Result)
+		}, client
+	}
+	t.Run("no roots", func(t *testing.T) {
+		call, _ := open(t, `{}`, "")
+		if _, dir := call(1); dir != x {
+			t.Errorf("started in %s, not where the gateway was, %s", dir, x)
+		}
+	})
+	t.Run("roots", func(t *testing.T) {
+		call, client := open(t, `{"roots":{"listChanged":true}}`, "")
+		changed := func() { client.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) }
+		first, dir := call(1, x)
+		if dir != x {
+			t.Errorf("started in %s, not in %s", dir, x)
+		}
+		if pid, _ := call(2); pid != first { // it is not asked again
+			t.Errorf("the next call has process %s, not %s", pid, first)
+		}
+		changed()
+		second, dir := call(3, y)
+		if second == first || dir != y {
+			t.Errorf("after its roots changed: process %s in %s", second, dir)
+		}
+		changed()
+		if pid, _ := call(4, x); pid != first {
+			t.Errorf("back in the first folder: process %s, not %s", pid, first)
+		}
+		changed()
+		if pid, _ := call(5, y); pid != second {
+			t.Errorf("in the second folder again: process %s, not %s", pid, second)
+		}
+	})
+	t.Run("confined", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("servers are confined on Linux")
+		}
+		call, _ := open(t, `{"roots":{}}`, `,"sandbox":"on"`)
+		if _, dir := call(1, y); dir == y || filepath.Base(dir) != "home" {
+			t.Errorf("a confined server started in %s", dir)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/project"
+)
+
+// rootsWait is how long a client may take to tell its roots.
+const rootsWait = 5 * time.Second
+
+// locate finds out what a client works on, where a server has a connection for
+// each project. A session is asked once, and again when its roots have changed; a
+// modern client has no session, so each of its calls asks. A task stays where it
+// was begun.
+func locate(ctx context.Context, s *Session, c *Call, t *target) {
+	p := c.client
+	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+		return
+	}
+	if at, known := s.gw.tasks.Project(s.taskKey(t)); t.kind == taskItem && known {
+		if at.ID() != p.caller.Project().ID() {
+			c.client.caller = p.caller.Again()
+			c.client.caller.Move(at)
+		}
+		return
+	}
+	wait := rootsWait
+	if p.rules.Era == mcp.Modern {
+		wait = modern.TTL // it answers in its next request
+	}
+	ask := func(ctx context.Context) (*jsonrpc.Response, error) {
+		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: mcp.MethodRootsList})
+	}
+	p.roots.Ask(ctx, wait, ask, func(to *project.Project, again bool) {
+		to = s.opening.vouched(to)
+		switch {
+		case p.caller != s.caller:
+			p.caller.Move(to)
+		case to.ID() != s.caller.Project().ID():
+			move(ctx, s, to)
+		}
+		if again {
+			s.tellServers(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)
+		}
+	})
+}
+
+// vouched is a project as far as commands may start in its folder. On stdio the
+// ordinary connection is the one of the folder that we were started in.
+func (o *Opening) vouched(p *project.Project) *project.Project {
+	switch {
+	case p == nil || o.Stdio && p.Here():
+		return nil
+	case !o.Who.MayChooseFolder():
+		p.Folder = ""
+	}
+	return p
+}

@@ -1,0 +1,104 @@
+// Package project tells from the roots of a client what the client works on.
+package project
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A Project is what clients work on that have the same roots. A server keeps
+// the roots that it is told, so clients whose first root alone is the same have
+// two projects. A nil Project is that of a client that works on no folder.
+type Project struct {
+	// Folder is the first root that is a folder, as this system writes it;
+	// empty where commands do not start in it.
+	Folder string
+	// Roots is the result of roots/list.
+	Roots []byte
+
+	id string
+}
+
+// Of is the project of a client with that result of roots/list; nil where no
+// root is a folder.
+func Of(result []byte) *Project {
+	p := &Project{Roots: bytes.Clone(result)}
+	var id []string
+	found := false
+	for root := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(result, "roots"))) {
+		uri, _ := jsonrpc.GetString(root, "uri")
+		host, folder, ok := split(uri)
+		if !ok {
+			id = append(id, uri)
+			continue
+		}
+		id = append(id, "file://"+host+folder)
+		if !found && host == "" {
+			p.Folder = local(folder)
+		}
+		found = true
+	}
+	if !found {
+		return nil
+	}
+	p.id = fmt.Sprintf("%q", id)
+	return p
+}
+
+// ID is equal for clients that share a connection.
+func (p *Project) ID() string {
+	if p == nil {
+		return ""
+	}
+	return p.Folder + "\n" + p.id
+}
+
+// Here says that the folder is the one in which this process runs.
+func (p *Project) Here() bool {
+	there, err := os.Stat(p.Folder)
+	if err != nil {
+		return false
+	}
+	here, err := os.Stat(".")
+	return err == nil && os.SameFile(here, there)
+}
+
+// split reads a file URI: one host and one folder have one form.
+func split(uri string) (host, folder string, ok bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || !strings.HasPrefix(u.Path, "/") {
+		return "", "", false
+	}
+	folder = path.Clean(u.Path)
+	if hasDrive(folder) {
+		folder = "/" + strings.ToUpper(folder[1:2]) + folder[2:] // some clients write c%3A
+	}
+	if host = strings.ToLower(u.Host); host == "localhost" {
+		host = ""
+	}
+	return host, folder, true
+}
+
+// hasDrive says that a folder is one of Windows, such as /C:/work.
+func hasDrive(folder string) bool {
+	return len(folder) > 2 && folder[2] == ':' && (folder[1]|0x20) >= 'a' && (folder[1]|0x20) <= 'z'
+}
+
+// local is a folder as this system writes it; empty for one that it cannot have.
+func local(folder string) string {
+	if runtime.GOOS == "windows" {
+		folder = filepath.FromSlash(strings.TrimPrefix(folder, "/"))
+	}
+	if !filepath.IsAbs(folder) {
+		return ""
+	}
+	return folder
+}

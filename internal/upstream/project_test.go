@@ -1,0 +1,236 @@
+package upstream_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/project"
+)
+
+// where is an entry of a server that tells where it runs, with a process for
+// each project.
+func where(t *testing.T, change func(*config.Server)) *config.Server {
+	s := fake(t, "a", "-role", "where", "-era", "legacy")
+	s.Share = "project"
+	if change != nil {
+		change(s)
+	}
+	return s
+}
+
+// folder is a folder without links, as processes see theirs.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func uri(folder string) string {
+	if folder = filepath.ToSlash(folder); runtime.GOOS == "windows" {
+		folder = "/" + folder
+	}
+	return "file://" + folder
+}
+
+// on is what a client with these roots works on.
+func on(folders ...string) *project.Project {
+	var list []string
+	for _, f := range folders {
+		list = append(list, fmt.Sprintf(`{"uri":%q}`, uri(f)))
+	}
+	return project.Of([]byte(`{"roots":[` + strings.Join(list, ",") + `]}`))
+}
+
+// client is a session of a principal that works on a project.
+func client(t *testing.T, id, principal string, p *project.Project) *upstream.Caller {
+	c := &upstream.Caller{Session: id, Principal: principal, Version: mcp.LatestLegacy, Offer: mcp.Offer{Roots: true}}
+	c.Move(p)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// at says which process a client reaches, and in which folder that runs.
+func (w *world) at(c *upstream.Caller) (pid, dir string) {
+	w.t.Helper()
+	text, err := w.ask(c, newReplier("unasked"), "a", "where", `{}`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pid, dir, _ = strings.Cut(text, " ")
+	return pid, dir
+}
+
+func TestProjects(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, era := range []string{"legacy", "modern", "dual"} {
+		t.Run("a process for each folder, "+era, func(t *testing.T) {
+			w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Args[3] = era }))
+			w.state("a", upstream.Ready)
+			x, y := folder(t), folder(t)
+			one, other := client(t, "1", "p", on(x)), client(t, "2", "p", on(y))
+			first, dir := w.at(one)
+			if dir != x {
+				t.Errorf("started in %s, not in %s", dir, x)
+			}
+			if pid, dir := w.at(other); pid == first || dir != y {
+				t.Errorf("the client of another folder: process %s in %s", pid, dir)
+			}
+			if pid, _ := w.at(client(t, "3", "p", on(x))); pid != first {
+				t.Errorf("the next client of the folder has process %s, not %s", pid, first)
+			}
+			request := &upstream.Caller{Principal: "p", Era: mcp.Modern, Version: mcp.LatestModern, Offer: mcp.Offer{Roots: true}}
+			request.Move(on(x))
+			if pid, _ := w.at(request); pid != first {
+				t.Errorf("a modern client of the folder has process %s, not %s", pid, first)
+			}
+			if pid, _ := w.at(request.Again()); pid != first {
+				t.Errorf("another caller for the same client has process %s, not %s", pid, first)
+			}
+			if pid, _ := w.at(client(t, "4", "q", on(x))); pid == first {
+				t.Error("another principal shares the process")
+			}
+			ordinary, dir := w.at(client(t, "5", "p", nil))
+			if s := w.up("a").Status(); fmt.Sprint(s.PID) != ordinary || dir != here {
+				t.Errorf("a client of no project: process %s in %s, not %d in %s", ordinary, dir, s.PID, here)
+			}
+			one.Move(on(y))
+			if pid, dir := w.at(one); pid == first || dir != y {
+				t.Errorf("after the move: process %s in %s", pid, dir)
+			}
+			if s := w.up("a").Status(); s.Connections != 4 {
+				t.Errorf("%d connections", s.Connections)
+			}
+		})
+	}
+	t.Run("the ordinary folder", func(t *testing.T) {
+		x, named := folder(t), folder(t)
+		file := filepath.Join(x, "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		unvouched := on(x)
+		unvouched.Folder = ""
+		for name, tt := range map[string]struct {
+			cwd  string
+			p    *project.Project
+			want string
+		}{
+			"the entry names one": {named, on(x), named},
+			"it is not there":     {"", on(filepath.Join(x, "none")), here},
+			"it is a file":        {"", on(file), here},
+			"nobody vouches":      {"", unvouched, here},
+		} {
+			w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Cwd = tt.cwd }))
+			w.state("a", upstream.Ready)
+			pid, dir := w.at(client(t, "1", "p", tt.p))
+			if dir != tt.want {
+				t.Errorf("%s: started in %s, not in %s", name, dir, tt.want)
+			}
+			if other, _ := w.at(client(t, "2", "p", on(folder(t)))); other == pid {
+				t.Errorf("%s: another project shares the process", name)
+			}
+		}
+	})
+	t.Run("who may not choose the folder never meets who may", func(t *testing.T) {
+		w := newWorld(t, worldOptions{}, where(t, nil))
+		w.state("a", upstream.Ready)
+		x := folder(t)
+		unvouched := on(x)
+		unvouched.Folder = ""
+		first, _ := w.at(client(t, "1", "p", on(x)))
+		if pid, dir := w.at(client(t, "2", "p", unvouched)); pid == first || dir != here {
+			t.Errorf("process %s in %s", pid, dir)
+		}
+	})
+	t.Run("a folder chooses no program", func(t *testing.T) {
+		program := mcptest.Build(t)
+		relative, err := filepath.Rel(here, program)
+		if err != nil {
+			t.Skip("the program is on another drive")
+		}
+		w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Command = "." + string(filepath.Separator) + relative }))
+		w.state("a", upstream.Ready)
+		x := folder(t)
+		if _, dir := w.at(client(t, "1", "p", on(x))); dir != x {
+			t.Errorf("started in %s", dir)
+		}
+	})
+	t.Run("the roots are those of the project", func(t *testing.T) {
+		w := newWorld(t, worldOptions{}, where(t, nil))
+		w.state("a", upstream.Ready)
+		x, y := folder(t), folder(t)
+		for _, p := range []*project.Project{on(x), on(x, y), on(y)} {
+			c := client(t, fmt.Sprint(p.ID()), "p", p)
+			text, err := w.ask(c, newReplier("unasked"), "a", "show_roots", `{}`)
+			for _, root := range []string{x, y} {
+				if asked := strings.Contains(p.ID(), root); strings.Contains(text, uri(root)) != asked {
+					t.Errorf("%s: %q, %v", p.ID(), text, err)
+				}
+			}
+		}
+	})
+	t.Run("over HTTP", func(t *testing.T) {
+		server := mcptest.WhereServer()
+		server.Versions = mcptest.LegacyVersions
+		entry := serveHTTP(t, "a", server)
+		entry.Share = "project"
+		w := newWorld(t, worldOptions{}, entry)
+		w.state("a", upstream.Ready)
+		x, y := folder(t), folder(t)
+		for i, p := range []*project.Project{on(x), on(y), on(x), nil} {
+			w.at(client(t, fmt.Sprint(i), "p", p))
+		}
+		if n := server.Sessions(); n != 3 {
+			t.Errorf("%d sessions for two projects and the ordinary connection", n)
+		}
+	})
+}
+
+// A connection of a project lasts as long as its sessions, and a while longer.
+func TestProjectEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		entry := remote("a", "http://toy.example/mcp")
+		entry.Share = "project"
+		w := newWorld(t, worldOptions{transport: toWire(newToy())}, entry)
+		w.wait = 10 * time.Minute // simulated
+		w.state("a", upstream.Ready)
+		connections := func() int { return w.up("a").Status().Connections }
+		a, b := session("1", mcp.Offer{Roots: true}), session("2", mcp.Offer{Roots: true})
+		a.Move(on("/x"))
+		b.Move(on("/x"))
+		w.echoAs(a, "a")
+		w.echoAs(b, "a")
+		pass(time.Hour)
+		if n := connections(); n != 2 {
+			t.Errorf("%d connections with two idle sessions in one project", n)
+		}
+		a.Close()
+		b.Move(on("/y"))
+		w.echoAs(b, "a")
+		pass(6 * time.Minute)
+		if n := connections(); n != 2 {
+			t.Errorf("%d connections after all have left the first project", n)
+		}
+		b.Close()
+		pass(6 * time.Minute)
+		if n := connections(); n != 1 {
+			t.Errorf("%d connections after the last session", n)
+		}
+	})
+}
