@@ -30,6 +30,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},
+	"internal/web/inbox/webhook.go":                   {"the receiver of messages, over safehttp", "internal/safehttp TestConfigured"},
 	"internal/answers/answers.go":                     {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
 }
 

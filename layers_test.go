@@ -115,7 +115,7 @@ var layers = map[string][]string{
 	"web/api":            {"access"},
 	"web/appframe":       {},
 	"web/bench":          {"access", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},
-	"web/inbox":          {"access", "web/api"},
+	"web/inbox":          {"access", "config", "safehttp", "web/api"},
 	"web/login":          {"access", "disk", "web/api"},
 	"web/suites":         {"access", "disk", "probe", "tester/suite", "web/api"},
 	"web/visit":          {},

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -330,4 +332,28 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The link of a message leads to the call that waits.
+func TestInboxWebhook(t *testing.T) {
+	links := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var message struct{ Link string }
+		_ = json.NewDecoder(r.Body).Decode(&message)
+		links <- message.Link
+	}))
+	t.Cleanup(receiver.Close)
+	g := unguarded(t)
+	g.write("mcp.json", fmt.Sprintf(`{"inbox":{"webhook":{"url":%q}},"mcpServers":{"one":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, receiver.URL, g.binary))
+	g.start()
+	owner := g.owner()
+	answer := make(chan string, 1)
+	go func() { answer <- g.call("", "one__echo", `{"message":"please"}`) }()
+	id, ok := strings.CutPrefix(<-links, g.url+"/ui/inbox/")
+	if status, body := owner("POST", "inbox/"+id, `{"action":"accept"}`); !ok || status != 204 {
+		t.Errorf("the yes to %q: %d %s", id, status, body)
+	}
+	if got := <-answer; !strings.Contains(got, "please") {
+		t.Errorf("the answer: %s", got)
+	}
 }

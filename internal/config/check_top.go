@@ -23,7 +23,8 @@ func (r *reader) checkTop() {
 	r.checkCORS()
 	r.checkRoots()
 	r.checkRegistries()
-	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
+	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL,
+		"inbox.console": r.cfg.Inbox.Console, "inbox.webhook.url": r.cfg.Inbox.Webhook.URL.Reveal()} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
 			r.reportTop(problem.SeverityError, path, problem.URL, text, i18n.New("is not an http address", "不是 http 地址"))

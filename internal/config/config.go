@@ -36,6 +36,7 @@ type Config struct {
 	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
 	Roots      []Root        `json:"roots" doc:"Roots told to servers that ask outside any call." zh:"服务在调用之外询问时得到的根目录。"`
 	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
+	Inbox      Inbox         `json:"inbox" doc:"Who is told of what waits for a person." zh:"有事等待人处理时通知谁。"`
 	Answers    Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
@@ -119,6 +120,20 @@ type Sampling struct {
 	URL   string `json:"url" doc:"Base URL of the endpoint." zh:"端点地址。"`
 	Model string `json:"model" doc:"Model to ask for." zh:"模型名。"`
 	Key   Secret `json:"key" doc:"API key." zh:"API 密钥。"`
+}
+
+// Inbox says who is told of what waits for a person.
+type Inbox struct {
+	Webhook Webhook `json:"webhook" doc:"A message for every question, and every call, that waits for a person." zh:"每当有提问或调用等待人处理时发送的消息。"`
+	Console string  `json:"console" doc:"Address of this gateway in the links of messages, such as https://gateway.example.com. Absent: the address that it listens on." zh:"消息链接中本网关的地址，如 https://gateway.example.com；缺省为监听地址。"`
+}
+
+// Webhook says where messages are sent.
+type Webhook struct {
+	URL      Secret            `json:"url" doc:"Address that gets a POST; none when absent." zh:"接收 POST 的地址；缺省不发送。"`
+	Format   string            `json:"format" def:"json" enum:"json|ntfy|slack" doc:"What it takes: json, a text as ntfy does, or what Slack, Mattermost and others take." zh:"消息格式：json、ntfy 的文本，或 Slack、Mattermost 等接受的格式。"`
+	Headers  map[string]Secret `json:"headers" doc:"Headers sent to it." zh:"附带的请求头。"`
+	Language string            `json:"language" def:"en" enum:"en|zh" doc:"Language of the messages." zh:"消息的语言。"`
 }
 
 // Answers holds fixed answers to questions that servers ask.

@@ -20,8 +20,8 @@ func InboxCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
 		Short: a.T("show and answer the open questions of the running gateway", "查看并回答正在运行的网关中等待的问题"),
-		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3 name=Ann\n" +
-			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
+		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3-9f2c01b7a4de name=Ann\n" +
+			"  mcp-all-in-one inbox answer 4-0be1d27c5a90 'text=The answer'\n  mcp-all-in-one inbox decline 5-77d0e4c1b2fa",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)

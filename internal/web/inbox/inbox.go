@@ -4,9 +4,11 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -25,6 +27,8 @@ const (
 // A Question waits for a person: a server's sampling or elicitation, or a call
 // whose policy is to ask.
 type Question struct {
+	// ID ends with a digest of the question: an answer to it can be no answer to
+	// another one, not even after the gateway was started again.
 	ID string `json:"id"`
 	// Kind is sampling, elicitation or approval.
 	Kind    string `json:"kind"`
@@ -64,6 +68,7 @@ type Inbox struct {
 	next    uint64
 	waiting []*waiting
 	changed func()
+	told    func(Question)
 }
 
 type waiting struct {
@@ -147,14 +152,32 @@ func (b *Inbox) add(w *waiting) bool {
 		return false
 	}
 	b.next++
-	w.ID = strconv.FormatUint(b.next, 10)
 	if w.Asked.IsZero() {
 		w.Asked = time.Now()
 	}
+	w.ID = fmt.Sprintf("%d-%s", b.next, w.digest())
 	b.waiting = append(b.waiting, w)
+	told := b.told
 	b.mu.Unlock()
 	b.tell()
+	if told != nil {
+		told(w.Question)
+	}
 	return true
+}
+
+// digest is a short hash of all that the question shows, the time among it.
+func (q *Question) digest() string {
+	shown, _ := json.Marshal(q) // params that are no JSON were never read
+	sum := sha256.Sum256(shown)
+	return hex.EncodeToString(sum[:6])
+}
+
+// Tell calls told with every new question. It must not block.
+func (b *Inbox) Tell(told func(Question)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = told
 }
 
 func (b *Inbox) remove(id string) *waiting {

@@ -610,6 +610,7 @@ export const en = {
   wantsRun: "wants to run",
   wantsModel: "wants a model reply",
   inboxHint: "New questions appear here",
+  questionOver: "This question no longer waits.",
   quietFor: "Last seen {0} ago",
   activeNow: "Active now",
   noClientsText: "Connect one of the programs on the right, or any other by hand.",

@@ -612,6 +612,7 @@ export const zh: Record<keyof typeof en, string> = {
   wantsRun: "请求运行",
   wantsModel: "请求模型回答",
   inboxHint: "新的询问会显示在这里",
+  questionOver: "这个问题已不再等待回答。",
   quietFor: "{0}前活跃",
   activeNow: "当前活跃",
   noClientsText: "从右侧选择程序连接，或手动连接其他程序。",

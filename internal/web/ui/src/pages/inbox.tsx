@@ -23,9 +23,11 @@ export function InboxPage() {
   useEffect(() => { commandLine.value = command("inbox"); }, []);
   const chosen = segments.value.slice(1).join("/");
   const list: Waiting[] = [...inbox.value.map((q) => ({ id: q.id, q })), ...approvals.value.map((s) => ({ id: s.schema + "/" + s.name, s }))];
-  const open = list.find((x) => x.id === chosen) ?? (phone.value ? undefined : list[0]);
+  // A link to a question that is over must not show another one in its place.
+  const open = list.find((x) => x.id === chosen) ?? (phone.value || chosen ? undefined : list[0]);
   const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
   return <div class={"page inbox-page" + (open ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))} />
+    {loaded.value && chosen && !open && <Notice tone="info">{t("questionOver")}</Notice>}
     {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div> : !list.length ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
       : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}</ul>
         <div class="ibd">{open && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <Item key={open.q.id} q={open.q} /> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}

@@ -1,0 +1,179 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+const (
+	// maxUnsent bounds the messages that wait to be sent; later ones are dropped.
+	maxUnsent = 32
+	// sendTime is how long the receiver of a message may take.
+	sendTime = 10 * time.Second
+	// messageRate and messageBurst bound how often a client can make the phone of
+	// a person ring.
+	messageRate  = rate.Limit(0.2)
+	messageBurst = 10
+)
+
+// A Webhook tells somebody elsewhere that a question waits. A message has a link
+// to the question and says whose tool it is, never the arguments: those may be
+// secret, and are shown to who signs in.
+type Webhook struct {
+	cfg    func() config.Inbox
+	base   func() string // the address that the gateway listens on
+	log    *slog.Logger
+	client *http.Client
+	limit  *rate.Limiter
+	unsent chan Question
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// NewWebhook returns a webhook as configured now; Close ends it.
+func NewWebhook(cfg func() config.Inbox, base func() string, log *slog.Logger) *Webhook {
+	ctx, stop := context.WithCancel(context.Background())
+	h := &Webhook{
+		cfg: cfg, base: base, log: log, client: safehttp.NewConfigured(sendTime),
+		limit: rate.NewLimiter(messageRate, messageBurst), unsent: make(chan Question, maxUnsent), stop: stop,
+	}
+	h.wg.Go(func() { h.run(ctx) })
+	return h
+}
+
+// Close ends what is being sent.
+func (h *Webhook) Close() {
+	h.stop()
+	h.wg.Wait()
+	h.client.CloseIdleConnections()
+}
+
+// Tell sends a message about a question, soon.
+func (h *Webhook) Tell(q Question) {
+	if h.cfg().Webhook.URL == "" {
+		return
+	}
+	if !h.limit.Allow() {
+		h.log.Warn("no message was sent about a question: there were too many", "server", q.Server, "tool", q.Tool)
+		return
+	}
+	select {
+	case h.unsent <- q:
+	default:
+		h.log.Warn("no message was sent about a question: too many wait to be sent", "server", q.Server, "tool", q.Tool)
+	}
+}
+
+func (h *Webhook) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case q := <-h.unsent:
+			if err := h.send(ctx, &q); err != nil && ctx.Err() == nil {
+				h.log.Warn("a message about a question was not delivered", "server", q.Server, "tool", q.Tool, "err", err)
+			}
+		}
+	}
+}
+
+// send sends one message. Errors do not have the address, which is a secret of
+// many receivers.
+func (h *Webhook) send(ctx context.Context, q *Question) error {
+	cfg := h.cfg()
+	req, err := message(&cfg, h.base(), q)
+	if err != nil {
+		return i18n.Errorf("inbox.webhook.url is not a URL", "inbox.webhook.url 不是 URL")
+	}
+	resp, err := h.client.Do(req.WithContext(ctx))
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+	if resp.StatusCode/100 != 2 {
+		return i18n.Errorf("it was answered %s", "应答为 %s", resp.Status)
+	}
+	return nil
+}
+
+// message is the request that tells of a question.
+func message(cfg *config.Inbox, base string, q *Question) (*http.Request, error) {
+	if cfg.Console != "" {
+		base = strings.TrimSuffix(cfg.Console, "/")
+	}
+	link := base + "/ui/inbox/" + q.ID
+	text := says(q).In(i18n.ByTag(cfg.Webhook.Language))
+	kind, body := "application/json", []byte(nil)
+	var err error
+	switch cfg.Webhook.Format {
+	case "ntfy":
+		kind, body = "text/plain; charset=utf-8", []byte(text)
+	case "slack":
+		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+		body, err = json.Marshal(map[string]string{"text": escaped + "\n<" + link + ">"})
+	default:
+		body, err = json.Marshal(struct {
+			ID       string    `json:"id"`
+			Kind     string    `json:"kind"`
+			Server   string    `json:"server,omitempty"`
+			Tool     string    `json:"tool,omitempty"`
+			Client   string    `json:"client,omitempty"`
+			From     string    `json:"from,omitempty"`
+			Asked    time.Time `json:"asked"`
+			Deadline time.Time `json:"deadline,omitzero"`
+			Text     string    `json:"text"`
+			Link     string    `json:"link"`
+		}{q.ID, q.Kind, q.Server, q.Tool, q.Client, q.From, q.Asked, q.Deadline, text, link})
+	}
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(http.MethodPost, cfg.Webhook.URL.Reveal(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", kind)
+	if cfg.Webhook.Format == "ntfy" {
+		req.Header.Set("Title", "mcp-all-in-one")
+		req.Header.Set("Click", link)
+	}
+	for name, value := range cfg.Webhook.Headers {
+		req.Header.Set(name, value.Reveal())
+	}
+	return req, nil
+}
+
+// says is the text of a message. What servers and clients call themselves shows
+// all of its characters.
+func says(q *Question) i18n.Text {
+	server, tool, client := i18n.Seen(q.Server), i18n.Seen(q.Tool), i18n.Seen(q.Client)
+	switch {
+	case q.Kind == "approval" && client != "":
+		return i18n.New("%s wants to call %s of %s: it waits for your yes", "%s 要调用 %s（%s），等待您批准", client, tool, server)
+	case q.Kind == "approval":
+		return i18n.New("a call of %s of %s waits for your yes", "对 %s（%s）的调用等待您批准", tool, server)
+	case q.Kind == "sampling":
+		return i18n.New("%s asks for the answer of a model, which you may write", "%s 请求模型作答，可由您填写", server)
+	}
+	return i18n.New("%s asks you something", "%s 向您提问", server)
+}

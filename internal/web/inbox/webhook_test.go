@@ -1,0 +1,126 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+)
+
+// A received is one message that a webhook got.
+type received struct {
+	header http.Header
+	body   string
+}
+
+// receiver is an address that takes messages.
+func receiver(t *testing.T) (address string, messages <-chan received) {
+	got := make(chan received, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- received{r.Header, string(body)}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, got
+}
+
+// hooked is an inbox whose questions are told to a webhook.
+func hooked(t *testing.T, cfg config.Inbox) *Inbox {
+	t.Helper()
+	b := new(Inbox)
+	h := NewWebhook(func() config.Inbox { return cfg }, func() string { return "http://127.0.0.1:3095" }, slog.New(slog.DiscardHandler))
+	t.Cleanup(h.Close)
+	b.Tell(h.Tell)
+	return b
+}
+
+// A message leads to the question, in the words of its receiver, and has no
+// arguments.
+func TestWebhook(t *testing.T) {
+	for format, tt := range map[string]struct {
+		language, header, text string
+	}{
+		"json":  {"en", "", `"text":"claude wants to call delete of files: it waits for your yes"`},
+		"ntfy":  {"zh", "Click", `claude 要调用 delete（files），等待您批准`},
+		"slack": {"en", "", `"text":"claude wants to call delete of files: it waits for your yes\n`},
+	} {
+		t.Run("console/webhook "+format, func(t *testing.T) {
+			address, messages := receiver(t)
+			b := hooked(t, config.Inbox{Console: "https://gateway.example.com/", Webhook: config.Webhook{
+				URL: config.Secret(address), Format: format, Language: tt.language, Headers: map[string]config.Secret{"Authorization": "Bearer x"},
+			}})
+			yes := make(chan Answer, 1)
+			go func() {
+				a, _ := b.Ask(t.Context(), Question{Kind: "approval", Server: "files", Tool: "delete", Client: "claude", From: "key:a", Params: json.RawMessage(`{"path":"/private"}`)})
+				yes <- a
+			}()
+			m := <-messages
+			id := b.List(access.Owner)[0].ID
+			link := "https://gateway.example.com/ui/inbox/" + id
+			if !strings.Contains(m.body, tt.text) || m.header.Get("Authorization") != "Bearer x" || strings.Contains(m.body, "private") {
+				t.Errorf("message %q, header %v", m.body, m.header)
+			}
+			if tt.header == "" && !strings.Contains(strings.ReplaceAll(m.body, `\u003c`, "<"), link) || tt.header != "" && m.header.Get(tt.header) != link {
+				t.Errorf("message %q, header %v: no link %s", m.body, m.header, link)
+			}
+			if err := b.Answer(access.Owner, id, Answer{Action: "accept"}); err != nil {
+				t.Error(err)
+			}
+			if a := <-yes; a.Action != "accept" {
+				t.Errorf("answer %+v", a)
+			}
+		})
+	}
+}
+
+// The id of a question says what is asked: an answer to one is none to another
+// that waits in its place.
+func TestIDsNameTheQuestion(t *testing.T) {
+	ids := map[string]bool{}
+	for _, path := range []string{"/a", "/b"} {
+		b := new(Inbox) // of a gateway that was started again
+		added := make(chan struct{}, 1)
+		b.Watch(func() {
+			select {
+			case added <- struct{}{}:
+			default:
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			_, _ = b.Ask(ctx, Question{Kind: "approval", From: "key:a", Params: json.RawMessage(`{"path":"` + path + `"}`)})
+		}()
+		<-added
+		ids[b.List(access.Owner)[0].ID] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("two questions have the ids %v", ids)
+	}
+}
+
+// However often a client asks, the messages stay few.
+func TestWebhookRate(t *testing.T) {
+	address, messages := receiver(t)
+	var said bytes.Buffer // written by Tell alone
+	h := NewWebhook(func() config.Inbox { return config.Inbox{Webhook: config.Webhook{URL: config.Secret(address)}} }, func() string { return "" },
+		slog.New(slog.NewTextHandler(&said, nil)))
+	t.Cleanup(h.Close)
+	for range 5 * messageBurst {
+		h.Tell(Question{Kind: "approval"})
+	}
+	for range messageBurst {
+		<-messages
+	}
+	if dropped := strings.Count(said.String(), "there were too many"); dropped != 4*messageBurst {
+		t.Errorf("%d messages were dropped: %s", dropped, said.String())
+	}
+}
