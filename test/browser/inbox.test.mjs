@@ -16,6 +16,19 @@ async function ask(tool, fill) {
   return { caller, inbox };
 }
 
+test("a link to a question that is over shows no other question", async () => {
+  const { caller, inbox } = await ask("ask_name");
+  await inbox.getByTestId("question-elicitation").waitFor();
+  await visit(inbox, "inbox/1-000000000000");
+  await inbox.getByText("This question no longer waits.").waitFor();
+  assert.equal(await inbox.getByTestId("question-elicitation").count(), 0);
+  await accessible(inbox);
+  await visit(inbox, "inbox");
+  await inbox.getByTestId("question-elicitation").getByRole("button", { name: "Decline" }).click();
+  await done(caller);
+  await done(inbox);
+});
+
 test("elicitation: answered in the inbox with a form", async () => {
   const { caller, inbox } = await ask("ask_name");
   const card = inbox.getByTestId("question-elicitation");
