@@ -48,7 +48,11 @@ var errStale = i18n.Errorf("the server has closed the connection", "服务已关
 // reading is for later. wrote, if not nil, is called when all is written.
 func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
-	if cn.talk != nil {
+	if cn.sealed {
+		if kept && !cn.talk.open() {
+			return 0, errStale
+		}
+	} else if cn.talk != nil {
 		sent, got, err = cn.talk.talk(msg, kept, wrote)
 	}
 	talked := sent == len(msg)

@@ -10,13 +10,22 @@ import (
 // A clientConn is a connection to a server, in use or kept.
 type clientConn struct {
 	net.Conn
-	addr  string
-	talk  *talker   // nil when the system does not know the connection
-	since time.Time // when it was kept
+	addr   string
+	sealed bool      // by TLS: talk can look into it, and no more
+	talk   *talker   // nil when the system does not know the connection
+	since  time.Time // when it was kept
 }
 
-func newClientConn(conn net.Conn, addr string) *clientConn {
-	return &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
+func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
+	below := conn
+	for sealed {
+		over, ok := below.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		below = over.NetConn()
+	}
+	return &clientConn{Conn: conn, addr: addr, sealed: sealed, talk: newTalker(below)}
 }
 
 // A clientPool keeps connections that carry nothing. The last one kept is the

@@ -23,6 +23,9 @@ func dialAddress(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
 	}
+	if u.Scheme == "https" {
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
