@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/seal"
 )
@@ -60,7 +61,7 @@ type Node struct {
 	sessions  *seal.Box
 	handles   *seal.Box
 	certs     *certificates
-	transport *http.Transport
+	transport *http1.Transport
 	serve     func(w http.ResponseWriter, r *http.Request)
 	local     sessionsOf
 	moved     moved
