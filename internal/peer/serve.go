@@ -41,7 +41,7 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	who, ok := principalOf(r.Header.Get(headerPrincipal))
+	who, ok := n.who.find(r.Header.Get(headerPrincipal), principalOf)
 	if !ok || r.Header.Get(headerHop) != "1" {
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return
