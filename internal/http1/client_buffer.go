@@ -20,10 +20,11 @@ var clientBuffers = sync.Pool{New: func() any { return &clientBuffer{buf: make([
 // A clientBuffer holds a request until it is sent, and from then on what has
 // been read of the answer and not been used yet: buf[at:].
 type clientBuffer struct {
-	src io.Reader
-	buf []byte
-	at  int
-	err error // of the next read
+	src  io.Reader
+	head uint64 // hash of the head of a request over TLS, without its length
+	buf  []byte
+	at   int
+	err  error // of the next read
 }
 
 func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }

@@ -93,13 +93,14 @@ func (x *clientExchange) run() (*http.Response, error) {
 // closed before it had read all.
 func (x *clientExchange) send() (partly, err error) {
 	for {
-		cn, kept := x.pool.get(x.addr, x.c.rest.IdleConnTimeout), true
+		cn, kept := x.pool.get(x.addr, x.body.in.head, x.c.rest.IdleConnTimeout), true
 		if cn == nil {
 			kept = false
 			if cn, err = x.c.dial(x.ctx, x.addr, x.pool == &x.c.sealed); err != nil {
 				return nil, err
 			}
 		}
+		cn.head = x.body.in.head
 		n := 0
 		if err = net.ErrClosed; x.hold(cn) {
 			n, err = x.body.in.ask(cn, kept, x.traced(cn, kept))

@@ -130,3 +130,50 @@ func TestSealedStale(t *testing.T) {
 		t.Errorf("%q on %d connections", got, s.dialled.Load())
 	}
 }
+
+// A request goes where its head was heard before, and is not parsed again there.
+func TestSealedHeads(t *testing.T) {
+	var mu sync.Mutex
+	parsed := map[string]map[string]bool{} // headers, by who asks
+	arrived, both := make(chan struct{}, 100), make(chan struct{})
+	s := newSealed(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		who := r.Header.Get("Who")
+		if parsed[who] == nil {
+			parsed[who] = map[string]bool{}
+		}
+		parsed[who][fmt.Sprintf("%p", r.Header)] = true
+		mu.Unlock()
+		arrived <- struct{}{}
+		<-both
+	})
+	send := func(who string) {
+		req := newPost(t.Context(), s.url, "{}")
+		for i := range 10 {
+			req.Header.Set(fmt.Sprintf("Field-%d", i), who)
+		}
+		req.Header.Set("Who", who)
+		resp, err := s.RoundTrip(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { send("a") })
+	wait.Go(func() { send("b") })
+	<-arrived
+	<-arrived
+	close(both) // there are two connections
+	wait.Wait()
+	for range 10 {
+		send("a")
+		send("b")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if s.dialled.Load() != 2 || len(parsed["a"]) != 1 || len(parsed["b"]) != 1 {
+		t.Errorf("%d connections, the head of one was parsed %d times, of the other %d", s.dialled.Load(), len(parsed["a"]), len(parsed["b"]))
+	}
+}
