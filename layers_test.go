@@ -44,7 +44,7 @@ var layers = map[string][]string{
 	"config/document":    {"config/problem"},
 	"secrets":            {"spelling", "disk"},
 	"seal":               {},
-	"peer":               {"seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
+	"peer":               {"http1", "seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
 	"record":             {"disk"},
 	"cluster":            {"seal", "record"},
 	"cluster/enginetest": {"cluster", "record", "seal"},

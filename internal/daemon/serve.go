@@ -32,7 +32,7 @@ type front struct {
 	http     httpServer
 	console  *web.Handler
 	control  *controlServer // nil when it could not be opened
-	peer     *http.Server   // nil when there are no other replicas
+	peer     httpServer     // nil when there are no other replicas
 	listener net.Listener
 	failed   chan error // serving ended by itself
 	unguard  func()     // ends guardAccess

@@ -7,28 +7,31 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Transport sends small POST requests without TLS itself, on the caller's
-// goroutine, and hands every other one to the transport that it was made with.
+// A Transport sends small POST requests itself, on the caller's goroutine, and
+// hands every other one to the transport that it was made with. Those over TLS
+// are its own where that transport has a DialTLSContext, whose connections must
+// speak HTTP/1.1.
 //
 // The settings of that transport hold for both: its dial function, its proxy,
 // how many connections are kept and for how long, how large the header of an
 // answer may be. A request is never sent twice: one that fails after a byte
 // was written has failed.
 type Transport struct {
-	rest *http.Transport
-	pool clientPool
+	rest          *http.Transport
+	plain, sealed clientPool
 }
 
 // NewTransport returns a Transport with the settings of rest, which must have a
-// DialContext and DisableCompression, and are not to be changed once a request
-// was sent.
+// DialContext, or a DialTLSContext where no request is sent without TLS, and
+// DisableCompression, and are not to be changed once a request was sent.
 func NewTransport(rest *http.Transport) *Transport {
 	return &Transport{rest: rest}
 }
 
 // CloseIdleConnections closes the connections that carry nothing.
 func (c *Transport) CloseIdleConnections() {
-	c.pool.closeIdle()
+	c.plain.closeIdle()
+	c.sealed.closeIdle()
 	c.rest.CloseIdleConnections()
 }
 
@@ -72,7 +75,10 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // takes says that a request is of the kind that is sent here; what its header
 // says is looked at when it is written.
 func (c *Transport) takes(req *http.Request) bool {
-	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Scheme != "http" || req.URL.Opaque != "" {
+	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Opaque != "" {
+		return false
+	}
+	if req.URL.Scheme != "http" && (req.URL.Scheme != "https" || c.rest.DialTLSContext == nil) {
 		return false
 	}
 	// A body that can be had again is in memory: reading it takes no time.
@@ -95,15 +101,19 @@ func (c *Transport) straight(req *http.Request) bool {
 	return proxy == nil && err == nil
 }
 
-func (c *Transport) dial(ctx context.Context, addr string) (*clientConn, error) {
-	conn, err := c.rest.DialContext(ctx, "tcp", addr)
+func (c *Transport) dial(ctx context.Context, addr string, sealed bool) (*clientConn, error) {
+	dial := c.rest.DialContext
+	if sealed {
+		dial = c.rest.DialTLSContext
+	}
+	conn, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
-	return newClientConn(conn, addr), nil
+	return newClientConn(conn, addr, sealed), nil
 }
 
 const defaultMaxHeader = 10 << 20 // as net/http

@@ -20,10 +20,11 @@ var clientBuffers = sync.Pool{New: func() any { return &clientBuffer{buf: make([
 // A clientBuffer holds a request until it is sent, and from then on what has
 // been read of the answer and not been used yet: buf[at:].
 type clientBuffer struct {
-	src io.Reader
-	buf []byte
-	at  int
-	err error // of the next read
+	src  io.Reader
+	head uint64 // hash of the head of a request over TLS, without its length
+	buf  []byte
+	at   int
+	err  error // of the next read
 }
 
 func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
@@ -48,7 +49,11 @@ var errStale = i18n.Errorf("the server has closed the connection", "服务已关
 // reading is for later. wrote, if not nil, is called when all is written.
 func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
-	if cn.talk != nil {
+	if cn.sealed {
+		if kept && !cn.talk.open() {
+			return 0, errStale
+		}
+	} else if cn.talk != nil {
 		sent, got, err = cn.talk.talk(msg, kept, wrote)
 	}
 	talked := sent == len(msg)

@@ -19,6 +19,7 @@ type clientExchange struct {
 	c    *Transport
 	ctx  context.Context
 	addr string
+	pool *clientPool
 	stop func() bool // the end of ctx no longer ends the exchange; nil when it never did
 	over atomic.Bool // conn is no longer ours
 	// trace hears of GotConn, WroteRequest and GotFirstResponseByte, which is
@@ -35,7 +36,10 @@ type clientExchange struct {
 
 // newClientExchange is for the request that stands in the buffer.
 func newClientExchange(c *Transport, req *http.Request, in *clientBuffer) *clientExchange {
-	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL), trace: httptrace.ContextClientTrace(req.Context())}
+	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL), pool: &c.plain, trace: httptrace.ContextClientTrace(req.Context())}
+	if req.URL.Scheme == "https" {
+		x.pool = &c.sealed
+	}
 	x.body.x, x.body.in, x.resp.Request = x, in, req
 	if x.ctx.Done() != nil {
 		x.stop = context.AfterFunc(x.ctx, x.end)
@@ -89,13 +93,14 @@ func (x *clientExchange) run() (*http.Response, error) {
 // closed before it had read all.
 func (x *clientExchange) send() (partly, err error) {
 	for {
-		cn, kept := x.c.pool.get(x.addr, x.c.rest.IdleConnTimeout), true
+		cn, kept := x.pool.get(x.addr, x.body.in.head, x.c.rest.IdleConnTimeout), true
 		if cn == nil {
 			kept = false
-			if cn, err = x.c.dial(x.ctx, x.addr); err != nil {
+			if cn, err = x.c.dial(x.ctx, x.addr, x.pool == &x.c.sealed); err != nil {
 				return nil, err
 			}
 		}
+		cn.head = x.body.in.head
 		n := 0
 		if err = net.ErrClosed; x.hold(cn) {
 			n, err = x.body.in.ask(cn, kept, x.traced(cn, kept))
@@ -137,7 +142,7 @@ func (x *clientExchange) release(keep bool) {
 		keep = false // the context has ended and is closing it
 	}
 	if keep {
-		x.c.pool.put(x.conn, x.c.rest)
+		x.pool.put(x.conn, x.c.rest)
 		return
 	}
 	x.conn.Close()

@@ -123,7 +123,7 @@ func TestClientStaleConnections(t *testing.T) {
 			})
 			ask(t, c, p.url, "1")
 			act(<-first)
-			kept := c.pool.idle[strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")][0]
+			kept := c.plain.idle[strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")][0]
 			await(t, "it has arrived", func() (arrived bool) {
 				err := kept.talk.raw.Control(func(fd uintptr) { arrived = !kept.talk.quiet(int(fd)) })
 				return arrived || err != nil
@@ -171,7 +171,7 @@ func TestClientWriteFails(t *testing.T) {
 	dial := c.rest.DialContext
 	ask(t, c, p.url, "1")
 	addr := strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")
-	kept := c.pool.idle[addr][0]
+	kept := c.plain.idle[addr][0]
 	kept.Conn, kept.talk = &brokenConn{Conn: kept.Conn}, nil
 	if status, _ := ask(t, c, p.url, "2"); status != 200 || p.conns.Load() != 2 {
 		t.Errorf("status %d on %d connections", status, p.conns.Load())

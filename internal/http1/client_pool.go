@@ -3,6 +3,7 @@ package http1
 import (
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,13 +11,23 @@ import (
 // A clientConn is a connection to a server, in use or kept.
 type clientConn struct {
 	net.Conn
-	addr  string
-	talk  *talker   // nil when the system does not know the connection
-	since time.Time // when it was kept
+	addr   string
+	head   uint64    // hash of the head of the last request
+	sealed bool      // by TLS: talk can look into it, and no more
+	talk   *talker   // nil when the system does not know the connection
+	since  time.Time // when it was kept
 }
 
-func newClientConn(conn net.Conn, addr string) *clientConn {
-	return &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
+func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
+	below := conn
+	for sealed {
+		over, ok := below.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		below = over.NetConn()
+	}
+	return &clientConn{Conn: conn, addr: addr, sealed: sealed, talk: newTalker(below)}
 }
 
 // A clientPool keeps connections that carry nothing. The last one kept is the
@@ -31,11 +42,15 @@ type clientPool struct {
 	closing bool // until the next request, what becomes idle is closed
 }
 
+// looked is how many connections are looked at for one that has carried the same
+// head before.
+const looked = 32
+
 // get returns a connection, nil when there is none. Whoever uses it looks first
 // whether the server has said anything since it was kept.
-func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
+func (p *clientPool) get(addr string, head uint64, maxAge time.Duration) *clientConn {
 	for {
-		cn := p.pop(addr)
+		cn := p.pop(addr, head)
 		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
 			return cn
 		}
@@ -43,7 +58,9 @@ func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
 	}
 }
 
-func (p *clientPool) pop(addr string) *clientConn {
+// pop takes a connection that has carried the same head, if one of the last few
+// has, and else the last one.
+func (p *clientPool) pop(addr string, head uint64) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = false
@@ -51,10 +68,15 @@ func (p *clientPool) pop(addr string) *clientConn {
 	if len(list) == 0 {
 		return nil
 	}
-	last := len(list) - 1
-	cn := list[last]
-	list[last] = nil
-	p.idle[addr] = list[:last]
+	at := len(list) - 1
+	for i := at; i >= 0 && i > at-looked; i-- {
+		if list[i].head == head {
+			at = i
+			break
+		}
+	}
+	cn := list[at]
+	p.idle[addr] = slices.Delete(list, at, at+1)
 	p.total--
 	return cn
 }

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
@@ -23,8 +24,13 @@ func dialAddress(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
 	}
+	if u.Scheme == "https" {
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
 	return net.JoinHostPort(u.Hostname(), "80")
 }
+
+var headSeed = maphash.MakeSeed()
 
 // putHead writes the head of a request as net/http would, but for the length of
 // its body. It reports false for one that is net/http's: it would be refused, or
@@ -35,6 +41,9 @@ func (in *clientBuffer) putHead(req *http.Request) (ok bool) {
 		host = req.URL.Host
 	}
 	in.buf, ok = appendClientHead(in.buf[:0], req.URL, host, req.Header)
+	if in.head = 0; req.URL.Scheme == "https" {
+		in.head = maphash.Bytes(headSeed, in.buf)
+	}
 	return ok
 }
 
@@ -50,7 +59,15 @@ func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ 
 	if _, set := header["User-Agent"]; !set {
 		b = append(b, "\r\nUser-Agent: Go-http-client/1.1"...)
 	}
-	for name, values := range header {
+	var room [24]string
+	names := room[:0]
+	for name := range header {
+		names = append(names, name)
+	}
+	if u.Scheme == "https" {
+		slices.Sort(names) // a server of ours reads a head once that is repeated
+	}
+	for _, name := range names {
 		switch name {
 		case "Connection", "Expect", "Te", "Upgrade", "Transfer-Encoding", "Trailer":
 			return b, false
@@ -60,7 +77,7 @@ func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ 
 		if !isToken(name) {
 			return b, false
 		}
-		for _, v := range values {
+		for _, v := range header[name] {
 			if b, ok = appendClientField(b, name, v); !ok {
 				return b, false
 			}

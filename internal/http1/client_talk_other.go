@@ -15,4 +15,6 @@ type talker struct{ raw syscall.RawConn }
 
 func newTalker(net.Conn) *talker { return nil }
 
+func (*talker) open() bool { return false }
+
 func (*talker) talk([]byte, bool, func()) (sent, got int, err error) { return 0, 0, errStale }

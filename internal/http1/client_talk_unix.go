@@ -113,6 +113,13 @@ func (t *talker) read(fd int) bool {
 	}
 }
 
+// open looks into a connection that was kept: true means that a request can be
+// written to it.
+func (t *talker) open() (quiet bool) {
+	err := t.raw.Control(func(fd uintptr) { quiet = t.quiet(int(fd)) })
+	return err == nil && quiet
+}
+
 // quiet says that the connection is open and nothing has arrived on it: no
 // closing, and nothing that answers no request.
 func (t *talker) quiet(fd int) bool {

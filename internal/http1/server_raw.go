@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// joinedPart is how much is put together for a connection that takes one part at
+// a time: what TLS seals in one piece.
+const joinedPart = 16 << 10
+
 // A rawWriter writes to a connection with a deadline that is set only when a
 // write has to wait: setting it costs as much as writing.
 type rawWriter struct {
@@ -70,6 +74,9 @@ func (w *rawWriter) write(parts ...[]byte) error {
 	if err := w.wait(true); err != nil {
 		return err
 	}
+	if w.try == nil {
+		w.join()
+	}
 	_, err := w.bufs.WriteTo(w.nc)
 	if done := w.wait(false); err == nil {
 		err = done
@@ -83,6 +90,22 @@ func (w *rawWriter) gather(parts [][]byte) {
 		if len(p) > 0 {
 			w.bufs = append(w.bufs, p)
 		}
+	}
+}
+
+// join puts the beginning of what follows a short part behind it: a connection
+// that cannot take several parts at once, such as one with TLS, would send each
+// by itself.
+func (w *rawWriter) join() {
+	if len(w.bufs) < 2 || len(w.bufs[0]) >= joinedPart {
+		return
+	}
+	whole := make([]byte, 0, min(joinedPart, len(w.bufs[0])+len(w.bufs[1])))
+	whole = append(whole, w.bufs[0]...)
+	n := cap(whole) - len(whole)
+	w.bufs[0], w.bufs[1] = append(whole, w.bufs[1][:n]...), w.bufs[1][n:]
+	if len(w.bufs[1]) == 0 {
+		w.bufs = w.bufs[:1]
 	}
 }
 

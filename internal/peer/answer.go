@@ -115,7 +115,14 @@ func (c *copying) whole(resp *http.Response) {
 // the length.
 func (c *copying) body(from io.Reader) {
 	for {
-		n, err := from.Read(c.buf)
+		// Encryption hands it out in small pieces, each of which would be a
+		// write of its own.
+		n, err := 0, error(nil)
+		for n < len(c.buf) && err == nil {
+			var more int
+			more, err = from.Read(c.buf[n:])
+			n += more
+		}
 		if n > 0 && !c.write(c.buf[:n]) {
 			return
 		}

@@ -102,7 +102,8 @@ func (c *certificates) tls() *tls.Config {
 		MinVersion: tls.VersionTLS13, ServerName: serverName,
 		RootCAs: c.roots, ClientCAs: c.roots, ClientAuth: tls.RequireAndVerifyClientCert,
 		NextProtos: []string{"http/1.1"}, SessionTicketsDisabled: true,
-		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current() },
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.current() },
+		DynamicRecordSizingDisabled: true, // a header is to arrive in one piece
+		GetCertificate:              func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current() },
+		GetClientCertificate:        func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.current() },
 	}
 }

@@ -3,7 +3,6 @@ package peer
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,12 +10,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 )
@@ -39,10 +37,8 @@ const (
 )
 
 const (
-	dialWait  = time.Second
 	dialTries = 2
 	keptTries = 16
-	keptConns = 1024 // to each replica
 )
 
 // An outcome is what came of handing a request over.
@@ -54,80 +50,6 @@ const (
 	unreachable                // it may live; nothing was sent
 	taken                      // another one has the session; nothing ran
 )
-
-// A dialError says that nothing was sent, because there was no connection.
-type dialError struct{ error }
-
-func (e dialError) Unwrap() error { return e.error }
-
-// In says it in a language.
-func (e dialError) In(l i18n.Lang) string {
-	return i18n.New("connecting to a replica: %v", "连接副本失败：%v", e.error).In(l)
-}
-
-func (n *Node) newTransport() *http.Transport {
-	secure := n.certs.tls()
-	dialer := &net.Dialer{Timeout: dialWait}
-	return &http.Transport{
-		MaxIdleConnsPerHost: keptConns, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
-		ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
-		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialTLS(ctx, dialer, secure, network, address)
-			if err != nil {
-				return nil, dialError{err}
-			}
-			return conn, nil
-		},
-	}
-}
-
-func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*dialWait)
-	defer cancel()
-	conn, err := dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	under := &rawConn{Conn: conn}
-	over := tls.Client(under, secure)
-	if err := over.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return &peerConn{over, under}, nil
-}
-
-// A rawConn is what lies below the encryption.
-type rawConn struct {
-	net.Conn
-	broken atomic.Bool // reading failed: what comes after is not the owner's word
-}
-
-func (c *rawConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err != nil {
-		c.broken.Store(true)
-	}
-	return n, err
-}
-
-// A peerConn tells a connection that its owner closed from one that broke.
-type peerConn struct {
-	*tls.Conn
-	under *rawConn
-}
-
-func (c *peerConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err == io.EOF && !c.under.broken.Load() {
-		err = errClosed
-	}
-	return n, err
-}
-
-// errClosed says that the owner closed a connection, and signed that it did. It
-// closes those that wait for a request, and answers on the others.
-var errClosed = i18n.Errorf("the replica closed the connection", "副本关闭了连接")
 
 // Elsewhere hands a request to the replica that it belongs to.
 func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
@@ -224,7 +146,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 // owner closed it before it saw the request.
 func notSent(err error) bool {
 	refused := new(net.OpError)
-	return errors.As(err, new(dialError)) || errors.As(err, &refused) && refused.Op == "remote error" || errors.Is(err, errClosed)
+	return errors.As(err, new(dialError)) || errors.As(err, new(*http1.NotSentError)) || errors.As(err, &refused) && refused.Op == "remote error" || errors.Is(err, errClosed)
 }
 
 // isDead says that a failed connection proves that nobody is there.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/seal"
 )
 
 // idPrefix tells ids that name their owner from those of a gateway alone.
@@ -57,12 +58,8 @@ func (n *Node) NewID(_ context.Context, s mcphttp.Start) string {
 // open reads the id of a session of this principal and endpoint. What is
 // tampered with, or somebody else's, is as unknown as what never was.
 func (n *Node) open(a *mcphttp.Away) (t ticket, owner Owner, ok bool) {
-	text, ok := strings.CutPrefix(a.Session, idPrefix)
-	if !ok {
-		return t, owner, false
-	}
-	plain, ok := n.sessions.Open(text)
-	if !ok || json.Unmarshal(plain, &t) != nil || t.Who != hashOf(a.Principal) || t.Line != a.Line {
+	t, ok = n.tickets.find(a.Session, func(id string) (ticket, bool) { return readTicket(n.sessions, id) })
+	if !ok || t.Who != hashOf(a.Principal) || t.Line != a.Line {
 		return t, owner, false
 	}
 	if !t.Line && (mcphttp.Endpoint{Schema: t.Schema, Server: t.Server}) != a.Endpoint {
@@ -70,6 +67,16 @@ func (n *Node) open(a *mcphttp.Away) (t ticket, owner Owner, ok bool) {
 	}
 	owner, ok = parseOwner(t.Owner)
 	return t, owner, ok
+}
+
+// readTicket reads an id.
+func readTicket(box *seal.Box, id string) (t ticket, ok bool) {
+	text, ok := strings.CutPrefix(id, idPrefix)
+	if !ok {
+		return t, false
+	}
+	plain, ok := box.Open(text)
+	return t, ok && json.Unmarshal(plain, &t) == nil
 }
 
 func hashOf(principal string) string {

@@ -1,36 +1,51 @@
 package peer
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
-// maxMoved bounds how many sessions are remembered that moved.
-const maxMoved = 10_000
+// maxRecent bounds how much of one kind is remembered.
+const maxRecent = 10_000
 
-// moved is where sessions are that their ids do not say.
-type moved struct {
-	mu sync.Mutex
-	by map[string]Owner
+// A recent remembers what can be found again by a text.
+type recent[V any] struct {
+	mu sync.RWMutex
+	by map[string]V
 }
 
-func (m *moved) get(id string) (Owner, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	o, ok := m.by[id]
-	return o, ok
+func (r *recent[V]) get(text string) (V, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	v, ok := r.by[text]
+	return v, ok
 }
 
-func (m *moved) put(id string, o Owner) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.by == nil {
-		m.by = make(map[string]Owner)
+// find is get where that is possible, and else what read makes of the text.
+func (r *recent[V]) find(text string, read func(string) (V, bool)) (V, bool) {
+	if v, ok := r.get(text); ok {
+		return v, true
 	}
-	for old := range m.by {
-		if len(m.by) < maxMoved {
+	v, ok := read(text)
+	if ok {
+		r.put(strings.Clone(text), v) // it may be a part of a larger one
+	}
+	return v, ok
+}
+
+func (r *recent[V]) put(text string, v V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = make(map[string]V)
+	}
+	for old := range r.by {
+		if len(r.by) < maxRecent {
 			break
 		}
-		delete(m.by, old) // any: it is found again
+		delete(r.by, old) // any
 	}
-	m.by[id] = o
+	r.by[text] = v
 }
 
 // restoring is the sessions that begin again here just now, each once.

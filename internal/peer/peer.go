@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/seal"
 )
@@ -60,10 +62,13 @@ type Node struct {
 	sessions  *seal.Box
 	handles   *seal.Box
 	certs     *certificates
-	transport *http.Transport
+	transport *http1.Transport
 	serve     func(w http.ResponseWriter, r *http.Request)
 	local     sessionsOf
-	moved     moved
+	moved     recent[Owner]            // where sessions are that their ids do not say
+	tickets   recent[ticket]           // by ids of sessions
+	who       recent[access.Principal] // by what others wrote in headerPrincipal
+	askers    recent[asker]            // by their clients
 	restoring restoring
 	draining  atomic.Bool
 	// Others is where the other replicas are.

@@ -55,6 +55,21 @@ func holds(n *Node, server string, r *http.Request) bool {
 	return err == nil && n.opt.Holds != nil && n.opt.Holds(server, epoch)
 }
 
+// An asker is who asks a server of another replica, as headers.
+type asker struct{ principal, client []string }
+
+// newAsker is always true.
+func newAsker(client string) (asker, bool) {
+	who, _, _ := strings.Cut(client, "\x00")
+	if who == "" {
+		who = access.Anonymous.ID // the gateway itself, such as when it lists
+	}
+	return asker{
+		[]string{principalText(access.Principal{ID: who, Name: who})},
+		[]string{base64.RawStdEncoding.EncodeToString([]byte(client))},
+	}, true
+}
+
 // A Placed carries requests to a server that another replica has.
 type Placed struct {
 	Node  *Node
@@ -72,13 +87,8 @@ func (p *Placed) RoundTrip(r *http.Request) (*http.Response, error) {
 	req := r.WithContext(r.Context())
 	req.URL, req.Host = &to, p.Owner.Address
 	req.Header = maps.Clone(r.Header)
-	client := p.Node.opt.For(r.Context())
-	who, _, _ := strings.Cut(client, "\x00")
-	if who == "" {
-		who = access.Anonymous.ID // the gateway itself, such as when it lists
-	}
-	req.Header[headerPrincipal] = []string{principalText(access.Principal{ID: who, Name: who})}
-	req.Header[headerClient] = []string{base64.RawStdEncoding.EncodeToString([]byte(client))}
+	by, _ := p.Node.askers.find(p.Node.opt.For(r.Context()), newAsker)
+	req.Header[headerPrincipal], req.Header[headerClient] = by.principal, by.client
 	req.Header[headerHop] = []string{"1"}
 	req.Header[headerBoot] = []string{p.Owner.Boot}
 	req.Header[headerEpoch] = []string{strconv.FormatUint(p.Epoch, 10)}

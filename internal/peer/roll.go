@@ -21,7 +21,7 @@ type Directory struct {
 	members   []string
 	found     func() []string
 	self      string // our own address
-	transport *http.Transport
+	transport http.RoundTripper
 }
 
 // addresses are those of the replicas; a name may stand for several.

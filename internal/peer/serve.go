@@ -2,32 +2,20 @@ package peer
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
-	"net"
 	"net/http"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// Listen opens the peer port.
-func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
-	}
-	return tls.NewListener(ln, n.certs.tls()), nil
-}
-
 // Server serves the peer port. serve answers requests that another replica
 // handed over, with who asks in their context.
-func (n *Node) Server(sessions *mcphttp.Server, lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http.Server {
+func (n *Node) Server(sessions *mcphttp.Server, lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http1.Server {
 	n.serve, n.local = serve, sessions
-	return mcphttp.HTTPServer(http.HandlerFunc(n.handle), lim, n.opt.Log)
+	return http1.NewServer(mcphttp.HTTPServer(http.HandlerFunc(n.handle), lim, n.opt.Log))
 }
 
 type hopKey struct{}
@@ -53,7 +41,7 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	who, ok := principalOf(r.Header.Get(headerPrincipal))
+	who, ok := n.who.find(r.Header.Get(headerPrincipal), principalOf)
 	if !ok || r.Header.Get(headerHop) != "1" {
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return

@@ -1,0 +1,179 @@
+//go:build linux || darwin
+
+package http1
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A counted connection lies below TLS and counts writes.
+type counted struct {
+	net.Conn
+	writes *atomic.Int32
+}
+
+func (c counted) NetConn() net.Conn { return c.Conn }
+
+func (c counted) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// sealed is a Server and a Transport with TLS between them.
+type sealed struct {
+	*Transport
+	url         string
+	asked, told atomic.Int32 // writes of the client, of the server
+	dialled     atomic.Int32
+	mu          sync.Mutex
+	answers     []net.Conn // the server's ends
+}
+
+func (s *sealed) accept(ln net.Listener, secure *tls.Config) (net.Conn, error) {
+	conn, err := ln.Accept()
+	if err != nil {
+		return nil, err
+	}
+	over := tls.Server(counted{conn, &s.told}, secure)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, over)
+	return over, nil
+}
+
+type acceptFunc struct {
+	net.Listener
+	accept func() (net.Conn, error)
+}
+
+func (l acceptFunc) Accept() (net.Conn, error) { return l.accept() }
+
+func newSealed(t *testing.T, h http.HandlerFunc) *sealed {
+	t.Helper()
+	std := httptest.NewTLSServer(nil)
+	secure := &tls.Config{Certificates: std.TLS.Certificates, SessionTicketsDisabled: true, DynamicRecordSizingDisabled: true}
+	std.Close()
+	noLeaks(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sealed{url: "https://" + ln.Addr().String() + "/mcp"}
+	srv := NewServer(newStd(h))
+	done := make(chan error, 1)
+	go func() {
+		done <- srv.Serve(acceptFunc{ln, func() (net.Conn, error) { return s.accept(ln, secure) }})
+	}()
+	t.Cleanup(func() {
+		srv.Close()
+		<-done
+	})
+	rest := newTransport()
+	rest.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		s.dialled.Add(1)
+		over := tls.Client(counted{conn, &s.asked}, &tls.Config{InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
+		return over, over.HandshakeContext(ctx)
+	}
+	s.Transport = NewTransport(rest)
+	t.Cleanup(s.CloseIdleConnections)
+	return s
+}
+
+// What is small goes over TLS in one piece, on either side.
+func TestSealedOneWrite(t *testing.T) {
+	body := strings.Repeat("x", 3<<10)
+	s := newSealed(t, func(w http.ResponseWriter, r *http.Request) {
+		got, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Length", fmt.Sprint(len(got)))
+		w.Write(got)
+	})
+	ask(t, s, s.url, body) // makes the connection
+	asked, told := s.asked.Load(), s.told.Load()
+	for range 5 {
+		if _, got := ask(t, s, s.url, body); got != body {
+			t.Fatalf("%d bytes", len(got))
+		}
+	}
+	if asked, told = s.asked.Load()-asked, s.told.Load()-told; asked != 5 || told != 5 || s.dialled.Load() != 1 {
+		t.Errorf("5 requests were %d writes, their answers %d, on %d connections", asked, told, s.dialled.Load())
+	}
+	long := strings.Repeat("y", 30<<10)
+	if _, got := ask(t, s, s.url, long); got != long {
+		t.Errorf("%d bytes of %d", len(got), len(long))
+	}
+}
+
+// A kept connection that the server closed is not written to.
+func TestSealedStale(t *testing.T) {
+	s := newSealed(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	ask(t, s, s.url, "1")
+	s.mu.Lock()
+	s.answers[0].Close()
+	s.mu.Unlock()
+	kept := s.sealed.idle[strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp")][0]
+	await(t, "the end has arrived", func() bool { return !kept.talk.open() })
+	if _, got := ask(t, s, s.url, "2"); got != "2" || s.dialled.Load() != 2 {
+		t.Errorf("%q on %d connections", got, s.dialled.Load())
+	}
+}
+
+// A request goes where its head was heard before, and is not parsed again there.
+func TestSealedHeads(t *testing.T) {
+	var mu sync.Mutex
+	parsed := map[string]map[string]bool{} // headers, by who asks
+	arrived, both := make(chan struct{}, 100), make(chan struct{})
+	s := newSealed(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		who := r.Header.Get("Who")
+		if parsed[who] == nil {
+			parsed[who] = map[string]bool{}
+		}
+		parsed[who][fmt.Sprintf("%p", r.Header)] = true
+		mu.Unlock()
+		arrived <- struct{}{}
+		<-both
+	})
+	send := func(who string) {
+		req := newPost(t.Context(), s.url, "{}")
+		for i := range 10 {
+			req.Header.Set(fmt.Sprintf("Field-%d", i), who)
+		}
+		req.Header.Set("Who", who)
+		resp, err := s.RoundTrip(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { send("a") })
+	wait.Go(func() { send("b") })
+	<-arrived
+	<-arrived
+	close(both) // there are two connections
+	wait.Wait()
+	for range 10 {
+		send("a")
+		send("b")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if s.dialled.Load() != 2 || len(parsed["a"]) != 1 || len(parsed["b"]) != 1 {
+		t.Errorf("%d connections, the head of one was parsed %d times, of the other %d", s.dialled.Load(), len(parsed["a"]), len(parsed["b"]))
+	}
+}

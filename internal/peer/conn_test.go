@@ -1,0 +1,76 @@
+package peer
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mcp-all-in-one/internal/seal"
+)
+
+// answering is a replica that gives each connection one answer and closes it. It
+// counts what it was asked.
+func answering(t *testing.T, n *Node, answer string) (Owner, *atomic.Int32) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	asked := new(atomic.Int32)
+	go func() {
+		for {
+			raw, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				conn := tls.Server(raw, n.certs.tls())
+				defer conn.Close()
+				req, err := http.ReadRequest(bufio.NewReader(conn))
+				if err != nil {
+					return
+				}
+				io.Copy(io.Discard, req.Body)
+				asked.Add(1)
+				io.WriteString(conn, answer)
+			}()
+		}
+	}()
+	n.self.Address = ln.Addr().String()
+	return n.self, asked
+}
+
+// A replica that closes a connection behind its answer is asked on another one.
+func TestClosedBehindAnswer(t *testing.T) {
+	secret := seal.NewSecret()
+	owner, asked := answering(t, node(t, "a", "team", secret), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	b := node(t, "b", "team", secret)
+	for range 50 {
+		if w := httptest.NewRecorder(); b.forward(w, post("{}"), owner, false) != answered || w.Body.String() != "ok" {
+			t.Fatalf("%q", w.Body)
+		}
+	}
+	if n := asked.Load(); n != 50 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// A replica that began to answer has seen the request: it is not sent again.
+func TestHalfAnAnswer(t *testing.T) {
+	secret := seal.NewSecret()
+	for _, answer := range []string{"H", "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf"} {
+		owner, asked := answering(t, node(t, "a", "team", secret), answer)
+		w := httptest.NewRecorder()
+		got := node(t, "b", "team", secret).forward(w, post("{}"), owner, false)
+		if got != answered || !strings.Contains(w.Body.String(), "was lost") || asked.Load() != 1 {
+			t.Errorf("%q: outcome %d, asked %d times: %q", answer, got, asked.Load(), w.Body)
+		}
+	}
+}
