@@ -41,7 +41,10 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		sp := u.baseSpec()
 		if b.exact || !b.together {
 			// It stands for many clients, so it says nothing of one but the offer.
-			sp.era, sp.probe, sp.hello.Offer = mcp.Legacy, false, c.Offer
+			sp.hello.Offer = c.Offer
+			if s.user == "" {
+				sp.era, sp.probe = mcp.Legacy, false
+			}
 		} // otherwise it is to one user what the primary one is to all
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {

@@ -94,7 +94,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		return l, func() {}, nil
 	}
 	b := c.binding(u)
-	if b != (binding{}) && u.primaryIsModern(ctx) {
+	if b != (binding{}) && u.userOf(c) == "" && u.primaryIsModern(ctx) {
 		b = binding{} // nobody has to be kept apart on a stateless connection
 	}
 	if b == (binding{}) {
@@ -163,7 +163,9 @@ func (u *Upstream) slot(key string, init func(*slot)) *slot {
 func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
-	sp.era, sp.probe = era, false
+	if era == mcp.Modern || u.userOf(c) == "" { // the primary one says nothing of a user's
+		sp.era, sp.probe = era, false
+	}
 	sp.hello.Offer = c.Offer
 	if len(c.Info) > 0 && c.Session != "" {
 		sp.hello.Info = c.Info
