@@ -84,7 +84,7 @@ var layers = map[string][]string{
 	"upstream/memory":    {"record"},
 	"upstream/modern":    {"upstream/backoff", "catalog", "jsonrpc", "mcp"},
 	"upstream/queue":     {"access", "config", "mcp"},
-	"upstream":           {"upstream/backoff", "upstream/failure", "upstream/greet", "upstream/inflight", "upstream/listen", "upstream/lists", "upstream/memory", "upstream/modern", "upstream/pin", "upstream/queue", "sandbox", "jsonrpc", "config", "mcp", "stdio", "oauth", "catalog", "mcphttp/httpclient"},
+	"upstream":           {"upstream/backoff", "upstream/failure", "upstream/greet", "upstream/inflight", "upstream/listen", "upstream/lists", "upstream/memory", "upstream/modern", "upstream/pin", "upstream/queue", "sandbox", "secrets", "jsonrpc", "config", "mcp", "stdio", "oauth", "catalog", "mcphttp/httpclient"},
 	"kept":               {"jsonrpc"},
 	"script":             {"jsonrpc", "stdio", "kept"},
 	"builtin":            {"config/edit", "config/approval", "config/problem", "catalog/signature", "jsonschema", "jsonrpc", "mcp", "catalog", "config", "kept", "script"},

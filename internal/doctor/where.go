@@ -80,6 +80,10 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 		return f
 	case upstream.SignIn:
 		f.Detail, f.Fix = st.Reason.In(a.Lang), a.AgainFor("auth login", cfg)
+		for _, name := range env.SortedKeys(cfg.PerUser) {
+			f.Fix = "mcp-all-in-one secret set " + name + " --user USER"
+			break
+		}
 		return f
 	}
 	f.Detail = cmp.Or(control.WhyNot(st, 0).In(a.Lang), control.StateWord(a, string(st.State)))

@@ -25,8 +25,8 @@ type slot struct {
 	pooled bool
 	users  atomic.Int64
 	used   atomic.Int64
-	// user is whose sign-in the connection uses; empty for the one that all
-	// share.
+	// user is whose sign-in and values the connection uses; empty for the one
+	// that all share.
 	user string
 	// session is the client that has the slot to itself for good. It is set
 	// later than the slot in stdio mode, where the process starts first.
@@ -87,7 +87,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 }
 
 func (s *slot) fill(d *dialing, sp spec) {
-	l, err := dialer{s.up, s, sp}.open(s.up.life)
+	l, err := dialer{up: s.up, slot: s, spec: sp}.open(s.up.life)
 	s.mu.Lock()
 	s.dial = nil
 	closed := s.closed

@@ -102,10 +102,15 @@ func (u *Upstream) State() (State, error) {
 	return u.state, u.reason
 }
 
-// Refused is the error for a call to a server that cannot be reached because
-// of who we are or what is not configured; nil otherwise.
-func (u *Upstream) Refused() error {
+// Refused is the error for a call of c to a server that cannot be reached
+// because of who we are or what is not configured; nil otherwise.
+func (u *Upstream) Refused(c *Caller) error {
 	state, reason := u.State()
+	if p := (personal{u}); p.on() && state == SignIn {
+		if _, err := p.values(c.Principal); err != nil {
+			return err
+		}
+	}
 	switch state {
 	case Unconfigured:
 		return u.report.Auth(0, nil)

@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -126,13 +127,14 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		in.Traffic = traffic.New(traffic.Options{})
 	}
 	if o.Schema != "" {
-		in.greeting = upstream.NewGreeting()
+		in.greeting = upstream.NewGreeting(access.Local.ID)
 		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
 	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
 	in.Set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
+		Values:   secrets.NewValues(folders.UserDir(folders.Home())),
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   learnt,
