@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxPools bounds the connections that are shared by offer: a client can
-	// offer what it likes.
+	// maxPools bounds the connections that are shared by offer, for each user
+	// where those have their own: a client can offer what it likes.
 	maxPools = 16
 	poolIdle = 5 * time.Minute
 )
@@ -22,7 +22,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	s := u.slots[b.key]
 	var old *slot
 	if s == nil {
-		old = u.crowdedLocked()
+		old = u.crowdedLocked(u.userOf(c))
 		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true}
 		u.slots[b.key] = s
 		time.AfterFunc(poolIdle, func() { u.reap(b.key, s) })
@@ -55,13 +55,13 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	return l, release, nil
 }
 
-// crowdedLocked removes the pool that was used least recently where there are
-// too many, and returns it.
-func (u *Upstream) crowdedLocked() *slot {
+// crowdedLocked removes the pool of a user that was used least recently where
+// there are too many, and returns it.
+func (u *Upstream) crowdedLocked(user string) *slot {
 	count, key := 0, ""
 	var oldest *slot
 	for k, s := range u.slots {
-		if !s.pooled {
+		if !s.pooled || s.user != user {
 			continue
 		}
 		count++

@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -184,6 +185,28 @@ func TestUserValuesInHeaders(t *testing.T) {
 				t.Errorf("it was sent: %q", seen[i])
 			}
 		})
+	}
+}
+
+// No user's connection makes way for another's.
+func TestManyUsers(t *testing.T) {
+	inner, stop := mcptest.Demo().HTTP("")
+	t.Cleanup(stop)
+	server := httptest.NewServer(inner)
+	t.Cleanup(server.Close)
+	entry := remote("hub", server.URL+"/mcp")
+	entry.PerUser = map[string]config.UserValue{"hub": {Header: "X-Key"}}
+	dir := t.TempDir()
+	w := newWorld(t, worldOptions{values: secrets.NewValues(dir)}, entry)
+	w.state("hub", upstream.Ready)
+	const users = 20
+	for i := range users {
+		user := fmt.Sprintf("key:%d", i)
+		setValue(t, dir, user, "value")
+		w.echoAs(asUser(user), "hub")
+	}
+	if n := w.up("hub").Status().Connections; n != users+1 {
+		t.Errorf("%d connections, want one for each of %d users and the shared one", n, users)
 	}
 }
 
