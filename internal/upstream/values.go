@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,6 +32,15 @@ func (e *ValueError) In(l i18n.Lang) string {
 	}
 	return i18n.New("server %q needs a value of your own: %s. Set it with: mcp-all-in-one secret set %s --user %s",
 		"服务 %q 需要你自己的值：%s。设置方法：mcp-all-in-one secret set %s --user %s", e.Server, what, e.Name, word(e.User)).In(l)
+}
+
+// Question asks the person for the value.
+func (e *ValueError) Question() string {
+	what := e.Name
+	if e.Description != "" {
+		what = e.Description
+	}
+	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
 }
 
 // word is a text as one word of a command line.

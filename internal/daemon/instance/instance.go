@@ -33,6 +33,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
+	"mcp-all-in-one/internal/web/values"
 )
 
 // An Instance is one running gateway: servers, sessions and what they share.
@@ -62,8 +63,12 @@ type Instance struct {
 	// Admission hears that the policy is another one.
 	Admission chan struct{}
 	Tokens    *oauth.Keeper
-	Audit     *telemetry.Audit  // nil when not configured
-	Tracer    *telemetry.Tracer // nil when not configured
+	// Values are what users bring along for servers; Wanted are those that they
+	// are asked for.
+	Values *secrets.Values
+	Wanted values.Book
+	Audit  *telemetry.Audit  // nil when not configured
+	Tracer *telemetry.Tracer // nil when not configured
 	// Observe hears of every call; nil when nobody does.
 	Observe  func(*traffic.Observation)
 	Watchers watchers
@@ -131,10 +136,11 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
+	in.Values = secrets.NewValues(folders.UserDir(folders.Home()))
 	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
 	in.Set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
-		Values:   secrets.NewValues(folders.UserDir(folders.Home())),
+		Values:   in.Values,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   learnt,
@@ -159,7 +165,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
-		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals, Owner: owner,
+		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
