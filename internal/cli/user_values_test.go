@@ -132,6 +132,16 @@ func TestUserValues(t *testing.T) {
 			t.Errorf("%q is not in %s", part, answer)
 		}
 	}
+	for path, want := range map[string]string{"/health": `"status":"ok"`, "/api/v1/servers": `"state":"idle"`} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
+		if _, body := w.do(req); !strings.Contains(body, want) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
 	w.secret("value-of-ann", "set", "hub-token", "--user", w.ids["ann"])
 	w.secret("value-of-bob", "set", "hub-token", "--user", w.ids["bob"])
 	expect("after it was set", map[string]string{"ann": "value-of-ann", "bob": "value-of-bob", "eve": "value_missing"})
