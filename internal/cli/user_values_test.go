@@ -149,6 +149,18 @@ func TestUserValues(t *testing.T) {
 	expect("after it was changed", map[string]string{"ann": "other-of-ann", "bob": "value-of-bob"})
 	w.secret("unused", "rm", "hub-token", "--user", w.ids["ann"])
 	expect("after it was removed", map[string]string{"ann": "value_missing", "bob": "value-of-bob"})
+	// The person at the terminal is a user, too.
+	call := func() string {
+		out, _ := product(t, w.home, w.home, "call", "hub", "env", "-c", filepath.Join(w.home, "mcp.json"))
+		return out
+	}
+	if out := call(); !strings.Contains(out, "secret set hub-token --user local") {
+		t.Errorf("call says %s", out)
+	}
+	w.secret("value-of-local", "set", "hub-token", "--user", "local")
+	if out := call(); !strings.Contains(out, "HUB_TOKEN=value-of-local") {
+		t.Errorf("call says %s", out)
+	}
 	w.hidden("value-of-ann", "value-of-bob", "other-of-ann")
 }
 
