@@ -80,9 +80,8 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 		return f
 	case upstream.SignIn:
 		f.Detail, f.Fix = st.Reason.In(a.Lang), a.AgainFor("auth login", cfg)
-		for _, name := range env.SortedKeys(cfg.PerUser) {
-			f.Fix = "mcp-all-in-one secret set " + name + " --user USER"
-			break
+		if st.PerUser {
+			f.OK, f.Fix = true, ""
 		}
 		return f
 	}
