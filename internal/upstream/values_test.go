@@ -137,7 +137,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 			var seen []string
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				key := r.Header.Get("X-Key")
-				if key == "" {
+				if key == "" || key == "Key wrong" {
 					w.WriteHeader(http.StatusUnauthorized)
 					return
 				}
@@ -172,6 +172,10 @@ func TestUserValuesInHeaders(t *testing.T) {
 					}
 					mu.Unlock()
 				}
+			}
+			setValue(t, dir, "key:joe", "wrong")
+			if _, err := w.ask(asUser("key:joe"), nil, "hub", "echo", `{"message":"hi"}`); err == nil || !strings.Contains(err.Error(), "Invalid or missing hub") {
+				t.Errorf("a value that the server refuses: %v", err)
 			}
 			mu.Lock()
 			seen = nil
