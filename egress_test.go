@@ -21,7 +21,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/access/oauth_keys.go":                   {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/daemon/certs/certs.go":                  {"the configured ACME authority, over safehttp", "test/interop TestACME"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
-	"internal/peer/conn.go":                        {"replicas of the cluster, which prove that they have its secret", "internal/peer TestOnlyReplicas"},
+	"internal/peer/conn.go":                           {"replicas of the cluster, which prove that they have its secret", "internal/peer TestOnlyReplicas"},
 	"internal/cluster/natsengine/natsengine.go":       {"the configured NATS, with engine: nats alone", "internal/cluster/natsengine TestAway"},
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
 	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},

@@ -32,6 +32,9 @@ func (p *Policy) Current(who Principal) (Principal, bool) {
 	if who.ID == Owner.ID {
 		return Owner, true
 	}
+	if who.ID == soleKey.ID {
+		return soleKey, p.Key != ""
+	}
 	if id, ok := strings.CutPrefix(who.ID, keyIDPrefix); ok {
 		return p.Keys.current(id)
 	}
@@ -46,7 +49,7 @@ func (p *Policy) Ended(old *Policy) []string {
 		ids = append(ids, Anonymous.ID)
 	}
 	if old.Key != "" && old.Key != p.Key {
-		ids = append(ids, keyIDPrefix+"access.key")
+		ids = append(ids, soleKey.ID)
 	}
 	if old.Keys == nil || old.Keys == p.Keys {
 		return ids
@@ -84,6 +87,9 @@ func (p *Policy) DecidesFor(asker string) bool {
 
 // keyIDPrefix begins the ID of the principal of a key.
 const keyIDPrefix = "key:"
+
+// soleKey is the principal of the key that the config file has.
+var soleKey = Principal{ID: keyIDPrefix + "access.key", Name: "access.key"}
 
 // current returns the principal of a key by its id.
 func (k *Keys) current(id string) (Principal, bool) {

@@ -91,3 +91,17 @@ func TestCurrent(t *testing.T) {
 		t.Error("a key is current where there are none")
 	}
 }
+
+// Who showed the key of the config file is good as long as the file has one.
+func TestCurrentOfTheSoleKey(t *testing.T) {
+	with := &Policy{Required: true}
+	if err := with.SetKey("0123456789abcdef0123456789abcdef"); err != nil {
+		t.Fatal(err)
+	}
+	if who, ok := with.Current(soleKey); !ok || who.ID != "key:access.key" {
+		t.Errorf("%+v, %v", who, ok)
+	}
+	if _, ok := (&Policy{Required: true}).Current(soleKey); ok {
+		t.Error("it is good without a key")
+	}
+}

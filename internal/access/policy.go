@@ -93,7 +93,7 @@ func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
 		return Principal{}, p.refuse("invalid_request", "the credential is not one Authorization: Bearer header")
 	}
 	if p.Key != "" && sameHash(p.Key, hashKey(token)) {
-		return Principal{ID: keyIDPrefix + "access.key", Name: "access.key"}, nil
+		return soleKey, nil
 	}
 	if strings.HasPrefix(token, keyPrefix) {
 		if p.Keys != nil {

@@ -36,6 +36,8 @@ type Env struct {
 	// Ask asks the caller's client; it fails where the client does not offer
 	// that.
 	Ask Asker
+	// OpensURL says that the client takes the error that asks for a visit to a URL.
+	OpensURL bool
 
 	// Read and Prompt read a resource and get a prompt as the caller itself
 	// would.

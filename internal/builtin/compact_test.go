@@ -229,6 +229,23 @@ func TestExecPassesWhatItGets(t *testing.T) {
 	}
 }
 
+// A visit to a URL that a server asks for is the client's business, where it can
+// open one.
+func TestExecPassesURLsOn(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, nil)
+	env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(mcp.CodeElicitURL, "sign in first")}, nil
+	}
+	for _, able := range []bool{true, false} {
+		env.OpensURL = able
+		resp, err := set.Tool("exec").Run(t.Context(), env, []byte(`{"server_name":"files","tool_name":"list.all"}`))
+		if err != nil || (resp.Err != nil) != able || !able && !strings.Contains(string(resp.Result), "sign in first") {
+			t.Errorf("able %v: %+v, %v", able, resp, err)
+		}
+	}
+}
+
 func TestTypes(t *testing.T) {
 	env := world(t)
 	set := toolsFor(env, ModeCompact, func(cfg *config.Config) { cfg.Compact.Types = true })

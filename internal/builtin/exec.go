@@ -45,6 +45,8 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 		return resp, err
 	case err != nil:
 		return refused(worded(env, server, tool, inner, err))
+	case resp.Err != nil && resp.Err.Code == mcp.CodeElicitURL && env.OpensURL:
+		return resp, nil // the client calls again after the visit
 	case resp.Err != nil:
 		return refused(resp.Err.Message, "")
 	}

@@ -107,7 +107,8 @@ func pick(name string, names []string) (string, *thrown) {
 }
 
 // refused is a server's own error. One that wants a visit to a URL first is put
-// to the person; the call is never repeated by us.
+// to the person; the call is never repeated by us. The address may be good for
+// whoever has it, so the model gets it only where nobody else would.
 func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.Error) *thrown {
 	t := &thrown{Name: callError, Message: e.Message, Server: server, Tool: tool}
 	if e.Code != mcp.CodeElicitURL {
@@ -123,10 +124,10 @@ func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.E
 		}
 		action, _ := jsonrpc.GetString(resp.Result, "action")
 		if action != "accept" {
-			return &thrown{Name: declined, Message: "the person did not visit " + url, Server: server, Tool: tool}
+			return &thrown{Name: declined, Message: "the person did not visit the page", Server: server, Tool: tool}
 		}
 		t.Retry = true
-		t.Message += ": the person was asked to visit " + url + " and agreed; call again once that is done"
+		t.Message += ": the person was asked to visit a page and agreed; call again once that is done"
 	}
 	return t
 }

@@ -1,12 +1,14 @@
 package config
 
 import (
+	"maps"
 	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 var (
@@ -69,6 +72,7 @@ func (k *serverChecker) run() {
 	}
 	k.environment()
 	k.headers()
+	k.userValues()
 	k.auth()
 	k.sandbox()
 	k.place()
@@ -180,6 +184,38 @@ func (k *serverChecker) headers() {
 		}
 		if strings.ContainsAny(k.s.Headers[m.Key].Reveal(), "\r\n\x00") {
 			k.c.Add(problem.SeverityError, m.Value.Pos, document.Join(k.path, "headers."+m.Key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
+		}
+	}
+}
+
+// userValues refuses values that lead nowhere, or to a place that is taken.
+func (k *serverChecker) userValues() {
+	s, taken := k.s, map[string]bool{}
+	for name := range s.Env {
+		taken[name] = true
+	}
+	for name := range s.Headers {
+		taken[strings.ToLower(name)] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.PerUser)) {
+		v := s.PerUser[name]
+		place := v.Env + strings.ToLower(v.Header) // one of them is empty
+		fault := spelling.Fault(name)
+		switch {
+		case !fault.Empty():
+		case v.Env != "" && v.Header != "" || place == "":
+			fault = i18n.New("needs one of env and header", "需要 env 与 header 之一")
+		case v.Env != "" && s.Command == "":
+			fault = i18n.New("is in a variable, and the server has no command", "放在环境变量中，但该服务没有 command")
+		case v.Header != "" && s.URL == "":
+			fault = i18n.New("is in a header, and the server has no url", "放在请求头中，但该服务没有 url")
+		case strings.ContainsAny(v.Env, "=\x00") || v.Header != "" && !headerName.MatchString(v.Header) || strings.ContainsAny(v.Prefix, "\r\n\x00"):
+			fault = i18n.New("has a name or a prefix that cannot be sent", "的名称或前缀无法发送")
+		case taken[place]:
+			fault = i18n.New("goes where another value is already", "与另一个值位置相同")
+		}
+		if taken[place] = true; !fault.Empty() {
+			k.report(problem.SeverityError, "perUser", problem.UserValue, name, fault)
 		}
 	}
 }

@@ -126,10 +126,10 @@ func (r *reader) checkEngine() {
 
 // place says why a server cannot run once in the cluster, and lets it run on each
 // replica then. A command runs once where nothing else is said, as it does in
-// one gateway; processes of sessions and of projects run beside their clients.
+// one gateway; processes of sessions, projects and users run beside their clients.
 func (k *serverChecker) place() {
 	s := k.s
-	if s.Place == "" && k.engine && s.Type == TypeStdio && !s.ByProject() && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
+	if s.Place == "" && k.engine && s.Type == TypeStdio && !s.ByProject() && len(s.PerUser) == 0 && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
 		s.Place = PlaceOne
 	}
 	remark := func(key string, why i18n.Text) {
@@ -138,6 +138,8 @@ func (k *serverChecker) place() {
 	switch {
 	case s.Once() && s.Type != TypeStdio:
 		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务；HTTP 服务每个副本都能访问"))
+	case s.Once() && len(s.PerUser) > 0:
+		remark("place", i18n.New("one has no effect with perUser: the values of users are on each machine", "为 one 与 perUser 同时使用时不起作用：用户的值保存在各台机器上"))
 	case s.Once() && !k.engine:
 		remark("place", i18n.New("one has no effect without cluster.engine: nats", "为 one 在没有 cluster.engine: nats 时不起作用"))
 	case s.Once() && s.ByProject():

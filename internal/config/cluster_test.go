@@ -73,6 +73,8 @@ func TestPlace(t *testing.T) {
 		"over http":        {engine, `"url": "http://h/mcp", "place": "one"`, config.PlaceEach, "one is for servers with a command"},
 		"labels for each":  {engine, `"command": "x", "place": "each", "on": {"gpu": "yes"}`, config.PlaceEach, "on has no effect without place: one"},
 		"fence for each":   {engine, `"command": "x", "place": "each", "fence": true`, config.PlaceEach, "fence has no effect without place: one"},
+		"users":            {engine, `"command": "x", "perUser": {"k": {"env": "K"}}`, config.PlaceEach, ""},
+		"users, once":      {engine, `"command": "x", "place": "one", "perUser": {"k": {"env": "K"}}`, config.PlaceEach, "place one has no effect with perUser"},
 		"another place":    {engine, `"command": "x", "place": "two"`, "", "is not one of one, each"},
 		"label of numbers": {engine, `"command": "x", "place": "one", "on": {"gpu": {}}`, "", "on"},
 	} {

@@ -21,6 +21,7 @@ func Reference() []byte {
 	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
 	section(&b, "Argument", "`tools.<name>.arguments.<name>` of a server", reflect.TypeFor[Argument]())
 	section(&b, "Prompt, resource", "`prompts.<name>` and `resources.<uri>` of a server", reflect.TypeFor[Policy]())
+	section(&b, "User value", "`perUser.<name>` of a server", reflect.TypeFor[UserValue]())
 	section(&b, "Auth", "`auth` of a server", reflect.TypeFor[Auth]())
 	section(&b, "Schema", "`schemas.<name>`; besides these, `mcpServers`", reflect.TypeFor[Schema]())
 	section(&b, "Top", "beside the servers", reflect.TypeFor[Config]())

@@ -83,6 +83,7 @@ type Server struct {
 	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
 	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
 	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
+	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway brings along, by name, such as an API key: each has a connection of his own with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
 	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that wants it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
 	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
 	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; the limit's callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
@@ -163,6 +164,14 @@ type Auth struct {
 	Port         int      `json:"port" min:"0" max:"65535" doc:"Port on 127.0.0.1 that the browser comes back to; 0 takes a free one." zh:"浏览器返回时使用的 127.0.0.1 端口；0 为任意空闲端口。"`
 	Allow        []string `json:"allow" doc:"Networks beyond the public ones where the authorization server may be, such as 10.0.0.0/8." zh:"授权服务器可以所在的非公网网段，如 10.0.0.0/8。"`
 	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in to it for himself; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
+}
+
+// UserValue says where a value goes that every user brings along.
+type UserValue struct {
+	Env         string `json:"env" doc:"Environment variable that has the value, for a server with a command." zh:"存放该值的环境变量；用于带 command 的服务。"`
+	Header      string `json:"header" doc:"Header that has the value, for a server with a url." zh:"存放该值的请求头；用于带 url 的服务。"`
+	Prefix      string `json:"prefix" doc:"Text before the value, such as \"Bearer \"." zh:"值之前的文本，如 \"Bearer \"。"`
+	Description string `json:"description" doc:"What the users are asked for." zh:"向用户说明需要提供什么。"`
 }
 
 func (a *Auth) hashEntry(h *digest.Hash) {
@@ -278,6 +287,10 @@ func (s *Server) hashEntry(h *digest.Hash) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		h.Add("header", strings.ToLower(name), s.Headers[name].Reveal())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.PerUser)) {
+		v := s.PerUser[name]
+		h.Add("perUser", name, v.Env, strings.ToLower(v.Header), v.Prefix)
 	}
 	h.Add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
 	s.Auth.hashEntry(h)

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/traffic"
@@ -67,7 +68,9 @@ func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) 
 	opening := gateway.Opening{Who: access.From(ctx), Schema: o.Endpoint.Schema, Server: o.Endpoint.Server}
 	if control {
 		opening.Via = traffic.DoorCLI
+		return opening, nil
 	}
+	opening.Place = visit.Place{Host: o.Host, Secure: o.Header.Get("X-Forwarded-Proto") == "https"}
 	return opening, nil
 }
 

@@ -80,6 +80,9 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 		return f
 	case upstream.SignIn:
 		f.Detail, f.Fix = st.Reason.In(a.Lang), a.AgainFor("auth login", cfg)
+		if st.PerUser {
+			f.OK, f.Fix = true, ""
+		}
 		return f
 	}
 	f.Detail = cmp.Or(control.WhyNot(st, 0).In(a.Lang), control.StateWord(a, string(st.State)))

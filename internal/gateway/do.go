@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -64,12 +65,12 @@ func (k itemKind) of() catalog.Kind {
 // sends it, and records how it ended. It is the only way from a request to a
 // server.
 func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	if c.Via == s.opening.Via {
-		resp, err := s.do(ctx, c) // Handle keeps its record
-		return resp, s.discreet(err)
+	var t *trace
+	if c.Via != s.opening.Via { // otherwise Handle keeps its record
+		ctx, t = s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
-	ctx, t := s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	resp, err := s.do(ctx, c)
+	resp, err = s.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: s.opening.Who, At: s.opening.Place})
 	s.end(ctx, t, resp, err)
 	return resp, s.discreet(err)
 }

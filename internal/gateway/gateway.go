@@ -29,6 +29,7 @@ import (
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/gateway/view"
+	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -65,6 +66,8 @@ type Options struct {
 	// Approve puts a call to a person and says whether it may run; nil lets
 	// nobody say yes.
 	Approve func(context.Context, Approval) bool
+	// AskValue leads a person to a page where they enter a value that a call lacks.
+	AskValue visit.Asker
 	// OnClients is called whenever Clients would list others; it must not
 	// block. It may be nil.
 	OnClients func()
@@ -163,6 +166,8 @@ type Opening struct {
 	Client jsonrpc.Peer
 	// Header is what came with a request of a modern client, outside any session.
 	Header http.Header
+	// Place is where the client found us.
+	Place visit.Place
 	// End ends the session; nil where there is none to end.
 	End func()
 	// Peer says that another replica asks, which has decided on the calls of its

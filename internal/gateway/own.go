@@ -57,7 +57,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			params = jsonrpc.Set(params, arguments, "arguments")
 			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: s.asker(p),
+		Ask: s.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
 	if t.own.Script {
 		s.scriptEnv(env, c, t)

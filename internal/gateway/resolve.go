@@ -116,7 +116,7 @@ func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
 	if miss.Kind != catalog.ServerDown || u.Features(s.caller) != nil {
 		return nil
 	}
-	if err := u.Refused(); err != nil {
+	if err := u.Refused(s.caller); err != nil {
 		return err
 	}
 	return u.Unavailable()

@@ -19,6 +19,7 @@ const (
 	PolicyDenied        Reason = "policy_denied"
 	RateLimited         Reason = "rate_limited"  // more calls than a minute may have
 	RepeatedCall        Reason = "repeated_call" // the same call with the same answer, again
+	ValueMissing        Reason = "value_missing" // the user has to bring a value along first
 	OwnerLost           Reason = "owner_lost"    // the replica where it ran died: it may have run
 )
 

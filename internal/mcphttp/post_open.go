@@ -13,7 +13,7 @@ import (
 func (p *post) opening(t Transport) *Opening {
 	return &Opening{
 		Transport: t, Endpoint: p.ep, Principal: p.principal,
-		Header: p.r.Header, RemoteAddr: p.r.RemoteAddr,
+		Header: p.r.Header, RemoteAddr: p.r.RemoteAddr, Host: p.r.Host,
 	}
 }
 

@@ -55,6 +55,8 @@ type Opening struct {
 	// Header is the header of the request that opened the conversation.
 	Header     http.Header
 	RemoteAddr string
+	// Host is the one that the request names.
+	Host string
 	// End ends the session as soon as nothing of it is in flight. It returns
 	// at once; nil where there is no session to end.
 	End func()

@@ -88,7 +88,7 @@ func (s *Server) openLine(ss *session, r *http.Request) error {
 	ss.line = l
 	opened, err := s.open(ss.ctx, &Opening{
 		Transport: TransportSSE, Endpoint: ss.ep, Principal: ss.principal, Client: conn,
-		Header: r.Header, RemoteAddr: r.RemoteAddr, End: ss.end,
+		Header: r.Header, RemoteAddr: r.RemoteAddr, Host: r.Host, End: ss.end,
 	})
 	if err != nil {
 		return err

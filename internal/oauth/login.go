@@ -110,6 +110,11 @@ func hasAuthorization(s *config.Server) bool {
 			return true
 		}
 	}
+	for _, v := range s.PerUser {
+		if strings.EqualFold(v.Header, "Authorization") {
+			return true
+		}
+	}
 	return false
 }
 

@@ -21,6 +21,9 @@ type UserStore struct {
 // NewUserStore returns the store of the user whose directory dir is.
 func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), NewKeyringStore()} }
 
+// Values are what users of the gateway of this user bring along for servers.
+func (s *UserStore) Values() *Values { return NewValues(s.dir) }
+
 // mark says that the keychain holds something of ours.
 func (s *UserStore) mark() string { return filepath.Join(s.dir, "secrets.keychain") }
 

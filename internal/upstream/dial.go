@@ -37,6 +37,8 @@ type dialer struct {
 	up   *Upstream
 	slot *slot
 	spec spec
+	// values are what the user of the slot brought along.
+	values map[string]string
 }
 
 // dialHold is how long one server counts among those being connected to.
@@ -76,6 +78,10 @@ func (d dialer) open(ctx context.Context) (*link, error) {
 // connect opens the transport and shakes hands.
 func (d dialer) connect(ctx context.Context) (*link, error) {
 	u := d.up
+	var err error
+	if d.values, err = (personal{u}).valuesFor(d.slot); err != nil {
+		return nil, err
+	}
 	if u.opt.Lock != nil && u.Config().Transport() != config.TypeStdio {
 		if err := u.opt.Lock.Hold(ctx, u.Config(), nil); err != nil {
 			return nil, err
@@ -98,7 +104,7 @@ func (d dialer) connect(ctx context.Context) (*link, error) {
 }
 
 func (d dialer) newLink() *link {
-	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot}
+	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot, values: d.values}
 	l.refresh.Fetch = l.reload
 	l.calls = inflight.New(l, &d.up.calls)
 	return l
@@ -115,7 +121,7 @@ func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
 
 func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	u, l := d.up, d.newLink()
-	cmd := u.command()
+	cmd := u.command(d.values)
 	startIn(&cmd, d.slot.project, u.Config())
 	if d.spec.spot != nil {
 		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(d.spec.spot.Epoch, 10))
@@ -244,6 +250,10 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 	header := make(http.Header)
 	for name, value := range u.Config().Headers {
 		header.Set(name, value.Reveal())
+	}
+	for name, value := range l.values {
+		to := u.Config().PerUser[name]
+		header.Set(to.Header, to.Prefix+value)
 	}
 	return httpclient.ClientOptions{
 		URL: u.Config().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: era == mcp.Modern,

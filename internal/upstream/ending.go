@@ -63,5 +63,5 @@ func (l *link) explainExit(err error) error {
 
 // lastWords are what the process behind a connection wrote before it ended.
 func (l *link) lastWords() string {
-	return failure.LastWords(l.child.Stderr().Lines(40), l.up.Config().Env)
+	return failure.LastWords(l.child.Stderr().Lines(40), environment(l.up.Config(), l.values))
 }

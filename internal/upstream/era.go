@@ -165,7 +165,7 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 		if u.Config().Transport() == config.TypeSSE {
 			return false
 		}
-		m, err := dialer{u, &slot{up: u, era: mcp.Modern}, sp}.connectHTTPEra(ctx, mcp.Modern)
+		m, err := dialer{up: u, slot: &slot{up: u, era: mcp.Modern}, spec: sp}.connectHTTPEra(ctx, mcp.Modern)
 		if err != nil {
 			return false
 		}

@@ -28,7 +28,7 @@ func clientOf(era mcp.Era) *upstream.Caller {
 // greeted is a world whose only client has said hello.
 func greeted(t *testing.T, c *upstream.Caller, memory *memory.Memory, server *config.Server) *world {
 	t.Helper()
-	g := upstream.NewGreeting()
+	g := upstream.NewGreeting("local")
 	g.Set(c)
 	return newWorld(t, worldOptions{greeting: g, memory: memory}, server)
 }
@@ -99,7 +99,7 @@ func TestErasOverHTTP(t *testing.T) {
 			name := fmt.Sprintf("true/1 modern %v, after 5s, %s client on stdio", modern, era)
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := upstream.NewGreeting()
+					g := upstream.NewGreeting("local")
 					w := newWorld(t, worldOptions{greeting: g, transport: toWire(y)}, remote("a", "http://a.test/mcp"))
 					w.wait = time.Minute
 					pass(3 * time.Second) // a client that takes its time

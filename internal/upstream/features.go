@@ -19,6 +19,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 	}
 	l.loaded = f
 	l.slot.features.Store(f)
+	personal{l.up}.learn(l.slot, f)
 	l.refresh.Start()
 	return nil
 }
@@ -41,6 +42,7 @@ func (l *link) reload(which lists.Kind) {
 		return
 	}
 	l.slot.features.Store(f)
+	personal{l.up}.learn(l.slot, f)
 	l.up.changed()
 }
 

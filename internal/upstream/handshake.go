@@ -16,12 +16,15 @@ import (
 // A Greeting is what the only client of a stdio session says about itself. Its
 // servers are started at once and greeted when it is known.
 type Greeting struct {
+	user   string
 	done   chan struct{}
 	caller *Caller
 }
 
-// NewGreeting returns a greeting that is not known yet.
-func NewGreeting() *Greeting { return &Greeting{done: make(chan struct{})} }
+// NewGreeting returns the greeting of a principal, which is not known yet.
+func NewGreeting(principal string) *Greeting {
+	return &Greeting{user: principal, done: make(chan struct{})}
+}
 
 // Set makes the greeting known. It is called once.
 func (g *Greeting) Set(c *Caller) {

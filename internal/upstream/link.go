@@ -23,8 +23,9 @@ type link struct {
 	peer   jsonrpc.Peer
 	closer func(ctx context.Context) // ends the connection and waits
 	spot   *Spot                     // where the server was, when it runs once in a cluster
-	grace  time.Duration             // how long its calls may go on after it moved; read after done
+	grace  time.Duration             // how long its calls may go on after its end; read after done
 	child  *stdio.Child              // nil over HTTP
+	values map[string]string         // what its user brought along
 	era    mcp.Era
 	offer  mcp.Offer
 	said   greet.Server

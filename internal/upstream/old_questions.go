@@ -23,7 +23,7 @@ func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 		return nil
 	}
 	s := u.slot("legacy", func(s *slot) {
-		s.exclusive = true
+		s.exclusive, s.user = true, u.primary.user
 		s.session.Store(u.primary.owner())
 	})
 	legacy, err := u.linkOf(ctx, s, c, mcp.Legacy)

@@ -59,7 +59,7 @@ func TestOldQuestions(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 	})
-	for name, greeting := range map[string]*upstream.Greeting{"over HTTP": nil, "on stdio": upstream.NewGreeting()} {
+	for name, greeting := range map[string]*upstream.Greeting{"over HTTP": nil, "on stdio": upstream.NewGreeting("local")} {
 		t.Run("true/2 a modern client "+name+" has it from the first refusal on", func(t *testing.T) {
 			server := old()
 			calls := 0

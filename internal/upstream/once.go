@@ -236,9 +236,9 @@ func accompany(l *link, p Placer) {
 const idleCheck = 20 * time.Millisecond
 
 // letFinish waits for the calls in flight on a connection whose server is
-// somewhere else by now.
+// somewhere else by now, or whose user has other values.
 func letFinish(ctx context.Context, l *link) {
-	if l.spot == nil || l.alive() || !errors.Is(l.err, errMoved) || l.grace == 0 {
+	if l.alive() || !errors.Is(l.err, errMoved) && !errors.Is(l.err, errOtherValues) || l.grace == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.grace)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxPools bounds the connections that are shared by offer: a client can
-	// offer what it likes.
+	// maxPools bounds the connections that are shared by offer, for each user
+	// where those have their own: a client can offer what it likes.
 	maxPools = 16
 	poolIdle = 5 * time.Minute
 )
@@ -23,7 +23,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	s := u.slots[b.key]
 	var old *slot
 	if s == nil {
-		old = u.crowdedLocked()
+		old = u.crowdedLocked(u.userOf(c))
 		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
 		if u.opt.Greeting != nil {
 			s.exclusive = true
@@ -49,7 +49,10 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		sp := u.baseSpec()
 		if b.exact || !b.together {
 			// It stands for many clients, so it says nothing of one but the offer.
-			sp.era, sp.probe, sp.hello.Offer = mcp.Legacy, false, c.Offer
+			sp.hello.Offer = c.Offer
+			if s.user == "" {
+				sp.era, sp.probe = mcp.Legacy, false
+			}
 		} // otherwise it is to one user what the primary one is to all
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {
@@ -60,13 +63,13 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	return l, release, nil
 }
 
-// crowdedLocked removes the pool that was used least recently where there are
-// too many, and returns it.
-func (u *Upstream) crowdedLocked() *slot {
+// crowdedLocked removes the pool of a user that was used least recently where
+// there are too many, and returns it.
+func (u *Upstream) crowdedLocked(user string) *slot {
 	count, key := 0, ""
 	var oldest *slot
 	for k, s := range u.slots {
-		if !s.pooled {
+		if !s.pooled || s.user != user {
 			continue
 		}
 		count++

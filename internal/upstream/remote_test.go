@@ -106,7 +106,7 @@ func TestUnauthorized(t *testing.T) {
 		if _, reason := w.call("a", "echo", `{}`); reason != "-32603" {
 			t.Errorf("the next call: %s", reason)
 		}
-		if err := w.up("a").Refused(); err == nil || !strings.Contains(err.Error(), "Authentication failed") {
+		if err := w.up("a").Refused(legacyCaller()); err == nil || !strings.Contains(err.Error(), "Authentication failed") {
 			t.Errorf("refused: %v", err)
 		}
 		y.mu.Lock()

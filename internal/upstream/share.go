@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"maps"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
@@ -90,8 +92,29 @@ func slotKey(b binding, c *Caller) string {
 }
 
 // acquire returns a live connection for a call of c and what to do when the
-// call is over.
+// call is over. Where users bring values along, it was opened with those that
+// the user of c has now.
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
+	for range 3 { // a user may change them meanwhile
+		values, err := personal{u}.ready(c)
+		if errors.As(err, new(*ValueError)) {
+			return nil, nil, err
+		}
+		if err != nil {
+			return nil, nil, u.report.Unavailable(ctx, err)
+		}
+		l, release, err := connection(ctx, u, c, method)
+		if err != nil || maps.Equal(l.values, values) {
+			return l, release, err
+		}
+		release()
+		outdate(l)
+	}
+	return nil, nil, u.report.Unavailable(ctx, errOtherValues)
+}
+
+// connection is acquire, whatever values the connection was opened with.
+func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
 		if !greet.RefusesModern(err) {
@@ -104,7 +127,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		return l, func() {}, nil
 	}
 	b := c.binding(u)
-	if b != (binding{}) && b.project == nil && u.primaryIsModern(ctx) {
+	if b != (binding{}) && b.project == nil && u.userOf(c) == "" && u.primaryIsModern(ctx) {
 		b = binding{} // nobody has to be kept apart on a stateless connection
 	}
 	if b == (binding{}) {
@@ -173,7 +196,9 @@ func (u *Upstream) slot(key string, init func(*slot)) *slot {
 func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
-	sp.era, sp.probe = era, false
+	if era == mcp.Modern || u.userOf(c) == "" { // the primary one says nothing of a user's
+		sp.era, sp.probe = era, false
+	}
 	sp.hello.Offer = c.Offer
 	if len(c.Info) > 0 && c.Session != "" {
 		sp.hello.Info = c.Info

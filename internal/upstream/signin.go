@@ -7,12 +7,16 @@ import (
 )
 
 // roundTripper carries the requests of one connection: with the token of the
-// user that the connection belongs to, where somebody has signed in.
+// user that the connection belongs to where each signs in, else of the gateway.
 func (u *Upstream) roundTripper(s *slot) http.RoundTripper {
 	if u.opt.Tokens == nil {
 		return u.opt.Transport
 	}
-	return u.opt.Tokens.Transport(u.Config(), s.user, u.carrier)
+	user := ""
+	if u.Config().Auth.PerUser {
+		user = s.user
+	}
+	return u.opt.Tokens.Transport(u.Config(), user, u.carrier)
 }
 
 // newCarrier is what all connections of one server over HTTP go through, where
@@ -28,9 +32,9 @@ func newCarrier(opt *Options) http.RoundTripper {
 }
 
 // userOf is on whose behalf c reaches the server: nobody's in particular where
-// all share one sign-in.
+// all share one sign-in, and nobody brings values along.
 func (u *Upstream) userOf(c *Caller) string {
-	if !u.Config().Auth.PerUser {
+	if cfg := u.Config(); !cfg.Auth.PerUser && len(cfg.PerUser) == 0 {
 		return ""
 	}
 	return c.Principal

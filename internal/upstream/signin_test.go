@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
@@ -187,6 +188,57 @@ func TestPerUser(t *testing.T) {
 	stranger := &upstream.Caller{Session: "3", Principal: "key:eve", Version: mcp.LatestLegacy}
 	if err := whoami(t, w, stranger); err == nil || !strings.Contains(err.Error(), "auth login hub --user key:eve") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A server of the modern era alone gets the token of the user, whether or not it
+// lets the gateway itself in.
+func TestPerUserOfModernServer(t *testing.T) {
+	for name, open := range map[string]bool{"open to the gateway": true, "closed to the gateway": false} {
+		t.Run(name, func(t *testing.T) {
+			demo := mcptest.Demo()
+			demo.Versions = mcptest.ModernVersions
+			inner, stop := demo.HTTP("")
+			t.Cleanup(stop)
+			var mu sync.Mutex
+			var callers []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				token := r.Header.Get("Authorization")
+				if !open && token == "" {
+					w.Header().Set("WWW-Authenticate", "Bearer")
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				if r.Header.Get("Mcp-Method") == mcp.MethodToolsCall {
+					mu.Lock()
+					callers = append(callers, token)
+					mu.Unlock()
+				}
+				inner.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			ls := &lockedServer{Server: server, good: map[string]string{}}
+			ls.Server.URL += "/mcp"
+			dir := t.TempDir()
+			ls.signIn(t, dir, "key:ann", "token-ann")
+			ls.signIn(t, dir, "key:bob", "token-bob")
+			w := ls.world(t, dir, func(s *config.Server) { s.Auth.PerUser = true })
+			for _, user := range []string{"key:ann", "key:bob"} {
+				for _, c := range []*upstream.Caller{
+					{Session: "s-" + user, Principal: user, Version: mcp.LatestLegacy},
+					{Session: "r-" + user, Principal: user, Version: mcp.LatestLegacy, Offer: mcp.Offer{Roots: true}},
+					{Principal: user, Version: mcp.LatestModern, Era: mcp.Modern},
+				} {
+					w.echoAs(c, "hub")
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			want := []string{"Bearer token-ann", "Bearer token-ann", "Bearer token-ann", "Bearer token-bob", "Bearer token-bob", "Bearer token-bob"}
+			if !slices.Equal(callers, want) {
+				t.Errorf("calls came with %q", callers)
+			}
+		})
 	}
 }
 

@@ -31,8 +31,8 @@ type slot struct {
 	// the lock of the upstream guards them.
 	project *project.Project
 	guests  map[*Caller]bool
-	// user is whose sign-in the connection uses; empty for the one that all
-	// share.
+	// user is whose sign-in and values the connection uses; empty for the one
+	// that all share.
 	user string
 	// session is the client that has the slot to itself for good. It is set
 	// later than the slot in stdio mode, where the process starts first.
@@ -93,7 +93,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 }
 
 func (s *slot) fill(d *dialing, sp spec) {
-	l, err := dialer{s.up, s, sp}.open(s.up.life)
+	l, err := dialer{up: s.up, slot: s, spec: sp}.open(s.up.life)
 	s.mu.Lock()
 	s.dial = nil
 	closed := s.closed

@@ -25,6 +25,7 @@ type Status struct {
 	Name, Schema, Type string
 	State              State
 	Reason             i18n.Text
+	PerUser            bool // it works for users who have given their values
 	Since              time.Time
 	Version, Era       string
 	Speaks             []string
@@ -58,7 +59,7 @@ func (u *Upstream) Status() Status {
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
 		Running: u.queue.Running(), Queued: u.queue.Waiting(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
-	s.Reason = i18n.Why(u.reason)
+	s.Reason, s.PerUser = i18n.Why(u.reason), u.state == SignIn && lacksValues(u.reason)
 	if cfg.Type == config.TypeStdio {
 		s.Sandbox = sandbox.Summary(cfg.Sandbox)
 	}
@@ -102,10 +103,15 @@ func (u *Upstream) State() (State, error) {
 	return u.state, u.reason
 }
 
-// Refused is the error for a call to a server that cannot be reached because
-// of who we are or what is not configured; nil otherwise.
-func (u *Upstream) Refused() error {
+// Refused is the error for a call of c to a server that cannot be reached
+// because of who we are or what is not configured; nil otherwise.
+func (u *Upstream) Refused(c *Caller) error {
 	state, reason := u.State()
+	if p := (personal{u}); p.on() && state == SignIn {
+		if _, err := p.values(c.Principal); err != nil {
+			return err
+		}
+	}
 	switch state {
 	case Unconfigured:
 		return u.report.Auth(0, nil)

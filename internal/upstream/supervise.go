@@ -44,7 +44,7 @@ func (u *Upstream) supervise() {
 	var tries int
 	var ends []time.Time
 	for {
-		l, err := dialer{u, u.primary, u.baseSpec()}.open(u.life)
+		l, err := dialer{up: u, slot: u.primary, spec: u.baseSpec()}.open(u.life)
 		if u.life.Err() != nil {
 			u.farewell(l)
 			return
@@ -73,8 +73,16 @@ func (u *Upstream) supervise() {
 			o.shift(l)
 			continue
 		}
+		if errors.Is(err, errOtherValues) {
+			u.down(Restarting, err)
+			u.bury(l)
+			continue
+		}
 		if l != nil || u.Config().Transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
+		}
+		if l == nil {
+			err = personal{u}.explain(err)
 		}
 		state, delay := u.judge(err, tries, len(ends))
 		tries++
@@ -126,7 +134,7 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
-	case failure.IsAuth(err):
+	case failure.IsAuth(err) || lacksValues(err):
 		return SignIn, backoff.Cap
 	case endsInWindow > max(crashLimit, cfg.Retries):
 		return CrashLooping, backoff.Spread(backoff.Cap)

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
@@ -48,6 +49,7 @@ type worldOptions struct {
 	limits    func(*config.Limits)
 	transport http.RoundTripper
 	tokens    *oauth.Keeper
+	values    *secrets.Values
 	pins      *pin.Store
 	log       io.Writer // instead of the test's own
 	greeting  *upstream.Greeting
@@ -70,7 +72,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 		o.memory = memory.Open("")
 	}
 	w.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Pins: o.pins, Limits: &limits,
+		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Values: o.values, Pins: o.pins, Limits: &limits,
 		Log:    slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },

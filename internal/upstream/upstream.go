@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/sandbox"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/inflight"
@@ -37,6 +38,8 @@ type Options struct {
 	// Tokens are for servers over HTTP that somebody signed in to; nil
 	// for none.
 	Tokens *oauth.Keeper
+	// Values are what users bring along for servers; nil for none.
+	Values *secrets.Values
 	Log    *slog.Logger
 	Limits *config.Limits
 	// Hits count the limits that were reached; nil counts none.
@@ -119,6 +122,7 @@ type Upstream struct {
 	pins     *pin.Checker
 	report   failure.Reporter
 	issues   map[string][]catalog.Issue
+	learnt   atomic.Pointer[catalog.Features] // from users with values of their own
 }
 
 func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstream {
@@ -141,6 +145,9 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
+	if opt.Greeting != nil && len(cfg.PerUser) > 0 {
+		u.primary.user = opt.Greeting.user
+	}
 	return u
 }
 
@@ -150,13 +157,15 @@ func (u *Upstream) Name() string { return u.name }
 // Config is the entry in the configuration.
 func (u *Upstream) Config() *config.Server { return u.config.Load() }
 
-func (u *Upstream) command() stdio.Command {
+// command is the process for one connection, with the values of its user.
+func (u *Upstream) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
-	own := make(map[string]string, len(cfg.Env))
-	for k, v := range cfg.Env {
+	own := make(map[string]string, len(cfg.Env)+len(values))
+	for k, v := range environment(cfg, values) {
 		own[k] = v.Reveal()
 	}
 	env, withheld := stdio.Environ(os.Environ(), stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
+	env = withoutInherited(env, cfg, values)
 	u.noteWithheld(withheld)
 	cmd := stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
 	if cfg.Sandbox.On {
@@ -192,7 +201,10 @@ func (u *Upstream) Features(c *Caller) *catalog.Features {
 			}
 		}
 	}
-	return u.primary.features.Load()
+	if f := u.primary.features.Load(); f != nil {
+		return f
+	}
+	return u.learnt.Load()
 }
 
 // Notify tells the server something on behalf of c, where c has a connection

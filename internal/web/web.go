@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/login"
 	"mcp-all-in-one/internal/web/suites"
+	"mcp-all-in-one/internal/web/values"
 	"mcp-all-in-one/internal/web/visit"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Programs Programs
 	Doctor   Doctor
 	Suites   suites.Source
+	// Values is the page where users enter values for servers; nil for none.
+	Values http.Handler
 	// More are parts of the API that other packages answer.
 	More []api.Route
 	// Reload reads the config file again and applies it.
@@ -183,6 +186,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := appframe.Serve(w, r); err != nil {
 			api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		}
+	case h.opt.Values != nil && strings.HasPrefix(r.URL.Path, values.Path):
+		h.opt.Values.ServeHTTP(w, r)
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:

@@ -89,6 +89,7 @@ var reasonsZH = map[mcp.Reason]string{
 	mcp.UpstreamUnavailable: "服务不可用", mcp.UpstreamClosed: "服务中断了连接", mcp.UpstreamTimeout: "服务超时",
 	mcp.UpstreamProtocol: "服务的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
 	mcp.Draining: "网关正在关闭", mcp.Cancelled: "已取消", mcp.PolicyDenied: "策略不允许",
+	mcp.ValueMissing: "需要你自己的值",
 }
 
 func reasonOf(e *jsonrpc.Error) mcp.Reason {
@@ -112,7 +113,7 @@ func wireExit(e *jsonrpc.Error) int {
 		return env.ExitTimeout
 	case data.Reason == mcp.UpstreamUnavailable || data.Reason == mcp.UpstreamClosed:
 		return env.ExitUnreachable
-	case data.Status == http.StatusUnauthorized || data.Status == http.StatusForbidden:
+	case data.Reason == mcp.ValueMissing || data.Status == http.StatusUnauthorized || data.Status == http.StatusForbidden:
 		return env.ExitAuth
 	}
 	return env.ExitTool

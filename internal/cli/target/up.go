@@ -34,6 +34,8 @@ func (b *Connection) serverUp() error {
 			return err
 		case row.ToolCount > 0 || !slices.Contains(silentStates, row.Status):
 			return nil
+		case row.Status == upstream.SignIn && len(b.To.Server.PerUser) > 0: // it may work for who asks
+			return nil
 		case row.Status == upstream.SignIn:
 			return needsSignIn(b.Env, b.To.Server)
 		case row.Status != upstream.Starting || row.StartingFor == "":

@@ -92,6 +92,8 @@ var explanations = map[string]struct{ en, zh string }{
 		"env 下的键不能作为环境变量名：名称不能为空，且不能含 =。"},
 	Header: {"A key under headers cannot be the name of an HTTP header. Use letters, digits and -.",
 		"headers 下的键不能作为 HTTP 请求头名称。请使用字母、数字和 -。"},
+	UserValue: {"An entry of perUser names one value that every user brings along, and where the server gets it: in a variable (env) where the server has a command, in a header (header) where it has a url. That variable or header is not also in env or headers, which all users share.",
+		"perUser 的每一项是由每个用户各自提供的一个值，并说明服务从何处得到它：带 command 的服务用环境变量（env），带 url 的服务用请求头（header）。该变量或请求头不能同时出现在所有用户共用的 env 或 headers 中。"},
 	Exposed: {"The address can be reached from other machines, and nothing says who may use the gateway. Set access.keys or access.oauth, or listen on 127.0.0.1.",
 		"该地址可被其他机器访问，但没有配置谁可以使用网关。请配置 access.keys 或 access.oauth，或监听 127.0.0.1。"},
 	AnyOrigin: {`The origin "*" would let every web page that you visit use the gateway, so it counts only together with access. Name the origins instead.`,

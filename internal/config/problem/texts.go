@@ -39,6 +39,7 @@ const (
 	UndefTop    = "AIO2041"
 	EnvName     = "AIO2042"
 	Header      = "AIO2043"
+	UserValue   = "AIO2044"
 	Exposed     = "AIO2050"
 	AnyOrigin   = "AIO2051"
 	NoKeys      = "AIO2052"
@@ -90,6 +91,7 @@ var Texts = map[string]text{
 	UndefTop:    {"%s is not defined, so this value is not used", "%s 未定义，忽略此值", "define it, or write ${NAME:-default}", "请定义它，或写成 ${NAME:-默认值}"},
 	EnvName:     {"%q cannot be the name of an environment variable", "%q 不能作为环境变量名", "a name is not empty and has no = in it", "名称不能为空，且不能含 ="},
 	Header:      {"%q cannot be the name of a header", "%q 不能作为请求头名称", "use letters, digits and -", "请使用字母、数字和 -"},
+	UserValue:   {"the value %q of each user %s", "每个用户的值 %q %s", "write \"env\": \"VARIABLE\" for a server with a command, \"header\": \"NAME\" for one with a url", "带 command 的服务写 \"env\": \"变量名\"，带 url 的服务写 \"header\": \"名称\""},
 	Exposed:     {"%s can be reached by others, and access is not set up", "%s 可被他人访问，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
 	AnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
 	NoKeys:      {"the file of keys %s is not there, so no key lets anybody in", "密钥文件 %s 不存在，因此没有任何密钥可用", "make the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},

@@ -18,21 +18,24 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/add"
+	"mcp-all-in-one/internal/web/values"
 )
 
 // New makes the console of an instance. token is what the local control
 // channel shows instead of a login; named says whether a request is for a host
 // name that the console answers to, besides this machine's own names.
 func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
+	current := func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
+		Values:  &values.Page{Book: &in.Wanted, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:    add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
 		Reload:  func() (web.Reload, error) { return in.Reload() },
 		Unread:  func() *web.Unread { return in.Unread() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current: func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }, AllowHost: named,
+		Current: current, AllowHost: named,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }

@@ -52,6 +52,9 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
 	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
+	if s.PerUser {
+		w.State = "idle" // nobody can sign in to it here
+	}
 	if w.State == "starting" && w.Reason != "" && s.Installer == "" {
 		w.State = "down" // and tried again just now
 	}

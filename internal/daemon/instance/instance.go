@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -32,6 +33,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
+	"mcp-all-in-one/internal/web/values"
 )
 
 // An Instance is one running gateway: servers, sessions and what they share.
@@ -62,8 +64,12 @@ type Instance struct {
 	// Admission hears that the policy is another one.
 	Admission chan struct{}
 	Tokens    *oauth.Keeper
-	Audit     *telemetry.Audit  // nil when not configured
-	Tracer    *telemetry.Tracer // nil when not configured
+	// Values are what users bring along for servers; Wanted are those that they
+	// are asked for.
+	Values *secrets.Values
+	Wanted values.Book
+	Audit  *telemetry.Audit  // nil when not configured
+	Tracer *telemetry.Tracer // nil when not configured
 	// Observe hears of every call; nil when nobody does.
 	Observe  func(*traffic.Observation)
 	Watchers watchers
@@ -127,13 +133,15 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		in.Traffic = traffic.New(traffic.Options{})
 	}
 	if o.Schema != "" {
-		in.greeting = upstream.NewGreeting()
+		in.greeting = upstream.NewGreeting(access.Local.ID)
 		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
+	in.Values = secrets.NewValues(folders.UserDir(folders.Home()))
 	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
 	in.Set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
+		Values:   in.Values,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   learnt,
@@ -158,7 +166,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
-		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals, Owner: owner,
+		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})

@@ -39,7 +39,9 @@ func (in *Instance) Health() string {
 		switch s.State {
 		case upstream.Ready, upstream.Disabled, upstream.Pending:
 		default:
-			return "degraded"
+			if !s.PerUser {
+				return "degraded"
+			}
 		}
 	}
 	return "ok"

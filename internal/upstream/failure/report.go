@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
@@ -99,7 +101,7 @@ func (r *Reporter) Auth(status int, err error) error {
 	}
 	names := cfg.Missing
 	if len(names) == 0 {
-		names = cfg.Vars
+		names = slices.Concat(cfg.Vars, slices.Sorted(maps.Keys(cfg.PerUser)))
 	}
 	if len(names) > 0 {
 		message += ": Invalid or missing " + strings.Join(names, ", ")

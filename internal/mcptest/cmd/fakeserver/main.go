@@ -23,9 +23,9 @@ import (
 )
 
 type options struct {
-	role, era, mode, journal, http, bearer string
-	tools, bytes, page                     int
-	delay                                  time.Duration
+	role, era, mode, journal, http, bearer, need string
+	tools, bytes, page                           int
+	delay                                        time.Duration
 }
 
 func main() {
@@ -36,6 +36,7 @@ func main() {
 	flag.StringVar(&o.journal, "journal", "", "file that gets a line per executed token")
 	flag.StringVar(&o.http, "http", "", "serve HTTP on this address instead of stdio")
 	flag.StringVar(&o.bearer, "bearer", "", "the token that HTTP requests must carry")
+	flag.StringVar(&o.need, "need", "", "the environment variable without which it does not start")
 	flag.IntVar(&o.tools, "tools", 0, "how many tools the example server generates")
 	flag.IntVar(&o.bytes, "bytes", 1<<20, "size of the example server's large resource")
 	flag.IntVar(&o.page, "page", 0, "page size of lists")
@@ -51,6 +52,9 @@ func main() {
 
 func run(ctx context.Context, o *options) error {
 	time.Sleep(o.delay)
+	if o.need != "" && os.Getenv(o.need) == "" {
+		return fmt.Errorf("%s is not set", o.need)
+	}
 	switch o.role {
 	case "sleep":
 		mcptest.IgnoreTerm()

@@ -1,0 +1,300 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A valuesWorld is a gateway with keys, and a server that does not start without
+// the token of a user.
+type valuesWorld struct {
+	t       *testing.T
+	home    string
+	url     string
+	gateway *mcptest.Process
+	keys    map[string]string // by name
+	ids     map[string]string
+}
+
+func newValuesWorld(t *testing.T) *valuesWorld {
+	t.Helper()
+	w := &valuesWorld{t: t, home: t.TempDir(), keys: map[string]string{}, ids: map[string]string{}}
+	path := filepath.Join(w.home, "mcp.json")
+	entry := fmt.Sprintf(`{"command": %q, "args": ["-role", "hostile", "-need", "HUB_TOKEN"],
+		"perUser": {"hub-token": {"env": "HUB_TOKEN", "description": "token of the hub"}}}`, mcptest.Build(t))
+	content := `{"startWait": "1m", "mcpServers": {"hub": ` + entry + `}, "schemas": {"small": {"mode": "search", "code": true, "mcpServers": {"hub": ` + entry + `}}}}`
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ann", "bob", "eve"} {
+		out, code := product(t, w.home, w.home, "key", "create", name, "--json", "-c", path)
+		var key struct{ Key, ID string }
+		if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &key); code != 0 || err != nil {
+			t.Fatalf("exit code %d: %s", code, out)
+		}
+		w.keys[name], w.ids[name] = key.Key, "key:"+key.ID
+	}
+	p := mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path, "--log-level", "debug"},
+		Env: []string{"HOME=" + w.home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME="}}
+	w.gateway = mcptest.Start(t, p)
+	w.url = w.gateway.Listening()
+	return w
+}
+
+// secret runs secret with a value on standard input.
+func (w *valuesWorld) secret(value string, args ...string) {
+	w.t.Helper()
+	cmd := exec.Command(mcptest.BuildProduct(w.t), append([]string{"secret"}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+w.home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en")
+	cmd.Stdin = strings.NewReader(value + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), value) {
+		w.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+func (w *valuesWorld) do(req *http.Request) (int, string) {
+	w.t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// ask calls a tool with a key, outside any session, as a client of 2026-07-28 that
+// has these capabilities.
+func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string) string {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s,"_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},
+		"io.modelcontextprotocol/clientCapabilities":%s}}}`, tool, arguments, more, capabilities)
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + w.keys[key]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}}
+	_, answer := w.do(req)
+	return answer
+}
+
+func (w *valuesWorld) call(key, capabilities, more string) string {
+	w.t.Helper()
+	return w.ask(key, "/mcp", "hub__env", "{}", capabilities, more)
+}
+
+var tokenInEnv = regexp.MustCompile(`HUB_TOKEN=([a-z0-9-]+)`)
+
+// token is the token of the process that answers a key, or the reason of a
+// refusal.
+func (w *valuesWorld) token(key string) string {
+	w.t.Helper()
+	answer := w.call(key, `{}`, "")
+	if m := tokenInEnv.FindStringSubmatch(answer); m != nil {
+		return m[1]
+	}
+	if strings.Contains(answer, `"reason":"value_missing"`) {
+		return "value_missing"
+	}
+	return answer
+}
+
+// Every key has the value that was set for it, while the gateway runs on.
+func TestUserValues(t *testing.T) {
+	w := newValuesWorld(t)
+	expect := func(when string, want map[string]string) {
+		t.Helper()
+		for key, token := range want {
+			if got := w.token(key); got != token {
+				t.Errorf("%s, %s has %s, want %s", when, key, got, token)
+			}
+		}
+	}
+	expect("before", map[string]string{"ann": "value_missing", "bob": "value_missing"})
+	answer := w.call("ann", `{}`, "")
+	for _, part := range []string{`hub`, "token of the hub", "mcp-all-in-one secret set hub-token --user " + w.ids["ann"]} {
+		if !strings.Contains(answer, part) {
+			t.Errorf("%q is not in %s", part, answer)
+		}
+	}
+	for path, want := range map[string]string{"/health": `"status":"ok"`, "/api/v1/servers": `"state":"idle"`} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
+		if _, body := w.do(req); !strings.Contains(body, want) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	w.secret("value-of-ann", "set", "hub-token", "--user", w.ids["ann"])
+	w.secret("value-of-bob", "set", "hub-token", "--user", w.ids["bob"])
+	expect("after it was set", map[string]string{"ann": "value-of-ann", "bob": "value-of-bob", "eve": "value_missing"})
+	w.secret("other-of-ann", "set", "hub-token", "--user", w.ids["ann"])
+	expect("after it was changed", map[string]string{"ann": "other-of-ann", "bob": "value-of-bob"})
+	w.secret("unused", "rm", "hub-token", "--user", w.ids["ann"])
+	expect("after it was removed", map[string]string{"ann": "value_missing", "bob": "value-of-bob"})
+	// The person at the terminal is a user, too.
+	call := func() string {
+		out, _ := product(t, w.home, w.home, "call", "hub", "env", "-c", filepath.Join(w.home, "mcp.json"))
+		return out
+	}
+	if out := call(); !strings.Contains(out, "secret set hub-token --user local") {
+		t.Errorf("call says %s", out)
+	}
+	w.secret("value-of-local", "set", "hub-token", "--user", "local")
+	if out := call(); !strings.Contains(out, "HUB_TOKEN=value-of-local") {
+		t.Errorf("call says %s", out)
+	}
+	w.hidden("value-of-ann", "value-of-bob", "other-of-ann")
+}
+
+// A client that can open a URL is led to a page, where the person behind it
+// enters the value; then the call runs.
+func TestUserValuesPage(t *testing.T) {
+	w := newValuesWorld(t)
+	link := regexp.MustCompile(`"url":"(http://[^"]+/ui/value/[^"]+)"`)
+	const able = `{"elicitation":{"url":{}}}`
+	answer := w.call("ann", able, "")
+	m := link.FindStringSubmatch(answer)
+	if m == nil || !strings.Contains(answer, `"resultType":"input_required"`) || !strings.Contains(answer, "token of the hub") {
+		t.Fatalf("answer %s", answer)
+	}
+	// accepted is what a client says with its next request after the visit.
+	accepted := func(answer string) string {
+		t.Helper()
+		state := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(answer)
+		question := regexp.MustCompile(`"inputRequests":\{"([^"]+)"`).FindStringSubmatch(answer)
+		if state == nil || question == nil {
+			t.Fatalf("answer %s", answer)
+		}
+		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{%q:{"action":"accept"}}`, state[1], question[1])
+	}
+	visit := func(method, url, value string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("value="+value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", w.url)
+		return w.do(req)
+	}
+	if status, body := visit(http.MethodGet, m[1], ""); status != http.StatusOK || !strings.Contains(body, "calls of ann alone") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := visit(http.MethodPost, m[1], "page-of-ann"); status != http.StatusOK || strings.Contains(body, "page-of-ann") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := visit(http.MethodPost, m[1], "page-of-eve"); status != http.StatusNotFound {
+		t.Errorf("the link works again: %d", status)
+	}
+	again := w.call("ann", able, accepted(answer))
+	if m := tokenInEnv.FindStringSubmatch(again); m == nil || m[1] != "page-of-ann" {
+		t.Errorf("the call again: %s", again)
+	}
+	if got := w.token("bob"); got != "value_missing" {
+		t.Errorf("another key has %s", got)
+	}
+	if answer := w.call("bob", `{"elicitation":{}}`, ""); link.MatchString(answer) || !strings.Contains(answer, "a client with URL elicitation") {
+		t.Errorf("a client that opens no URL: %s", answer)
+	}
+	w.hidden("page-of-ann")
+
+	// Through exec and run it is the same.
+	for tool, arguments := range map[string]string{"exec": `{"server_name":"hub","tool_name":"env","arguments":{}}`, "run": `{"code":"return await tools.hub.env({})"}`} {
+		answer := w.ask("bob", "/api/small/mcp", tool, arguments, able, "")
+		if !link.MatchString(answer) || !strings.Contains(answer, `"resultType":"input_required"`) {
+			t.Fatalf("%s: %s", tool, answer)
+		}
+		if tool != "run" {
+			continue
+		}
+		// A script goes on while the person decides; its model does not learn the link.
+		told := w.ask("bob", "/api/small/mcp", tool, arguments, able, accepted(answer))
+		if !strings.Contains(told, "call again once that is done") || strings.Contains(told, "/ui/value/") {
+			t.Errorf("run: %s", told)
+		}
+	}
+
+	// A client of 2025-11-25 gets the error that asks for the visit.
+	session := ""
+	legacy := func(body string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + w.keys["eve"]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
+			session = id
+		}
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	legacy(mcptest.InitializeLine("2025-11-25", able))
+	legacy(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	const request = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hub__env","arguments":{}}}`
+	asked := legacy(request)
+	m = link.FindStringSubmatch(asked)
+	if m == nil || !strings.Contains(asked, `"code":-32042`) {
+		t.Fatalf("answer %s", asked)
+	}
+	if status, body := visit(http.MethodPost, m[1], "page-of-eve"); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	if m := tokenInEnv.FindStringSubmatch(legacy(request)); m == nil || m[1] != "page-of-eve" {
+		t.Errorf("the call again has %s", m)
+	}
+}
+
+// hidden looks for values in all that the gateway has written and shows.
+func (w *valuesWorld) hidden(values ...string) {
+	w.t.Helper()
+	out, _ := product(w.t, w.home, w.home, "status", "-c", filepath.Join(w.home, "mcp.json"), "--json")
+	found := map[string]string{"status": out, "log": w.gateway.Stderr()}
+	err := filepath.WalkDir(w.home, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		found[path] = string(data)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for where, text := range found {
+		for _, value := range values {
+			if strings.Contains(text, value) {
+				w.t.Errorf("%s has %q", where, value)
+			}
+		}
+	}
+}

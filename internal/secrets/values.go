@@ -1,0 +1,105 @@
+package secrets
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// Values are what users of the gateway bring along for servers, by user and
+// name, in an encrypted file of their own: no ${secret:...} reads them. They may
+// be used concurrently, by several processes too; what another process has
+// changed is seen at the next Get.
+type Values struct {
+	file *FileStore
+
+	mu   sync.Mutex
+	info os.FileInfo // of the file as it was read; nil when there was none
+	all  map[string]string
+}
+
+// NewValues returns the values that are kept below the directory of the user
+// who runs the gateway; nothing is created before Set.
+func NewValues(dir string) *Values {
+	if dir != "" {
+		dir = filepath.Join(dir, "users")
+	}
+	return &Values{file: NewFileStore(dir)}
+}
+
+// valueKey is unique: no user and no name has a NUL in it.
+func valueKey(user, name string) string { return user + "\x00" + name }
+
+// Get returns the value of a user; ErrNoSecret when the user has none of that
+// name.
+func (v *Values) Get(user, name string) (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	info, err := os.Stat(v.file.file())
+	if err != nil {
+		info = nil
+	}
+	if v.all == nil || !sameFile(info, v.info) {
+		all, err := v.file.read()
+		if err != nil {
+			return "", err
+		}
+		v.all, v.info = all, info
+	}
+	value, ok := v.all[valueKey(user, name)]
+	if !ok {
+		return "", ErrNoSecret
+	}
+	return value, nil
+}
+
+// sameFile says that a file was not replaced in between.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// Set stores a value of a user, replacing one of the same name.
+func (v *Values) Set(user, name, value string) error {
+	if user == "" || strings.Contains(user, "\x00") {
+		return i18n.Errorf("%q is not a user", "%q 不是用户", user)
+	}
+	if fault := spelling.Fault(name); !fault.Empty() {
+		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
+	}
+	return v.file.change(func(all map[string]string) error {
+		all[valueKey(user, name)] = value
+		return nil
+	})
+}
+
+// Delete removes a value of a user; ErrNoSecret when there is none.
+func (v *Values) Delete(user, name string) error {
+	return v.file.change(func(all map[string]string) error {
+		if _, ok := all[valueKey(user, name)]; !ok {
+			return ErrNoSecret
+		}
+		delete(all, valueKey(user, name))
+		return nil
+	})
+}
+
+// List returns the names of the values that a user has, in order.
+func (v *Values) List(user string) ([]string, error) {
+	all, err := v.file.read()
+	var names []string
+	for key := range all {
+		if name, ok := strings.CutPrefix(key, valueKey(user, "")); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,215 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/secrets"
+)
+
+// A ValueError says that a user has not brought along what a server needs.
+type ValueError struct {
+	Server, User string
+	// Name is the value; Description what the configuration says of it.
+	Name, Description string
+}
+
+func (e *ValueError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *ValueError) In(l i18n.Lang) string {
+	what := e.Name
+	if e.Description != "" {
+		what += " (" + e.Description + ")"
+	}
+	return i18n.New("server %q needs a value of your own: %s. Set it with: mcp-all-in-one secret set %s --user %s",
+		"服务 %q 需要你自己的值：%s。设置方法：mcp-all-in-one secret set %s --user %s", e.Server, what, e.Name, word(e.User)).In(l)
+}
+
+// Question asks the person for the value.
+func (e *ValueError) Question() string {
+	what := e.Name
+	if e.Description != "" {
+		what = e.Description
+	}
+	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
+}
+
+// word is a text as one word of a command line.
+func word(s string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(":@._/-", r)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// Unwrap is the error that a client gets.
+func (e *ValueError) Unwrap() error { return mcp.Failure(mcp.ValueMissing, e.Server, e.Error()) }
+
+// errOtherValues ends a connection that was opened with values that no longer
+// count.
+var errOtherValues = i18n.Errorf("the values of its user have changed", "其用户的值已更改")
+
+// personal is what is special about a server to which every user brings values
+// along. The primary connection has none of them, unless its only client is the
+// user: it shows what the server lists without.
+type personal struct{ *Upstream }
+
+func (p personal) on() bool { return len(p.Config().PerUser) > 0 }
+
+// values are those that a user has given, by name; a *ValueError where one is
+// missing.
+func (p personal) values(user string) (map[string]string, error) {
+	cfg := p.Config()
+	given := make(map[string]string, len(cfg.PerUser))
+	for _, name := range slices.Sorted(maps.Keys(cfg.PerUser)) {
+		err := error(secrets.ErrNoSecret)
+		if p.opt.Values != nil {
+			given[name], err = p.opt.Values.Get(user, name)
+		}
+		switch {
+		case errors.Is(err, secrets.ErrNoSecret):
+			return nil, &ValueError{Server: p.name, User: user, Name: name, Description: cfg.PerUser[name].Description}
+		case err != nil:
+			return nil, err
+		case cfg.PerUser[name].Header != "" && strings.ContainsFunc(given[name], func(r rune) bool { return r < ' ' || r == 0x7f }):
+			return nil, i18n.Errorf("the value %s of %s has a character in it that no header can have", "%[2]s 的值 %[1]s 含有请求头不允许的字符", name, user)
+		}
+	}
+	return given, nil
+}
+
+// valuesFor are the values for a connection in s; none for one that is nobody's.
+func (p personal) valuesFor(s *slot) (map[string]string, error) {
+	if !p.on() || s.user == "" {
+		return nil, nil
+	}
+	return p.values(s.user)
+}
+
+// ready returns the values of the user of c. Where some are missing, what was
+// opened with earlier ones ends.
+func (p personal) ready(c *Caller) (map[string]string, error) {
+	if !p.on() {
+		return nil, nil
+	}
+	given, err := p.values(c.Principal)
+	if err != nil {
+		p.end(c.Principal)
+		return nil, err
+	}
+	if state, reason := p.State(); p.primary.user == c.Principal && state == SignIn && errors.As(reason, new(*ValueError)) {
+		p.setState(Restarting, reason) // so that the call waits for it
+		p.Restart()
+	}
+	return given, nil
+}
+
+// end ends the connections of a user. Calls in flight may finish.
+func (p personal) end(user string) {
+	p.mu.Lock()
+	slots := []*slot{p.primary}
+	for _, s := range p.slots {
+		slots = append(slots, s)
+	}
+	for _, free := range p.leases {
+		slots = append(slots, free...)
+	}
+	p.mu.Unlock()
+	for _, s := range slots {
+		if l := s.current(); l != nil && s.user == user {
+			outdate(l)
+		}
+	}
+}
+
+// outdate ends a connection whose values no longer count.
+func outdate(l *link) {
+	l.doneOnce.Do(func() {
+		l.grace, l.err = l.up.limits.Drain, errOtherValues
+		close(l.done)
+	})
+}
+
+// learn remembers the tools that a user's connection lists, for those who have
+// not given their values: they have to see a tool to call it, and to be asked.
+// What else a server lists may be the user's own.
+func (p personal) learn(s *slot, f *catalog.Features) {
+	if p.on() && s.user != "" {
+		p.learnt.Store(&catalog.Features{Tools: f.Tools})
+	}
+}
+
+// explain says of a primary connection that could not be opened that the values
+// are missing there.
+func (p personal) explain(err error) error {
+	if !p.on() || p.primary.user != "" || neverRan(err) {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(p.Config().PerUser))
+	return &withoutValues{strings.Join(names, ", "), err}
+}
+
+// withoutValues is why a server does not work without the values of a user.
+type withoutValues struct {
+	names string
+	err   error
+}
+
+func (e *withoutValues) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *withoutValues) In(l i18n.Lang) string {
+	return i18n.New("it works for users who have set %s; without that it says: %v", "仅供已设置 %s 的用户使用；未设置时：%v", e.names, e.err).In(l)
+}
+
+func (e *withoutValues) Unwrap() error { return e.err }
+
+// lacksValues says that a connection could not be opened for want of values.
+func lacksValues(err error) bool {
+	return errors.As(err, new(*ValueError)) || errors.As(err, new(*withoutValues))
+}
+
+// environment is the entry's own environment for a process, with the values of
+// its user.
+func environment(cfg *config.Server, values map[string]string) map[string]config.Secret {
+	if len(values) == 0 {
+		return cfg.Env
+	}
+	own := maps.Clone(cfg.Env)
+	if own == nil {
+		own = make(map[string]config.Secret, len(values))
+	}
+	for name, v := range cfg.PerUser {
+		own[v.Env] = config.Secret(v.Prefix + values[name])
+	}
+	return own
+}
+
+// withoutInherited leaves out the variables that only users bring along: what
+// the gateway itself has of that name is not for a process that lacks them.
+func withoutInherited(env []string, cfg *config.Server, values map[string]string) []string {
+	if len(values) > 0 || len(cfg.PerUser) == 0 {
+		return env
+	}
+	return slices.DeleteFunc(env, func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		for _, v := range cfg.PerUser {
+			if v.Env != "" && strings.EqualFold(v.Env, name) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,102 @@
+// Package values is the page where a person enters a value for a server, such as
+// an API key, that a call of a program of theirs lacks. The value goes from the
+// browser to the gateway and passes neither the program nor a model.
+package values
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+)
+
+// Path begins the addresses of the page; what follows is a ticket.
+const Path = "/ui/value/"
+
+const (
+	life    = 10 * time.Minute
+	maxEach = 8 // tickets of one principal
+	maxAll  = 1024
+)
+
+// A Question is a value that a call lacks.
+type Question struct {
+	// Who made the call: the value will be theirs.
+	Who access.Principal
+	// Server wants it, Name names it, Description says what it is.
+	Server, Name, Description string
+}
+
+// A Book has the open questions, by the tickets that lead to them. It may be used
+// concurrently; the zero Book is empty.
+type Book struct {
+	mu   sync.Mutex
+	open map[[sha256.Size]byte]ticket
+}
+
+type ticket struct {
+	Question
+	expires time.Time
+}
+
+// Ask opens a question and returns the path of its page. That works until the
+// value is there, at most ten minutes.
+func (b *Book) Ask(q Question) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	for key, t := range b.open {
+		if now.After(t.expires) {
+			delete(b.open, key)
+		}
+	}
+	b.shrinkLocked(maxEach-1, func(t ticket) bool { return t.Who.ID == q.Who.ID })
+	b.shrinkLocked(maxAll-1, func(ticket) bool { return true })
+	if b.open == nil {
+		b.open = make(map[[sha256.Size]byte]ticket)
+	}
+	text := rand.Text()
+	b.open[sha256.Sum256([]byte(text))] = ticket{q, now.Add(life)}
+	return Path + text
+}
+
+// shrinkLocked removes the oldest of some tickets until at most keep are left.
+func (b *Book) shrinkLocked(keep int, some func(ticket) bool) {
+	for {
+		var oldest [sha256.Size]byte
+		var first time.Time
+		count := 0
+		for key, t := range b.open {
+			if !some(t) {
+				continue
+			}
+			if count++; first.IsZero() || t.expires.Before(first) {
+				oldest, first = key, t.expires
+			}
+		}
+		if count <= keep {
+			return
+		}
+		delete(b.open, oldest)
+	}
+}
+
+// find returns the question of a ticket; take removes it, too.
+func (b *Book) find(text string) (Question, bool) { return b.look(text, false) }
+func (b *Book) take(text string) (Question, bool) { return b.look(text, true) }
+
+func (b *Book) look(text string, take bool) (Question, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := sha256.Sum256([]byte(text))
+	t, ok := b.open[key]
+	if !ok || time.Now().After(t.expires) {
+		return Question{}, false
+	}
+	if take {
+		delete(b.open, key)
+	}
+	return t.Question, true
+}
