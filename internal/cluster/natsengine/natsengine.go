@@ -74,11 +74,12 @@ func Open(opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends all watches and the connection.
+// Close ends all watches and the connection. The connection comes first: it
+// ends watches also where NATS has just come back and they are being renewed.
 func (e *Engine) Close() {
 	e.end()
-	e.running.Wait()
 	e.conn.Close()
+	e.running.Wait()
 }
 
 // Get returns a value.
