@@ -18,10 +18,14 @@ const rootsWait = 5 * time.Second
 // modern client has no session, so each of its calls asks. A task stays where it
 // was begun.
 func locate(ctx context.Context, s *Session, c *Call, t *target) {
-	p := c.client
-	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
-		return
+	p := &c.client
+	if t.upstream != nil && t.upstream.Config().ByProject() && p.roots != nil && !p.caller.Peer && p.caller.Offer.Roots {
+		askRoots(ctx, s, c, t)
 	}
+}
+
+func askRoots(ctx context.Context, s *Session, c *Call, t *target) {
+	p := c.client
 	if at, known := s.gw.tasks.Project(s.taskKey(t)); t.kind == taskItem && known {
 		if at.ID() != p.caller.Project().ID() {
 			c.client.caller = p.caller.Again()

@@ -42,7 +42,7 @@ var bombs = []struct{ name, code, limit string }{
 
 // maxBeside is what the process of a script may take beside the script: the
 // program itself, and what is allocated until the meter looks again.
-const maxBeside = 32 << 20
+const maxBeside = 40 << 20
 
 type nobody struct{}
 

@@ -97,10 +97,11 @@ func slotKey(b binding, c *Caller) string {
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	for range 3 { // a user may change them meanwhile
 		values, err := personal{u}.ready(c)
-		if errors.As(err, new(*ValueError)) {
+		switch {
+		case err == nil:
+		case errors.As(err, new(*ValueError)):
 			return nil, nil, err
-		}
-		if err != nil {
+		default:
 			return nil, nil, u.report.Unavailable(ctx, err)
 		}
 		l, release, err := connection(ctx, u, c, method)
