@@ -109,6 +109,7 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 
 // TestDoctorNamesTheFix holds one fix to each error that doctor can name.
 func TestDoctorNamesTheFix(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cases := doctorCases(t, dir)
 	servers := map[string]json.RawMessage{}

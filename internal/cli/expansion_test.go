@@ -50,6 +50,7 @@ func keysOf(schema map[string]any, value any) map[string]any {
 // TestNothingIsExpanded has a client put references into every key there is,
 // and looks for what they stand for wherever the gateway writes.
 func TestNothingIsExpanded(t *testing.T) {
+	t.Parallel()
 	const secret = "LEAKED"
 	dir := t.TempDir()
 	s := &settings{t: t, path: filepath.Join(dir, "mcp.json")}

@@ -17,6 +17,7 @@ import (
 
 // Every limit of the file is kept, has an error, and is counted by its key.
 func TestLimitsAreCounted(t *testing.T) {
+	t.Parallel()
 	hostile := mcptest.Build(t)
 	gw := mcptest.Gateway(t, fmt.Sprintf(`{
 		"limits": {"clientMessage":"4KiB","serverMessage":"64KiB","depth":20,"idBytes":16,"batch":2,"sessions":4,

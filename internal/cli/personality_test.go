@@ -10,6 +10,7 @@ import (
 // TestPersonalities runs a script for each thing that users of the four
 // programs rely on.
 func TestPersonalities(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ id, file string }{
 		{"req/S003-1+S003-2+S003-4", "proxy_http"},
 		{"req/S003-3+S003-13+S003-14", "proxy_schemas"},

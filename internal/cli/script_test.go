@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs every script of testdata: a command line each.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, scriptParams(t, filepath.Join("testdata", "script")))
 }
 

@@ -86,6 +86,7 @@ func (s *settings) validated() string {
 // TestSelfConfigurationBesideHangingServer uses the tools while a server
 // neither answers nor ends: they are how it is removed.
 func TestSelfConfigurationBesideHangingServer(t *testing.T) {
+	t.Parallel()
 	s := settingsOf(t, `,"hangs":{"command":"sleep","args":["600"]}`)
 	s.Initialize("2025-06-18", `{"elicitation":{}}`)
 	start := time.Now()

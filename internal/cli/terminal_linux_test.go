@@ -19,6 +19,7 @@ import (
 // TestTablesOnTerminal looks at tables as a person sees them. Wide characters
 // take two columns, and the state of a server is said in the user's language.
 func TestTablesOnTerminal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	content := `{"mcpServers": {"demo": {"command": "` + os.Args[0] + `", "args": ["demo"]}, "off": {"command": "ls", "enabled": false}}}`
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -107,6 +107,7 @@ func (p *releasePage) build(t *testing.T, version, key string) []byte {
 
 // TestUpgrade replaces a program with one from a release page, or refuses to.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	page := newReleasePage(t)
 	old, fresh := page.build(t, ours.ProductVersion, page.public), page.build(t, newVersion, page.public)
 	place := func(t *testing.T, program []byte) (path string, run func(args ...string) (string, int)) {
