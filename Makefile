@@ -40,7 +40,7 @@ run: build ## build, then serve over HTTP
 # start hundreds of them.
 check: export GORACE = atexit_sleep_ms=0
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	test/again.sh -race -timeout 20m -- $(UNIT)
+	test/again.sh -race -p 3 -timeout 20m -- $(UNIT) # they wait more than they compute
 	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
