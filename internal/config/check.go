@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
@@ -211,6 +212,10 @@ func (k *serverChecker) userValues() {
 			fault = i18n.New("is in a header, and the server has no url", "放在请求头中，但该服务没有 url")
 		case strings.ContainsAny(v.Env, "=\x00") || v.Header != "" && !headerName.MatchString(v.Header) || strings.ContainsAny(v.Prefix, "\r\n\x00"):
 			fault = i18n.New("has a name or a prefix that cannot be sent", "的名称或前缀无法发送")
+		case v.Env != "" && !steering.Why(v.Env).Empty():
+			fault = i18n.New("is in the variable %s, which %v: a user may not set it", "放在环境变量 %s 中，它%v：不能由用户设置", v.Env, steering.Why(v.Env))
+		case ofTransport(v.Header):
+			fault = i18n.New("is in the header %s, which the gateway sets itself", "放在请求头 %s 中，该请求头由网关自行设置", v.Header)
 		case taken[place]:
 			fault = i18n.New("goes where another value is already", "与另一个值位置相同")
 		}
@@ -234,4 +239,13 @@ func (k *serverChecker) auth() {
 			k.report(problem.SeverityError, "auth", problem.URL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
+}
+
+// ofTransport says that a header is part of how messages travel.
+func ofTransport(name string) bool {
+	switch name = strings.ToLower(name); name {
+	case "host", "connection", "content-length", "content-type", "content-encoding", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "accept", "accept-encoding", "last-event-id":
+		return true
+	}
+	return strings.HasPrefix(name, "mcp-") || strings.HasPrefix(name, "proxy-")
 }

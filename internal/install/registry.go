@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
@@ -66,7 +67,7 @@ var errNotFound = i18n.Errorf("not found", "未找到")
 func (r *Registries) asked(name string) []*registry {
 	var bound []*registry
 	for _, g := range r.list {
-		if slices.ContainsFunc(g.names, func(pattern string) bool { return matches(pattern, name) }) {
+		if slices.ContainsFunc(g.names, func(pattern string) bool { return steering.Matches(pattern, name) }) {
 			bound = append(bound, g)
 		}
 	}
