@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
+
+// maxValue bounds one value: some systems start no program with a longer one.
+const maxValue = 64 << 10
 
 // Values are what users of the gateway bring along for servers, by user and
 // name, in an encrypted file of their own: no ${secret:...} reads them. They may
@@ -58,6 +62,12 @@ func (v *Values) Get(user, name string) (string, error) {
 	return value, nil
 }
 
+// Has says that a user has a value of that name.
+func (v *Values) Has(user, name string) bool {
+	_, err := v.Get(user, name)
+	return err == nil
+}
+
 // sameFile says that a file was not replaced in between.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
@@ -73,6 +83,9 @@ func (v *Values) Set(user, name, value string) error {
 	}
 	if fault := spelling.Fault(name); !fault.Empty() {
 		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
+	}
+	if len(value) > maxValue || !utf8.ValidString(value) || strings.Contains(value, "\x00") {
+		return i18n.Errorf("the value is longer than %d bytes, or is no text", "该值超过 %d 字节，或不是文本", maxValue)
 	}
 	return v.file.change(func(all map[string]string) error {
 		all[valueKey(user, name)] = value

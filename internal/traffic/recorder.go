@@ -226,6 +226,7 @@ func (r *Recorder) AddLine(l Line) {
 // keep keeps the head of a body, and the whole of it while attached. The
 // other hop's body is most often the same and is at twin then.
 func (r *record) keep(id uint64, side Side, body []byte, twin int64) (head int64) {
+	body = withoutTickets(body)
 	if len(body) > HeadSize && r.attached.Load() > 0 {
 		w := r.whole[id]
 		w[side] = r.bodies.put(body)

@@ -324,3 +324,14 @@ func BenchmarkDisabled(b *testing.B) {
 		r.Begin(c, nil)
 	}
 }
+
+// An address that lets who has it act for somebody is not recorded.
+func TestTicketsAreNotRecorded(t *testing.T) {
+	r := New(Options{})
+	defer r.Attach()()
+	id := r.Begin(&Call{Method: "tools/call"}, []byte(`{}`))
+	r.End(id, &Outcome{}, []byte(`{"url":"http://h`+TicketPath+`ABC234","next":1}`))
+	if body, _ := r.Body(id, Response); string(body) != `{"url":"http://h`+TicketPath+`******","next":1}` {
+		t.Errorf("recorded %s", body)
+	}
+}

@@ -30,7 +30,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
-		Values:  &values.Page{Book: &in.Wanted, Store: in.Values.Set, Current: current, Log: in.Log},
+		Values:  &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:    add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
 		Reload:  func() (web.Reload, error) { return in.Reload() },
 		Unread:  func() *web.Unread { return in.Unread() },

@@ -19,6 +19,8 @@ const maxForm = 256 << 10
 // A Page serves what is below Path.
 type Page struct {
 	Book *Book
+	// Has says that a user has a value: nobody is to replace it here.
+	Has func(user, name string) bool
 	// Store keeps a value of a user.
 	Store func(user, name, value string) error
 	// Current returns a principal as it is now; false when its credential is no
@@ -35,6 +37,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		_, ok = p.Current(q.Who)
 	}
+	ok = ok && !p.Has(q.Who.ID, q.Name)
 	switch {
 	case !ok:
 		v.write(http.StatusNotFound, gone, "")

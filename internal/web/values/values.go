@@ -6,14 +6,16 @@ package values
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"maps"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/traffic"
 )
 
 // Path begins the addresses of the page; what follows is a ticket.
-const Path = "/ui/value/"
+const Path = traffic.TicketPath
 
 const (
 	life    = 10 * time.Minute
@@ -83,7 +85,8 @@ func (b *Book) shrinkLocked(keep int, some func(ticket) bool) {
 	}
 }
 
-// find returns the question of a ticket; take removes it, too.
+// find returns the question of a ticket; take removes it, too, and all others
+// that ask the same.
 func (b *Book) find(text string) (Question, bool) { return b.look(text, false) }
 func (b *Book) take(text string) (Question, bool) { return b.look(text, true) }
 
@@ -96,7 +99,7 @@ func (b *Book) look(text string, take bool) (Question, bool) {
 		return Question{}, false
 	}
 	if take {
-		delete(b.open, key)
+		maps.DeleteFunc(b.open, func(_ [sha256.Size]byte, other ticket) bool { return other.Who.ID == t.Who.ID && other.Name == t.Name })
 	}
 	return t.Question, true
 }

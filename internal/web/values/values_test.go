@@ -28,6 +28,7 @@ func newWorld() *world {
 	w := &world{stored: map[string]string{}, ended: map[string]bool{}}
 	w.page = Page{
 		Book: &Book{}, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Has: func(user, name string) bool { return w.stored[user+" "+name] != "" },
 		Store: func(user, name, value string) error {
 			if w.broken == nil {
 				w.stored[user+" "+name] = value
@@ -123,4 +124,25 @@ func TestTickets(t *testing.T) {
 			t.Errorf("a ticket of before: %d", got.Code)
 		}
 	})
+}
+
+// Where the value is there, no link asks for it any more, and nobody replaces it by
+// one.
+func TestLinksEndWithTheValue(t *testing.T) {
+	w := newWorld()
+	one, two := w.page.Book.Ask(question("key:ann")), w.page.Book.Ask(question("key:ann"))
+	other := w.page.Book.Ask(question("key:bob"))
+	if got := w.do(http.MethodPost, one, "first"); got.Code != http.StatusOK {
+		t.Fatal(got.Code)
+	}
+	delete(w.stored, "key:ann hub-token") // and removed again
+	if got := w.do(http.MethodPost, two, "second"); got.Code != http.StatusNotFound || len(w.stored) > 0 {
+		t.Errorf("the second link: %d %v", got.Code, w.stored)
+	}
+	w.stored["key:bob hub-token"] = "set elsewhere"
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if got := w.do(method, other, "third"); got.Code != http.StatusNotFound || w.stored["key:bob hub-token"] != "set elsewhere" {
+			t.Errorf("%s of a link whose value is there: %d %v", method, got.Code, w.stored)
+		}
+	}
 }
