@@ -29,7 +29,12 @@ func Redact(data []byte) ([]byte, error) {
 	if root == nil {
 		return nil, c.Err()
 	}
-	return redacted(root, false).AppendJSON(nil, "", "  "), nil
+	root = redacted(root, false)
+	// Who has the address of a webhook can send messages to its receiver.
+	if address := root.Get("inbox").Get("webhook").Get("url"); address != nil && address.Kind == document.KindString && !onlyVariables(address.Text) {
+		address.Text = Redacted
+	}
+	return root.AppendJSON(nil, "", "  "), nil
 }
 
 // secretHolders are the keys whose every value is a secret.

@@ -159,8 +159,8 @@ func TestReplaceKeepsSecretsAndComments(t *testing.T) {
 func TestRedact(t *testing.T) {
 	in := `{"mcpServers": {"a": {"command": "x", "env": {"A": "${A}", "B": "lit", "C": "${C:-lit}", "D": 5},
 		"headers": {"Authorization": "Bearer ${T}", "X": "Bearer abc"}, "url": "https://h/?api_key=abc", "cwd": "/x"}},
-		"sampling": {"key": "sk"}}`
-	want := `{"mcpServers":{"a":{"command":"x","env":{"A":"${A}","B":"[REDACTED]","C":"[REDACTED]","D":"[REDACTED]"},"headers":{"Authorization":"Bearer ${T}","X":"[REDACTED]"},"url":"[REDACTED]","cwd":"/x"}},"sampling":{"key":"[REDACTED]"}}`
+		"sampling": {"key": "sk"}, "inbox": {"webhook": {"url": "https://hooks.example/T0/B0/x", "format": "slack"}}}`
+	want := `{"mcpServers":{"a":{"command":"x","env":{"A":"${A}","B":"[REDACTED]","C":"[REDACTED]","D":"[REDACTED]"},"headers":{"Authorization":"Bearer ${T}","X":"[REDACTED]"},"url":"[REDACTED]","cwd":"/x"}},"sampling":{"key":"[REDACTED]"},"inbox":{"webhook":{"url":"[REDACTED]","format":"slack"}}}`
 	got, err := Redact([]byte(in))
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ package inbox
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,8 +29,9 @@ const (
 // A Question waits for a person: a server's sampling or elicitation, or a call
 // whose policy is to ask.
 type Question struct {
-	// ID ends with a digest of the question: an answer to it can be no answer to
-	// another one, not even after the gateway was started again.
+	// ID ends with a keyed digest of the question: an answer to it can be no
+	// answer to another one, not even after the gateway was started again, and
+	// who sees the ID learns nothing of the arguments.
 	ID string `json:"id"`
 	// Kind is sampling, elicitation or approval.
 	Kind    string `json:"kind"`
@@ -166,11 +169,19 @@ func (b *Inbox) add(w *waiting) bool {
 	return true
 }
 
+// digestKey is that of this process.
+var digestKey = sync.OnceValue(func() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
+})
+
 // digest is a short hash of all that the question shows, the time among it.
 func (q *Question) digest() string {
 	shown, _ := json.Marshal(q) // params that are no JSON were never read
-	sum := sha256.Sum256(shown)
-	return hex.EncodeToString(sum[:6])
+	mac := hmac.New(sha256.New, digestKey())
+	mac.Write(shown)
+	return hex.EncodeToString(mac.Sum(nil)[:6])
 }
 
 // Tell calls told with every new question. It must not block.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/time/rate"
 
@@ -25,10 +26,14 @@ const (
 	maxUnsent = 32
 	// sendTime is how long the receiver of a message may take.
 	sendTime = 10 * time.Second
-	// messageRate and messageBurst bound how often a client can make the phone of
-	// a person ring.
+	// messageRate and messageBurst bound how often one principal can make the
+	// phone of a person ring; nobody else's messages are lost by that.
 	messageRate  = rate.Limit(0.2)
 	messageBurst = 10
+	// maxLimits bounds the principals that are told apart.
+	maxLimits = 1000
+	// maxShown is how much of a name a message has.
+	maxShown = 40
 )
 
 // A Webhook tells somebody elsewhere that a question waits. A message has a link
@@ -39,10 +44,12 @@ type Webhook struct {
 	base   func() string // the address that the gateway listens on
 	log    *slog.Logger
 	client *http.Client
-	limit  *rate.Limiter
 	unsent chan Question
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	limits map[string]*rate.Limiter // by principal
 }
 
 // NewWebhook returns a webhook as configured now; Close ends it.
@@ -50,7 +57,7 @@ func NewWebhook(cfg func() config.Inbox, base func() string, log *slog.Logger) *
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Webhook{
 		cfg: cfg, base: base, log: log, client: safehttp.NewConfigured(sendTime),
-		limit: rate.NewLimiter(messageRate, messageBurst), unsent: make(chan Question, maxUnsent), stop: stop,
+		unsent: make(chan Question, maxUnsent), stop: stop, limits: map[string]*rate.Limiter{},
 	}
 	h.wg.Go(func() { h.run(ctx) })
 	return h
@@ -68,7 +75,7 @@ func (h *Webhook) Tell(q Question) {
 	if h.cfg().Webhook.URL == "" {
 		return
 	}
-	if !h.limit.Allow() {
+	if !h.limit(q.From).Allow() {
 		h.log.Warn("no message was sent about a question: there were too many", "server", q.Server, "tool", q.Tool)
 		return
 	}
@@ -77,6 +84,21 @@ func (h *Webhook) Tell(q Question) {
 	default:
 		h.log.Warn("no message was sent about a question: too many wait to be sent", "server", q.Server, "tool", q.Tool)
 	}
+}
+
+// limit is that of a principal.
+func (h *Webhook) limit(principal string) *rate.Limiter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.limits[principal]
+	if l == nil {
+		if len(h.limits) >= maxLimits {
+			clear(h.limits)
+		}
+		l = rate.NewLimiter(messageRate, messageBurst)
+		h.limits[principal] = l
+	}
+	return l
 }
 
 func (h *Webhook) run(ctx context.Context) {
@@ -163,17 +185,34 @@ func message(cfg *config.Inbox, base string, q *Question) (*http.Request, error)
 	return req, nil
 }
 
-// says is the text of a message. What servers and clients call themselves shows
-// all of its characters.
+// says is the text of a message.
 func says(q *Question) i18n.Text {
-	server, tool, client := i18n.Seen(q.Server), i18n.Seen(q.Tool), i18n.Seen(q.Client)
+	server, tool, client := shown(q.Server), shown(q.Tool), shown(q.Client)
 	switch {
-	case q.Kind == "approval" && client != "":
-		return i18n.New("%s wants to call %s of %s: it waits for your yes", "%s 要调用 %s（%s），等待您批准", client, tool, server)
+	case q.Kind == "approval" && q.Client != "":
+		return i18n.New("A call of %s of %s by %s waits for your yes.", "对 %s（%s）的调用等待您批准，调用者：%s。", tool, server, client)
 	case q.Kind == "approval":
-		return i18n.New("a call of %s of %s waits for your yes", "对 %s（%s）的调用等待您批准", tool, server)
+		return i18n.New("A call of %s of %s waits for your yes.", "对 %s（%s）的调用等待您批准。", tool, server)
 	case q.Kind == "sampling":
-		return i18n.New("%s asks for the answer of a model, which you may write", "%s 请求模型作答，可由您填写", server)
+		return i18n.New("%s asks for the answer of a model, which you may write.", "%s 请求模型作答，可由您填写。", server)
 	}
-	return i18n.New("%s asks you something", "%s 向您提问", server)
+	return i18n.New("%s asks you something.", "%s 向您提问。", server)
+}
+
+// shown is what servers and clients call themselves, in quotes: letters, digits
+// and little else, so that a name is no link, no mention and no markup.
+func shown(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range name {
+		if n++; n > maxShown {
+			b.WriteRune('…')
+			break
+		}
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" -_", r) {
+			r = '·'
+		}
+		b.WriteRune(r)
+	}
+	return "“" + b.String() + "”"
 }

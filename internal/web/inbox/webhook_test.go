@@ -3,6 +3,8 @@ package inbox
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -48,9 +50,9 @@ func TestWebhook(t *testing.T) {
 	for format, tt := range map[string]struct {
 		language, header, text string
 	}{
-		"json":  {"en", "", `"text":"claude wants to call delete of files: it waits for your yes"`},
-		"ntfy":  {"zh", "Click", `claude 要调用 delete（files），等待您批准`},
-		"slack": {"en", "", `"text":"claude wants to call delete of files: it waits for your yes\n`},
+		"json":  {"en", "", `"text":"A call of “delete” of “files” by “claude” waits for your yes."`},
+		"ntfy":  {"zh", "Click", `对 “delete”（“files”）的调用等待您批准，调用者：“claude”。`},
+		"slack": {"en", "", `"text":"A call of “delete” of “files” by “claude” waits for your yes.\n`},
 	} {
 		t.Run("console/webhook "+format, func(t *testing.T) {
 			address, messages := receiver(t)
@@ -115,12 +117,40 @@ func TestWebhookRate(t *testing.T) {
 		slog.New(slog.NewTextHandler(&said, nil)))
 	t.Cleanup(h.Close)
 	for range 5 * messageBurst {
-		h.Tell(Question{Kind: "approval"})
+		h.Tell(Question{Kind: "approval", From: "key:eve"})
 	}
+	h.Tell(Question{Kind: "approval", From: "key:bob", Tool: "bobs"})
 	for range messageBurst {
 		<-messages
 	}
+	if m := <-messages; !strings.Contains(m.body, "bobs") {
+		t.Errorf("after the messages of one principal: %s", m.body)
+	}
 	if dropped := strings.Count(said.String(), "there were too many"); dropped != 4*messageBurst {
 		t.Errorf("%d messages were dropped: %s", dropped, said.String())
+	}
+}
+
+// A name in a message is no link, no mention and no markup, and never long.
+func TestNamesInMessages(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-code":                          "“claude-code”",
+		"天气":                                   "“天气”",
+		"[ok](http://evil.example/x) @channel": "“·ok··http···evil·example·x· ·channel”",
+		"*b* `c` <!here>\n":                    "“·b· ·c· ··here··”",
+		strings.Repeat("x", 60_000):            "“" + strings.Repeat("x", maxShown) + "…”",
+	} {
+		if got := shown(name); got != want {
+			t.Errorf("%.40q is shown as %s, not %s", name, got, want)
+		}
+	}
+}
+
+// Who sees an id, and all else of a question, learns nothing of its arguments.
+func TestIDsTellNothing(t *testing.T) {
+	q := Question{Kind: "approval", Params: json.RawMessage(`{"pin":"4711"}`)}
+	shown, _ := json.Marshal(q)
+	if sum := sha256.Sum256(shown); strings.HasPrefix(hex.EncodeToString(sum[:]), q.digest()) {
+		t.Error("the digest can be made by anybody")
 	}
 }
