@@ -138,9 +138,10 @@ func TestUserValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
-		if _, body := w.do(req); !strings.Contains(body, want) {
-			t.Errorf("%s: %s", path, body)
-		}
+		awaitTrue(t, path+" with "+want, func() bool {
+			_, body := w.do(req)
+			return strings.Contains(body, want)
+		})
 	}
 	w.secret("value-of-ann", "set", "hub-token", "--user", w.ids["ann"])
 	w.secret("value-of-bob", "set", "hub-token", "--user", w.ids["bob"])

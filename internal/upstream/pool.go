@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
@@ -23,8 +24,15 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	s := u.slots[b.key]
 	var old *slot
 	if s == nil {
-		old = u.crowdedLocked(u.userOf(c))
 		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
+		if b.project != nil {
+			s.holder = c.Principal
+		}
+		var full bool
+		if old, full = u.crowdedLocked(s); full && b.project != nil {
+			u.mu.Unlock()
+			return nil, nil, mcp.Failure(mcp.Overloaded, u.Name(), fmt.Sprintf("sessions on too many projects are open: at most %d of one principal", maxPools))
+		}
 		if u.opt.Greeting != nil {
 			s.exclusive = true
 			s.session.Store(u.opt.Greeting.caller)
@@ -63,13 +71,13 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	return l, release, nil
 }
 
-// crowdedLocked removes the pool of a user that was used least recently where
-// there are too many, and returns it.
-func (u *Upstream) crowdedLocked(user string) *slot {
+// crowdedLocked removes the pool that was used least recently where there are too
+// many like s, and returns it; full says that all of them are in use.
+func (u *Upstream) crowdedLocked(like *slot) (unused *slot, full bool) {
 	count, key := 0, ""
 	var oldest *slot
 	for k, s := range u.slots {
-		if !s.pooled || s.user != user {
+		if !s.pooled || s.user != like.user || s.holder != like.holder {
 			continue
 		}
 		count++
@@ -78,10 +86,10 @@ func (u *Upstream) crowdedLocked(user string) *slot {
 		}
 	}
 	if count < maxPools || oldest == nil {
-		return nil
+		return nil, count >= maxPools
 	}
 	delete(u.slots, key)
-	return oldest
+	return oldest, false
 }
 
 // unusedLocked says that nobody calls, or waits for news, on a shared connection,

@@ -234,3 +234,40 @@ func TestProjectEnds(t *testing.T) {
 		}
 	})
 }
+
+// One principal has a bounded number of projects, and leaves those of others alone.
+func TestProjectsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		entry := remote("a", "http://toy.example/mcp")
+		entry.Share = "project"
+		w := newWorld(t, worldOptions{transport: toWire(newToy())}, entry)
+		w.state("a", upstream.Ready)
+		var all []*upstream.Caller
+		open := func(principal string) error {
+			c := session(fmt.Sprint(principal, len(all)), mcp.Offer{Roots: true})
+			c.Principal = principal
+			c.Move(on(fmt.Sprint("/x", len(all))))
+			all = append(all, c)
+			_, err := w.ask(c, nil, "a", "echo", `{"message":"hi"}`)
+			return err
+		}
+		for i := range 16 {
+			if err := open("key:eve"); err != nil {
+				t.Fatalf("project %d: %v", i, err)
+			}
+		}
+		if err := open("key:eve"); err == nil || !strings.Contains(err.Error(), "too many projects") {
+			t.Errorf("one more: %v", err)
+		}
+		if err := open("key:bob"); err != nil {
+			t.Errorf("another principal: %v", err)
+		}
+		all[0].Close()
+		if err := open("key:eve"); err != nil {
+			t.Errorf("after one has ended: %v", err)
+		}
+		for _, c := range all {
+			c.Close()
+		}
+	})
+}

@@ -31,6 +31,8 @@ type slot struct {
 	// the lock of the upstream guards them.
 	project *project.Project
 	guests  map[*Caller]bool
+	// holder is the principal that has the project; empty without one.
+	holder string
 	// user is whose sign-in and values the connection uses; empty for the one
 	// that all share.
 	user string
