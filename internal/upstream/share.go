@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
@@ -99,7 +100,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		values, err := personal{u}.ready(c)
 		switch {
 		case err == nil:
-		case errors.As(err, new(*ValueError)):
+		case errors.As(err, new(*ValueError)), errors.As(err, new(*jsonrpc.Error)): // what its user has to do
 			return nil, nil, err
 		default:
 			return nil, nil, u.report.Unavailable(ctx, err)

@@ -180,7 +180,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 			mu.Lock()
 			seen = nil
 			mu.Unlock()
-			if _, err := w.ask(asUser("key:eve"), nil, "hub", "echo", `{"message":"hi"}`); err == nil || strings.Contains(err.Error(), "two") {
+			if _, err := w.ask(asUser("key:eve"), nil, "hub", "echo", `{"message":"hi"}`); err == nil || strings.Contains(err.Error(), "two") || reasonOf(err) != "value_missing" || !strings.Contains(err.Error(), "secret set hub --user key:eve") {
 				t.Errorf("a value with a line break: %v", err)
 			}
 			mu.Lock()
