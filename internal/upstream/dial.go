@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/lists"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 )
@@ -105,7 +106,7 @@ func (d dialer) connect(ctx context.Context) (*link, error) {
 
 func (d dialer) newLink() *link {
 	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot, values: d.values}
-	l.refresh.Fetch = l.reload
+	l.refresh = lists.NewRefresher(l.reload)
 	l.calls = inflight.New(l, &d.up.calls)
 	return l
 }

@@ -35,8 +35,11 @@ func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Feature
 }
 
 // reload fetches lists again that have changed.
-func (l *link) reload(which lists.Kind) {
-	f, err := l.fetch(l.up.life, which, l.slot.features.Load())
+func (l *link) reload(ctx context.Context, which lists.Kind) {
+	f, err := l.fetch(ctx, which, l.slot.features.Load())
+	if ctx.Err() != nil {
+		return // it is being closed
+	}
 	if err != nil {
 		l.up.log.Warn("refreshing lists", "err", err)
 		return

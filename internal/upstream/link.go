@@ -31,7 +31,7 @@ type link struct {
 	said   greet.Server
 
 	loaded  *catalog.Features // what it offered when it was opened
-	refresh lists.Refresher
+	refresh *lists.Refresher
 	listen  *listen.Listener // a modern server's one subscription
 	levelMu sync.Mutex
 	level   string // the level that the server was told
@@ -67,6 +67,7 @@ func (l *link) close(ctx context.Context) {
 	letFinish(ctx, l)
 	l.closer(ctx)
 	l.finish(nil)
+	l.refresh.Wait()
 }
 
 var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -10,15 +11,24 @@ const refreshDelay = 50 * time.Millisecond
 
 // A Refresher fetches lists again after the server said that they changed.
 type Refresher struct {
-	// Fetch fetches lists. No two run at the same time.
-	Fetch func(which Kind)
+	fetch  func(ctx context.Context, which Kind)
+	ctx    context.Context
+	cancel context.CancelFunc
+	over   sync.WaitGroup // of the timer that runs, or what it runs
 
 	mu      sync.Mutex
 	dirty   Kind
 	running bool
 	loaded  bool // the first load is over
-	stopped bool
 	timer   *time.Timer
+}
+
+// NewRefresher returns one that fetches lists by fetch, until Stop. No two run at
+// the same time.
+func NewRefresher(fetch func(ctx context.Context, which Kind)) *Refresher {
+	r := &Refresher{fetch: fetch}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
 }
 
 // Mark notes that lists changed; they are fetched a moment later, once for a
@@ -39,36 +49,38 @@ func (r *Refresher) Start() {
 }
 
 func (r *Refresher) armLocked() {
-	if r.dirty == 0 || r.running || r.stopped || !r.loaded {
+	if r.dirty == 0 || r.running || r.ctx.Err() != nil || !r.loaded {
 		return
 	}
 	r.running = true
+	r.over.Add(1)
 	r.timer = time.AfterFunc(refreshDelay, r.run)
 }
 
 func (r *Refresher) run() {
+	defer r.over.Done()
 	r.mu.Lock()
 	which := r.dirty
 	r.dirty = 0
-	stopped := r.stopped
 	r.mu.Unlock()
-	if !stopped {
-		r.Fetch(which)
+	if r.ctx.Err() == nil {
+		r.fetch(r.ctx, which)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running = r.dirty != 0 && !r.stopped
-	if r.running {
-		r.timer = time.AfterFunc(refreshDelay, r.run)
-	}
+	r.running = false
+	r.armLocked()
 }
 
 // Stop lets nothing be fetched any more.
 func (r *Refresher) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stopped = true
-	if r.timer != nil {
-		r.timer.Stop()
+	r.cancel()
+	if r.timer != nil && r.timer.Stop() {
+		r.over.Done()
 	}
 }
+
+// Wait waits until what was being fetched at Stop is over.
+func (r *Refresher) Wait() { r.over.Wait() }
