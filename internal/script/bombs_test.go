@@ -70,7 +70,7 @@ func TestBombs(t *testing.T) {
 			if limit := cmp.Or(o.Fault.Limit, "error"); !slices.Contains(strings.Fields(b.limit), limit) {
 				t.Errorf("it ended at %q, want %q: %+v", limit, b.limit, o.Fault)
 			}
-			if over := o.CPU - limits.CPU; over > 100*time.Millisecond {
+			if over := o.CPU - limits.CPU; over > 500*time.Millisecond { // the meter may have to wait for a processor
 				t.Errorf("it ended %v after its limit", over)
 			}
 			if most := limits.Memory + maxBeside; o.Peak > most {
