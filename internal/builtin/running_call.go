@@ -107,8 +107,8 @@ func pick(name string, names []string) (string, *thrown) {
 }
 
 // refused is a server's own error. One that wants a visit to a URL first is put
-// to the person; the call is never repeated by us. The address may be good for
-// whoever has it, so the model gets it only where nobody else would.
+// to the person; the call is never repeated by us. Anybody who has the address may
+// use it, so the model gets it only if no person can be asked.
 func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.Error) *thrown {
 	t := &thrown{Name: callError, Message: e.Message, Server: server, Tool: tool}
 	if e.Code != mcp.CodeElicitURL {

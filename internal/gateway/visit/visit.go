@@ -26,8 +26,8 @@ type Question struct {
 	Missing *upstream.ValueError
 }
 
-// An Asker returns the address of a page where a person enters a value; empty
-// where there is none. A nil Asker asks nobody.
+// An Asker returns the address of a page where a person enters a value, or an
+// empty text if the gateway has no such page. A nil Asker means the same.
 type Asker func(Question) string
 
 // Instead is the answer to a call that ended so: where it lacks a value, and its

@@ -15,8 +15,8 @@ import (
 )
 
 // A Project is what clients work on that have the same roots. A server keeps
-// the roots that it is told, so clients whose first root alone is the same have
-// two projects. A nil Project is that of a client that works on no folder.
+// the roots that it is told, so two clients that share only their first root have
+// two projects. A client that works on no folder has a nil Project.
 type Project struct {
 	// Folder is the first root that is a folder, as this system writes it;
 	// empty where commands do not start in it.

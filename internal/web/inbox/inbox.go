@@ -169,7 +169,7 @@ func (b *Inbox) add(w *waiting) bool {
 	return true
 }
 
-// digestKey is that of this process.
+// digestKey returns the key of all digests. Each process makes its own.
 var digestKey = sync.OnceValue(func() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)

@@ -86,7 +86,7 @@ func (h *Webhook) Tell(q Question) {
 	}
 }
 
-// limit is that of a principal.
+// limit returns the rate limit of a principal.
 func (h *Webhook) limit(principal string) *rate.Limiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
