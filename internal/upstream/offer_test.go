@@ -1,12 +1,14 @@
 package upstream_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/upstream"
@@ -140,5 +142,78 @@ func TestOffersOverAPipe(t *testing.T) {
 			t.Errorf("%q, %v; the other client was asked %d times", text, err, len(other.asked))
 		}
 		<-done
+	})
+}
+
+// lateAsker is a server on stdio that asks because of its first call when it
+// gets the second one, and answers that with the third.
+const lateAsker = `calls=0
+while read -r line; do
+	id=${line#*'"id":'}; id=${id%%[,\}]*}
+	say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
+	answer() { say "$1" '"result":{"content":[{"type":"text","text":"'"$2"'"}]}'; }
+	case $line in
+	*'"server/discover"'*) say "$id" '"error":{"code":-32601,"message":"method not found"}' ;;
+	*'"initialize"'*) say "$id" '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"late","version":"1"}}' ;;
+	*'"tools/list"'*) say "$id" '"result":{"tools":[{"name":"ask","inputSchema":{"type":"object"}}]}' ;;
+	*'"tools/call"'*)
+		calls=$((calls+1))
+		case $calls in
+		1) first=$id; echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"begun"}}' ;;
+		2) second=$id; say '"q"' '"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}' ;;
+		3) answer "$second" second; answer "$id" third ;;
+		esac ;;
+	*'"accept"'*) answer "$first" first ;;
+	*'"q"'*) answer "$first" 'not answered' ;;
+	esac
+done`
+
+// A holder answers a question when it may.
+type holder struct{ told, asked, may chan struct{} }
+
+func (h *holder) Handle(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {
+	close(h.asked)
+	select {
+	case <-h.may:
+		return &jsonrpc.Response{Result: []byte(`{"action":"accept","content":{}}`)}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (h *holder) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {
+	close(h.told)
+}
+
+func TestQuestionsOfSeveralCalls(t *testing.T) {
+	t.Run("true/3 over a pipe a question does not end with another call", func(t *testing.T) {
+		entry := fake(t, "a", "-c", lateAsker)
+		entry.Command = "sh"
+		w := newWorld(t, worldOptions{}, entry)
+		w.state("a", upstream.Ready)
+		c, h := session("1", mcp.Offer{Elicit: true}), &holder{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+		t.Cleanup(c.Close)
+		call := func() <-chan string {
+			answer := make(chan string, 1)
+			go func() {
+				text, err := w.ask(c, h, "a", "ask", `{}`)
+				answer <- fmt.Sprint(text, " ", err)
+			}()
+			return answer
+		}
+		first := call()
+		<-h.told
+		second := call()
+		<-h.asked
+		if got := <-call(); got != "third <nil>" {
+			t.Errorf("the third call: %s", got)
+		}
+		if got := <-second; got != "second <nil>" {
+			t.Errorf("the second call: %s", got)
+		}
+		close(h.may)
+		if got := <-first; got != "first <nil>" {
+			t.Errorf("the first call: %s", got)
+		}
 	})
 }

@@ -23,7 +23,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.calls.Newest(allowed); k != nil {
-			return k.Ask(ctx, from, req)
+			return k.AskForAny(ctx, from, req)
 		}
 		if owner.Outside != nil && owner.Offer.Allows(req.Method, req.Params) {
 			return owner.Outside(l.up.name).Handle(ctx, from, req)
@@ -41,11 +41,11 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		}
 	}
 	if k != nil && k.Allows(req) {
-		return k.Ask(ctx, from, req)
+		return k.AskForAny(ctx, from, req)
 	}
 	l.up.noteAsks(l)
 	if k != nil {
-		return k.Unanswered(ctx, req), nil
+		return k.UnansweredForAny(ctx, req), nil
 	}
 	return l.Unanswered(ctx, req), nil
 }

@@ -105,18 +105,32 @@ func (k *Call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	return k.Ask(ctx, from, req)
 }
 
-// Ask passes a question on to the client. The clock of the call stands still
-// meanwhile.
+// Ask passes a question of this call on to the client. The clock of the call
+// stands still meanwhile.
 func (k *Call) Ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return k.ask(ctx, from, req, k)
+}
+
+// AskForAny passes on a question that the transport ties to no call: it may be
+// about any call of the client that is in flight.
+func (k *Call) AskForAny(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return k.ask(ctx, from, req, k.table.ofClient(k)...)
+}
+
+func (k *Call) ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request, about ...*Call) (*jsonrpc.Response, error) {
 	if k.Back == nil {
 		return mcp.Refuse(req), nil
 	}
-	ctx, stop := k.open.during(ctx)
+	ctx, stop := wait(ctx, about...)
 	defer stop()
-	k.questions.Add(1)
+	for _, other := range about {
+		other.questions.Add(1)
+	}
 	defer func() {
-		k.touch()
-		k.questions.Add(-1)
+		for _, other := range about {
+			other.touch()
+			other.questions.Add(-1)
+		}
 	}()
 	return k.Back.Handle(ctx, from, req)
 }
@@ -175,10 +189,19 @@ func (k *Call) expired(now int64, hard time.Duration) error {
 	return nil
 }
 
-// Unanswered deals with a question that no client can be asked. It ends with the
-// call.
+// Unanswered deals with a question of this call that no client can be asked.
 func (k *Call) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
-	ctx, stop := k.open.during(ctx)
+	return k.unanswered(ctx, req, k)
+}
+
+// UnansweredForAny is Unanswered for a question that may be about any call of
+// the client that is in flight.
+func (k *Call) UnansweredForAny(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+	return k.unanswered(ctx, req, k.table.ofClient(k)...)
+}
+
+func (k *Call) unanswered(ctx context.Context, req *jsonrpc.Request, about ...*Call) *jsonrpc.Response {
+	ctx, stop := wait(ctx, about...)
 	defer stop()
 	return k.table.conn.Unanswered(ctx, req)
 }

@@ -6,37 +6,67 @@ import (
 	"sync/atomic"
 )
 
-// openQuestions are the questions that wait because of one call. They end with
-// it: nobody is there for an answer afterwards.
-type openQuestions struct {
-	// Most calls ask nothing, and their end costs two loads.
-	asked, over atomic.Bool
-	mu          sync.Mutex
-	cancels     map[*context.CancelCauseFunc]struct{}
+// A question waits because of one call, or of one of several where nobody can
+// tell which. It ends with the last of them: nobody is there for an answer
+// afterwards.
+type question struct {
+	cancel context.CancelCauseFunc
+	calls  atomic.Int32
 }
 
-// during is a context of a question; stop forgets it.
-func (o *openQuestions) during(ctx context.Context) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	o.mu.Lock()
-	if o.cancels == nil {
-		o.cancels = make(map[*context.CancelCauseFunc]struct{})
+// callOver hears that one of its calls has ended.
+func (q *question) callOver() {
+	if q.calls.Add(-1) == 0 {
+		q.cancel(errCallOver)
 	}
-	o.cancels[&cancel] = struct{}{}
-	o.mu.Unlock()
-	o.asked.Store(true)
-	if o.over.Load() {
-		cancel(errCallOver)
+}
+
+// wait is the context of a question that may be about any of the calls; stop
+// forgets it.
+func wait(ctx context.Context, calls ...*Call) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	q := &question{cancel: cancel}
+	q.calls.Store(int32(len(calls)))
+	for _, k := range calls {
+		k.open.add(q)
 	}
 	return ctx, func() {
-		o.mu.Lock()
-		delete(o.cancels, &cancel)
-		o.mu.Unlock()
+		for _, k := range calls {
+			k.open.remove(q)
+		}
 		cancel(nil)
 	}
 }
 
-// end ends them all.
+// openQuestions are the questions that wait because of one call.
+type openQuestions struct {
+	// Most calls ask nothing, and their end costs two loads.
+	asked, over atomic.Bool
+	mu          sync.Mutex
+	waiting     map[*question]struct{}
+}
+
+func (o *openQuestions) add(q *question) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked.Store(true)
+	if o.over.Load() {
+		q.callOver()
+		return
+	}
+	if o.waiting == nil {
+		o.waiting = make(map[*question]struct{})
+	}
+	o.waiting[q] = struct{}{}
+}
+
+func (o *openQuestions) remove(q *question) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.waiting, q)
+}
+
+// end tells them all that the call has ended.
 func (o *openQuestions) end() {
 	o.over.Store(true)
 	if !o.asked.Load() {
@@ -44,7 +74,8 @@ func (o *openQuestions) end() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for cancel := range o.cancels {
-		(*cancel)(errCallOver)
+	for q := range o.waiting {
+		q.callOver()
 	}
+	clear(o.waiting)
 }

@@ -9,28 +9,44 @@ import (
 // TestOpenQuestions holds questions to the end of their call, also of a server
 // that never takes its question back.
 func TestOpenQuestions(t *testing.T) {
+	over := func(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCallOver) }
 	t.Run("console/4 the end of the call ends what waits", func(t *testing.T) {
-		var o openQuestions
-		first, stop := o.during(t.Context())
+		var k Call
+		first, stop := wait(t.Context(), &k)
 		defer stop()
-		second, forget := o.during(t.Context())
+		second, forget := wait(t.Context(), &k)
 		forget()
-		o.end()
+		k.open.end()
 		<-first.Done()
-		if err := context.Cause(first); !errors.Is(err, errCallOver) {
-			t.Error(err)
+		if !over(first) {
+			t.Error(context.Cause(first))
 		}
-		if err := context.Cause(second); errors.Is(err, errCallOver) {
+		if over(second) {
 			t.Error("an answered question was ended")
 		}
 	})
 	t.Run("console/4 a question that comes late does not begin", func(t *testing.T) {
-		var o openQuestions
-		o.end()
-		ctx, stop := o.during(t.Context())
+		var k Call
+		k.open.end()
+		ctx, stop := wait(t.Context(), &k)
 		defer stop()
-		if err := context.Cause(ctx); !errors.Is(err, errCallOver) {
-			t.Error(err)
+		if !over(ctx) {
+			t.Error(context.Cause(ctx))
+		}
+	})
+	t.Run("true/3 a question about one of several calls ends with the last", func(t *testing.T) {
+		var ended, newest, oldest Call
+		ended.open.end()
+		ctx, stop := wait(t.Context(), &newest, &oldest, &ended)
+		defer stop()
+		newest.open.end()
+		newest.open.end()
+		if ctx.Err() != nil {
+			t.Error("it ended with the first")
+		}
+		oldest.open.end()
+		if !over(ctx) {
+			t.Error(context.Cause(ctx))
 		}
 	})
 }

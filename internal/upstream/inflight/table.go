@@ -204,6 +204,19 @@ func (t *Table) Newest(fits func(*Call) bool) *Call {
 	return nil
 }
 
+// ofClient returns k and the other calls in flight of its client.
+func (t *Table) ofClient(k *Call) []*Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	calls := []*Call{k}
+	for other := t.first; other != nil; other = other.next {
+		if other != k && other.Client == k.Client && other.Remote == k.Remote {
+			calls = append(calls, other)
+		}
+	}
+	return calls
+}
+
 // WithToken returns the call with a progress token of ours, nil when there is
 // none.
 func (t *Table) WithToken(raw []byte) *Call {
