@@ -96,7 +96,7 @@ interop-deps: ## install the published clients and servers that tests run agains
 	test/interop/deps.sh
 
 interop: interop-deps ## official SDKs and published servers around the gateway
-	test/again.sh -count=1 -timeout 30m -skip '^TestConformance' -- ./test/interop
+	test/again.sh -count=1 -timeout 30m -parallel 3 -skip '^TestConformance' -- ./test/interop # they wait more than they compute
 
 conformance-once: interop-deps ## the official conformance suite, once per era, and with the gateway as its client
 	test/again.sh -count=1 -timeout 30m -run '^TestConformance' -v -- ./test/interop

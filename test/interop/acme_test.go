@@ -25,6 +25,7 @@ const (
 // tests with: over its real protocol, proven on the gateway's own listener,
 // with a name server that says where the name leads.
 func TestACME(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	config := filepath.Join(dir, "mcp.json")

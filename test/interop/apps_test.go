@@ -21,6 +21,7 @@ type app struct {
 // TestAppsOfTwoServers opens the interfaces of two copies of a published server
 // with the official host SDK.
 func TestAppsOfTwoServers(t *testing.T) {
+	t.Parallel()
 	server := entry(node(t), npmServer("server-map"), "--stdio")
 	g := mcptest.Gateway(t, config("map", server, "atlas", server))
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)

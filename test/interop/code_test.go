@@ -59,6 +59,7 @@ func runs(t *testing.T, program []string, calls []map[string]any) []coded {
 // The published servers in a script, with the official clients, on both
 // transports.
 func TestCode(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var text strings.Builder
 	for i := 0; text.Len() < 5<<20; i++ {
@@ -119,6 +120,7 @@ func TestCode(t *testing.T) {
 // The same tasks with exec and with run: what of them enters the context of a
 // model. docs/compact.md has the figures of one run.
 func TestCodeCost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range 40 {
 		body := strings.Repeat(fmt.Sprintf("2026-11-%02d level=info request %d took 12 ms\n", i%28+1, i), 50) + strings.Repeat("level=error it failed\n", i%3)
@@ -202,6 +204,7 @@ const asking = `const all = await Promise.all([tools.everything.trigger_elicitat
 // Questions of the published server inside a script reach the official clients,
 // several at once where they come at once.
 func TestCodeQuestions(t *testing.T) {
+	t.Parallel()
 	servers := strings.Replace(config("everything", entry(node(t), npmServer("server-everything"))), "{", `{"mode":"code",`, 1)
 	for _, kind := range []string{"http", "stdio"} {
 		t.Run("code/question published legacy "+kind, func(t *testing.T) {

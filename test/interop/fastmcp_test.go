@@ -17,6 +17,7 @@ import (
 // FastMCP 4 speaks both eras, names the modern one alone, and can ask in the
 // legacy one alone.
 func TestFastMCP(t *testing.T) {
+	t.Parallel()
 	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +60,7 @@ func asksAll(t *testing.T, transport func(*testing.T) mcp.Transport) {
 // TestCompareAuto holds a tool that asks against a direct connection, in the era
 // that the gateway chooses, and has both answered.
 func TestCompareAuto(t *testing.T) {
+	t.Parallel()
 	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
 	if err != nil {
 		t.Fatal(err)

@@ -143,6 +143,7 @@ func receive[T any](t *testing.T, seen <-chan T, what string) (v T) {
 // TestEveryPairOfVersions puts the official client at each version in front of
 // a server of each version.
 func TestEveryPairOfVersions(t *testing.T) {
+	t.Parallel()
 	var pairs []string
 	versions := slices.Sorted(slices.Values(ours.AllVersions()))
 	for _, v := range versions {
@@ -161,6 +162,7 @@ func TestEveryPairOfVersions(t *testing.T) {
 }
 
 func TestGoClientTransports(t *testing.T) {
+	t.Parallel()
 	servers := config("demo", perSession(demoEntry(t)))
 	g := mcptest.Gateway(t, servers)
 	for _, version := range []string{ours.LatestLegacy, ours.LatestModern} {

@@ -63,6 +63,7 @@ func (l *locker) change(t *testing.T, name, pattern, by string) {
 
 // The published time server, locked from the index that uv is configured with.
 func TestLockPyPI(t *testing.T) {
+	t.Parallel()
 	uvx := filepath.Join(cache, "python", "bin", "uvx")
 	l := newLocker(t, map[string]any{"time": map[string]any{"command": uvx, "args": []string{"mcp-server-time"}}})
 	t.Run("install/lock/pypi", func(t *testing.T) {
@@ -179,6 +180,7 @@ func compiledForged(t *testing.T, l *locker) {
 // A package of which there is only the source is not built unless a person says
 // so.
 func TestLockBuild(t *testing.T) {
+	t.Parallel()
 	l := newLocker(t, map[string]any{"old": map[string]any{"command": filepath.Join(cache, "python", "bin", "uvx"), "args": []string{"docopt==0.6.2"}}})
 	t.Run("install/lock/build refused", func(t *testing.T) {
 		text, code := l.run(t, "lock")

@@ -20,6 +20,7 @@ import (
 // HTTP a client of either era is shown what it would be shown without the
 // gateway, and can call it.
 func TestOffersDecideWhatIsListed(t *testing.T) {
+	t.Parallel()
 	url := everythingOverHTTP(t)
 	needs := []string{"trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"}
 	for _, version := range []string{ours.LatestLegacy, ours.LatestModern} {

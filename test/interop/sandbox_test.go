@@ -51,6 +51,7 @@ func toolsOf(t *testing.T, c *goClient, prefix string) []string {
 // TestConfinedServers runs published servers twice, plain and confined, and
 // holds their tools and answers against each other.
 func TestConfinedServers(t *testing.T) {
+	t.Parallel()
 	files := t.TempDir()
 	if err := os.WriteFile(filepath.Join(files, "a.txt"), []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func TestConfinedServers(t *testing.T) {
 // TestConfinedFilesystemServer gives the published server the whole disk; what
 // it can do there is for the sandbox to say.
 func TestConfinedFilesystemServer(t *testing.T) {
+	t.Parallel()
 	mine, other := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "x")
 	// The server would list the disk to name a file that does not exist.
 	for _, file := range []string{mine, other} {

@@ -30,6 +30,7 @@ func textOf(t *testing.T, c *goClient, tool string, arguments map[string]any) st
 }
 
 func TestPublishedServers(t *testing.T) {
+	t.Parallel()
 	allowed, root := t.TempDir(), t.TempDir()
 	for dir, name := range map[string]string{allowed: "allowed.txt", root: "root.txt"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("content of "+name), 0o600); err != nil {
@@ -76,6 +77,7 @@ func TestPublishedServers(t *testing.T) {
 // directories by the roots that it gets, so a client's roots may reach only a
 // server of its own.
 func TestRootsMoveNobodysSandbox(t *testing.T) {
+	t.Parallel()
 	allowed, mine := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(mine, "mine.txt"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -117,6 +119,7 @@ func TestRootsMoveNobodysSandbox(t *testing.T) {
 // TestGoSDKServers puts servers of the official Go SDK behind the gateway, over
 // each HTTP transport that it has.
 func TestGoSDKServers(t *testing.T) {
+	t.Parallel()
 	type person struct {
 		Name string `json:"name"`
 	}

@@ -47,6 +47,7 @@ func skillServer(t *testing.T, name string, skills ...string) string {
 // TestSkillsOfTwoServers runs the scenarios of the official suite against two
 // published servers behind one endpoint.
 func TestSkillsOfTwoServers(t *testing.T) {
+	t.Parallel()
 	for name, second := range map[string]string{"with skills of their own": "invoices", "with the same skill": "refunds"} {
 		g := mcptest.Gateway(t, config("north", skillServer(t, "north", "refunds"), "south", skillServer(t, "south", second)))
 		for _, scenario := range skillScenarios {
@@ -71,6 +72,7 @@ type skillEntry struct {
 }
 
 func TestSkillsAreRouted(t *testing.T) {
+	t.Parallel()
 	g := mcptest.Gateway(t, config("north", skillServer(t, "north", "refunds", "visas"), "south", skillServer(t, "south", "refunds", "invoices")))
 	ask := func(t *testing.T, method, params string, into any) int {
 		t.Helper()

@@ -40,6 +40,9 @@ func TestStartUp(t *testing.T) {
 		"TypeScript SDK": typescriptStart, "Go SDK": goStart, "mcp-go": mark3Start,
 	} {
 		t.Run("true/1 "+name, func(t *testing.T) {
+			if name == "Go SDK" || name == "mcp-go" {
+				t.Parallel() // they wait; the others also load their packages, and have limits of their own
+			}
 			var wg sync.WaitGroup
 			for _, s := range startUps {
 				if name == "openai-agents" && s.client == "modern" {

@@ -71,6 +71,7 @@ func modernTasks(t *testing.T) string {
 }
 
 func TestTasks(t *testing.T) {
+	t.Parallel()
 	gateway := mcptest.Gateway(t, config("old", legacyTasks(t), "new", modernTasks(t),
 		"everything", entry(node(t), npmServer("server-everything"), "stdio")))
 	url := gateway.URL + "/mcp"

@@ -13,6 +13,7 @@ import (
 // TestTesterCommands runs every command of the tester against published
 // servers: in their own era, and in the other one through the gateway.
 func TestTesterCommands(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	for name, path := range map[string]string{"mcp-all-in-one": mcptest.BuildProduct(t), "node": node(t)} {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {

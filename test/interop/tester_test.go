@@ -49,6 +49,7 @@ func runProgram(t *testing.T, stdin, path string, args ...string) (stdout string
 // TestInspectorAgrees runs the official inspector's command line and ours
 // against the same servers: the same answers, the same exit codes.
 func TestInspectorAgrees(t *testing.T) {
+	t.Parallel()
 	inspector, err := inspectorPath()
 	if err != nil {
 		t.Fatalf("installing the inspector: %v", err)
@@ -126,6 +127,7 @@ ping
 // TestRecordingReplays records a session of server-everything and replays it
 // against the same server: nothing differs.
 func TestRecordingReplays(t *testing.T) {
+	t.Parallel()
 	product := mcptest.BuildProduct(t)
 	file := filepath.Join(t.TempDir(), "everything.mcpcap")
 	server := []string{"--", node(t), npmServer("server-everything")}

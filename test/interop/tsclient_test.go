@@ -103,6 +103,7 @@ func (r *report) check(t *testing.T, prefix, roots string) {
 const ownRoots = "1 roots\nfile:///interop"
 
 func TestTypeScriptClient(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern", "dual"} {
 		servers := config("demo", perSession(demoEntry(t, "-era", era)))
 		t.Run("req/S002-34 stdio, "+era+" server", func(t *testing.T) {
@@ -127,6 +128,7 @@ func TestTypeScriptClient(t *testing.T) {
 // TestDemoServerItself is the yardstick: what the same client sees without a
 // gateway between.
 func TestDemoServerItself(t *testing.T) {
+	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		runClient(t, "", "stdio", mcptest.Build(t), "-role", "demo").check(t, "", ownRoots)
 	})
