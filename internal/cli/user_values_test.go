@@ -162,6 +162,14 @@ func TestUserValues(t *testing.T) {
 	if out := call(); !strings.Contains(out, "HUB_TOKEN=value-of-local") {
 		t.Errorf("call says %s", out)
 	}
+	if out, code := product(t, w.home, w.home, "key", "revoke", "bob", "-c", filepath.Join(w.home, "mcp.json")); code != 0 {
+		t.Errorf("key revoke: %s", out)
+	}
+	for user, want := range map[string]bool{w.ids["bob"]: false, "local": true} {
+		if out, _ := product(t, w.home, w.home, "secret", "ls", "--user", user); strings.Contains(out, "hub-token") != want {
+			t.Errorf("after the key of bob was revoked, %s has %s", user, out)
+		}
+	}
 	w.hidden("value-of-ann", "value-of-bob", "other-of-ann")
 }
 

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,18 @@ func (v *Values) Delete(user, name string) error {
 			return ErrNoSecret
 		}
 		delete(all, valueKey(user, name))
+		return nil
+	})
+}
+
+// Forget removes all values of a user.
+func (v *Values) Forget(user string) error {
+	names, err := v.List(user)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return v.file.change(func(all map[string]string) error {
+		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, valueKey(user, "")) })
 		return nil
 	})
 }

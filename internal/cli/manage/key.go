@@ -180,5 +180,6 @@ func keyRevoke(a *env.Env, name string) error {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("revoked: ", "已撤销："), key.Name)
-	return nil
+	// No other key has this ID, so nobody can use its values any more.
+	return a.Secrets().Values().Forget("key:" + key.ID)
 }
