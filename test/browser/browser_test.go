@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,9 @@ func install(t *testing.T) {
 	}
 }
 
+// timed are the scripts that measure how fast the page is; they run alone.
+var timed = []string{"budget.test.mjs", "console.test.mjs"}
+
 func TestBrowser(t *testing.T) {
 	browser, err := chromium()
 	if err != nil {
@@ -81,7 +85,6 @@ func TestBrowser(t *testing.T) {
 	prepare(t, root, "make", "internal/web/dist/index.html")
 	corpus := filepath.Join(t.TempDir(), "corpus")
 	prepare(t, root, "go", "build", "-o", corpus, "./test/browser/corpus")
-
 	config, err := json.Marshal(map[string]any{"registries": []any{map[string]any{"name": "work", "url": registry(t, root), "names": []string{"*"}}}, "mcpServers": map[string]any{
 		"demo":   map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo"}, "env": map[string]string{"DEMO_KEY": "s3cret"}},
 		"modern": map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo", "-era", "modern"}},
@@ -91,14 +94,32 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := mcptest.WriteConfig(t, string(config))
-	program := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
-	gateway := mcptest.Start(t, program)
-	base := gateway.Listening()
-	run(t, append(program.Env, "CHROMIUM="+browser, "CONSOLE_URL="+base, "CONSOLE_CODE="+code(t, program),
-		"CONSOLE_STATE="+filepath.Join(t.TempDir(), "state.json"), "CORPUS_COMMAND="+corpus, "CONSOLE_CONFIG="+file,
-		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
-		"BUNDLE="+filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROGRAM="+program.Path, "PROMPTS_COMMAND="+mcptest.Build(t)+" -role demo"))
+	env := []string{"CHROMIUM=" + browser, "CORPUS_COMMAND=" + corpus,
+		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
+		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}
+	if some := strings.Fields(os.Getenv("BROWSER_TESTS")); len(some) > 0 {
+		run(t, string(config), env, some) // while they are written
+		return
+	}
+	files, err := filepath.Glob("*.test.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lanes [2][]string
+	for _, file := range files {
+		if !slices.Contains(timed, file) {
+			lanes[0], lanes[1] = append(lanes[1], file), lanes[0]
+		}
+	}
+	t.Run("side by side", func(t *testing.T) {
+		for _, files := range lanes {
+			t.Run(files[0], func(t *testing.T) {
+				t.Parallel()
+				run(t, string(config), env, files)
+			})
+		}
+	})
+	t.Run("alone", func(t *testing.T) { run(t, string(config), env, timed) })
 }
 
 // goEnv is a setting of the go command under the home of who runs the tests.
@@ -127,19 +148,18 @@ func code(t *testing.T, program mcptest.Program) string {
 	return strings.TrimPrefix(u.Fragment, "code=")
 }
 
-// run runs the scripts and makes a subtest of each of their tests.
-func run(t *testing.T, env []string) {
+// run runs scripts before a gateway of their own, one after the other, and makes
+// a subtest of each of their tests.
+func run(t *testing.T, config string, env, files []string) {
 	t.Helper()
-	files, err := filepath.Glob("*.test.mjs")
-	if some := strings.Fields(os.Getenv("BROWSER_TESTS")); len(some) > 0 {
-		files = some // while they are written
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := mcptest.WriteConfig(t, config)
+	program := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
+	base := mcptest.Start(t, program).Listening()
+	env = slices.Concat(os.Environ(), program.Env, env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
+		"CONSOLE_STATE=" + filepath.Join(t.TempDir(), "state.json"), "PROGRAM=" + program.Path})
 	for _, args := range [][]string{{"login.mjs"}, append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)} {
 		cmd := exec.CommandContext(t.Context(), "node", args...)
-		cmd.Env = append(os.Environ(), env...)
+		cmd.Env = env
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		n := report(t, out)
