@@ -1,13 +1,36 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
 )
+
+// An identity is the client of a session: how it came in, and what it says about
+// itself.
+type identity struct {
+	gw      *Gateway
+	opening Opening
+	caller  *upstream.Caller
+	// seed is the dialect of the source documents.
+	seed   bool
+	rules  mcp.Version
+	name   atomic.Pointer[string] // what the client calls itself
+	opened time.Time
+	calls  atomic.Int64
+	heard  atomic.Int64 // when it last asked something: nanoseconds since it was opened
+
+	mu      sync.Mutex
+	version string // as negotiated; empty before initialize
+}
 
 // A Client describes one connected session.
 type Client struct {
@@ -49,19 +72,52 @@ func (g *Gateway) Imitate(session string) (Opening, bool) {
 	return Opening{}, false
 }
 
-func (s *Session) describe() Client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// introduce notes what a client says in its handshake; false where it has said it
+// before.
+func (id *identity) introduce(h *welcome.Hello) bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.version != "" {
+		return false
+	}
+	id.version, id.rules = h.Version, mcp.Rules(h.Version)
+	id.seed = !id.opening.Strict && welcome.Dialect(id.gw.config().Compat, h.Capabilities)
+	id.caller.Version = h.Version
+	id.caller.Offer = mcp.ParseOffer(h.Capabilities).For(id.rules)
+	id.caller.Info = bytes.Clone(h.Info)
+	name, _ := jsonrpc.GetString(h.Info, "name")
+	id.name.Store(&name)
+	return true
+}
+
+func (id *identity) describe() Client {
+	id.mu.Lock()
+	defer id.mu.Unlock()
 	transport := "http"
 	switch {
-	case s.opening.Stdio:
+	case id.opening.Stdio:
 		transport = "stdio"
-	case s.opening.Strict:
+	case id.opening.Strict:
 		transport = "sse"
 	}
-	version, _ := jsonrpc.GetString(s.caller.Info, "version")
+	version, _ := jsonrpc.GetString(id.caller.Info, "version")
 	return Client{
-		Session: s.caller.Session, Name: s.clientName(), Version: version, Protocol: s.version, Transport: transport,
-		Schema: s.opening.Schema, Principal: s.opening.Who.ID, Since: s.opened, Seen: s.opened.Add(time.Duration(s.heard.Load())), Calls: s.calls.Load(), Offer: s.caller.Offer,
+		Session: id.caller.Session, Name: id.clientName(), Version: version, Protocol: id.version, Transport: transport,
+		Schema: id.opening.Schema, Principal: id.opening.Who.ID, Since: id.opened, Seen: id.opened.Add(time.Duration(id.heard.Load())), Calls: id.calls.Load(), Offer: id.caller.Offer,
 	}
+}
+
+// Version is the negotiated protocol version, empty before initialize.
+func (id *identity) Version() string {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.version
+}
+
+// clientName is what the client calls itself.
+func (id *identity) clientName() string {
+	if name := id.name.Load(); name != nil {
+		return *name
+	}
+	return ""
 }

@@ -191,7 +191,9 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{gw: g, opening: o, scope: o.Who.Sight(), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
+	s := &Session{subscriptions: subscriptions{owners: make(map[string]*upstream.Upstream)}}
+	s.subscriptions.viewer = &s.viewer
+	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)

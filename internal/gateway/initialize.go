@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -20,31 +18,13 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	if err != nil {
 		return nil, err
 	}
-	version, caps, info := hello.Version, hello.Capabilities, hello.Info
-	s.mu.Lock()
-	if s.initialized {
-		s.mu.Unlock()
+	if !s.introduce(&hello) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session is initialized already")
 	}
-	s.initialized = true
-	s.version, s.rules = version, mcp.Rules(version)
-	s.seed = s.dialect(caps)
-	s.caller.Version = version
-	s.caller.Offer = mcp.ParseOffer(caps).For(s.rules)
-	s.caller.Info = bytes.Clone(info)
-	name, _ := jsonrpc.GetString(info, "name")
-	s.name.Store(&name)
-	s.mu.Unlock()
 	s.gw.tellClients()
 	s.greet(s.caller)
 	s.hello(ctx)
-	return &jsonrpc.Response{Result: s.welcome(ctx, version, caps)}, nil
-}
-
-// dialect says whether the session speaks the dialect of the source
-// documents.
-func (s *Session) dialect(caps []byte) bool {
-	return !s.opening.Strict && welcome.Dialect(s.gw.config().Compat, caps)
+	return &jsonrpc.Response{Result: s.welcome(ctx, hello.Version, hello.Capabilities)}, nil
 }
 
 // welcome is the result of initialize.

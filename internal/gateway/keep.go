@@ -11,24 +11,6 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// reads says whether the session can be shown a result in part, so that it
-// needs a tool to read on. A server's own endpoint passes everything.
-func (s *Session) reads() bool {
-	if s.opening.Server != "" {
-		return false
-	}
-	if s.opening.Who.Results > 0 || s.gw.config().Results.Cuts() {
-		return true
-	}
-	return s.schemaConfig().CutsResults()
-}
-
-func (s *Session) resultRules() results.Rules {
-	file := &s.gw.config().Results
-	return results.Rules{Key: s.opening.Who.Results, Schema: s.schemaConfig().Results,
-		File: config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
-}
-
 // inPart shows a large result of a tool in part and keeps the rest for who
 // asked. Results of a script's own calls are never cut: they do not reach a
 // model.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -13,7 +12,7 @@ import (
 func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.settle(ctx)
 	now := s.look()
-	s.remember(now)
+	s.announced.CompareAndSwap(nil, now)
 	if req.Method == mcp.MethodToolsList {
 		s.keep(now)
 		s.showed(now)
@@ -36,14 +35,4 @@ func (s *Session) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Respon
 		resp.Result = jsonrpc.Set(resp.Result, strconv.AppendInt(nil, int64(starting), 10), "_meta", mcp.MetaStarting)
 	}
 	return resp, err
-}
-
-// listView is how lists are written for this client.
-func (s *Session) listView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: s.rules.Date, Scope: s.scope, Visible: s.sees(kind), Fit: s.fit(mcp.Legacy)}
-}
-
-// modernView is how lists are written for a modern client.
-func (s *Session) modernView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: s.scope, Visible: s.sees(kind), Fit: s.fit(mcp.Modern)}
 }

@@ -46,7 +46,7 @@ func askRoots(ctx context.Context, s *Session, c *Call, t *target) {
 		case p.caller != s.caller:
 			p.caller.Move(to)
 		case to.ID() != s.caller.Project().ID():
-			move(ctx, s, to)
+			s.subscriptions.move(ctx, to)
 		}
 		if again {
 			s.tellServers(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/view"
@@ -113,38 +112,6 @@ func (s *Session) bill() {
 	for _, w := range r.Warnings {
 		s.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
 	}
-}
-
-// measure prepares the costs of a view: full is what full mode shows, all what
-// the compact modes stand for.
-func (s *Session) measure(full, all *catalog.Catalog) view.Costs {
-	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
-	cfg := s.gw.config()
-	return view.Measure(full, all, eyes, func(mode string) *builtin.Set {
-		return builtin.Compact(mode, all, eyes, cfg, s.hasCode(), s.reads())
-	})
-}
-
-// pick decides what an auto schema shows to this session. Sessions keep what
-// they were first shown; a modern request is judged by the tools alone, never
-// by who sends it.
-func (s *Session) pick(full view.View) view.Choice {
-	if kept := s.picked.Load(); kept != nil {
-		return *kept
-	}
-	most := 0
-	if limits := receipt.LimitOf(s.clientName()); limits != nil {
-		most = limits.Tools
-	}
-	return view.Choose(full.Cost.All(), full.Cost.Tools(), full.Cost.Named(), most)
-}
-
-// keep lets a session go on with the mode that it was first shown.
-func (s *Session) keep(v *view.View) {
-	if v.Choice.Mode == "" || !s.opening.Session || !s.picked.CompareAndSwap(nil, &v.Choice) {
-		return
-	}
-	s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "session", s.caller.Session, "mode", v.Choice.Mode, "why", v.Choice.Why)
 }
 
 // showedKey notes what a key was shown. Requests outside any session have

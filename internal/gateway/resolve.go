@@ -236,3 +236,16 @@ func (s *Session) resolveMethod(c *Call) (*target, error) {
 	}
 	return &target{kind: methodItem, upstream: found, name: c.Method, params: c.Params}, nil
 }
+
+// shortened finds a tool by the name that a client with a fit was shown.
+func (s *Session) shortened(p party, name string, miss *catalog.Miss) (catalog.Ref, *catalog.Miss) {
+	fit := s.fit(p.rules.Era)
+	if fit == nil {
+		return catalog.Ref{}, miss
+	}
+	ref, stillMissing := s.look().Shown.ToolFitting(fit, name, s.visible())
+	if stillMissing != nil {
+		return catalog.Ref{}, miss
+	}
+	return ref, nil
+}

@@ -9,7 +9,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // read reads a resource: of ourselves, of the server that has it, or of the
@@ -96,81 +95,4 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 		list = append(list, t)
 	}
 	return list, nil
-}
-
-const maxSubscriptions = 1000
-
-// subscribe answers resources/subscribe.
-func (s *Session) subscribe(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := params.URI(req.Params)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	_, twice := s.subs[uri]
-	full := len(s.subs) >= maxSubscriptions
-	s.mu.Unlock()
-	if twice {
-		return empty(), nil
-	}
-	if full {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
-	}
-	return s.forward(ctx, p, req)
-}
-
-// subscribed notes what a session hears about, to end it with the session.
-func (s *Session) subscribed(uri string, u *upstream.Upstream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.subs[uri] = u
-	}
-}
-
-func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := params.URI(req.Params)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	u := s.subs[uri]
-	delete(s.subs, uri)
-	s.mu.Unlock()
-	if u == nil {
-		return empty(), nil
-	}
-	return s.endSubscription(ctx, u, ownURI(s, uri))
-}
-
-// ownURI is the address of a resource as its server knows it.
-func ownURI(s *Session, uri string) string {
-	if _, own, ok := s.look().All.InURI(uri); ok {
-		return own
-	}
-	return uri
-}
-
-// subscribedAs is the address by which a session subscribed to a server's
-// resource.
-func (s *Session) subscribedAs(server, uri string) string {
-	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.subs[out] == nil && s.subs[alias] != nil {
-		return alias
-	}
-	return out
-}
-
-// Updated tells the client that a resource of a server changed.
-func (s *Session) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
-	uri, ok := jsonrpc.GetString(n.Params, "uri")
-	if !ok || s.opening.Client == nil {
-		return
-	}
-	if out := s.subscribedAs(server, uri); out != uri {
-		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, jsonrpc.Quote(out), "uri")}
-	}
-	s.opening.Client.Notify(ctx, n)
 }

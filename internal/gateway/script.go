@@ -56,26 +56,8 @@ func (o *Opening) keeper() kept.Owner {
 	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema}
 }
 
-// hasCode says whether the session is shown run in the modes compact and
-// search, too.
-func (s *Session) hasCode() bool {
-	code := s.schemaConfig().Code
-	return code != nil && *code || s.opening.Who.Code
-}
-
 // isScript says whether a name is the tool by which the command line and test
 // files run scripts, whatever the mode.
 func (o *Opening) isScript(name string) bool {
 	return name == builtin.ScriptName && (o.Via == traffic.DoorCLI || o.Via == traffic.DoorConsole)
-}
-
-// modeKey is equal for sessions whose own tools are the same.
-func (s *Session) modeKey(mode string) string {
-	if s.hasCode() {
-		mode += "+code"
-	}
-	if s.reads() {
-		mode += "+read"
-	}
-	return mode
 }

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/entry"
@@ -22,9 +21,9 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	case t.own != nil:
 		return s.runOwn(ctx, c, t)
 	case c.Method == mcp.MethodSubscribe:
-		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
+		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, &s.subscriptions)
 		if err == nil && resp.Err == nil {
-			s.subscribed(c.Target, t.upstream)
+			s.subscriptions.note(c.Target, t.upstream)
 			return empty(), nil
 		}
 		return resp, err
@@ -113,8 +112,8 @@ func (s *Session) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) fun
 	}
 }
 
-// endSubscription ends what a session hears about.
-func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
+// end ends what a session hears about.
+func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
 	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
 	if err != nil || resp.Err != nil {
 		return resp, err
@@ -122,21 +121,30 @@ func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri
 	return empty(), nil
 }
 
+// leave ends what a session that is over heard about, within a bound.
+func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
+	if len(owners) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	for uri, u := range owners {
+		s.end(ctx, u, uri)
+	}
+}
+
 // move makes a session one of a client that works on something else. What it
 // hears about it hears of the servers that it has from now on.
-func move(ctx context.Context, s *Session, to *project.Project) {
-	s.mu.Lock()
-	subs := maps.Clone(s.subs)
-	s.mu.Unlock()
-	maps.DeleteFunc(subs, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
-	for uri, u := range subs {
-		if _, err := u.Unsubscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+func (s *subscriptions) move(ctx context.Context, to *project.Project) {
+	owners := s.ofProjects()
+	for uri, u := range owners {
+		if _, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
 			s.gw.log.Debug("leaving a project", "upstream", u.Name(), "err", err)
 		}
 	}
 	s.caller.Move(to)
-	for uri, u := range subs {
-		if _, err := u.Subscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+	for uri, u := range owners {
+		if _, err := u.Subscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
 			s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "err", err)
 		}
 	}

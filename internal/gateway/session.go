@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/roots"
-	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
@@ -18,62 +18,26 @@ import (
 
 // A Session answers one client. It implements jsonrpc.Handler.
 type Session struct {
-	gw      *Gateway
-	opening Opening
-	caller  *upstream.Caller
-	scope   string // what the principal sees, see access.Principal.Sight
-
-	// seed is the dialect of the source documents.
-	seed    bool
-	version string
-	rules   mcp.Version
-	level   atomic.Pointer[string]
-	name    atomic.Pointer[string] // what the client calls itself
-	opened  time.Time
-	calls   atomic.Int64
-	heard   atomic.Int64                // when it last asked something: nanoseconds since it was opened
-	tally   receipt.Tally               // what it was shown
-	picked  atomic.Pointer[view.Choice] // the mode that it keeps
-	roots   roots.Told
+	viewer
+	level atomic.Pointer[string]
+	tally receipt.Tally // what it was shown
+	roots roots.Told
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
-	view      atomic.Pointer[view.View]
 
-	mu          sync.Mutex
-	initialized bool
-	closed      bool
-	subs        map[string]*upstream.Upstream // by the uri that the client used
-	announced   *view.View                    // what it was last told about
-}
-
-// Version is the negotiated protocol version, empty before initialize.
-func (s *Session) Version() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.version
+	subscriptions subscriptions
 }
 
 // Close ends the session: its subscriptions, its own connections.
 func (s *Session) Close() {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	left, first := s.subscriptions.close()
+	if !first {
 		return
 	}
-	s.closed = true
-	subs := s.subs
-	s.subs = nil
-	s.mu.Unlock()
 	s.gw.forget(s)
 	s.bill()
-	if len(subs) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-		for uri, u := range subs {
-			s.endSubscription(ctx, u, uri)
-		}
-		cancel()
-	}
+	s.subscriptions.leave(left)
 	s.caller.Close()
 }
 
@@ -116,9 +80,9 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 		}
 		return resp, err
 	case mcp.MethodSubscribe:
-		return s.subscribe(ctx, s.plain(ctx, from), req)
+		return s.subscribe(ctx, from, req)
 	case mcp.MethodUnsubscribe:
-		return s.unsubscribe(ctx, req)
+		return s.subscriptions.unsubscribe(ctx, req)
 	case mcp.MethodSetLevel:
 		return s.setLevel(ctx, req)
 	case mcp.MethodShutdown:
@@ -127,6 +91,18 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 		return s.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
 		return s.inboundQuestion(ctx, req)
+	}
+	return s.forward(ctx, s.plain(ctx, from), req)
+}
+
+// subscribe answers resources/subscribe.
+func (s *Session) subscribe(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	uri, err := params.URI(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	if known, err := s.subscriptions.admit(uri); known || err != nil {
+		return empty(), err
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }

@@ -129,11 +129,3 @@ func (s *Session) told(parent uint64, n *jsonrpc.Notification) {
 		Client: s.clientName(), Principal: s.opening.Who.ID, Door: s.opening.Via, Schema: s.opening.Schema, Method: n.Method, ReqSize: int64(len(n.Params)), Parent: parent,
 	}, n.Params, nil)
 }
-
-// clientName is what the client calls itself.
-func (s *Session) clientName() string {
-	if name := s.name.Load(); name != nil {
-		return *name
-	}
-	return ""
-}
