@@ -108,7 +108,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.settle(t.Context())
+	s.startup.settle(t.Context())
 	if c.prepare != nil {
 		c.prepare(g)
 	}
@@ -182,7 +182,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		s.settle(t.Context())
+		s.startup.settle(t.Context())
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 		return s
 	}
@@ -244,7 +244,7 @@ func TestDoorHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.settle(t.Context())
+	s.startup.settle(t.Context())
 	refused := func(method, params string) string {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})

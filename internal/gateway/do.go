@@ -67,11 +67,11 @@ func (k itemKind) of() catalog.Kind {
 func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	var t *trace
 	if c.Via != s.opening.Via { // otherwise Handle keeps its record
-		ctx, t = s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
+		ctx, t = s.journal.begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
 	resp, err := s.do(ctx, c)
 	resp, err = s.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: s.opening.Who, At: s.opening.Place})
-	s.end(ctx, t, resp, err)
+	s.journal.end(ctx, t, resp, err)
 	return resp, s.discreet(err)
 }
 

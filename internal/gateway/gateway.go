@@ -192,13 +192,14 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 		return nil, g.shortOfMemory()
 	}
 	s := &Session{subscriptions: subscriptions{owners: make(map[string]*upstream.Upstream)}}
-	s.subscriptions.viewer = &s.viewer
+	s.journal.identity, s.line.journal = &s.identity, &s.journal
+	s.startup.sight, s.account.viewer, s.subscriptions.viewer = &s.sight, &s.viewer, &s.viewer
 	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
-	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
+	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{&s.line, server} }}
 	s.caller.Peer = o.Peer
 	s.caller.Shared = o.Header != nil // more requests may follow, with the same header
 	if o.Session {
@@ -278,20 +279,20 @@ func (g *Gateway) Close() {
 
 // outside hears what a server says to a session outside any call.
 type outside struct {
-	s      *Session
+	line   *line
 	server string
 }
 
 func (o outside) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if o.s.opening.Client == nil {
+	if o.line.opening.Client == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", req.Method)
 	}
-	return o.s.question(ctx, o.s.opening.Client, req)
+	return o.line.question(ctx, o.line.opening.Client, req)
 }
 
 func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	if o.s.opening.Client != nil {
-		o.s.pass(ctx, o.s.opening.Client, o.s.nameTask(o.server, n))
+	if o.line.opening.Client != nil {
+		o.line.pass(ctx, o.line.opening.Client, o.line.nameTask(o.server, n))
 	}
 }
 

@@ -14,7 +14,7 @@ func (s *Session) inboundRoots() (*jsonrpc.Response, error) {
 	if roots := s.gw.config().Roots; len(roots) > 0 && s.opening.Who.MayInspect() {
 		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
 	}
-	if known := s.roots.Last(); known != nil {
+	if known := s.line.roots.Last(); known != nil {
 		return &jsonrpc.Response{Result: known}, nil
 	}
 	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil

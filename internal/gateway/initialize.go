@@ -23,7 +23,7 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	}
 	s.gw.tellClients()
 	s.greet(s.caller)
-	s.hello(ctx)
+	s.startup.hello(ctx)
 	return &jsonrpc.Response{Result: s.welcome(ctx, hello.Version, hello.Capabilities)}, nil
 }
 

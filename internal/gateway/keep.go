@@ -32,7 +32,7 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 func (s *Session) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response) {
 	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: s.keepPart}
 	if left, some := cut.Cut(resp); some {
-		s.tally.Cut(left)
+		s.account.tally.Cut(left)
 		s.gw.tallies.Of(s.opening.Schema).Cut(left)
 	}
 }

@@ -28,7 +28,7 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 		return Lens{}, false
 	}
 	v := found.look()
-	l := Lens{Receipt: found.receipt(), Listed: []string{}}
+	l := Lens{Receipt: found.account.receipt(), Listed: []string{}}
 	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
 		list := v.Shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
 		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {

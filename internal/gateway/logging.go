@@ -18,7 +18,7 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 	if !isString || !ok {
 		return nil, refusal.BadLevel(raw, given, s.seed)
 	}
-	s.level.Store(&level)
+	s.line.level.Store(&level)
 	if s.opening.Stdio && s.gw.opt.Level != nil {
 		s.gw.opt.Level.Set(mcp.SlogLevel(level))
 	}

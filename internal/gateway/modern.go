@@ -32,16 +32,16 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
-		s.hello(ctx)
-		s.meet(ctx, p)
+		s.startup.hello(ctx)
+		s.startup.meet(ctx, p)
 		return s.discover(ctx, p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
-		s.settle(ctx)
+		s.startup.settle(ctx)
 		now := s.look()
 		if req.Method == mcp.MethodToolsList {
-			s.showed(now)
+			s.account.showed(now)
 		}
-		return s.unfinished(now.List(req, s.modernView))
+		return s.startup.unfinished(now.List(req, s.modernView))
 	case mcp.MethodToolsCall:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodPromptsGet:

@@ -31,11 +31,11 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 	if t.own.Compact {
 		// It is about the servers. The tools that look after the configuration
 		// are the way out when one of them hangs.
-		s.settle(ctx)
+		s.startup.settle(ctx)
 	}
 	resp, err := t.own.Run(ctx, s.env(c, t), t.arguments)
 	if err == nil && resp.Err == nil {
-		s.inspected(t.own.Name, resp.Result)
+		s.account.inspected(t.own.Name, resp.Result)
 		if c.client.rules.Era == mcp.Legacy && t.own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}

@@ -11,47 +11,53 @@ import (
 	"mcp-all-in-one/internal/receipt"
 )
 
+// An account is what a session was shown, and what that cost.
+type account struct {
+	*viewer
+	tally receipt.Tally
+}
+
 // showed notes that the session was shown its tools.
-func (s *Session) showed(v *view.View) {
-	if s.opening.Server != "" {
+func (a *account) showed(v *view.View) {
+	if a.opening.Server != "" {
 		return
 	}
 	cost := v.Cost.In(v.Mode)
-	s.tally.List(cost)
-	s.gw.tallies.Of(s.opening.Schema).List(cost)
-	if s.opening.Who.ID != "" {
-		s.showedKey(v, cost)
+	a.tally.List(cost)
+	a.gw.tallies.Of(a.opening.Schema).List(cost)
+	if a.opening.Who.ID != "" {
+		a.showedKey(v, cost)
 	}
 }
 
 // inspected notes what one of our own tools answered.
-func (s *Session) inspected(tool string, result []byte) {
+func (a *account) inspected(tool string, result []byte) {
 	if tool != "inspect" && tool != "describe" {
 		return
 	}
 	cost := catalog.CostOf(result)
-	s.tally.Inspect(cost)
-	s.gw.tallies.Of(s.opening.Schema).Inspect(cost)
+	a.tally.Inspect(cost)
+	a.gw.tallies.Of(a.opening.Schema).Inspect(cost)
 }
 
 // receipt is what the session was shown so far.
-func (s *Session) receipt() receipt.Receipt {
-	v := s.look()
-	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
+func (a *account) receipt() receipt.Receipt {
+	v := a.look()
+	eyes := catalog.View{Scope: a.scope, Visible: a.visible()}
 	r := receipt.Receipt{
-		Session: s.caller.Session, Key: s.opening.Who.ID, Client: s.clientName(), Mode: v.Choice.Mode, List: v.Cost.All(),
+		Session: a.caller.Session, Key: a.opening.Who.ID, Client: a.clientName(), Mode: v.Choice.Mode, List: v.Cost.All(),
 		Tools: v.Shown.Count(catalog.Tools, eyes),
 	}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if r.Mode == "" {
-		r.Mode = s.mode()
+		r.Mode = a.mode()
 	}
 	if limits := receipt.LimitOf(r.Client); limits != nil {
-		eyes.Fit = s.fit(mcp.Legacy)
+		eyes.Fit = a.fit(mcp.Legacy)
 		r.Warn(limits.Exceeded(v.Shown, eyes))
 	}
-	s.tally.Fill(&r)
+	a.tally.Fill(&r)
 	return r
 }
 
@@ -67,7 +73,7 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		if err != nil {
 			continue // it is being removed
 		}
-		r := receipt.Schema{Receipt: s.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
+		r := receipt.Schema{Receipt: s.account.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
 		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)
@@ -84,7 +90,7 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 	g.mu.Unlock()
 	for _, s := range open {
 		if r, ok := all[s.opening.Schema]; ok && s.opening.Server == "" {
-			r.Sessions = append(r.Sessions, s.receipt())
+			r.Sessions = append(r.Sessions, s.account.receipt())
 			all[s.opening.Schema] = r
 		}
 	}
@@ -93,43 +99,43 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 
 // bill logs what a session was shown, at its end. A request outside any session
 // is one list or call: it counts for its key.
-func (s *Session) bill() {
-	if s.opening.Server != "" || s.tally.Listed() == 0 {
+func (a *account) bill() {
+	if a.opening.Server != "" || a.tally.Listed() == 0 {
 		return
 	}
 	level, limits := slog.LevelInfo, slog.LevelWarn
-	if !s.opening.Session && !s.opening.Stdio {
+	if !a.opening.Session && !a.opening.Stdio {
 		level, limits = slog.LevelDebug, slog.LevelDebug
 	}
 	ctx := context.Background()
-	if !s.gw.log.Enabled(ctx, level) {
+	if !a.gw.log.Enabled(ctx, level) {
 		return
 	}
-	r := s.receipt()
-	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+	r := a.receipt()
+	a.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
 		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
 	for _, w := range r.Warnings {
-		s.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
+		a.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
 	}
 }
 
 // showedKey notes what a key was shown. Requests outside any session have
 // nothing else that could say it, nor why the mode was chosen.
-func (s *Session) showedKey(v *view.View, cost catalog.Cost) {
-	r := receipt.Receipt{Key: s.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
+func (a *account) showedKey(v *view.View, cost catalog.Cost) {
+	r := receipt.Receipt{Key: a.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if v.Choice.Mode != "" {
 		r.List = v.Cost.All() // worked out for the choice already
 	}
-	if s.gw.tallies.Shown(s.opening.Schema, r, cost) && r.Why != "" && !s.opening.Session {
-		s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
+	if a.gw.tallies.Shown(a.opening.Schema, r, cost) && r.Why != "" && !a.opening.Session {
+		a.gw.log.Info("mode chosen", "schema", a.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
 	}
 }
 
 // saved notes what a script of the session kept out of the context.
-func (s *Session) saved(calls int, inner, shown catalog.Cost) {
-	s.tally.Script(calls, inner, shown)
-	s.gw.tallies.Of(s.opening.Schema).Script(calls, inner, shown)
+func (a *account) saved(calls int, inner, shown catalog.Cost) {
+	a.tally.Script(calls, inner, shown)
+	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
 }

@@ -102,7 +102,7 @@ func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
 		return nil
 	}
 	if miss.Server == "" {
-		s.settle(ctx)
+		s.startup.settle(ctx)
 		return nil
 	}
 	u := s.upstream(miss.Server)

@@ -75,7 +75,7 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 	s.learnSkills(ctx, c, uri)
 	ref, miss := s.look().All.ResourceFor(uri, s.readable())
 	if miss != nil {
-		s.settle(ctx)
+		s.startup.settle(ctx)
 		ref, miss = s.look().All.ResourceFor(uri, s.readable())
 	}
 	servers := []string{ref.Server}

@@ -42,7 +42,7 @@ func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return s.gw.scripts.Run(ctx, s.gw.opt.Scripts, s.opening.Who.ID, job, asked)
 	}
-	env.Saved = s.saved
+	env.Saved = s.account.saved
 }
 
 // scriptLimits are the configuration's limits for scripts.

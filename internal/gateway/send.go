@@ -57,7 +57,7 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
 		back = &tasks.Back{
-			Handler: req.Back, Outside: outside{s, u.Name()},
+			Handler: req.Back, Outside: outside{&s.line, u.Name()},
 			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
 			Notify: func(n *jsonrpc.Notification) *jsonrpc.Notification { return s.nameTask(u.Name(), n) },
 		}
@@ -85,7 +85,7 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
-	s.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
+	s.journal.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()

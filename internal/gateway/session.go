@@ -4,29 +4,24 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
-	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
 // A Session answers one client. It implements jsonrpc.Handler.
 type Session struct {
 	viewer
-	level atomic.Pointer[string]
-	tally receipt.Tally // what it was shown
-	roots roots.Told
-
-	greetOnce sync.Once
-	waitOnce  sync.Once
-
+	journal       journal
+	line          line
+	startup       startup
+	account       account
 	subscriptions subscriptions
+	greetOnce     sync.Once
 }
 
 // Close ends the session: its subscriptions, its own connections.
@@ -36,7 +31,7 @@ func (s *Session) Close() {
 		return
 	}
 	s.gw.forget(s)
-	s.bill()
+	s.account.bill()
 	s.subscriptions.leave(left)
 	s.caller.Close()
 }
@@ -113,7 +108,7 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 	case mcp.NotificationInitialized:
 		s.greet(s.caller)
 	case mcp.NotificationRootsList:
-		s.roots.Changed()
+		s.line.roots.Changed()
 		s.tellServers(ctx, n, false)
 	case mcp.NotificationExit, "exit":
 		if s.opening.Stdio && s.gw.opt.Exit != nil {
@@ -140,3 +135,15 @@ func (o *Opening) shutdown() (*jsonrpc.Response, error) {
 }
 
 func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
+
+// list answers one of the four lists from memory, as one page.
+func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	s.startup.settle(ctx)
+	now := s.look()
+	s.announced.CompareAndSwap(nil, now)
+	if req.Method == mcp.MethodToolsList {
+		s.keep(now)
+		s.account.showed(now)
+	}
+	return s.startup.unfinished(now.List(req, s.listView))
+}

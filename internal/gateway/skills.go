@@ -18,9 +18,9 @@ const maxSkillPages = 100
 
 // skillServers are the servers that a call about skills can be meant for.
 func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
-	s.settle(ctx)
+	s.startup.settle(ctx)
 	if c.client.rules.Era == mcp.Modern {
-		s.meet(ctx, c.client)
+		s.startup.meet(ctx, c.client)
 	}
 	var found []*upstream.Upstream
 	for _, u := range s.upstreams() {

@@ -116,14 +116,14 @@ func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, 
 
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server, and leaves out listed ones of other principals.
-func (s *Session) nameTasks(server string, result []byte) []byte {
-	return s.gw.tasks.Rename(s.opening.Schema, server, s.opening.Server != "", &s.opening.Who, result)
+func (id *identity) nameTasks(server string, result []byte) []byte {
+	return id.gw.tasks.Rename(id.opening.Schema, server, id.opening.Server != "", &id.opening.Who, result)
 }
 
 // nameTask is a notification of a server with its tasks named.
-func (s *Session) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
+func (id *identity) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
 	if !strings.HasPrefix(n.Method, mcp.NotificationTasks) {
 		return n
 	}
-	return &jsonrpc.Notification{Method: n.Method, Params: s.nameTasks(server, n.Params)}
+	return &jsonrpc.Notification{Method: n.Method, Params: id.nameTasks(server, n.Params)}
 }

@@ -202,8 +202,8 @@ func (s *Session) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Brid
 	return s.newBridge(ctx, p, t.upstream, nil).Adopt(ctx, t.name)
 }
 
-func (s *Session) taskKey(t *target) tasks.Key {
-	return tasks.Key{Schema: s.opening.Schema, Server: t.upstream.Name(), ID: t.name}
+func (id *identity) taskKey(t *target) tasks.Key {
+	return tasks.Key{Schema: id.opening.Schema, Server: t.upstream.Name(), ID: t.name}
 }
 
 // modernTask answers what a modern client asks about a task of a legacy server.

@@ -22,11 +22,11 @@ type party struct {
 
 // plain is the party of a request of a legacy session.
 func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
-	p := party{caller: s.caller, rules: s.rules, roots: &s.roots}
+	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
 	if t := traced(ctx); t != nil {
 		p.back = &t.back
 	} else {
-		p.back = &back{s: s, from: from}
+		p.back = &back{line: &s.line, from: from}
 	}
 	return p
 }

@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
@@ -142,67 +139,6 @@ func (w *viewer) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		fmt.Fprintf(&id, "|%p %p %s", features, u.Config(), state)
 	}
 	return sources, id.String()
-}
-
-// settle waits before the first list of a session until each server has
-// answered or failed once, for a bounded time: an empty list would be cached
-// by the client.
-func (s *Session) settle(ctx context.Context) {
-	s.waitOnce.Do(func() {
-		wait := s.gw.config().StartWait
-		if !s.opening.Session && !s.opening.Stdio {
-			wait = s.startLeft() // requests outside any session wait together, once
-		}
-		if s.opening.Header != nil && !s.caller.Offer.Empty() {
-			wait = maxHello // a connection that offers the same is mostly there
-		}
-		s.prepare(ctx, s.caller, wait)
-	})
-}
-
-// startLeft is how long a client waits for servers that start with the gateway.
-func (s *Session) startLeft() time.Duration {
-	wait := s.gw.config().StartWait
-	if s.opening.Stdio {
-		return wait // the servers start when the client has said hello
-	}
-	return min(wait, time.Until(s.gw.started.Add(wait)))
-}
-
-// maxHello bounds how long the answer to a handshake waits, however long lists
-// may: the shortest limit of a known client is 5 s.
-const maxHello = 4 * time.Second
-
-// hello waits for servers that start, before a client is told what they can do.
-func (s *Session) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.startLeft(), maxHello)) }
-
-// meet waits until the servers that speak the era of a modern client, too, have
-// told what they can do in it.
-func (s *Session) meet(ctx context.Context, p party) { s.prepare(ctx, p.caller, maxHello) }
-
-// prepare waits until each server has answered or failed once.
-func (s *Session) prepare(ctx context.Context, c *upstream.Caller, wait time.Duration) {
-	if wait <= 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, u := range s.upstreams() {
-		wg.Go(func() { u.Prepare(ctx, c) })
-	}
-	wg.Wait()
-}
-
-// awaitServer waits until one server has answered or failed once.
-func awaitServer(ctx context.Context, u *upstream.Upstream, wait time.Duration) {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-u.Settled():
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // measure prepares the costs of a view: full is what full mode shows, all what
