@@ -67,14 +67,14 @@ func TestDecisions(t *testing.T) {
 			for _, c := range refusals[d.name] {
 				s, call, to := situation(t, c)
 				for _, before := range decisions[:i] {
-					if err := before.decide(s, t.Context(), call, to); err != nil {
+					if err := before.decide(&s.guard, t.Context(), call, to); err != nil {
 						t.Errorf("%s says %v", before.name, err)
 					}
 				}
-				if d.decide(s, t.Context(), call, to) == nil {
+				if d.decide(&s.guard, t.Context(), call, to) == nil {
 					t.Error("it lets the call pass")
 				}
-				err := s.authorize(t.Context(), call, to)
+				err := s.guard.authorize(t.Context(), call, to)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}

@@ -113,7 +113,7 @@ func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 // attempt sends a call to one target, if it may run there.
 func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	traced(ctx).leadsTo(t)
-	if err := s.authorize(ctx, c, t); err != nil {
+	if err := s.guard.authorize(ctx, c, t); err != nil {
 		if c.Via == s.opening.Via {
 			return asToolError(c.client.rules, err)
 		}
@@ -127,17 +127,17 @@ func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 func (s *Session) resolve(ctx context.Context, c *Call) (*target, error) {
 	switch c.Method {
 	case mcp.MethodToolsCall:
-		return s.resolveTool(ctx, c)
+		return s.finder.tool(ctx, c)
 	case mcp.MethodPromptsGet:
-		return s.resolvePrompt(ctx, c)
+		return s.finder.prompt(ctx, c)
 	case mcp.MethodSubscribe:
 		return s.resolveSubscription(ctx, c)
 	case mcp.MethodComplete:
-		return s.resolveCompletion(ctx, c)
+		return s.finder.completion(ctx, c)
 	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
-		return s.resolveTask(c)
+		return s.finder.task(c)
 	}
-	return s.resolveMethod(c)
+	return s.finder.method(c)
 }
 
 // request is a client's own request as a call.
@@ -152,11 +152,11 @@ func (s *Session) forward(ctx context.Context, p party, req *jsonrpc.Request) (*
 
 // notFound says that what a call asks for is not there. What a principal may
 // not use is not there for it.
-func (s *Session) notFound(c *Call) error {
+func (id *identity) notFound(c *Call) error {
 	switch c.Method {
 	case mcp.MethodToolsCall:
 		// A modern client never speaks the dialect of the source documents.
-		return refusal.NoTool(c.Target, &catalog.Miss{}, s.seed && c.client.rules.Era == mcp.Legacy)
+		return refusal.NoTool(c.Target, &catalog.Miss{}, id.seed && c.client.rules.Era == mcp.Legacy)
 	case mcp.MethodPromptsGet:
 		return refusal.NoPrompt(c.Target, &catalog.Miss{})
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe:

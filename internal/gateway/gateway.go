@@ -193,6 +193,8 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	}
 	s := &Session{subscriptions: subscriptions{owners: make(map[string]*upstream.Upstream)}}
 	s.journal.identity, s.line.journal = &s.identity, &s.journal
+	s.finder = finder{&s.viewer, &s.startup}
+	s.guard.viewer, s.sender, s.translator.sender, s.shelf.account = &s.viewer, sender{&s.viewer, &s.line}, &s.sender, &s.account
 	s.startup.sight, s.account.viewer, s.subscriptions.viewer = &s.sight, &s.viewer, &s.viewer
 	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
 	// Until it has shaken hands, a client counts as one of the source

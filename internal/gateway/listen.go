@@ -25,7 +25,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if len(wanted) == 0 || wanted[0] != '{' {
 		return nil, jsonrpc.InvalidParams("notifications must be an object")
 	}
-	if err := s.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
+	if err := s.guard.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
 		return nil, err
 	}
 	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView, Rename: s.nameTask}

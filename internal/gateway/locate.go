@@ -49,7 +49,7 @@ func askRoots(ctx context.Context, s *Session, c *Call, t *target) {
 			s.subscriptions.move(ctx, to)
 		}
 		if again {
-			s.tellServers(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)
+			s.sender.tell(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)
 		}
 	})
 }

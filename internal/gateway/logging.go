@@ -23,7 +23,7 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 		s.gw.opt.Level.Set(mcp.SlogLevel(level))
 	}
 	s.caller.LogLevel = level
-	s.setServerLevel(ctx, level)
+	s.sender.setLevel(ctx, level)
 	if !s.seed {
 		return empty(), nil
 	}

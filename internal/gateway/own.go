@@ -5,26 +5,11 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
-
-// ownTool finds a tool of our own; nil where there is none of that name.
-func (s *Session) ownTool(name string) *builtin.Tool {
-	if s.opening.isScript(name) {
-		return &builtin.ScriptTool
-	}
-	if name == results.ReaderName && s.reads() {
-		return &results.Reader
-	}
-	if tool := s.look().Compact.Tool(name); tool != nil {
-		return tool
-	}
-	return s.gw.opt.Own.Tool(name)
-}
 
 // runOwn runs one of our own tools.
 func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
@@ -49,7 +34,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 	env := &builtin.Env{
 		Principal: s.opening.Who.ID, Agreed: t.agreed,
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: text}) },
-		Kept:      s.kept,
+		Kept:      s.shelf.get,
 		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
 		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
@@ -57,7 +42,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			params = jsonrpc.Set(params, arguments, "arguments")
 			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: s.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
+		Ask: s.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
 	if t.own.Script {
 		s.scriptEnv(env, c, t)
@@ -66,9 +51,9 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 }
 
 // asker asks the client of a call, where it offers that.
-func (s *Session) asker(p party) builtin.Asker {
+func (o *Opening) asker(p party) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-		if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
+		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
 			// On the Bench the answer would come from the principal that
 			// asked for what has to be allowed.
 			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")

@@ -23,12 +23,10 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 	}
 	c.Target = uri
 	if strings.HasPrefix(uri, kept.Scheme) && s.opening.Server == "" {
-		return s.readKept(ctx, uri)
+		return s.shelf.read(ctx, uri)
 	}
-	owners, err := s.owners(ctx, uri, c)
-	if err != nil {
-		return nil, err
-	}
+	s.learnSkills(ctx, c, uri)
+	owners := s.finder.owners(ctx, uri, c)
 	var last *jsonrpc.Response
 	for _, t := range owners {
 		resp, err := s.attempt(ctx, c, t)
@@ -59,10 +57,8 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 		return nil, err
 	}
 	c.Target = uri
-	owners, err := s.owners(ctx, uri, c)
-	if err != nil {
-		return nil, err
-	}
+	s.learnSkills(ctx, c, uri)
+	owners := s.finder.owners(ctx, uri, c)
 	if len(owners) == 0 {
 		return nil, s.notFound(c)
 	}
@@ -71,12 +67,11 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
-func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
-	s.learnSkills(ctx, c, uri)
-	ref, miss := s.look().All.ResourceFor(uri, s.readable())
+func (f *finder) owners(ctx context.Context, uri string, c *Call) []*target {
+	ref, miss := f.look().All.ResourceFor(uri, f.readable())
 	if miss != nil {
-		s.startup.settle(ctx)
-		ref, miss = s.look().All.ResourceFor(uri, s.readable())
+		f.startup.settle(ctx)
+		ref, miss = f.look().All.ResourceFor(uri, f.readable())
 	}
 	servers := []string{ref.Server}
 	if miss != nil {
@@ -84,7 +79,7 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 	}
 	var list []*target
 	for _, server := range servers {
-		u := s.upstream(server)
+		u := f.upstream(server)
 		if u == nil || c.Server != "" && server != c.Server {
 			continue
 		}
@@ -94,5 +89,5 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 		}
 		list = append(list, t)
 	}
-	return list, nil
+	return list
 }

@@ -21,6 +21,11 @@ type Session struct {
 	startup       startup
 	account       account
 	subscriptions subscriptions
+	finder        finder
+	guard         guard
+	sender        sender
+	translator    translator
+	shelf         shelf
 	greetOnce     sync.Once
 }
 
@@ -109,7 +114,7 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 		s.greet(s.caller)
 	case mcp.NotificationRootsList:
 		s.line.roots.Changed()
-		s.tellServers(ctx, n, false)
+		s.sender.tell(ctx, n, false)
 	case mcp.NotificationExit, "exit":
 		if s.opening.Stdio && s.gw.opt.Exit != nil {
 			s.gw.opt.Exit()

@@ -17,13 +17,13 @@ import (
 const maxSkillPages = 100
 
 // skillServers are the servers that a call about skills can be meant for.
-func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
-	s.startup.settle(ctx)
+func (f *finder) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
+	f.startup.settle(ctx)
 	if c.client.rules.Era == mcp.Modern {
-		s.startup.meet(ctx, c.client)
+		f.startup.meet(ctx, c.client)
 	}
 	var found []*upstream.Upstream
-	for _, u := range s.upstreams() {
+	for _, u := range f.upstreams() {
 		f := u.Features(c.client.caller)
 		if f == nil || c.Server != "" && u.Name() != c.Server {
 			continue
@@ -38,7 +38,7 @@ func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstrea
 // listSkills joins the skills of every server that has some. One server's own
 // pages pass as they are; several become one page.
 func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	servers := s.skillServers(ctx, c)
+	servers := s.finder.skillServers(ctx, c)
 	switch len(servers) {
 	case 0:
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has skills")
@@ -116,7 +116,7 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 		return nil, err
 	}
 	c.Target = uri
-	servers := s.skillServers(ctx, c)
+	servers := s.finder.skillServers(ctx, c)
 	if len(servers) == 0 {
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has this")
 	}

@@ -17,20 +17,20 @@ import (
 // package tasks translates. Where several servers share an endpoint, the id of a
 // task says which one it belongs to.
 
-// resolveTask finds the server in the id of a task.
-func (s *Session) resolveTask(c *Call) (*target, error) {
+// task finds the server in the id of a task.
+func (f *finder) task(c *Call) (*target, error) {
 	id, ok := jsonrpc.GetString(c.Params, "taskId")
 	if !ok {
 		return nil, jsonrpc.InvalidParams("taskId must be a string")
 	}
 	c.Target = id
-	server, own := s.opening.Server, id
+	server, own := f.opening.Server, id
 	if server == "" {
 		server, own, ok = tasks.Split(id)
 	}
-	t := &target{kind: taskItem, upstream: s.upstream(server), name: own, params: c.Params}
+	t := &target{kind: taskItem, upstream: f.upstream(server), name: own, params: c.Params}
 	if !ok || t.upstream == nil {
-		return nil, s.notFound(c)
+		return nil, f.notFound(c)
 	}
 	if own != id {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(own), "taskId")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -29,15 +28,6 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 		p.back = &back{line: &s.line, from: from}
 	}
 	return p
-}
-
-// adapt makes the answer of a server one for this client: URIs have the names
-// that clients know, and content is what its version knows.
-func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
-	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
-	if rules.Era == mcp.Legacy && !rules.Reads(u.Protocol()) {
-		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
-	}
 }
 
 // finishTool makes a result what this client's dialect expects.
