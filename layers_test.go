@@ -204,7 +204,6 @@ var largeTypes = map[string]struct {
 	methods int
 	why     string
 }{
-	"gateway.Session":           {46, "the way of a call, and what its client is shown"},
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
 	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},

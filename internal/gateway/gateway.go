@@ -191,11 +191,8 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{subscriptions: subscriptions{owners: make(map[string]*upstream.Upstream)}}
-	s.journal.identity, s.line.journal = &s.identity, &s.journal
-	s.finder = finder{&s.viewer, &s.startup}
-	s.guard.viewer, s.sender, s.translator.sender, s.shelf.account = &s.viewer, sender{&s.viewer, &s.line}, &s.sender, &s.account
-	s.startup.sight, s.account.viewer, s.subscriptions.viewer = &s.sight, &s.viewer, &s.viewer
+	s := &Session{}
+	s.connect()
 	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.

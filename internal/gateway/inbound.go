@@ -10,20 +10,20 @@ import (
 // inboundRoots answers roots/list, which the source documents send to a
 // server: the configured roots, which are paths of this machine and so for those
 // who may read such; else those that this client last told, else none.
-func (s *Session) inboundRoots() (*jsonrpc.Response, error) {
-	if roots := s.gw.config().Roots; len(roots) > 0 && s.opening.Who.MayInspect() {
+func (l *line) inboundRoots() (*jsonrpc.Response, error) {
+	if roots := l.gw.config().Roots; len(roots) > 0 && l.opening.Who.MayInspect() {
 		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
 	}
-	if known := s.line.roots.Last(); known != nil {
+	if known := l.roots.Last(); known != nil {
 		return &jsonrpc.Response{Result: known}, nil
 	}
 	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil
 }
 
-// inboundQuestion answers sampling/createMessage and elicitation/create where
+// answer answers sampling/createMessage and elicitation/create where
 // something that can answer is configured.
-func (s *Session) inboundQuestion(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.gw.answers.Answer(ctx, req.Method, req.Params)
+func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {
 		return resp, err
 	}

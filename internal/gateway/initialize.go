@@ -42,7 +42,7 @@ func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte
 
 // serverInfo is who we are: ourselves, also in front of a single server. Another
 // replica, which asks for its own clients, hears of the server itself.
-func (s *Session) serverInfo() []byte {
+func (s *sight) serverInfo() []byte {
 	if s.opening.Peer {
 		return upstream.ServerInfo(s.upstreams(), s.gw.info)
 	}
@@ -51,7 +51,7 @@ func (s *Session) serverInfo() []byte {
 
 // instructions joins what the servers say about their use, as far as they have
 // said it.
-func (s *Session) instructions() string {
+func (s *sight) instructions() string {
 	var all welcome.Instructions
 	for _, u := range s.upstreams() {
 		f := u.Features(s.caller) // without what a pin holds back
@@ -68,7 +68,7 @@ func (s *Session) instructions() string {
 
 // capabilities are ours, with what the servers add that needs nothing of us but
 // routing, or translating.
-func (s *Session) capabilities(ctx context.Context, p party) []byte {
+func (s *sight) capabilities(ctx context.Context, p party) []byte {
 	caps := welcome.NewCapabilities(p.rules, p.caller.Offer.Extensions)
 	for _, u := range s.upstreams() {
 		f := u.Features(p.caller)

@@ -15,7 +15,7 @@ import (
 // handleModern answers one request of the modern era. Nothing of it outlives
 // the request but a call that waits for an answer of the client.
 func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	caller, err := s.modernCaller(req)
+	caller, err := s.opening.modernCaller(req)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +71,13 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 }
 
 // modernCaller reads who asks from the request itself.
-func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
+func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	m, err := modern.ReadMeta(req.Params)
 	if err != nil {
 		return nil, err
 	}
 	return &upstream.Caller{
-		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
+		Peer: o.Peer, Principal: o.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
 	}, nil
 }
 

@@ -12,15 +12,15 @@ import (
 )
 
 // runOwn runs one of our own tools.
-func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (d *dispatcher) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	if t.own.Compact {
 		// It is about the servers. The tools that look after the configuration
 		// are the way out when one of them hangs.
-		s.startup.settle(ctx)
+		d.startup.settle(ctx)
 	}
-	resp, err := t.own.Run(ctx, s.env(c, t), t.arguments)
+	resp, err := t.own.Run(ctx, d.env(c, t), t.arguments)
 	if err == nil && resp.Err == nil {
-		s.account.inspected(t.own.Name, resp.Result)
+		d.account.inspected(t.own.Name, resp.Result)
 		if c.client.rules.Era == mcp.Legacy && t.own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}
@@ -29,23 +29,23 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 }
 
 // env is what a tool of ours may reach on behalf of a call.
-func (s *Session) env(c *Call, t *target) *builtin.Env {
+func (d *dispatcher) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
-		Principal: s.opening.Who.ID, Agreed: t.agreed,
-		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: text}) },
-		Kept:      s.shelf.get,
-		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
-		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
+		Principal: d.opening.Who.ID, Agreed: t.agreed,
+		Keep:      func(text []byte) (string, error) { return d.gw.kept.Put(d.opening.keeper(), kept.Result{Data: text}) },
+		Kept:      d.shelf.get,
+		ReadLimit: d.resultRules().ReadLimit(), JQ: d.gw.opt.Scripts.Filter,
+		Catalog: func() *catalog.Catalog { return d.look().All }, Visible: d.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
-			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
+			return d.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: s.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
+		Ask: d.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
 	if t.own.Script {
-		s.scriptEnv(env, c, t)
+		d.scriptEnv(env, c, t)
 	}
 	return env
 }

@@ -13,7 +13,7 @@ import (
 
 // read reads a resource: of ourselves, of the server that has it, or of the
 // first that finds it where nobody lists it.
-func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
@@ -22,14 +22,14 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 		return nil, err
 	}
 	c.Target = uri
-	if strings.HasPrefix(uri, kept.Scheme) && s.opening.Server == "" {
-		return s.shelf.read(ctx, uri)
+	if strings.HasPrefix(uri, kept.Scheme) && d.opening.Server == "" {
+		return d.shelf.read(ctx, uri)
 	}
-	s.learnSkills(ctx, c, uri)
-	owners := s.finder.owners(ctx, uri, c)
+	d.learnSkills(ctx, c, uri)
+	owners := d.finder.owners(ctx, uri, c)
 	var last *jsonrpc.Response
 	for _, t := range owners {
-		resp, err := s.attempt(ctx, c, t)
+		resp, err := d.attempt(ctx, c, t)
 		if err != nil {
 			if wire, ok := asWire(err); len(owners) == 1 || ok && mcp.ReasonOf(wire) == mcp.RateLimited {
 				return nil, err
@@ -37,7 +37,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 			continue
 		}
 		if resp.Err == nil {
-			if _, own, byAlias := s.look().All.InURI(uri); byAlias && own == t.name {
+			if _, own, byAlias := d.look().All.InURI(uri); byAlias && own == t.name {
 				resp.Result = catalog.Told(resp.Result, t.name, uri)
 			}
 			return resp, nil
@@ -45,22 +45,22 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 		last = resp
 	}
 	if last == nil || len(owners) > 1 {
-		return nil, s.notFound(c)
+		return nil, d.notFound(c)
 	}
 	return last, nil
 }
 
 // resolveSubscription finds the resource that a client wants to hear about.
-func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
+func (d *dispatcher) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
 	c.Target = uri
-	s.learnSkills(ctx, c, uri)
-	owners := s.finder.owners(ctx, uri, c)
+	d.learnSkills(ctx, c, uri)
+	owners := d.finder.owners(ctx, uri, c)
 	if len(owners) == 0 {
-		return nil, s.notFound(c)
+		return nil, d.notFound(c)
 	}
 	return owners[0], nil
 }

@@ -14,7 +14,7 @@ import (
 
 // scriptEnv adds to an environment what a script may reach on behalf of a call
 // of run. Every request of it comes through Do, by a door of its own.
-func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
+func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	p := c.client
 	if p.caller.Era == mcp.Modern {
 		// A server's questions are answered while the script waits: a script
@@ -23,7 +23,7 @@ func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
 		p.caller.Rounds = true
 	}
 	via := traffic.DoorRun
-	if s.opening.Via == traffic.DoorCLI {
+	if d.opening.Via == traffic.DoorCLI {
 		via = traffic.DoorScript
 	}
 	meta := jsonrpc.Get(t.params, "_meta")
@@ -36,18 +36,18 @@ func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	}
 	p.back = back
 	scripts.Bind(env, meta, func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
-		return s.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
+		return d.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
 	})
-	env.Limits = s.scriptLimits()
+	env.Limits = d.gw.scriptLimits()
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
-		return s.gw.scripts.Run(ctx, s.gw.opt.Scripts, s.opening.Who.ID, job, asked)
+		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
 	}
-	env.Saved = s.account.saved
+	env.Saved = d.account.saved
 }
 
 // scriptLimits are the configuration's limits for scripts.
-func (s *Session) scriptLimits() script.Limits {
-	c := s.gw.config().Scripts
+func (g *Gateway) scriptLimits() script.Limits {
+	c := g.config().Scripts
 	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
 }
 

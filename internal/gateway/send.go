@@ -17,14 +17,14 @@ import (
 // This file alone calls servers; a test holds the others to it.
 
 // send sends a call that may run to its target.
-func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
 	case t.own != nil:
-		return s.runOwn(ctx, c, t)
+		return d.runOwn(ctx, c, t)
 	case c.Method == mcp.MethodSubscribe:
-		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, &s.subscriptions)
+		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, &d.subscriptions)
 		if err == nil && resp.Err == nil {
-			s.subscriptions.note(c.Target, t.upstream)
+			d.subscriptions.note(c.Target, t.upstream)
 			return empty(), nil
 		}
 		return resp, err
@@ -33,24 +33,24 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := s.translator.perform(ctx, c, t, req)
+		resp, err := d.translator.perform(ctx, c, t, req)
 		if err == nil {
-			s.gw.rates.Answered(&s.gw.config().Limits, s.opening.counted(t), resp)
+			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}
 		if err == nil && resp.Err == nil {
-			s.shelf.show(c, t, resp)
+			d.shelf.show(c, t, resp)
 		}
 		return resp, err
 	}
 	if t.kind == taskItem {
 		switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
 		case ok && era == mcp.Legacy && c.client.rules.Era == mcp.Modern:
-			return s.translator.modernTask(ctx, c, t)
+			return d.translator.modernTask(ctx, c, t)
 		case ok && era == mcp.Modern && c.client.rules.Era == mcp.Legacy:
-			return s.translator.legacyTask(ctx, c, t)
+			return d.translator.legacyTask(ctx, c, t)
 		}
 	}
-	return s.sender.exchange(ctx, c.client, t.upstream, req)
+	return d.sender.exchange(ctx, c.client, t.upstream, req)
 }
 
 // A sender calls servers on behalf of one client, and makes their answers ones

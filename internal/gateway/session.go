@@ -15,18 +15,8 @@ import (
 
 // A Session answers one client. It implements jsonrpc.Handler.
 type Session struct {
-	viewer
-	journal       journal
-	line          line
-	startup       startup
-	account       account
-	subscriptions subscriptions
-	finder        finder
-	guard         guard
-	sender        sender
-	translator    translator
-	shelf         shelf
-	greetOnce     sync.Once
+	dispatcher
+	greetOnce sync.Once
 }
 
 // Close ends the session: its subscriptions, its own connections.
@@ -88,9 +78,9 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodShutdown:
 		return s.opening.shutdown()
 	case mcp.MethodRootsList:
-		return s.inboundRoots()
+		return s.line.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
-		return s.inboundQuestion(ctx, req)
+		return s.gw.answer(ctx, req)
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }

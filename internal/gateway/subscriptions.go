@@ -36,9 +36,13 @@ func (s *subscriptions) admit(uri string) (known bool, err error) {
 func (s *subscriptions) note(uri string, u *upstream.Upstream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.owners[uri] = u
+	if s.closed {
+		return
 	}
+	if s.owners == nil {
+		s.owners = make(map[string]*upstream.Upstream)
+	}
+	s.owners[uri] = u
 }
 
 // unsubscribe answers resources/unsubscribe.

@@ -41,18 +41,18 @@ func (f *finder) task(c *Call) (*target, error) {
 const maxListed = 100 // of the tasks of one server
 
 // listTasks joins the principal's tasks of every server that lists them.
-func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.client.rules.Era == mcp.Modern {
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
 	var list [][]byte
 	modern := false
-	for _, u := range s.upstreams() {
+	for _, u := range d.upstreams() {
 		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
 			modern = true
-			list = append(list, s.modernTasks(ctx, c, u)...)
-		} else if f := u.Features(s.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
+			list = append(list, d.modernTasks(ctx, c, u)...)
+		} else if f := u.Features(d.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
 			owners = append(owners, &target{kind: taskItem, upstream: u, params: c.Params})
 		}
 	}
@@ -60,11 +60,11 @@ func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	case len(owners) == 0 && !modern:
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server lists tasks")
 	case len(owners) == 1 && !modern:
-		return s.attempt(ctx, c, owners[0])
+		return d.attempt(ctx, c, owners[0])
 	}
 	for _, t := range owners {
 		t.params = jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")
-		resp, err := s.attempt(ctx, c, t)
+		resp, err := d.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
 			continue // one server that is down hides its own tasks only
 		}
@@ -76,12 +76,12 @@ func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, er
 
 // modernTasks are the tasks of a modern server that the principal began, as
 // tasks/list of 2025-11-25 tells them: the extension has no list.
-func (s *Session) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
+func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
 	var list [][]byte
-	for _, id := range s.gw.tasks.ListOf(s.opening.Schema, u.Name(), s.opening.Who.ID, maxListed) {
+	for _, id := range d.gw.tasks.ListOf(d.opening.Schema, u.Name(), d.opening.Who.ID, maxListed) {
 		get := *c
 		get.Method = mcp.MethodTasksGet
-		resp, err := s.attempt(ctx, &get, &target{kind: taskItem, upstream: u, name: id, params: tasks.About(get.Method, id).Params})
+		resp, err := d.attempt(ctx, &get, &target{kind: taskItem, upstream: u, name: id, params: tasks.About(get.Method, id).Params})
 		if err == nil && resp.Err == nil {
 			list = append(list, resp.Result)
 		}

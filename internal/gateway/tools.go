@@ -31,8 +31,8 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 }
 
 // finishTool makes a result what this client's dialect expects.
-func (s *Session) finishTool(result []byte) []byte {
-	if s.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
+func (id *identity) finishTool(result []byte) []byte {
+	if id.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
 		result = jsonrpc.Set(result, []byte("false"), "isError")
 	}
 	return result
