@@ -68,3 +68,16 @@ func (l *line) wants(message []byte) bool {
 	level, _ := jsonrpc.GetString(message, "level")
 	return mcp.LevelAtLeast(level, *floor)
 }
+
+// inboundRoots answers roots/list, which the source documents send to a
+// server: the configured roots, which are paths of this machine and so for those
+// who may read such; else those that this client last told, else none.
+func (l *line) inboundRoots() (*jsonrpc.Response, error) {
+	if roots := l.gw.config().Roots; len(roots) > 0 && l.opening.Who.MayInspect() {
+		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
+	}
+	if known := l.roots.Last(); known != nil {
+		return &jsonrpc.Response{Result: known}, nil
+	}
+	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil
+}

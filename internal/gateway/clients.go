@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -120,4 +122,45 @@ func (id *identity) clientName() string {
 		return *name
 	}
 	return ""
+}
+
+// finishTool makes a result what this client's dialect expects.
+func (id *identity) finishTool(result []byte) []byte {
+	if id.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
+		result = jsonrpc.Set(result, []byte("false"), "isError")
+	}
+	return result
+}
+
+// A Lens is what one connected session is shown, for a person who looks over its
+// shoulder.
+type Lens struct {
+	receipt.Receipt
+	// Listed are the names of the tools and prompts that it is shown.
+	Listed []string `json:"listed"`
+}
+
+// Lens looks through the eyes of a connected session; false when it is gone.
+func (g *Gateway) Lens(session string) (Lens, bool) {
+	g.mu.Lock()
+	var found *Session
+	for s := range g.sessions {
+		if s.caller.Session == session {
+			found = s
+		}
+	}
+	g.mu.Unlock()
+	if found == nil {
+		return Lens{}, false
+	}
+	v := found.look()
+	l := Lens{Receipt: found.account.receipt(), Listed: []string{}}
+	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
+		list := v.Shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
+		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
+			name, _ := jsonrpc.GetString(item, "name")
+			l.Listed = append(l.Listed, name)
+		}
+	}
+	return l, true
 }

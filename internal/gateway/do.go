@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -27,6 +29,15 @@ type Call struct {
 	Params         []byte
 
 	client party
+}
+
+// A party is the client of one request: on whose behalf servers are called and
+// who answers what they ask.
+type party struct {
+	caller *upstream.Caller
+	back   jsonrpc.Handler
+	rules  mcp.Version
+	roots  *roots.Told
 }
 
 // A target is what a call leads to.
@@ -198,4 +209,11 @@ func (d *dispatcher) resolve(ctx context.Context, c *Call) (*target, error) {
 		return d.finder.task(c)
 	}
 	return d.finder.method(c)
+}
+
+// asWire returns the error of ours in err.
+func asWire(err error) (*jsonrpc.Error, bool) {
+	var wire *jsonrpc.Error
+	ok := errors.As(err, &wire)
+	return wire, ok
 }

@@ -303,3 +303,17 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 // Pressure is the share of the memory that counts as full which is in use, in
 // per cent; 0 where there is no limit.
 func (g *Gateway) Pressure() int64 { return g.pressure.Level() }
+
+// answer answers sampling/createMessage and elicitation/create where
+// something that can answer is configured.
+func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
+	if resp != nil || err != nil {
+		return resp, err
+	}
+	reason := "no sampling backend and no answers.sampling are configured"
+	if req.Method == mcp.MethodElicit {
+		reason = "nobody is at the console and no answers.elicitation are configured"
+	}
+	return nil, jsonrpc.MethodNotFound(req.Method, reason)
+}

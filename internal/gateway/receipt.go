@@ -139,3 +139,12 @@ func (a *account) saved(calls int, inner, shown catalog.Cost) {
 	a.tally.Script(calls, inner, shown)
 	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
 }
+
+// Fits says how the tools of a schema suit the clients that are known.
+func (g *Gateway) Fits(schema string) []receipt.Fit {
+	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})
+	if err != nil {
+		return []receipt.Fit{}
+	}
+	return receipt.Fits(s.look().Shown)
+}

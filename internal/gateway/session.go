@@ -2,10 +2,14 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -141,4 +145,56 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 		s.account.showed(now)
 	}
 	return s.startup.unfinished(now.List(req, s.listView))
+}
+
+// plain is the party of a request of a legacy session.
+func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
+	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
+	if t := traced(ctx); t != nil {
+		p.back = &t.back
+	} else {
+		p.back = &back{line: &s.line, from: from}
+	}
+	return p
+}
+
+// setLevel answers logging/setLevel. On stdio it sets the level of our own log
+// too: there is nobody else whose level that could be.
+func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	raw := jsonrpc.Get(req.Params, "level")
+	given, isString := jsonrpc.GetString(req.Params, "level")
+	level, ok := mcp.ParseLevel(given)
+	if !isString || !ok {
+		return nil, refusal.BadLevel(raw, given, s.seed)
+	}
+	s.line.level.Store(&level)
+	if s.opening.Stdio && s.gw.opt.Level != nil {
+		s.gw.opt.Level.Set(mcp.SlogLevel(level))
+	}
+	s.caller.LogLevel = level
+	s.sender.setLevel(ctx, level)
+	if !s.seed {
+		return empty(), nil
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"success":true,"level":%s,"message":%s}`,
+		jsonrpc.Quote(given), jsonrpc.Quote("Log level set to "+given))}, nil
+}
+
+// Bound says that a server has a process for this session alone, which nobody
+// can start again as it was.
+func (s *Session) Bound() bool {
+	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool {
+		return u.Config().Type == config.TypeStdio && u.Alone(s.caller)
+	})
+}
+
+// recorded answers a request and records it.
+func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	ctx, t := s.journal.begin(ctx, s.opening.Via, req, s.opening.Server, entry.Subject(req.Params))
+	if t != nil {
+		t.back = back{&s.line, from, t.id}
+	}
+	resp, err := s.handle(ctx, from, req)
+	s.journal.end(ctx, t, resp, err)
+	return resp, err
 }

@@ -41,17 +41,6 @@ func traced(ctx context.Context) *trace {
 // A journal keeps the record of what a client and its servers say to each other.
 type journal struct{ *identity }
 
-// recorded answers a request and records it.
-func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	ctx, t := s.journal.begin(ctx, s.opening.Via, req, s.opening.Server, entry.Subject(req.Params))
-	if t != nil {
-		t.back = back{&s.line, from, t.id}
-	}
-	resp, err := s.handle(ctx, from, req)
-	s.journal.end(ctx, t, resp, err)
-	return resp, err
-}
-
 // begin begins the record of a call: of a client, or of what it caused. The
 // trace is nil where nobody watches.
 func (j *journal) begin(ctx context.Context, via traffic.Door, req *jsonrpc.Request, server, name string) (context.Context, *trace) {
