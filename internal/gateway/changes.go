@@ -12,13 +12,7 @@ func (g *Gateway) Changed() { g.changes.Note() }
 
 // announce tells every client which of its lists changed.
 func (g *Gateway) announce(ctx context.Context) {
-	g.mu.Lock()
-	sessions := make([]*Session, 0, len(g.sessions))
-	for s := range g.sessions {
-		sessions = append(sessions, s)
-	}
-	g.mu.Unlock()
-	for _, s := range sessions {
+	for _, s := range g.connected() {
 		s.announce(ctx)
 	}
 	g.listeners.Announce(ctx)

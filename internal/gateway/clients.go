@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,16 +45,28 @@ type Client struct {
 	Offer                            mcp.Offer
 }
 
+// connected are the sessions whose clients can be reached.
+func (g *Gateway) connected() []*Session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Keys(g.sessions))
+}
+
+// session is a connected session by its id; nil where it is gone.
+func (g *Gateway) session(id string) *Session {
+	for _, s := range g.connected() {
+		if s.caller.Session == id {
+			return s
+		}
+	}
+	return nil
+}
+
 // Clients lists the connected sessions, oldest first.
 func (g *Gateway) Clients() []Client {
-	g.mu.Lock()
-	list := make([]*Session, 0, len(g.sessions))
-	for s := range g.sessions {
-		list = append(list, s)
-	}
-	g.mu.Unlock()
-	clients := make([]Client, 0, len(list))
-	for _, s := range list {
+	sessions := g.connected()
+	clients := make([]Client, 0, len(sessions))
+	for _, s := range sessions {
 		clients = append(clients, s.describe())
 	}
 	slices.SortFunc(clients, func(a, b Client) int { return cmp.Compare(a.Since.UnixNano(), b.Since.UnixNano()) })
@@ -63,15 +76,11 @@ func (g *Gateway) Clients() []Client {
 // Imitate returns an Opening that sees and may do what a connected session
 // does; false when there is no such session.
 func (g *Gateway) Imitate(session string) (Opening, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for s := range g.sessions {
-		if s.caller.Session == session {
-			o := s.opening
-			return Opening{Who: o.Who, Schema: o.Schema, Server: o.Server}, true
-		}
+	s := g.session(session)
+	if s == nil {
+		return Opening{}, false
 	}
-	return Opening{}, false
+	return Opening{Who: s.opening.Who, Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
 // introduce notes what a client says in its handshake; false where it has said it
@@ -142,14 +151,7 @@ type Lens struct {
 
 // Lens looks through the eyes of a connected session; false when it is gone.
 func (g *Gateway) Lens(session string) (Lens, bool) {
-	g.mu.Lock()
-	var found *Session
-	for s := range g.sessions {
-		if s.caller.Session == session {
-			found = s
-		}
-	}
-	g.mu.Unlock()
+	found := g.session(session)
 	if found == nil {
 		return Lens{}, false
 	}

@@ -35,7 +35,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 	case mcp.MethodDiscover:
 		s.startup.hello(ctx)
 		s.startup.meet(ctx, p)
-		return s.discover(ctx, p), nil
+		return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}, nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.startup.settle(ctx)
 		now := s.look()
@@ -43,9 +43,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 			s.account.showed(now)
 		}
 		return s.startup.unfinished(now.List(req, s.modernView))
-	case mcp.MethodToolsCall:
-		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
-	case mcp.MethodPromptsGet:
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:
 		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
@@ -80,11 +78,6 @@ func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	return &upstream.Caller{
 		Peer: o.Peer, Principal: o.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
 	}, nil
-}
-
-// discover is the result of server/discover.
-func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
-	return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}
 }
 
 // resultMeta is the _meta of results that we make ourselves.

@@ -82,13 +82,7 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		r.Warn(receipt.Warnings(v.Shown, catalog.View{Fit: s.fit(mcp.Modern)}))
 		all[name] = r
 	}
-	g.mu.Lock()
-	var open []*Session
-	for s := range g.sessions {
-		open = append(open, s)
-	}
-	g.mu.Unlock()
-	for _, s := range open {
+	for _, s := range g.connected() {
 		if r, ok := all[s.opening.Schema]; ok && s.opening.Server == "" {
 			r.Sessions = append(r.Sessions, s.account.receipt())
 			all[s.opening.Schema] = r

@@ -22,12 +22,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	case t.own != nil:
 		return d.runOwn(ctx, c, t)
 	case c.Method == mcp.MethodSubscribe:
-		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, &d.subscriptions)
-		if err == nil && resp.Err == nil {
-			d.subscriptions.note(c.Target, t.upstream)
-			return empty(), nil
-		}
-		return resp, err
+		return d.subscriptions.begin(ctx, c, t)
 	case c.Method == mcp.MethodComplete && !t.upstream.Features(c.client.caller).Offers("completions"):
 		return &jsonrpc.Response{Result: []byte(`{"completion":{"values":[],"total":0,"hasMore":false}}`)}, nil
 	}
@@ -120,6 +115,22 @@ func (s *sender) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func
 	}
 }
 
+// begin makes a session hear about a resource, once.
+func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	switch known, err := s.admit(c.Target); {
+	case err != nil:
+		return nil, err
+	case known:
+		return empty(), nil
+	}
+	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	s.note(c.Target, t.upstream)
+	return empty(), nil
+}
+
 // end ends what a session hears about.
 func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
 	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
@@ -189,7 +200,11 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 		return heard{}, false
 	}
 	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, l)
-	return heard{t.upstream, t.name, nil}, err == nil && resp.Err == nil
+	if err != nil || resp.Err != nil {
+		return heard{}, false
+	}
+	l.Note(c.Target)
+	return heard{t.upstream, t.name, nil}, true
 }
 
 // watchTask makes a listener hear about a task likewise.

@@ -10,7 +10,6 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/entry"
-	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -73,8 +72,6 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 			resp.Err = refusal.LegacyNotFound(resp.Err)
 		}
 		return resp, err
-	case mcp.MethodSubscribe:
-		return s.subscribe(ctx, from, req)
 	case mcp.MethodUnsubscribe:
 		return s.subscriptions.unsubscribe(ctx, req)
 	case mcp.MethodSetLevel:
@@ -85,18 +82,6 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 		return s.line.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
 		return s.gw.answer(ctx, req)
-	}
-	return s.forward(ctx, s.plain(ctx, from), req)
-}
-
-// subscribe answers resources/subscribe.
-func (s *Session) subscribe(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := params.URI(req.Params)
-	if err != nil {
-		return nil, err
-	}
-	if known, err := s.subscriptions.admit(uri); known || err != nil {
-		return empty(), err
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }

@@ -89,31 +89,6 @@ func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstr
 	return list
 }
 
-// watch asks the owners of the wanted tasks and returns those that can tell.
-func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
-	if len(wanted) == 0 || wanted[0] != '[' || !p.caller.Offer.TakesTasks() {
-		return nil, nil
-	}
-	var watched []heard
-	ids := []byte{'['}
-	for raw := range jsonrpc.Elements(wanted) {
-		if len(watched) >= maxSubscriptions {
-			break
-		}
-		c := &Call{Via: l.s.opening.Via, Method: mcp.MethodTasksGet, Params: jsonrpc.Set([]byte(`{}`), raw, "taskId"), client: p}
-		h, ok := l.watchTask(ctx, c)
-		if !ok {
-			continue
-		}
-		watched = append(watched, h)
-		if len(ids) > 1 {
-			ids = append(ids, ',')
-		}
-		ids = append(ids, raw...)
-	}
-	return watched, append(ids, ']')
-}
-
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server, and leaves out listed ones of other principals.
 func (id *identity) nameTasks(server string, result []byte) []byte {

@@ -104,11 +104,9 @@ func (j *journal) asked(parent uint64, start time.Time, req *jsonrpc.Request, re
 		return
 	}
 	o, body := entry.Outcome(context.Background(), resp, err)
-	rec.Add(&traffic.Call{
-		Kind: traffic.KindCall, Hop: traffic.HopClient, FromServer: true, Start: start, Session: j.caller.Session,
-		Client: j.clientName(), Principal: j.opening.Who.ID, Door: j.opening.Via, Schema: j.opening.Schema, Method: req.Method, Status: o.Status, Code: o.Code,
-		Total: time.Since(start), ReqSize: int64(len(req.Params)), Parent: parent,
-	}, req.Params, body)
+	c := traffic.Call{Hop: traffic.HopClient, FromServer: true, Start: start, Status: o.Status, Code: o.Code, Total: time.Since(start), Parent: parent}
+	j.summarize(&c, j.opening.Via, req, "")
+	rec.Add(&c, req.Params, body)
 }
 
 // told keeps a record of a notification that a server sent, while somebody
@@ -118,8 +116,8 @@ func (j *journal) told(parent uint64, n *jsonrpc.Notification) {
 	if !rec.Attached() {
 		return
 	}
-	rec.Add(&traffic.Call{
-		Kind: traffic.KindNotification, Hop: traffic.HopClient, FromServer: true, Start: time.Now(), Session: j.caller.Session,
-		Client: j.clientName(), Principal: j.opening.Who.ID, Door: j.opening.Via, Schema: j.opening.Schema, Method: n.Method, ReqSize: int64(len(n.Params)), Parent: parent,
-	}, n.Params, nil)
+	c := traffic.Call{Hop: traffic.HopClient, FromServer: true, Start: time.Now(), Parent: parent}
+	j.summarize(&c, j.opening.Via, &jsonrpc.Request{Method: n.Method, Params: n.Params}, "")
+	c.Kind = traffic.KindNotification
+	rec.Add(&c, n.Params, nil)
 }
