@@ -14,23 +14,6 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A State is where an upstream is in its life.
-type State string
-
-// The states.
-const (
-	Starting     State = "starting"
-	Ready        State = "ready"
-	Restarting   State = "restarting"
-	Failed       State = "failed"
-	CrashLooping State = "crash_looping"
-	SignIn       State = "sign_in" // the server wants other credentials
-	Stopped      State = "stopped"
-	Disabled     State = "disabled"
-	Pending      State = "pending" // nobody has approved it
-	Unconfigured State = "unconfigured"
-)
-
 const (
 	healthyAfter = 60 * time.Second
 	crashWindow  = 60 * time.Second
@@ -217,40 +200,6 @@ func (u *Upstream) unlist() {
 	}
 }
 
-func (u *Upstream) setState(s State, why error) {
-	u.mu.Lock()
-	u.state, u.reason, u.since = s, why, time.Now()
-	moved := u.moved
-	u.moved = make(chan struct{})
-	u.mu.Unlock()
-	// Whoever is woken looks at what there is now, so the change is told first.
-	u.changed()
-	if s != Starting {
-		u.settle()
-	}
-	close(moved)
-}
-
-// settle notes that the server has answered or failed once.
-func (u *Upstream) settle() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	select {
-	case <-u.settled:
-	default:
-		close(u.settled)
-	}
-}
-
-func (u *Upstream) changed() {
-	if u.opt.OnChange != nil {
-		u.opt.OnChange(u)
-	}
-}
-
-// Settled is closed when the server has answered or failed once.
-func (u *Upstream) Settled() <-chan struct{} { return u.settled }
-
 // Restart opens the primary connection anew, at once.
 func (u *Upstream) Restart() {
 	select {
@@ -268,9 +217,7 @@ func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
 	wait := time.NewTimer(once{u}.wait())
 	defer wait.Stop()
 	for {
-		u.mu.Lock()
-		state, reason, moved := u.state, u.reason, u.moved
-		u.mu.Unlock()
+		state, reason, moved := u.now()
 		if l := u.primary.current(); l != nil {
 			return l, nil
 		}
