@@ -8,11 +8,7 @@ import (
 // close ends every connection and waits until nothing of ours runs.
 func (u *Upstream) close(ctx context.Context) {
 	u.kill()
-	u.mu.Lock()
-	if u.grace != nil {
-		u.grace.Stop()
-	}
-	u.mu.Unlock()
+	u.supervisor.endGrace()
 	var wg sync.WaitGroup
 	for _, s := range append(u.slots.all(), u.primary) {
 		wg.Go(func() { s.close(ctx) })

@@ -31,6 +31,7 @@ type condition struct {
 	state   State
 	reason  error
 	since   time.Time
+	falls   int           // how often it was up, or tried, and is not any more
 	settled chan struct{} // closed when it has answered or failed once
 	moved   chan struct{} // closed and replaced at every change of state
 }
@@ -46,7 +47,7 @@ func (c *condition) now() (State, error, <-chan struct{}) {
 func (c *condition) describe(s *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.State, s.Since, s.Reason = c.state, c.since, i18n.Why(c.reason)
+	s.State, s.Since, s.Reason, s.Restarts = c.state, c.since, i18n.Why(c.reason), c.falls
 	s.PerUser = c.state == SignIn && lacksValues(c.reason)
 }
 
@@ -63,9 +64,14 @@ func (c *condition) Absent() bool {
 	return state == Disabled || state == Pending
 }
 
-func (c *condition) setState(s State, why error) {
+func (c *condition) setState(s State, why error) { c.change(s, why, 0) }
+
+// fall notes that there is no connection any more, or none after all.
+func (c *condition) fall(s State, why error) { c.change(s, why, 1) }
+
+func (c *condition) change(s State, why error, falls int) {
 	c.mu.Lock()
-	c.state, c.reason, c.since = s, why, time.Now()
+	c.state, c.reason, c.since, c.falls = s, why, time.Now(), c.falls+falls
 	moved := c.moved
 	c.moved = make(chan struct{})
 	c.mu.Unlock()

@@ -39,7 +39,7 @@ type spec struct {
 
 // A dialer opens a connection for a slot.
 type dialer struct {
-	up   *Upstream
+	up   *connections
 	slot *slot
 	spec spec
 	// values are what the user of the slot brought along.

@@ -16,7 +16,7 @@ import (
 )
 
 // baseSpec is how the primary connection is opened.
-func (u *Upstream) baseSpec() spec {
+func (u *connections) baseSpec() spec {
 	sp := spec{
 		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
 		hello: greet.Hello{Version: mcp.LatestLegacy, Offer: mcp.Everything, Info: u.opt.Info},
@@ -95,7 +95,7 @@ func otherEra(e mcp.Era) mcp.Era {
 // that era beside the one of its primary connection. It is nil when the
 // primary one has to do, and for a client of a project, which has one process
 // for both eras.
-func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
+func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() || c.binding(u).project != nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 
 // openModern is the connection that modernSlot has opened for a client, nil
 // where there is none.
-func (u *Upstream) openModern(c *Caller) *slot {
+func (u *connections) openModern(c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (e *entry) mayHaveBoth() bool {
 
 // probeModern finds out whether a server that was greeted the old way speaks
 // the modern era too. The answer is remembered.
-func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
+func (u *connections) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
 	if known := (once{u}).eras(); known != memory.Unknown {
@@ -153,7 +153,7 @@ func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
 	return found
 }
 
-func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
+func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 	ctx, cancel := context.WithTimeout(ctx, eraProbe)
 	defer cancel()
 	sp := u.baseSpec()
@@ -225,7 +225,7 @@ func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error 
 // legacySide is the connection of the only client of a stdio session to the
 // legacy side of a server whose primary connection is modern; nil when the
 // primary one has to do.
-func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
+func (u *connections) legacySide(ctx context.Context, c *Caller) *link {
 	l := u.primary.current()
 	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() || c.binding(u).project != nil {
 		return nil

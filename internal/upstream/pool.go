@@ -191,7 +191,7 @@ func (r *slots) expire(pool string, s *slot) {
 
 // pooled returns the connection that c shares with others, and what to do when
 // the call is over.
-func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
+func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.join(b, c, func() *slot {
 		s := &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
 		if b.project != nil {
@@ -232,7 +232,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 // lease gives c a connection that no other call uses meanwhile: over a pipe
 // nothing but exclusivity tells whose call a question belongs to, and roots
 // are never told on a connection that others use.
-func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
+func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.take(b.pool)
 	if s == nil {
 		s = &slot{up: u, exclusive: true, user: u.userOf(c)}

@@ -178,7 +178,7 @@ func (u *Upstream) start() {
 		u.setState(Unconfigured, &failure.MissingError{Names: cfg.Missing})
 	default:
 		u.state = Starting
-		u.background.Go(u.supervise)
+		u.background.Go(u.supervisor.run)
 	}
 }
 

@@ -70,11 +70,8 @@ func (e *entry) byOffer() bool {
 const quietPool = "quiet"
 
 // slotOf is the slot that c uses now, nil when it has none yet.
-func (u *Upstream) slotOf(c *Caller) *slot {
-	return u.slotFor(c.binding(u))
-}
-
-func (u *Upstream) slotFor(b binding) *slot {
+func (u *connections) slotOf(c *Caller) *slot {
+	b := c.binding(u)
 	if !b.own && b.pool == "" {
 		return u.primary
 	}
@@ -94,7 +91,7 @@ func slotKey(b binding, c *Caller) string {
 // acquire returns a live connection for a call of c and what to do when the
 // call is over. Where users bring values along, it was opened with those that
 // the user of c has now.
-func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
+func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	for range 3 { // a user may change them meanwhile
 		values, err := personal{u}.ready(c)
 		switch {
@@ -104,7 +101,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		default:
 			return nil, nil, u.report.Unavailable(ctx, err)
 		}
-		l, release, err := connection(ctx, u, c, method)
+		l, release, err := u.connection(ctx, c, method)
 		if err != nil || maps.Equal(l.values, values) {
 			return l, release, err
 		}
@@ -115,7 +112,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 }
 
 // connection is acquire, whatever values the connection was opened with.
-func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*link, func(), error) {
+func (u *connections) connection(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
 		if !greet.RefusesModern(err) {
@@ -161,7 +158,7 @@ func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*li
 
 // linkOf returns the connection in a slot, opening one for c where there is
 // none.
-func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
+func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
 	if l := s.current(); l != nil {
 		return l, nil
 	}
@@ -171,7 +168,7 @@ func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) 
 
 // primaryIsModern says whether the server turned out to speak the modern era
 // alone. It waits until that is known.
-func (u *Upstream) primaryIsModern(ctx context.Context) bool {
+func (u *connections) primaryIsModern(ctx context.Context) bool {
 	select {
 	case <-u.settled:
 	case <-ctx.Done():
@@ -181,7 +178,7 @@ func (u *Upstream) primaryIsModern(ctx context.Context) bool {
 }
 
 // specFor is how a connection for c is opened.
-func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
+func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
 	if era == mcp.Modern || u.userOf(c) == "" { // the primary one says nothing of a user's
@@ -198,7 +195,7 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 }
 
 // releaseOwn ends the connection that a session had to itself.
-func (u *Upstream) releaseOwn(c *Caller) {
+func (u *connections) releaseOwn(c *Caller) {
 	if s := u.slots.remove(slotKey(binding{own: true}, c)); s != nil && u.life.Err() == nil {
 		s.end()
 	}

@@ -15,7 +15,7 @@ import (
 // A slot is a place for a connection. It holds the present one, if any, and
 // what must be re-established with the next.
 type slot struct {
-	up  *Upstream
+	up  *connections
 	era mcp.Era
 	// exclusive says that one client at a time uses the connection.
 	exclusive bool

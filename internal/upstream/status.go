@@ -58,9 +58,6 @@ func (u *Upstream) Status() Status {
 	if s.State == Starting && s.Reason.Empty() && u.mayDownload() {
 		s.Installer = filepath.Base(cfg.Command)
 	}
-	u.mu.Lock()
-	s.Restarts = u.restarts
-	u.mu.Unlock()
 	s.Connections = u.slots.connected()
 	if l := u.primary.current(); l != nil {
 		s.Connections++
@@ -84,7 +81,7 @@ func (u *Upstream) Status() Status {
 // because of who we are or what is not configured; nil otherwise.
 func (u *Upstream) Refused(c *Caller) error {
 	state, reason := u.State()
-	if p := (personal{u}); p.on() && state == SignIn {
+	if p := (personal{&u.connections}); p.on() && state == SignIn {
 		if _, err := p.values(c.Principal); err != nil {
 			return err
 		}
@@ -110,7 +107,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 	if state, _ := u.State(); u.Absent() || state == Unconfigured {
 		return
 	}
-	b := c.binding(u)
+	b := c.binding(&u.connections)
 	apart := b.own || b.exact || b.pool != "" && u.byOffer() // where a connection costs nothing
 	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return

@@ -98,42 +98,47 @@ type entry struct {
 	background sync.WaitGroup
 }
 
-// An Upstream is one configured server of one schema.
-type Upstream struct {
+// connections are those of one server: the primary one, which a supervisor keeps
+// up, and those that clients need beside it.
+type connections struct {
 	entry
 	condition
 	observed
 
-	primary  *slot
-	slots    slots
-	wake     chan struct{} // a person asked for a restart
-	greeted  atomic.Bool   // it was up once
-	probing  sync.Mutex
-	tasks    atomic.Bool // a connection of it declared tasks
-	lastDown string      // what the log said last; only supervise uses it
-
-	mu       sync.Mutex
-	restarts int
-	grace    *time.Timer // ends what a server that is down still has listed
+	primary *slot
+	slots   slots
+	wake    chan struct{} // a person asked for a restart
+	greeted atomic.Bool   // it was up once
+	probing sync.Mutex
+	tasks   atomic.Bool // a connection of it declared tasks
 
 	calls  inflight.Server
-	queue  *queue.Queue
 	pins   *pin.Checker
 	learnt atomic.Pointer[catalog.Features] // from users with values of their own
 }
 
+// An Upstream is one configured server of one schema.
+type Upstream struct {
+	connections
+	supervisor supervisor
+	queue      *queue.Queue
+}
+
 func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstream {
 	u := &Upstream{
-		entry: entry{
-			name: cfg.Name, schema: cfg.Schema, hash: cfg.Hash(), opt: opt, limits: opt.Limits,
-			log: opt.Log.With("upstream", cfg.Name), carrier: newCarrier(opt),
+		connections: connections{
+			entry: entry{
+				name: cfg.Name, schema: cfg.Schema, hash: cfg.Hash(), opt: opt, limits: opt.Limits,
+				log: opt.Log.With("upstream", cfg.Name), carrier: newCarrier(opt),
+			},
+			condition: condition{since: time.Now(), settled: make(chan struct{}), moved: make(chan struct{})},
+			observed:  observed{counts: make(map[string]int64)},
+			wake:      make(chan struct{}, 1),
+			slots:     slots{byKey: make(map[string]*slot), leases: make(map[string][]*slot)},
 		},
-		condition: condition{since: time.Now(), settled: make(chan struct{}), moved: make(chan struct{})},
-		observed:  observed{counts: make(map[string]int64)},
-		wake:      make(chan struct{}, 1),
-		slots:     slots{byKey: make(map[string]*slot), leases: make(map[string][]*slot)},
-		queue:     queue.New(cfg.Name, opt.Limits, opt.Hits),
+		queue: queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
+	u.supervisor.connections = &u.connections
 	u.config.Store(cfg)
 	u.changed = func() {
 		if opt.OnChange != nil {
@@ -145,7 +150,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	u.condition.entry, u.observed.entry = &u.entry, &u.entry
 	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
 	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
-	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
+	u.primary = &slot{up: &u.connections, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	if opt.Greeting != nil && len(cfg.PerUser) > 0 {
 		u.primary.user = opt.Greeting.user
 	}
@@ -159,7 +164,7 @@ func (e *entry) Name() string { return e.name }
 func (e *entry) Config() *config.Server { return e.config.Load() }
 
 // command is the process for one connection, with the values of its user.
-func (u *Upstream) command(values map[string]string) stdio.Command {
+func (u *connections) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env)+len(values))
 	for k, v := range environment(cfg, values) {

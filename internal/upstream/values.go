@@ -22,7 +22,7 @@ var errOtherValues = i18n.Errorf("the values of its user have changed", "其用�
 // personal is what is special about a server to which every user brings values
 // along. The primary connection has none of them, unless its only client is the
 // user: it shows what the server lists without.
-type personal struct{ *Upstream }
+type personal struct{ *connections }
 
 func (p personal) on() bool { return len(p.Config().PerUser) > 0 }
 
