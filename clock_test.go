@@ -15,7 +15,7 @@ var wallClock = map[string]string{
 	"internal/upstream/pin/store.go":     "tells two states of a file apart",
 	"internal/lock/stamp_unix.go":        "tells two states of a file apart",
 	"internal/gateway/modern/handle.go":  "a handle expires by the time of day",
-	"internal/gateway/retry.go":          "a handle expires by the time of day",
+	"internal/gateway/modern/rounds.go":  "a handle expires by the time of day",
 	"internal/peer/id.go":                "an id expires by the time of day",
 	"internal/gateway/clients.go":        "an order in a list",
 	"internal/cluster/documents_copy.go": "a record is newer than those that replicas have forgotten",

@@ -105,7 +105,7 @@ var layers = map[string][]string{
 	"gateway/skills":     {"catalog", "jsonrpc", "mcp"},
 	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp", "upstream/project"},
 	"gateway/view":       {"builtin", "catalog", "jsonrpc", "mcp"},
-	"gateway/visit":      {"access", "jsonrpc", "mcp", "upstream"},
+	"gateway/visit":      {"access", "jsonrpc", "mcp", "upstream", "upstream/failure"},
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},
 	"rate":               {"access", "config", "jsonrpc", "mcp"},
 	"gateway":            {"rate", "receipt", "answers", "gateway/addresses", "gateway/entry", "gateway/listen", "gateway/modern", "gateway/params", "gateway/pressure", "gateway/refusal", "gateway/results", "gateway/roots", "gateway/scripts", "gateway/skills", "gateway/tasks", "gateway/view", "gateway/visit", "gateway/welcome", "seal", "catalog/fit", "jsonrpc", "mcp", "config", "traffic", "catalog", "upstream", "upstream/project", "builtin", "access", "kept", "script"},
@@ -204,14 +204,12 @@ var largeTypes = map[string]struct {
 	methods int
 	why     string
 }{
-	"gateway.Session":           {164, "the way of a call, and what its client is shown"},
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
 	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},
 	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
 	"mcptest.Session":           {30, "a test server that does everything"},
 	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
-	"upstream.Upstream":         {83, "one lock guards the state of a server and its connections"},
 	"upstream.link":             {31, "one connection: calls, questions, lists and its end"},
 }
 

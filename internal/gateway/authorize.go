@@ -22,44 +22,47 @@ import (
 // client is connected to, once.
 type decision struct {
 	name   string
-	decide func(*Session, context.Context, *Call, *target) error
+	decide func(*guard, context.Context, *Call, *target) error
 	peer   bool
 }
 
 // decisions are all that can stop a call before it is sent, in this order. A
 // person is asked last, about a call that nothing else stops.
 var decisions = [...]decision{
-	{"draining", (*Session).notDraining, true},
-	{"pressure", (*Session).hasMemory, true},
-	{"scope", (*Session).inScope, false},
-	{"present", (*Session).isPresent, true},
-	{"lists", (*Session).isListed, false},
-	{"pin", (*Session).isUnchanged, false},
-	{"rate", withinRate, false}, // of what is there for who asks: a refusal tells of nothing else
-	{"headers", (*Session).headersMatch, false},
-	{"arguments", (*Session).argumentsFit, false},
-	{"repeat", makesProgress, false},
-	{"ask", (*Session).personAgrees, false},
+	{"draining", (*guard).notDraining, true},
+	{"pressure", (*guard).hasMemory, true},
+	{"scope", (*guard).inScope, false},
+	{"present", (*guard).isPresent, true},
+	{"lists", (*guard).isListed, false},
+	{"pin", (*guard).isUnchanged, false},
+	{"rate", (*guard).withinRate, false}, // of what is there for who asks: a refusal tells of nothing else
+	{"headers", (*guard).headersMatch, false},
+	{"arguments", (*guard).argumentsFit, false},
+	{"repeat", (*guard).makesProgress, false},
+	{"ask", (*guard).personAgrees, false},
 }
 
+// A guard decides on the calls of one client.
+type guard struct{ *viewer }
+
 // authorize decides whether a call may run. Nothing else does.
-func (s *Session) authorize(ctx context.Context, c *Call, t *target) error {
+func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
 	for i := range decisions {
-		if s.opening.Peer && !decisions[i].peer {
+		if g.opening.Peer && !decisions[i].peer {
 			continue
 		}
-		if err := decisions[i].decide(s, ctx, c, t); err != nil {
+		if err := decisions[i].decide(g, ctx, c, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) notDraining(_ context.Context, _ *Call, t *target) error {
-	if s.gw.draining.Load() {
+func (g *guard) notDraining(_ context.Context, _ *Call, t *target) error {
+	if g.gw.draining.Load() {
 		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 	}
-	if s.opening.Peer && t.upstream != nil {
+	if g.opening.Peer && t.upstream != nil {
 		if spot, once := t.upstream.Spot(); once && !spot.Here {
 			return mcp.Failure(mcp.Draining, t.upstream.Name(), "the server is on another replica, or about to be")
 		}
@@ -68,23 +71,23 @@ func (s *Session) notDraining(_ context.Context, _ *Call, t *target) error {
 }
 
 // hasMemory lets our own tools pass: they are the way out.
-func (s *Session) hasMemory(_ context.Context, _ *Call, t *target) error {
-	if t.own == nil && s.gw.pressure.Level() >= pressure.RefuseCallsAt {
-		return s.gw.shortOfMemory()
+func (g *guard) hasMemory(_ context.Context, _ *Call, t *target) error {
+	if t.own == nil && g.gw.pressure.Level() >= pressure.RefuseCallsAt {
+		return g.gw.shortOfMemory()
 	}
 	return nil
 }
 
 // inScope holds the target against the grant of the principal.
-func (s *Session) inScope(_ context.Context, c *Call, t *target) error {
-	if !s.mayUse(t) {
-		return s.notFound(c)
+func (g *guard) inScope(_ context.Context, c *Call, t *target) error {
+	if !g.mayUse(t) {
+		return g.notFound(c)
 	}
 	return nil
 }
 
-func (s *Session) mayUse(t *target) bool {
-	who := &s.opening.Who
+func (g *guard) mayUse(t *target) bool {
+	who := &g.opening.Who
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
@@ -94,75 +97,76 @@ func (s *Session) mayUse(t *target) bool {
 	server := t.upstream.Name()
 	switch t.kind {
 	case toolItem:
-		return who.MayCall(s.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
+		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
 	case taskItem:
-		return s.opening.seesServer(server) && s.gw.tasks.Belong(s.taskKey(t), who)
+		return g.opening.seesServer(server) && g.gw.tasks.Belong(g.taskKey(t), who)
 	case methodItem:
 		// What such a method does is not known.
-		return s.opening.seesOther(server, "") && !who.ReadOnly
+		return g.opening.seesOther(server, "") && !who.ReadOnly
 	}
-	return s.opening.seesOther(server, t.name)
+	return g.opening.seesOther(server, t.name)
 }
 
 // isPresent stops calls to a server that is switched off, or waits for a
 // person's approval.
-func (s *Session) isPresent(_ context.Context, c *Call, t *target) error {
+func (g *guard) isPresent(_ context.Context, c *Call, t *target) error {
 	if t.upstream != nil && t.upstream.Absent() {
-		return s.notFound(c)
+		return g.notFound(c)
 	}
 	return nil
 }
 
 // isListed holds the item against the lists of the configuration: what is
 // enabled, allowed and denied.
-func (s *Session) isListed(_ context.Context, c *Call, t *target) error {
+func (g *guard) isListed(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem {
 		return nil
 	}
-	if !s.look().All.Lists(t.upstream.Name(), t.kind.of(), t.name) {
-		return s.notFound(c)
+	if !g.look().All.Lists(t.upstream.Name(), t.kind.of(), t.name) {
+		return g.notFound(c)
 	}
 	return nil
 }
 
 // isUnchanged stops calls to an item whose definition is held back.
-func (s *Session) isUnchanged(_ context.Context, c *Call, t *target) error {
+func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > promptItem {
 		return nil
 	}
 	if t.upstream.Withheld(t.kind.of(), t.name) {
-		return s.notFound(c)
+		return g.notFound(c)
 	}
 	return nil
 }
 
 // withinRate counts what is asked of servers: tools, prompts, resources. To ask
 // for a task, or to subscribe, is part of what was decided or stays open.
-func withinRate(s *Session, _ context.Context, c *Call, t *target) error {
+func (g *guard) withinRate(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem && t.kind != methodItem || c.Method == mcp.MethodSubscribe {
 		return nil
 	}
-	err := s.gw.rates.Admit(&s.gw.config().Limits, counted(s, t))
+	err := g.gw.rates.Admit(&g.gw.config().Limits, g.opening.counted(t))
 	if err != nil {
-		s.gw.opt.Hits.Add("callsPerMinute")
+		g.gw.opt.Hits.Add("callsPerMinute")
 	}
 	return err
 }
 
 // makesProgress stops a tool that is called again and again for nothing.
-func makesProgress(s *Session, _ context.Context, _ *Call, t *target) error {
+func (g *guard) makesProgress(_ context.Context, _ *Call, t *target) error {
 	if t.upstream == nil || t.kind != toolItem {
 		return nil
 	}
-	err := s.gw.rates.Progress(&s.gw.config().Limits, counted(s, t))
+	err := g.gw.rates.Progress(&g.gw.config().Limits, g.opening.counted(t))
 	if err != nil {
-		s.gw.opt.Hits.Add("sameCall")
+		g.gw.opt.Hits.Add("sameCall")
 	}
 	return err
 }
 
-func counted(s *Session, t *target) rate.Call {
-	c := rate.Call{Who: &s.opening.Who, Schema: s.opening.Schema, Server: t.upstream.Config(), Arguments: t.arguments}
+// counted is a call as it counts for the rates.
+func (o *Opening) counted(t *target) rate.Call {
+	c := rate.Call{Who: &o.Who, Schema: o.Schema, Server: t.upstream.Config(), Arguments: t.arguments}
 	if t.kind == toolItem {
 		c.Tool = t.name
 	}
@@ -171,16 +175,16 @@ func counted(s *Session, t *target) rate.Call {
 
 // headersMatch holds the arguments that a tool wants mirrored as headers
 // against the headers of the client's request.
-func (s *Session) headersMatch(_ context.Context, c *Call, t *target) error {
-	if s.opening.Header == nil || c.Via != s.opening.Via || t.kind != toolItem || t.item == nil {
+func (g *guard) headersMatch(_ context.Context, c *Call, t *target) error {
+	if g.opening.Header == nil || c.Via != g.opening.Via || t.kind != toolItem || t.item == nil {
 		return nil
 	}
-	if fit := s.fit(mcp.Modern); fit != nil && !fit.Takes("x-mcp-header") {
+	if fit := g.fit(mcp.Modern); fit != nil && !fit.Takes("x-mcp-header") {
 		return nil
 	}
 	for _, p := range catalog.HeaderParams(t.item) {
 		want, present := mcp.HeaderText(t.arguments, p.Path...)
-		got := s.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
+		got := g.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
 		if !present && len(got) == 0 {
 			continue
 		}
@@ -199,7 +203,7 @@ func sameHeader(header, argument string) bool {
 // argumentsFit holds arguments against what the configuration and the schema of
 // the tool allow, and adds those that the configuration sets: a person is asked
 // about the call as it will be sent.
-func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
+func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if t.kind != toolItem {
 		return nil
 	}
@@ -213,7 +217,7 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if err := ours.LeftOut(t.arguments); err != nil {
 		return err
 	}
-	if err := params.Fit(t.item, t.arguments, t.upstream.Config().Validate, c.Via != s.opening.Via); err != nil {
+	if err := params.Fit(t.item, t.arguments, t.upstream.Config().Validate, c.Via != g.opening.Via); err != nil {
 		return err
 	}
 	t.params, t.arguments = ours.Complete(t.params, t.arguments)
@@ -248,9 +252,9 @@ type Approval struct {
 
 // personAgrees puts a call to a person where the configuration wants that, or
 // where it would take something of a person's away.
-func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
+func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	if t.own != nil && t.own.Removes != nil {
-		return s.removalAgreed(ctx, c, t)
+		return g.removalAgreed(ctx, c, t)
 	}
 	if t.upstream == nil || t.kind != toolItem {
 		return nil
@@ -259,10 +263,10 @@ func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
 	if len(tools) == 0 || !tools[t.name].Ask {
 		return nil
 	}
-	a := s.approval(t.upstream.Name(), t.name, t)
+	a := g.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
 	defer scripts.WhileAsked(ctx)()
-	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
+	if g.gw.opt.Approve != nil && g.gw.opt.Approve(ctx, a) {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -271,20 +275,20 @@ func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
 }
 
-func (s *Session) approval(server, tool string, t *target) Approval {
-	return Approval{Who: s.opening.Who, Server: server, Tool: tool, Client: s.clientName(), Session: s.caller.Session, Arguments: t.arguments}
+func (g *guard) approval(server, tool string, t *target) Approval {
+	return Approval{Who: g.opening.Who, Server: server, Tool: tool, Client: g.clientName(), Session: g.caller.Session, Arguments: t.arguments}
 }
 
 // removalAgreed asks before servers of a person's are removed: the person at the
 // client, or at the console where the client cannot ask.
-func (s *Session) removalAgreed(ctx context.Context, c *Call, t *target) error {
+func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	ids := t.own.Removes(t.arguments)
 	if len(ids) == 0 {
 		return nil
 	}
-	yes, asked := s.asker(c.client).Removal(ctx, ids)
-	if !asked && s.gw.opt.Approve != nil {
-		yes = s.gw.opt.Approve(ctx, s.approval("mcp-all-in-one", t.own.Name, t))
+	yes, asked := g.opening.asker(c.client).Removal(ctx, ids)
+	if !asked && g.gw.opt.Approve != nil {
+		yes = g.gw.opt.Approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t))
 	}
 	switch {
 	case yes:

@@ -67,14 +67,14 @@ func TestDecisions(t *testing.T) {
 			for _, c := range refusals[d.name] {
 				s, call, to := situation(t, c)
 				for _, before := range decisions[:i] {
-					if err := before.decide(s, t.Context(), call, to); err != nil {
+					if err := before.decide(&s.guard, t.Context(), call, to); err != nil {
 						t.Errorf("%s says %v", before.name, err)
 					}
 				}
-				if d.decide(s, t.Context(), call, to) == nil {
+				if d.decide(&s.guard, t.Context(), call, to) == nil {
 					t.Error("it lets the call pass")
 				}
-				err := s.authorize(t.Context(), call, to)
+				err := s.guard.authorize(t.Context(), call, to)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}
@@ -108,7 +108,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.settle(t.Context())
+	s.startup.settle(t.Context())
 	if c.prepare != nil {
 		c.prepare(g)
 	}
@@ -182,7 +182,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		s.settle(t.Context())
+		s.startup.settle(t.Context())
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 		return s
 	}
@@ -244,7 +244,7 @@ func TestDoorHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.settle(t.Context())
+	s.startup.settle(t.Context())
 	refused := func(method, params string) string {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})

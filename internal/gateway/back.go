@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -11,51 +13,71 @@ import (
 // back is the way back to the client of one request: what a server asks or
 // says because of it travels on the stream of that very request.
 type back struct {
-	s     *Session
+	line  *line
 	from  jsonrpc.Peer
 	trace uint64 // the request's entry in the record
 }
 
 func (b *back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	start := time.Now()
-	resp, err := b.s.question(ctx, b.from, req)
-	b.s.asked(b.trace, start, req, resp, err)
+	resp, err := b.line.question(ctx, b.from, req)
+	b.line.asked(b.trace, start, req, resp, err)
 	return resp, err
 }
 
 func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	b.s.told(b.trace, n)
-	b.s.pass(ctx, b.from, n)
+	b.line.told(b.trace, n)
+	b.line.pass(ctx, b.from, n)
+}
+
+// A line is how servers reach the client: their questions, their notifications.
+type line struct {
+	*journal
+	level atomic.Pointer[string] // of the log messages that it wants; nil for all
+	roots roots.Told
 }
 
 // question asks the client what a server asks, where the client offered that.
-func (s *Session) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if !s.caller.Offer.Allows(req.Method, req.Params) {
+func (l *line) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if !l.caller.Offer.Allows(req.Method, req.Params) {
 		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
 	}
 	resp, err := client.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodRootsList {
-		s.roots.Hear(resp.Result)
+		l.roots.Hear(resp.Result)
 	}
 	return resp, err
 }
 
 // pass gives the client a notification of a server, log messages only from the
 // level that it asked for.
-func (s *Session) pass(ctx context.Context, client jsonrpc.Peer, n *jsonrpc.Notification) {
-	if n.Method == mcp.NotificationMessage && !s.wants(n.Params) {
+func (l *line) pass(ctx context.Context, client jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationMessage && !l.wants(n.Params) {
 		return
 	}
 	if err := client.Notify(ctx, n); err != nil {
-		s.gw.log.Debug("passing a notification on", "method", n.Method, "err", err)
+		l.gw.log.Debug("passing a notification on", "method", n.Method, "err", err)
 	}
 }
 
-func (s *Session) wants(message []byte) bool {
-	floor := s.level.Load()
+func (l *line) wants(message []byte) bool {
+	floor := l.level.Load()
 	if floor == nil {
 		return true
 	}
 	level, _ := jsonrpc.GetString(message, "level")
 	return mcp.LevelAtLeast(level, *floor)
+}
+
+// inboundRoots answers roots/list, which the source documents send to a
+// server: the configured roots, which are paths of this machine and so for those
+// who may read such; else those that this client last told, else none.
+func (l *line) inboundRoots() (*jsonrpc.Response, error) {
+	if roots := l.gw.config().Roots; len(roots) > 0 && l.opening.Who.MayInspect() {
+		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
+	}
+	if known := l.roots.Last(); known != nil {
+		return &jsonrpc.Response{Result: known}, nil
+	}
+	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil
 }

@@ -12,13 +12,7 @@ func (g *Gateway) Changed() { g.changes.Note() }
 
 // announce tells every client which of its lists changed.
 func (g *Gateway) announce(ctx context.Context) {
-	g.mu.Lock()
-	sessions := make([]*Session, 0, len(g.sessions))
-	for s := range g.sessions {
-		sessions = append(sessions, s)
-	}
-	g.mu.Unlock()
-	for _, s := range sessions {
+	for _, s := range g.connected() {
 		s.announce(ctx)
 	}
 	g.listeners.Announce(ctx)
@@ -26,28 +20,14 @@ func (g *Gateway) announce(ctx context.Context) {
 
 // announce tells one session which of its lists changed since it was last
 // told. A session that has seen no list yet has nothing to hear.
-func (s *Session) announce(ctx context.Context) {
-	s.mu.Lock()
-	was := s.announced
-	ready := s.initialized && !s.closed
-	s.mu.Unlock()
-	if !ready || was == nil {
+func (w *viewer) announce(ctx context.Context) {
+	was := w.announced.Load()
+	if was == nil || w.Version() == "" {
 		return
 	}
-	now := s.look()
-	s.mu.Lock()
-	s.announced = now
-	s.mu.Unlock()
-	for _, method := range view.Changed(was, now, s.listView) {
-		s.opening.Client.Notify(ctx, &jsonrpc.Notification{Method: method})
+	now := w.look()
+	w.announced.Store(now)
+	for _, method := range view.Changed(was, now, w.listView) {
+		w.opening.Client.Notify(ctx, &jsonrpc.Notification{Method: method})
 	}
-}
-
-// remember notes what a session was shown, the first time.
-func (s *Session) remember(v *view.View) {
-	s.mu.Lock()
-	if s.announced == nil {
-		s.announced = v
-	}
-	s.mu.Unlock()
 }

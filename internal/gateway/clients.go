@@ -1,13 +1,39 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
+	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
+	"mcp-all-in-one/internal/upstream"
 )
+
+// An identity is the client of a session: how it came in, and what it says about
+// itself.
+type identity struct {
+	gw      *Gateway
+	opening Opening
+	caller  *upstream.Caller
+	// seed is the dialect of the source documents.
+	seed   bool
+	rules  mcp.Version
+	name   atomic.Pointer[string] // what the client calls itself
+	opened time.Time
+	calls  atomic.Int64
+	heard  atomic.Int64 // when it last asked something: nanoseconds since it was opened
+
+	mu      sync.Mutex
+	version string // as negotiated; empty before initialize
+}
 
 // A Client describes one connected session.
 type Client struct {
@@ -19,16 +45,28 @@ type Client struct {
 	Offer                            mcp.Offer
 }
 
+// connected are the sessions whose clients can be reached.
+func (g *Gateway) connected() []*Session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Keys(g.sessions))
+}
+
+// session is a connected session by its id; nil where it is gone.
+func (g *Gateway) session(id string) *Session {
+	for _, s := range g.connected() {
+		if s.caller.Session == id {
+			return s
+		}
+	}
+	return nil
+}
+
 // Clients lists the connected sessions, oldest first.
 func (g *Gateway) Clients() []Client {
-	g.mu.Lock()
-	list := make([]*Session, 0, len(g.sessions))
-	for s := range g.sessions {
-		list = append(list, s)
-	}
-	g.mu.Unlock()
-	clients := make([]Client, 0, len(list))
-	for _, s := range list {
+	sessions := g.connected()
+	clients := make([]Client, 0, len(sessions))
+	for _, s := range sessions {
 		clients = append(clients, s.describe())
 	}
 	slices.SortFunc(clients, func(a, b Client) int { return cmp.Compare(a.Since.UnixNano(), b.Since.UnixNano()) })
@@ -38,30 +76,93 @@ func (g *Gateway) Clients() []Client {
 // Imitate returns an Opening that sees and may do what a connected session
 // does; false when there is no such session.
 func (g *Gateway) Imitate(session string) (Opening, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for s := range g.sessions {
-		if s.caller.Session == session {
-			o := s.opening
-			return Opening{Who: o.Who, Schema: o.Schema, Server: o.Server}, true
-		}
+	s := g.session(session)
+	if s == nil {
+		return Opening{}, false
 	}
-	return Opening{}, false
+	return Opening{Who: s.opening.Who, Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
-func (s *Session) describe() Client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// introduce notes what a client says in its handshake; false where it has said it
+// before.
+func (id *identity) introduce(h *welcome.Hello) bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.version != "" {
+		return false
+	}
+	id.version, id.rules = h.Version, mcp.Rules(h.Version)
+	id.seed = !id.opening.Strict && welcome.Dialect(id.gw.config().Compat, h.Capabilities)
+	id.caller.Version = h.Version
+	id.caller.Offer = mcp.ParseOffer(h.Capabilities).For(id.rules)
+	id.caller.Info = bytes.Clone(h.Info)
+	name, _ := jsonrpc.GetString(h.Info, "name")
+	id.name.Store(&name)
+	return true
+}
+
+func (id *identity) describe() Client {
+	id.mu.Lock()
+	defer id.mu.Unlock()
 	transport := "http"
 	switch {
-	case s.opening.Stdio:
+	case id.opening.Stdio:
 		transport = "stdio"
-	case s.opening.Strict:
+	case id.opening.Strict:
 		transport = "sse"
 	}
-	version, _ := jsonrpc.GetString(s.caller.Info, "version")
+	version, _ := jsonrpc.GetString(id.caller.Info, "version")
 	return Client{
-		Session: s.caller.Session, Name: s.clientName(), Version: version, Protocol: s.version, Transport: transport,
-		Schema: s.opening.Schema, Principal: s.opening.Who.ID, Since: s.opened, Seen: s.opened.Add(time.Duration(s.heard.Load())), Calls: s.calls.Load(), Offer: s.caller.Offer,
+		Session: id.caller.Session, Name: id.clientName(), Version: version, Protocol: id.version, Transport: transport,
+		Schema: id.opening.Schema, Principal: id.opening.Who.ID, Since: id.opened, Seen: id.opened.Add(time.Duration(id.heard.Load())), Calls: id.calls.Load(), Offer: id.caller.Offer,
 	}
+}
+
+// Version is the negotiated protocol version, empty before initialize.
+func (id *identity) Version() string {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.version
+}
+
+// clientName is what the client calls itself.
+func (id *identity) clientName() string {
+	if name := id.name.Load(); name != nil {
+		return *name
+	}
+	return ""
+}
+
+// finishTool makes a result what this client's dialect expects.
+func (id *identity) finishTool(result []byte) []byte {
+	if id.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
+		result = jsonrpc.Set(result, []byte("false"), "isError")
+	}
+	return result
+}
+
+// A Lens is what one connected session is shown, for a person who looks over its
+// shoulder.
+type Lens struct {
+	receipt.Receipt
+	// Listed are the names of the tools and prompts that it is shown.
+	Listed []string `json:"listed"`
+}
+
+// Lens looks through the eyes of a connected session; false when it is gone.
+func (g *Gateway) Lens(session string) (Lens, bool) {
+	found := g.session(session)
+	if found == nil {
+		return Lens{}, false
+	}
+	v := found.look()
+	l := Lens{Receipt: found.account.receipt(), Listed: []string{}}
+	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
+		list := v.Shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
+		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
+			name, _ := jsonrpc.GetString(item, "name")
+			l.Listed = append(l.Listed, name)
+		}
+	}
+	return l, true
 }

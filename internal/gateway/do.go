@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -27,6 +29,15 @@ type Call struct {
 	Params         []byte
 
 	client party
+}
+
+// A party is the client of one request: on whose behalf servers are called and
+// who answers what they ask.
+type party struct {
+	caller *upstream.Caller
+	back   jsonrpc.Handler
+	rules  mcp.Version
+	roots  *roots.Told
 }
 
 // A target is what a call leads to.
@@ -61,26 +72,55 @@ func (k itemKind) of() catalog.Kind {
 	return [...]catalog.Kind{catalog.Tools, catalog.Prompts, catalog.Resources}[k]
 }
 
+// A dispatcher makes the calls of one client.
+type dispatcher struct {
+	viewer
+	journal       journal
+	line          line
+	startup       startup
+	account       account
+	shelf         shelf
+	subscriptions subscriptions
+	finder        finder
+	guard         guard
+	sender        sender
+	translator    translator
+}
+
+// connect lets the parts of a dispatcher use each other.
+func (d *dispatcher) connect() {
+	d.journal.identity = &d.identity
+	d.line.journal = &d.journal
+	d.startup.sight = &d.sight
+	d.account.viewer = &d.viewer
+	d.shelf.account = &d.account
+	d.subscriptions.viewer = &d.viewer
+	d.finder = finder{&d.viewer, &d.startup}
+	d.guard.viewer = &d.viewer
+	d.sender = sender{&d.viewer, &d.line}
+	d.translator.sender = &d.sender
+}
+
 // Do makes a call: it finds what the call leads to, decides whether it may run,
 // sends it, and records how it ended. It is the only way from a request to a
 // server.
-func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	var t *trace
-	if c.Via != s.opening.Via { // otherwise Handle keeps its record
-		ctx, t = s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
+	if c.Via != d.opening.Via { // otherwise Handle keeps its record
+		ctx, t = d.journal.begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
-	resp, err := s.do(ctx, c)
-	resp, err = s.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: s.opening.Who, At: s.opening.Place})
-	s.end(ctx, t, resp, err)
-	return resp, s.discreet(err)
+	resp, err := d.do(ctx, c)
+	resp, err = d.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
+	d.journal.end(ctx, t, resp, err)
+	return resp, d.discreet(err)
 }
 
 // discreet leaves out of an error why a server cannot be reached, for
 // principals who may not look into servers: its command, its environment and
 // its standard error are not theirs.
-func (s *Session) discreet(err error) error {
+func (d *dispatcher) discreet(err error) error {
 	wire, ok := asWire(err)
-	if !ok || s.opening.Who.MayInspect() {
+	if !ok || d.opening.Who.MayInspect() {
 		return err
 	}
 	reason, _ := jsonrpc.GetString(wire.Data, "reason")
@@ -92,71 +132,54 @@ func (s *Session) discreet(err error) error {
 	return err
 }
 
-func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	switch c.Method {
 	case mcp.MethodResourcesRead:
-		return s.read(ctx, c)
+		return d.read(ctx, c)
 	case mcp.MethodTasksList:
-		return s.listTasks(ctx, c)
+		return d.listTasks(ctx, c)
 	case mcp.MethodSkillsList:
-		return s.listSkills(ctx, c)
+		return d.listSkills(ctx, c)
 	case mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		return s.readSkill(ctx, c)
+		return d.readSkill(ctx, c)
 	}
-	t, err := s.resolve(ctx, c)
+	t, err := d.resolve(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return s.attempt(ctx, c, t)
+	return d.attempt(ctx, c, t)
 }
 
 // attempt sends a call to one target, if it may run there.
-func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	traced(ctx).leadsTo(t)
-	if err := s.authorize(ctx, c, t); err != nil {
-		if c.Via == s.opening.Via {
+	if err := d.guard.authorize(ctx, c, t); err != nil {
+		if c.Via == d.opening.Via {
 			return asToolError(c.client.rules, err)
 		}
 		return nil, err
 	}
-	locate(ctx, s, c, t)
-	return s.send(ctx, c, t)
-}
-
-// resolve finds what a call leads to.
-func (s *Session) resolve(ctx context.Context, c *Call) (*target, error) {
-	switch c.Method {
-	case mcp.MethodToolsCall:
-		return s.resolveTool(ctx, c)
-	case mcp.MethodPromptsGet:
-		return s.resolvePrompt(ctx, c)
-	case mcp.MethodSubscribe:
-		return s.resolveSubscription(ctx, c)
-	case mcp.MethodComplete:
-		return s.resolveCompletion(ctx, c)
-	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
-		return s.resolveTask(c)
-	}
-	return s.resolveMethod(c)
+	d.locate(ctx, c, t)
+	return d.send(ctx, c, t)
 }
 
 // request is a client's own request as a call.
-func (s *Session) request(p party, req *jsonrpc.Request) *Call {
-	return &Call{Via: s.opening.Via, Method: req.Method, Params: req.Params, client: p}
+func (d *dispatcher) request(p party, req *jsonrpc.Request) *Call {
+	return &Call{Via: d.opening.Via, Method: req.Method, Params: req.Params, client: p}
 }
 
 // forward makes a client's own request a call.
-func (s *Session) forward(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return s.Do(ctx, s.request(p, req))
+func (d *dispatcher) forward(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return d.Do(ctx, d.request(p, req))
 }
 
 // notFound says that what a call asks for is not there. What a principal may
 // not use is not there for it.
-func (s *Session) notFound(c *Call) error {
+func (id *identity) notFound(c *Call) error {
 	switch c.Method {
 	case mcp.MethodToolsCall:
 		// A modern client never speaks the dialect of the source documents.
-		return refusal.NoTool(c.Target, &catalog.Miss{}, s.seed && c.client.rules.Era == mcp.Legacy)
+		return refusal.NoTool(c.Target, &catalog.Miss{}, id.seed && c.client.rules.Era == mcp.Legacy)
 	case mcp.MethodPromptsGet:
 		return refusal.NoPrompt(c.Target, &catalog.Miss{})
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe:
@@ -169,4 +192,28 @@ func (s *Session) notFound(c *Call) error {
 		return refusal.NoSkill(c.Method, c.Target)
 	}
 	return jsonrpc.MethodNotFound(c.Method, "Method not found")
+}
+
+// resolve finds what a call leads to.
+func (d *dispatcher) resolve(ctx context.Context, c *Call) (*target, error) {
+	switch c.Method {
+	case mcp.MethodToolsCall:
+		return d.finder.tool(ctx, c)
+	case mcp.MethodPromptsGet:
+		return d.finder.prompt(ctx, c)
+	case mcp.MethodSubscribe:
+		return d.resolveSubscription(ctx, c)
+	case mcp.MethodComplete:
+		return d.finder.completion(ctx, c)
+	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
+		return d.finder.task(c)
+	}
+	return d.finder.method(c)
+}
+
+// asWire returns the error of ours in err.
+func asWire(err error) (*jsonrpc.Error, bool) {
+	var wire *jsonrpc.Error
+	ok := errors.As(err, &wire)
+	return wire, ok
 }

@@ -191,12 +191,14 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{gw: g, opening: o, scope: o.Who.Sight(), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
+	s := &Session{}
+	s.connect()
+	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
-	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
+	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{&s.line, server} }}
 	s.caller.Peer = o.Peer
 	s.caller.Shared = o.Header != nil // more requests may follow, with the same header
 	if o.Session {
@@ -276,20 +278,20 @@ func (g *Gateway) Close() {
 
 // outside hears what a server says to a session outside any call.
 type outside struct {
-	s      *Session
+	line   *line
 	server string
 }
 
 func (o outside) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if o.s.opening.Client == nil {
+	if o.line.opening.Client == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", req.Method)
 	}
-	return o.s.question(ctx, o.s.opening.Client, req)
+	return o.line.question(ctx, o.line.opening.Client, req)
 }
 
 func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	if o.s.opening.Client != nil {
-		o.s.pass(ctx, o.s.opening.Client, o.s.nameTask(o.server, n))
+	if o.line.opening.Client != nil {
+		o.line.pass(ctx, o.line.opening.Client, o.line.nameTask(o.server, n))
 	}
 }
 
@@ -301,3 +303,17 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 // Pressure is the share of the memory that counts as full which is in use, in
 // per cent; 0 where there is no limit.
 func (g *Gateway) Pressure() int64 { return g.pressure.Level() }
+
+// answer answers sampling/createMessage and elicitation/create where
+// something that can answer is configured.
+func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
+	if resp != nil || err != nil {
+		return resp, err
+	}
+	reason := "no sampling backend and no answers.sampling are configured"
+	if req.Method == mcp.MethodElicit {
+		reason = "nobody is at the console and no answers.elicitation are configured"
+	}
+	return nil, jsonrpc.MethodNotFound(req.Method, reason)
+}

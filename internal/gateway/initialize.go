@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -20,31 +18,13 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	if err != nil {
 		return nil, err
 	}
-	version, caps, info := hello.Version, hello.Capabilities, hello.Info
-	s.mu.Lock()
-	if s.initialized {
-		s.mu.Unlock()
+	if !s.introduce(&hello) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session is initialized already")
 	}
-	s.initialized = true
-	s.version, s.rules = version, mcp.Rules(version)
-	s.seed = s.dialect(caps)
-	s.caller.Version = version
-	s.caller.Offer = mcp.ParseOffer(caps).For(s.rules)
-	s.caller.Info = bytes.Clone(info)
-	name, _ := jsonrpc.GetString(info, "name")
-	s.name.Store(&name)
-	s.mu.Unlock()
 	s.gw.tellClients()
 	s.greet(s.caller)
-	s.hello(ctx)
-	return &jsonrpc.Response{Result: s.welcome(ctx, version, caps)}, nil
-}
-
-// dialect says whether the session speaks the dialect of the source
-// documents.
-func (s *Session) dialect(caps []byte) bool {
-	return !s.opening.Strict && welcome.Dialect(s.gw.config().Compat, caps)
+	s.startup.hello(ctx)
+	return &jsonrpc.Response{Result: s.welcome(ctx, hello.Version, hello.Capabilities)}, nil
 }
 
 // welcome is the result of initialize.
@@ -62,7 +42,7 @@ func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte
 
 // serverInfo is who we are: ourselves, also in front of a single server. Another
 // replica, which asks for its own clients, hears of the server itself.
-func (s *Session) serverInfo() []byte {
+func (s *sight) serverInfo() []byte {
 	if s.opening.Peer {
 		return upstream.ServerInfo(s.upstreams(), s.gw.info)
 	}
@@ -71,7 +51,7 @@ func (s *Session) serverInfo() []byte {
 
 // instructions joins what the servers say about their use, as far as they have
 // said it.
-func (s *Session) instructions() string {
+func (s *sight) instructions() string {
 	var all welcome.Instructions
 	for _, u := range s.upstreams() {
 		f := u.Features(s.caller) // without what a pin holds back
@@ -88,7 +68,7 @@ func (s *Session) instructions() string {
 
 // capabilities are ours, with what the servers add that needs nothing of us but
 // routing, or translating.
-func (s *Session) capabilities(ctx context.Context, p party) []byte {
+func (s *sight) capabilities(ctx context.Context, p party) []byte {
 	caps := welcome.NewCapabilities(p.rules, p.caller.Offer.Extensions)
 	for _, u := range s.upstreams() {
 		f := u.Features(p.caller)

@@ -11,28 +11,13 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// reads says whether the session can be shown a result in part, so that it
-// needs a tool to read on. A server's own endpoint passes everything.
-func (s *Session) reads() bool {
-	if s.opening.Server != "" {
-		return false
-	}
-	if s.opening.Who.Results > 0 || s.gw.config().Results.Cuts() {
-		return true
-	}
-	return s.schemaConfig().CutsResults()
-}
+// A shelf has the large results of a client of which it was shown a part.
+type shelf struct{ *account }
 
-func (s *Session) resultRules() results.Rules {
-	file := &s.gw.config().Results
-	return results.Rules{Key: s.opening.Who.Results, Schema: s.schemaConfig().Results,
-		File: config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
-}
-
-// inPart shows a large result of a tool in part and keeps the rest for who
+// show shows a large result of a tool in part and keeps the rest for who
 // asked. Results of a script's own calls are never cut: they do not reach a
 // model.
-func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
+func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 	if s.opening.Server != "" || c.Via == traffic.DoorRun || c.Via == traffic.DoorScript {
 		return
 	}
@@ -47,16 +32,16 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 }
 
 // cut shows a large result in part, and counts what is left out.
-func (s *Session) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response) {
-	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: s.keepPart}
+func (s *shelf) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response) {
+	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: s.put}
 	if left, some := cut.Cut(resp); some {
-		s.tally.Cut(left)
+		s.account.tally.Cut(left)
 		s.gw.tallies.Of(s.opening.Schema).Cut(left)
 	}
 }
 
-// keepPart keeps a part of a result that is not shown.
-func (s *Session) keepPart(data []byte, block bool) (string, error) {
+// put keeps a part of a result that is not shown.
+func (s *shelf) put(data []byte, block bool) (string, error) {
 	uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block})
 	if err != nil {
 		s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
@@ -64,13 +49,13 @@ func (s *Session) keepPart(data []byte, block bool) (string, error) {
 	return uri, err
 }
 
-// readKept answers resources/read of a kept result.
-func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, error) {
-	env := &builtin.Env{Kept: s.kept, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
+// read answers resources/read of a kept result.
+func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error) {
+	env := &builtin.Env{Kept: s.get, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
 	return results.Read(ctx, env, uri)
 }
 
-// kept is a kept result of the session's principal.
-func (s *Session) kept(uri string) (kept.Result, error) {
+// get is a kept result of the session's principal.
+func (s *shelf) get(uri string) (kept.Result, error) {
 	return s.gw.kept.Get(s.opening.keeper(), uri)
 }

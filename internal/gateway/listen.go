@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if len(wanted) == 0 || wanted[0] != '{' {
 		return nil, jsonrpc.InvalidParams("notifications must be an object")
 	}
-	if err := s.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
+	if err := s.guard.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
 		return nil, err
 	}
 	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView, Rename: s.nameTask}
@@ -35,12 +36,16 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("more than %d subscriptions are open", listen.MaxStreams))
 	}
 	defer s.gw.listeners.Remove(l.Stream)
-	owned, uris := l.subscribe(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"))
+	owned, uris := l.hear(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"), mcp.MethodSubscribe, "uri", l.watchResource)
 	defer l.unsubscribe(p, owned)
 	if uris != nil {
 		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
 	}
-	watched, ids := l.watch(ctx, p, jsonrpc.Get(wanted, "taskIds"))
+	var taskIDs []byte
+	if p.caller.Offer.TakesTasks() {
+		taskIDs = jsonrpc.Get(wanted, "taskIds")
+	}
+	watched, ids := l.hear(ctx, p, taskIDs, mcp.MethodTasksGet, "taskId", l.watchTask)
 	defer l.unwatch(p, watched)
 	if ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
@@ -79,31 +84,24 @@ func ownersOf(lists ...[]heard) []*upstream.Upstream {
 	return owners
 }
 
-// subscribe asks the owners of the wanted resources and returns those that
-// agreed.
-func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
+// hear asks the owners of the wanted resources or tasks and returns those that
+// agreed. member is what identifies one in the params of method.
+func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, member string, begin func(context.Context, *Call) (heard, bool)) ([]heard, []byte) {
 	if len(wanted) == 0 || wanted[0] != '[' {
 		return nil, nil
 	}
-	var owned []heard
-	uris := []byte{'['}
+	var list []heard
+	var ids [][]byte
 	for raw := range jsonrpc.Elements(wanted) {
-		if len(owned) >= maxSubscriptions {
+		if len(list) >= maxSubscriptions {
 			break
 		}
-		c := &Call{Via: l.s.opening.Via, Method: mcp.MethodSubscribe, Params: jsonrpc.Set([]byte(`{}`), raw, "uri"), client: p}
-		h, ok := l.watchResource(ctx, c)
-		if !ok {
-			continue
+		c := &Call{Via: l.s.opening.Via, Method: method, Params: jsonrpc.Set([]byte(`{}`), raw, member), client: p}
+		if h, ok := begin(ctx, c); ok {
+			list, ids = append(list, h), append(ids, raw)
 		}
-		owned = append(owned, h)
-		l.Note(c.Target)
-		if len(uris) > 1 {
-			uris = append(uris, ',')
-		}
-		uris = append(uris, raw...)
 	}
-	return owned, append(uris, ']')
+	return list, slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
 }
 
 // release ends the subscriptions of a listener that is gone, within a bound.

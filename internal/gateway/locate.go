@@ -17,16 +17,16 @@ const rootsWait = 5 * time.Second
 // each project. A session is asked once, and again when its roots have changed; a
 // modern client has no session, so each of its calls asks. A task stays where it
 // was begun.
-func locate(ctx context.Context, s *Session, c *Call, t *target) {
+func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
 	if t.upstream != nil && t.upstream.Config().ByProject() && p.roots != nil && !p.caller.Peer && p.caller.Offer.Roots {
-		askRoots(ctx, s, c, t)
+		d.askRoots(ctx, c, t)
 	}
 }
 
-func askRoots(ctx context.Context, s *Session, c *Call, t *target) {
+func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	p := c.client
-	if at, known := s.gw.tasks.Project(s.taskKey(t)); t.kind == taskItem && known {
+	if at, known := d.gw.tasks.Project(d.taskKey(t)); t.kind == taskItem && known {
 		if at.ID() != p.caller.Project().ID() {
 			c.client.caller = p.caller.Again()
 			c.client.caller.Move(at)
@@ -41,15 +41,15 @@ func askRoots(ctx context.Context, s *Session, c *Call, t *target) {
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: mcp.MethodRootsList})
 	}
 	p.roots.Ask(ctx, wait, ask, func(to *project.Project, again bool) {
-		to = s.opening.vouched(to)
+		to = d.opening.vouched(to)
 		switch {
-		case p.caller != s.caller:
+		case p.caller != d.caller:
 			p.caller.Move(to)
-		case to.ID() != s.caller.Project().ID():
-			move(ctx, s, to)
+		case to.ID() != d.caller.Project().ID():
+			d.subscriptions.move(ctx, to)
 		}
 		if again {
-			s.tellServers(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)
+			d.sender.tell(ctx, &jsonrpc.Notification{Method: mcp.NotificationRootsList}, true)
 		}
 	})
 }

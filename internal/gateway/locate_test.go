@@ -116,7 +116,7 @@ func TestTaskStaysInItsProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.settle(t.Context())
+	s.startup.settle(t.Context())
 	send := func(method, params string) (session string) {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: method, Params: []byte(params)})

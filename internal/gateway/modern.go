@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/welcome"
@@ -15,7 +16,7 @@ import (
 // handleModern answers one request of the modern era. Nothing of it outlives
 // the request but a call that waits for an answer of the client.
 func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	caller, err := s.modernCaller(req)
+	caller, err := s.opening.modernCaller(req)
 	if err != nil {
 		return nil, err
 	}
@@ -32,19 +33,17 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
-		s.hello(ctx)
-		s.meet(ctx, p)
-		return s.discover(ctx, p), nil
+		s.startup.hello(ctx)
+		s.startup.meet(ctx, p)
+		return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}, nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
-		s.settle(ctx)
+		s.startup.settle(ctx)
 		now := s.look()
 		if req.Method == mcp.MethodToolsList {
-			s.showed(now)
+			s.account.showed(now)
 		}
-		return s.unfinished(now.List(req, s.modernView))
-	case mcp.MethodToolsCall:
-		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
-	case mcp.MethodPromptsGet:
+		return s.startup.unfinished(now.List(req, s.modernView))
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:
 		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
@@ -71,22 +70,53 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 }
 
 // modernCaller reads who asks from the request itself.
-func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
+func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	m, err := modern.ReadMeta(req.Params)
 	if err != nil {
 		return nil, err
 	}
 	return &upstream.Caller{
-		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
+		Peer: o.Peer, Principal: o.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
 	}, nil
-}
-
-// discover is the result of server/discover.
-func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
-	return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}
 }
 
 // resultMeta is the _meta of results that we make ourselves.
 func (g *Gateway) resultMeta() []byte {
 	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
+}
+
+// parkable runs a request during which a legacy server may ask. Where it does,
+// the client is told what is asked, and the call waits for the client's retry.
+func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
+	rounds := modern.Rounds{
+		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
+		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,
+	}
+	resp, err := rounds.Run(ctx, &modern.Round{
+		Client: modern.Back{Level: p.caller.LogLevel, From: from}, Offer: p.caller.Offer,
+		Do: func(ctx context.Context, back jsonrpc.Handler, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+			p := p
+			p.back = back
+			return s.forward(ctx, p, req)
+		},
+		Owner: func(ctx context.Context, req *jsonrpc.Request) string { return s.ownerFor(ctx, p, req) },
+	}, req)
+	if err == nil && resp.Err == nil {
+		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())
+	}
+	return resp, err
+}
+
+// ownerFor is the replica that a retry of req has to reach: this one, unless the
+// server keeps the state and every replica reaches that server.
+func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) string {
+	if s.gw.opt.Owner == "" {
+		return ""
+	}
+	if t, err := s.resolve(ctx, s.request(p, req)); err == nil && t.upstream != nil {
+		if _, once := t.upstream.Spot(); once || t.upstream.Config().Type != config.TypeStdio {
+			return ""
+		}
+	}
+	return s.gw.opt.Owner
 }

@@ -5,37 +5,24 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/gateway/results"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/traffic"
 )
 
-// ownTool finds a tool of our own; nil where there is none of that name.
-func (s *Session) ownTool(name string) *builtin.Tool {
-	if s.opening.isScript(name) {
-		return &builtin.ScriptTool
-	}
-	if name == results.ReaderName && s.reads() {
-		return &results.Reader
-	}
-	if tool := s.look().Compact.Tool(name); tool != nil {
-		return tool
-	}
-	return s.gw.opt.Own.Tool(name)
-}
-
 // runOwn runs one of our own tools.
-func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (d *dispatcher) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	if t.own.Compact {
 		// It is about the servers. The tools that look after the configuration
 		// are the way out when one of them hangs.
-		s.settle(ctx)
+		d.startup.settle(ctx)
 	}
-	resp, err := t.own.Run(ctx, s.env(c, t), t.arguments)
+	resp, err := t.own.Run(ctx, d.env(c, t), t.arguments)
 	if err == nil && resp.Err == nil {
-		s.inspected(t.own.Name, resp.Result)
+		d.account.inspected(t.own.Name, resp.Result)
 		if c.client.rules.Era == mcp.Legacy && t.own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}
@@ -44,35 +31,85 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 }
 
 // env is what a tool of ours may reach on behalf of a call.
-func (s *Session) env(c *Call, t *target) *builtin.Env {
+func (d *dispatcher) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
-		Principal: s.opening.Who.ID, Agreed: t.agreed,
-		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: text}) },
-		Kept:      s.kept,
-		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
-		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
+		Principal: d.opening.Who.ID, Agreed: t.agreed,
+		Keep:      func(text []byte) (string, error) { return d.gw.kept.Put(d.opening.keeper(), kept.Result{Data: text}) },
+		Kept:      d.shelf.get,
+		ReadLimit: d.resultRules().ReadLimit(), JQ: d.gw.opt.Scripts.Filter,
+		Catalog: func() *catalog.Catalog { return d.look().All }, Visible: d.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
-			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
+			return d.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: s.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
+		Ask: d.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
 	if t.own.Script {
-		s.scriptEnv(env, c, t)
+		d.scriptEnv(env, c, t)
 	}
 	return env
 }
 
 // asker asks the client of a call, where it offers that.
-func (s *Session) asker(p party) builtin.Asker {
+func (o *Opening) asker(p party) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-		if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
+		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
 			// On the Bench the answer would come from the principal that
 			// asked for what has to be allowed.
 			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
 		}
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 	}
+}
+
+// scriptEnv adds to an environment what a script may reach on behalf of a call
+// of run. Every request of it comes through Do, by a door of its own.
+func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
+	p := c.client
+	if p.caller.Era == mcp.Modern {
+		// A server's questions are answered while the script waits: a script
+		// is never run again.
+		p.caller = p.caller.Again()
+		p.caller.Rounds = true
+	}
+	via := traffic.DoorRun
+	if d.opening.Via == traffic.DoorCLI {
+		via = traffic.DoorScript
+	}
+	meta := jsonrpc.Get(t.params, "_meta")
+	token := jsonrpc.Get(meta, "progressToken")
+	back := &scripts.Back{Handler: p.back}
+	if token != nil {
+		env.Progress = scripts.Progress(p.back, token)
+		back.Progress = env.Progress
+		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
+	}
+	p.back = back
+	scripts.Bind(env, meta, func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
+		return d.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
+	})
+	env.Limits = d.gw.scriptLimits()
+	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
+		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
+	}
+	env.Saved = d.account.saved
+}
+
+// scriptLimits are the configuration's limits for scripts.
+func (g *Gateway) scriptLimits() script.Limits {
+	c := g.config().Scripts
+	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
+}
+
+// keeper is whose the kept results of this session are.
+func (o *Opening) keeper() kept.Owner {
+	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema}
+}
+
+// isScript says whether a name is the tool by which the command line and test
+// files run scripts, whatever the mode.
+func (o *Opening) isScript(name string) bool {
+	return name == builtin.ScriptName && (o.Via == traffic.DoorCLI || o.Via == traffic.DoorConsole)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/view"
@@ -12,47 +11,53 @@ import (
 	"mcp-all-in-one/internal/receipt"
 )
 
+// An account is what a session was shown, and what that cost.
+type account struct {
+	*viewer
+	tally receipt.Tally
+}
+
 // showed notes that the session was shown its tools.
-func (s *Session) showed(v *view.View) {
-	if s.opening.Server != "" {
+func (a *account) showed(v *view.View) {
+	if a.opening.Server != "" {
 		return
 	}
 	cost := v.Cost.In(v.Mode)
-	s.tally.List(cost)
-	s.gw.tallies.Of(s.opening.Schema).List(cost)
-	if s.opening.Who.ID != "" {
-		s.showedKey(v, cost)
+	a.tally.List(cost)
+	a.gw.tallies.Of(a.opening.Schema).List(cost)
+	if a.opening.Who.ID != "" {
+		a.showedKey(v, cost)
 	}
 }
 
 // inspected notes what one of our own tools answered.
-func (s *Session) inspected(tool string, result []byte) {
+func (a *account) inspected(tool string, result []byte) {
 	if tool != "inspect" && tool != "describe" {
 		return
 	}
 	cost := catalog.CostOf(result)
-	s.tally.Inspect(cost)
-	s.gw.tallies.Of(s.opening.Schema).Inspect(cost)
+	a.tally.Inspect(cost)
+	a.gw.tallies.Of(a.opening.Schema).Inspect(cost)
 }
 
 // receipt is what the session was shown so far.
-func (s *Session) receipt() receipt.Receipt {
-	v := s.look()
-	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
+func (a *account) receipt() receipt.Receipt {
+	v := a.look()
+	eyes := catalog.View{Scope: a.scope, Visible: a.visible()}
 	r := receipt.Receipt{
-		Session: s.caller.Session, Key: s.opening.Who.ID, Client: s.clientName(), Mode: v.Choice.Mode, List: v.Cost.All(),
+		Session: a.caller.Session, Key: a.opening.Who.ID, Client: a.clientName(), Mode: v.Choice.Mode, List: v.Cost.All(),
 		Tools: v.Shown.Count(catalog.Tools, eyes),
 	}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if r.Mode == "" {
-		r.Mode = s.mode()
+		r.Mode = a.mode()
 	}
 	if limits := receipt.LimitOf(r.Client); limits != nil {
-		eyes.Fit = s.fit(mcp.Legacy)
+		eyes.Fit = a.fit(mcp.Legacy)
 		r.Warn(limits.Exceeded(v.Shown, eyes))
 	}
-	s.tally.Fill(&r)
+	a.tally.Fill(&r)
 	return r
 }
 
@@ -68,7 +73,7 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		if err != nil {
 			continue // it is being removed
 		}
-		r := receipt.Schema{Receipt: s.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
+		r := receipt.Schema{Receipt: s.account.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
 		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)
@@ -77,15 +82,9 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		r.Warn(receipt.Warnings(v.Shown, catalog.View{Fit: s.fit(mcp.Modern)}))
 		all[name] = r
 	}
-	g.mu.Lock()
-	var open []*Session
-	for s := range g.sessions {
-		open = append(open, s)
-	}
-	g.mu.Unlock()
-	for _, s := range open {
+	for _, s := range g.connected() {
 		if r, ok := all[s.opening.Schema]; ok && s.opening.Server == "" {
-			r.Sessions = append(r.Sessions, s.receipt())
+			r.Sessions = append(r.Sessions, s.account.receipt())
 			all[s.opening.Schema] = r
 		}
 	}
@@ -94,75 +93,52 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 
 // bill logs what a session was shown, at its end. A request outside any session
 // is one list or call: it counts for its key.
-func (s *Session) bill() {
-	if s.opening.Server != "" || s.tally.Listed() == 0 {
+func (a *account) bill() {
+	if a.opening.Server != "" || a.tally.Listed() == 0 {
 		return
 	}
 	level, limits := slog.LevelInfo, slog.LevelWarn
-	if !s.opening.Session && !s.opening.Stdio {
+	if !a.opening.Session && !a.opening.Stdio {
 		level, limits = slog.LevelDebug, slog.LevelDebug
 	}
 	ctx := context.Background()
-	if !s.gw.log.Enabled(ctx, level) {
+	if !a.gw.log.Enabled(ctx, level) {
 		return
 	}
-	r := s.receipt()
-	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+	r := a.receipt()
+	a.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
 		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
 	for _, w := range r.Warnings {
-		s.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
+		a.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
 	}
-}
-
-// measure prepares the costs of a view: full is what full mode shows, all what
-// the compact modes stand for.
-func (s *Session) measure(full, all *catalog.Catalog) view.Costs {
-	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
-	cfg := s.gw.config()
-	return view.Measure(full, all, eyes, func(mode string) *builtin.Set {
-		return builtin.Compact(mode, all, eyes, cfg, s.hasCode(), s.reads())
-	})
-}
-
-// pick decides what an auto schema shows to this session. Sessions keep what
-// they were first shown; a modern request is judged by the tools alone, never
-// by who sends it.
-func (s *Session) pick(full view.View) view.Choice {
-	if kept := s.picked.Load(); kept != nil {
-		return *kept
-	}
-	most := 0
-	if limits := receipt.LimitOf(s.clientName()); limits != nil {
-		most = limits.Tools
-	}
-	return view.Choose(full.Cost.All(), full.Cost.Tools(), full.Cost.Named(), most)
-}
-
-// keep lets a session go on with the mode that it was first shown.
-func (s *Session) keep(v *view.View) {
-	if v.Choice.Mode == "" || !s.opening.Session || !s.picked.CompareAndSwap(nil, &v.Choice) {
-		return
-	}
-	s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "session", s.caller.Session, "mode", v.Choice.Mode, "why", v.Choice.Why)
 }
 
 // showedKey notes what a key was shown. Requests outside any session have
 // nothing else that could say it, nor why the mode was chosen.
-func (s *Session) showedKey(v *view.View, cost catalog.Cost) {
-	r := receipt.Receipt{Key: s.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
+func (a *account) showedKey(v *view.View, cost catalog.Cost) {
+	r := receipt.Receipt{Key: a.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if v.Choice.Mode != "" {
 		r.List = v.Cost.All() // worked out for the choice already
 	}
-	if s.gw.tallies.Shown(s.opening.Schema, r, cost) && r.Why != "" && !s.opening.Session {
-		s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
+	if a.gw.tallies.Shown(a.opening.Schema, r, cost) && r.Why != "" && !a.opening.Session {
+		a.gw.log.Info("mode chosen", "schema", a.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
 	}
 }
 
 // saved notes what a script of the session kept out of the context.
-func (s *Session) saved(calls int, inner, shown catalog.Cost) {
-	s.tally.Script(calls, inner, shown)
-	s.gw.tallies.Of(s.opening.Schema).Script(calls, inner, shown)
+func (a *account) saved(calls int, inner, shown catalog.Cost) {
+	a.tally.Script(calls, inner, shown)
+	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
+}
+
+// Fits says how the tools of a schema suit the clients that are known.
+func (g *Gateway) Fits(schema string) []receipt.Fit {
+	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})
+	if err != nil {
+		return []receipt.Fit{}
+	}
+	return receipt.Fits(s.look().Shown)
 }

@@ -10,14 +10,21 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
-// resolveTool finds the tool that a call names.
-func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
+// A finder finds what the calls of one client lead to.
+type finder struct {
+	*viewer
+	startup *startup
+}
+
+// tool finds the tool that a call names.
+func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	call := params.ReadToolCall(c.Params)
 	if c.Server == "" {
 		c.Target = call.Name
@@ -33,19 +40,19 @@ func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
 		// Some clients write an absent map so, and some servers refuse it.
 		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
 	}
-	ref, err := s.findTool(ctx, c)
+	ref, err := f.findTool(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	t.name, t.item = ref.Name, ref.Item
 	if ref.Server == builtin.Server {
-		if t.own = s.ownTool(ref.Name); t.own == nil {
-			return nil, s.notFound(c)
+		if t.own = f.ownTool(ref.Name); t.own == nil {
+			return nil, f.notFound(c)
 		}
 		return t, nil
 	}
-	if t.upstream = s.upstream(ref.Server); t.upstream == nil {
-		return nil, s.notFound(c)
+	if t.upstream = f.upstream(ref.Server); t.upstream == nil {
+		return nil, f.notFound(c)
 	}
 	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
@@ -55,23 +62,23 @@ func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
 
 // findTool finds a tool by the name that the caller used. A name of a server
 // that is still starting waits for that server alone.
-func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
-	find := func() (catalog.Ref, *catalog.Miss) { return s.toolFor(c.Target) }
+func (f *finder) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
+	find := func() (catalog.Ref, *catalog.Miss) { return f.toolFor(c.Target) }
 	if c.Server != "" {
-		find = func() (catalog.Ref, *catalog.Miss) { return s.look().All.ToolOf(c.Server, c.Target, s.visible()) }
+		find = func() (catalog.Ref, *catalog.Miss) { return f.look().All.ToolOf(c.Server, c.Target, f.visible()) }
 	}
 	ref, miss := find()
 	if miss != nil && c.Server == "" {
-		ref, miss = s.shortened(c.client, c.Target, miss)
+		ref, miss = f.shortened(c.client, c.Target, miss)
 	}
 	if miss == nil {
 		return ref, nil
 	}
-	if err := s.missing(ctx, miss); err != nil {
+	if err := f.missing(ctx, miss); err != nil {
 		return ref, err
 	}
 	if ref, miss = find(); miss != nil {
-		return ref, refusal.NoTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
+		return ref, refusal.NoTool(c.Target, miss, f.seed && c.client.rules.Era == mcp.Legacy)
 	}
 	return ref, nil
 }
@@ -79,53 +86,53 @@ func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 // toolFor finds a tool among those that the client is shown. Where the mode is
 // ours to choose, the names of the other modes count too: the choice may have
 // changed since the client saw a list.
-func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
-	if s.opening.isScript(name) {
+func (f *finder) toolFor(name string) (catalog.Ref, *catalog.Miss) {
+	if f.opening.isScript(name) {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
-	v := s.look()
-	ref, miss := v.Shown.ToolFor(name, s.visible())
+	v := f.look()
+	ref, miss := v.Shown.ToolFor(name, f.visible())
 	if miss == nil || v.Choice.Mode == "" {
 		return ref, miss
 	}
 	if v.Compact.Tool(name) != nil {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
-	return v.All.ToolFor(name, s.visible())
+	return v.All.ToolFor(name, f.visible())
 }
 
 // missing deals with a name that leads nowhere yet: it waits for the server
 // that the name points at, or for all where it points at none, and returns why
 // that server cannot be reached where that is known.
-func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
+func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	if miss.Kind == catalog.Ambiguous {
 		return nil
 	}
 	if miss.Server == "" {
-		s.settle(ctx)
+		f.startup.settle(ctx)
 		return nil
 	}
-	u := s.upstream(miss.Server)
+	u := f.upstream(miss.Server)
 	if u == nil {
 		return nil
 	}
-	awaitServer(ctx, u, s.gw.config().Limits.Handshake)
+	awaitServer(ctx, u, f.gw.config().Limits.Handshake)
 	soon, cancel := context.WithTimeout(ctx, maxHello)
-	u.Prepare(soon, s.caller) // it may list more to a client with these offers
+	u.Prepare(soon, f.caller) // it may list more to a client with these offers
 	cancel()
-	if miss.Kind != catalog.ServerDown || u.Features(s.caller) != nil {
+	if miss.Kind != catalog.ServerDown || u.Features(f.caller) != nil {
 		return nil
 	}
-	if err := u.Refused(s.caller); err != nil {
+	if err := u.Refused(f.caller); err != nil {
 		return err
 	}
 	return u.Unavailable()
 }
 
-// resolvePrompt finds the prompt that a call names. Its arguments are the
+// prompt finds the prompt that a call names. Its arguments are the
 // server's to judge; an empty map is left out, because some servers take it for
 // missing ones.
-func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
+func (f *finder) prompt(ctx context.Context, c *Call) (*target, error) {
 	name, ok := jsonrpc.GetString(c.Params, "name")
 	if !ok || name == "" {
 		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
@@ -134,18 +141,18 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 		return nil, err
 	}
 	c.Target = name
-	ref, miss := s.look().All.PromptFor(name, s.readable())
+	ref, miss := f.look().All.PromptFor(name, f.readable())
 	if miss != nil {
-		if err := s.missing(ctx, miss); err != nil {
+		if err := f.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		if ref, miss = s.look().All.PromptFor(name, s.readable()); miss != nil {
+		if ref, miss = f.look().All.PromptFor(name, f.readable()); miss != nil {
 			return nil, refusal.NoPrompt(name, miss)
 		}
 	}
-	t := &target{kind: promptItem, upstream: s.upstream(ref.Server), name: ref.Name, item: ref.Item, params: c.Params}
+	t := &target{kind: promptItem, upstream: f.upstream(ref.Server), name: ref.Name, item: ref.Item, params: c.Params}
 	if t.upstream == nil {
-		return nil, s.notFound(c)
+		return nil, f.notFound(c)
 	}
 	if ref.Name != name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
@@ -156,9 +163,9 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	return t, nil
 }
 
-// resolveCompletion finds the prompt or the template whose argument a call
+// completion finds the prompt or the template whose argument a call
 // completes.
-func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, error) {
+func (f *finder) completion(ctx context.Context, c *Call) (*target, error) {
 	ref := jsonrpc.Get(c.Params, "ref")
 	kind, _ := jsonrpc.GetString(c.Params, "ref", "type")
 	t, member := &target{params: c.Params}, "name"
@@ -174,14 +181,14 @@ func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, erro
 	if arg := jsonrpc.Get(c.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
 		return nil, jsonrpc.InvalidParams("argument must be an object")
 	}
-	server, own, miss := s.look().All.CompletionFor(ref, s.readable())
+	server, own, miss := f.look().All.CompletionFor(ref, f.readable())
 	if miss != nil {
-		if err := s.missing(ctx, miss); err != nil {
+		if err := f.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		server, own, miss = s.look().All.CompletionFor(ref, s.readable())
+		server, own, miss = f.look().All.CompletionFor(ref, f.readable())
 	}
-	if t.upstream = s.upstream(server); miss != nil || t.upstream == nil {
+	if t.upstream = f.upstream(server); miss != nil || t.upstream == nil {
 		if kind == "ref/prompt" {
 			return nil, refusal.NoPrompt(c.Target, orMiss(miss))
 		}
@@ -215,24 +222,51 @@ func isForeign(method string) bool {
 var families = []string{"initialize", "ping", "tools", "resources", "prompts", "completion", "logging", "roots", "sampling",
 	"elicitation", "tasks", "server", "subscriptions", "notifications", "skills"}
 
-// resolveMethod finds the only server that a method outside the protocol can be
+// method finds the only server that a method outside the protocol can be
 // meant for: the one addressed, or the only one that declares extensions.
-func (s *Session) resolveMethod(c *Call) (*target, error) {
+func (f *finder) method(c *Call) (*target, error) {
 	if !isForeign(c.Method) {
-		return nil, s.notFound(c)
+		return nil, f.notFound(c)
 	}
 	var found *upstream.Upstream
-	for _, u := range s.upstreams() {
-		if f := u.Features(s.caller); !f.Offers("extensions") && !f.Offers("experimental") {
+	for _, u := range f.upstreams() {
+		if f := u.Features(f.caller); !f.Offers("extensions") && !f.Offers("experimental") {
 			continue
 		}
 		if found != nil {
-			return nil, s.notFound(c)
+			return nil, f.notFound(c)
 		}
 		found = u
 	}
 	if found == nil {
-		return nil, s.notFound(c)
+		return nil, f.notFound(c)
 	}
 	return &target{kind: methodItem, upstream: found, name: c.Method, params: c.Params}, nil
+}
+
+// shortened finds a tool by the name that a client with a fit was shown.
+func (f *finder) shortened(p party, name string, miss *catalog.Miss) (catalog.Ref, *catalog.Miss) {
+	fit := f.fit(p.rules.Era)
+	if fit == nil {
+		return catalog.Ref{}, miss
+	}
+	ref, stillMissing := f.look().Shown.ToolFitting(fit, name, f.visible())
+	if stillMissing != nil {
+		return catalog.Ref{}, miss
+	}
+	return ref, nil
+}
+
+// ownTool finds a tool of our own; nil where there is none of that name.
+func (f *finder) ownTool(name string) *builtin.Tool {
+	if f.opening.isScript(name) {
+		return &builtin.ScriptTool
+	}
+	if name == results.ReaderName && f.reads() {
+		return &results.Reader
+	}
+	if tool := f.look().Compact.Tool(name); tool != nil {
+		return tool
+	}
+	return f.gw.opt.Own.Tool(name)
 }

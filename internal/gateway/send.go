@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"time"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -17,48 +17,50 @@ import (
 // This file alone calls servers; a test holds the others to it.
 
 // send sends a call that may run to its target.
-func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
 	case t.own != nil:
-		return s.runOwn(ctx, c, t)
+		return d.runOwn(ctx, c, t)
 	case c.Method == mcp.MethodSubscribe:
-		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
-		if err == nil && resp.Err == nil {
-			s.subscribed(c.Target, t.upstream)
-			return empty(), nil
-		}
-		return resp, err
+		return d.subscriptions.begin(ctx, c, t)
 	case c.Method == mcp.MethodComplete && !t.upstream.Features(c.client.caller).Offers("completions"):
 		return &jsonrpc.Response{Result: []byte(`{"completion":{"values":[],"total":0,"hasMore":false}}`)}, nil
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := s.perform(ctx, c, t, req)
+		resp, err := d.translator.perform(ctx, c, t, req)
 		if err == nil {
-			s.gw.rates.Answered(&s.gw.config().Limits, counted(s, t), resp)
+			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}
 		if err == nil && resp.Err == nil {
-			s.inPart(c, t, resp)
+			d.shelf.show(c, t, resp)
 		}
 		return resp, err
 	}
 	if t.kind == taskItem {
 		switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
 		case ok && era == mcp.Legacy && c.client.rules.Era == mcp.Modern:
-			return s.modernTask(ctx, c, t)
+			return d.translator.modernTask(ctx, c, t)
 		case ok && era == mcp.Modern && c.client.rules.Era == mcp.Legacy:
-			return s.legacyTask(ctx, c, t)
+			return d.translator.legacyTask(ctx, c, t)
 		}
 	}
-	return s.exchange(ctx, c.client, t.upstream, req)
+	return d.sender.exchange(ctx, c.client, t.upstream, req)
+}
+
+// A sender calls servers on behalf of one client, and makes their answers ones
+// for it.
+type sender struct {
+	*viewer
+	line *line
 }
 
 // exchange calls a server and makes its answer one for this client.
-func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
 		back = &tasks.Back{
-			Handler: req.Back, Outside: outside{s, u.Name()},
+			Handler: req.Back, Outside: outside{s.line, u.Name()},
 			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
 			Notify: func(n *jsonrpc.Notification) *jsonrpc.Notification { return s.nameTask(u.Name(), n) },
 		}
@@ -79,14 +81,14 @@ func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, r
 }
 
 // callServer calls a server and keeps a record of that hop.
-func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := traced(ctx)
 	if t == nil {
 		return s.owned(p, u, req)(u.Call(ctx, p.caller, req))
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
-	s.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
+	s.line.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()
@@ -103,7 +105,7 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 }
 
 // owned notes whose the task is that an answer announces, and of which project.
-func (s *Session) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+func (s *sender) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
 	at := p.caller.Project()
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
@@ -113,8 +115,24 @@ func (s *Session) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) fun
 	}
 }
 
-// endSubscription ends what a session hears about.
-func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
+// begin makes a session hear about a resource, once.
+func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	switch known, err := s.admit(c.Target); {
+	case err != nil:
+		return nil, err
+	case known:
+		return empty(), nil
+	}
+	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	s.note(c.Target, t.upstream)
+	return empty(), nil
+}
+
+// end ends what a session hears about.
+func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
 	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
 	if err != nil || resp.Err != nil {
 		return resp, err
@@ -122,29 +140,38 @@ func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri
 	return empty(), nil
 }
 
+// leave ends what a session that is over heard about, within a bound.
+func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
+	if len(owners) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	for uri, u := range owners {
+		s.end(ctx, u, uri)
+	}
+}
+
 // move makes a session one of a client that works on something else. What it
 // hears about it hears of the servers that it has from now on.
-func move(ctx context.Context, s *Session, to *project.Project) {
-	s.mu.Lock()
-	subs := maps.Clone(s.subs)
-	s.mu.Unlock()
-	maps.DeleteFunc(subs, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
-	for uri, u := range subs {
-		if _, err := u.Unsubscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+func (s *subscriptions) move(ctx context.Context, to *project.Project) {
+	owners := s.ofProjects()
+	for uri, u := range owners {
+		if _, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
 			s.gw.log.Debug("leaving a project", "upstream", u.Name(), "err", err)
 		}
 	}
 	s.caller.Move(to)
-	for uri, u := range subs {
-		if _, err := u.Subscribe(ctx, s.caller, ownURI(s, uri), s); err != nil {
+	for uri, u := range owners {
+		if _, err := u.Subscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
 			s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "err", err)
 		}
 	}
 }
 
-// tellServers passes a notification on to the servers that this session has to
+// tell passes a notification on to the servers that this session has to
 // itself: those that have a connection for each project, or the others.
-func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification, byProject bool) {
+func (s *sender) tell(ctx context.Context, n *jsonrpc.Notification, byProject bool) {
 	for _, u := range s.upstreams() {
 		if u.Config().ByProject() != byProject {
 			continue
@@ -155,9 +182,9 @@ func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification, byPr
 	}
 }
 
-// setServerLevel tells the servers from which level on the session wants to
+// setLevel tells the servers from which level on the session wants to
 // hear their logs.
-func (s *Session) setServerLevel(ctx context.Context, level string) {
+func (s *sender) setLevel(ctx context.Context, level string) {
 	for _, u := range s.upstreams() {
 		if err := u.SetLevel(ctx, s.caller, level); err != nil {
 			s.gw.log.Debug("setting the level", "upstream", u.Name(), "err", err)
@@ -173,7 +200,11 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 		return heard{}, false
 	}
 	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, l)
-	return heard{t.upstream, t.name, nil}, err == nil && resp.Err == nil
+	if err != nil || resp.Err != nil {
+		return heard{}, false
+	}
+	l.Note(c.Target)
+	return heard{t.upstream, t.name, nil}, true
 }
 
 // watchTask makes a listener hear about a task likewise.
@@ -186,7 +217,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	case !ok:
 		return heard{}, false
 	case era == mcp.Legacy:
-		b, err := l.s.bridgeOf(ctx, c.client, t)
+		b, err := l.s.translator.bridgeOf(ctx, c.client, t)
 		if err != nil {
 			return heard{}, false
 		}
@@ -199,7 +230,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 // allowed finds what a listener wants to hear about, where it may.
 func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	t, err := l.s.resolve(ctx, c)
-	if err != nil || l.s.authorize(ctx, c, t) != nil {
+	if err != nil || l.s.guard.authorize(ctx, c, t) != nil {
 		return nil, false
 	}
 	return t, true
@@ -224,4 +255,13 @@ func (l *listener) unwatch(p party, watched []heard) {
 		}
 		h.owner.UnwatchTask(ctx, p.caller, h.id, l)
 	})
+}
+
+// adapt makes the answer of a server one for this client: URIs have the names
+// that clients know, and content is what its version knows.
+func (s *sender) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
+	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
+	if rules.Era == mcp.Legacy && !rules.Reads(u.Protocol()) {
+		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
+	}
 }

@@ -2,78 +2,35 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/refusal"
-	"mcp-all-in-one/internal/gateway/roots"
-	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
 // A Session answers one client. It implements jsonrpc.Handler.
 type Session struct {
-	gw      *Gateway
-	opening Opening
-	caller  *upstream.Caller
-	scope   string // what the principal sees, see access.Principal.Sight
-
-	// seed is the dialect of the source documents.
-	seed    bool
-	version string
-	rules   mcp.Version
-	level   atomic.Pointer[string]
-	name    atomic.Pointer[string] // what the client calls itself
-	opened  time.Time
-	calls   atomic.Int64
-	heard   atomic.Int64                // when it last asked something: nanoseconds since it was opened
-	tally   receipt.Tally               // what it was shown
-	picked  atomic.Pointer[view.Choice] // the mode that it keeps
-	roots   roots.Told
-
+	dispatcher
 	greetOnce sync.Once
-	waitOnce  sync.Once
-	view      atomic.Pointer[view.View]
-
-	mu          sync.Mutex
-	initialized bool
-	closed      bool
-	subs        map[string]*upstream.Upstream // by the uri that the client used
-	announced   *view.View                    // what it was last told about
-}
-
-// Version is the negotiated protocol version, empty before initialize.
-func (s *Session) Version() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.version
 }
 
 // Close ends the session: its subscriptions, its own connections.
 func (s *Session) Close() {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	left, first := s.subscriptions.close()
+	if !first {
 		return
 	}
-	s.closed = true
-	subs := s.subs
-	s.subs = nil
-	s.mu.Unlock()
 	s.gw.forget(s)
-	s.bill()
-	if len(subs) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-		for uri, u := range subs {
-			s.endSubscription(ctx, u, uri)
-		}
-		cancel()
-	}
+	s.account.bill()
+	s.subscriptions.leave(left)
 	s.caller.Close()
 }
 
@@ -115,18 +72,16 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 			resp.Err = refusal.LegacyNotFound(resp.Err)
 		}
 		return resp, err
-	case mcp.MethodSubscribe:
-		return s.subscribe(ctx, s.plain(ctx, from), req)
 	case mcp.MethodUnsubscribe:
-		return s.unsubscribe(ctx, req)
+		return s.subscriptions.unsubscribe(ctx, req)
 	case mcp.MethodSetLevel:
 		return s.setLevel(ctx, req)
 	case mcp.MethodShutdown:
 		return s.opening.shutdown()
 	case mcp.MethodRootsList:
-		return s.inboundRoots()
+		return s.line.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
-		return s.inboundQuestion(ctx, req)
+		return s.gw.answer(ctx, req)
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }
@@ -137,8 +92,8 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 	case mcp.NotificationInitialized:
 		s.greet(s.caller)
 	case mcp.NotificationRootsList:
-		s.roots.Changed()
-		s.tellServers(ctx, n, false)
+		s.line.roots.Changed()
+		s.sender.tell(ctx, n, false)
 	case mcp.NotificationExit, "exit":
 		if s.opening.Stdio && s.gw.opt.Exit != nil {
 			s.gw.opt.Exit()
@@ -164,3 +119,67 @@ func (o *Opening) shutdown() (*jsonrpc.Response, error) {
 }
 
 func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
+
+// list answers one of the four lists from memory, as one page.
+func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	s.startup.settle(ctx)
+	now := s.look()
+	s.announced.CompareAndSwap(nil, now)
+	if req.Method == mcp.MethodToolsList {
+		s.keep(now)
+		s.account.showed(now)
+	}
+	return s.startup.unfinished(now.List(req, s.listView))
+}
+
+// plain is the party of a request of a legacy session.
+func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
+	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
+	if t := traced(ctx); t != nil {
+		p.back = &t.back
+	} else {
+		p.back = &back{line: &s.line, from: from}
+	}
+	return p
+}
+
+// setLevel answers logging/setLevel. On stdio it sets the level of our own log
+// too: there is nobody else whose level that could be.
+func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	raw := jsonrpc.Get(req.Params, "level")
+	given, isString := jsonrpc.GetString(req.Params, "level")
+	level, ok := mcp.ParseLevel(given)
+	if !isString || !ok {
+		return nil, refusal.BadLevel(raw, given, s.seed)
+	}
+	s.line.level.Store(&level)
+	if s.opening.Stdio && s.gw.opt.Level != nil {
+		s.gw.opt.Level.Set(mcp.SlogLevel(level))
+	}
+	s.caller.LogLevel = level
+	s.sender.setLevel(ctx, level)
+	if !s.seed {
+		return empty(), nil
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"success":true,"level":%s,"message":%s}`,
+		jsonrpc.Quote(given), jsonrpc.Quote("Log level set to "+given))}, nil
+}
+
+// Bound says that a server has a process for this session alone, which nobody
+// can start again as it was.
+func (s *Session) Bound() bool {
+	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool {
+		return u.Config().Type == config.TypeStdio && u.Alone(s.caller)
+	})
+}
+
+// recorded answers a request and records it.
+func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	ctx, t := s.journal.begin(ctx, s.opening.Via, req, s.opening.Server, entry.Subject(req.Params))
+	if t != nil {
+		t.back = back{&s.line, from, t.id}
+	}
+	resp, err := s.handle(ctx, from, req)
+	s.journal.end(ctx, t, resp, err)
+	return resp, err
+}

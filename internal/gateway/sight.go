@@ -6,13 +6,25 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
+// A sight is what the client of a session sees, and how: its servers, and what
+// its principal may use of them.
+type sight struct {
+	identity
+	scope string // what the principal sees, see access.Principal.Sight
+}
+
 // unfiltered says that the principal sees everything, so that its lists and
 // names need no filter.
-func (s *Session) unfiltered() bool { return s.scope == "" }
+func (s *sight) unfiltered() bool { return s.scope == "" }
 
 // seesServer says whether the principal sees anything of a server.
 func (o *Opening) seesServer(server string) bool {
@@ -21,7 +33,7 @@ func (o *Opening) seesServer(server string) bool {
 
 // seesTool says whether the principal may call a tool of a server. Our own
 // tools are shown by other rules.
-func (s *Session) seesTool(server, tool string) bool {
+func (s *sight) seesTool(server, tool string) bool {
 	if server == builtin.Server {
 		return true
 	}
@@ -30,7 +42,7 @@ func (s *Session) seesTool(server, tool string) bool {
 }
 
 // readOnly says whether the server calls a tool read-only.
-func (s *Session) readOnly(server, tool string) bool {
+func (s *sight) readOnly(server, tool string) bool {
 	u := s.upstream(server)
 	if u == nil {
 		return false
@@ -54,7 +66,7 @@ func (o *Opening) seesOther(server, _ string) bool {
 }
 
 // visible filters tools by what the principal sees; nil for everything.
-func (s *Session) visible() catalog.Visible {
+func (s *sight) visible() catalog.Visible {
 	if s.unfiltered() {
 		return nil
 	}
@@ -62,7 +74,7 @@ func (s *Session) visible() catalog.Visible {
 }
 
 // readable filters prompts and resources likewise.
-func (s *Session) readable() catalog.Visible {
+func (s *sight) readable() catalog.Visible {
 	if s.unfiltered() {
 		return nil
 	}
@@ -70,7 +82,7 @@ func (s *Session) readable() catalog.Visible {
 }
 
 // sees is the filter for a kind of list.
-func (s *Session) sees(kind catalog.Kind) catalog.Visible {
+func (s *sight) sees(kind catalog.Kind) catalog.Visible {
 	if kind == catalog.Tools {
 		return s.visible()
 	}
@@ -87,7 +99,7 @@ func (g *Gateway) owner() access.Principal {
 }
 
 // upstreams are the servers that the session addresses and its principal sees.
-func (s *Session) upstreams() []*upstream.Upstream {
+func (s *sight) upstreams() []*upstream.Upstream {
 	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if v == nil {
 		return nil
@@ -111,10 +123,97 @@ func (s *Session) upstreams() []*upstream.Upstream {
 }
 
 // upstream returns one of the servers that the session addresses, or nil.
-func (s *Session) upstream(name string) *upstream.Upstream {
+func (s *sight) upstream(name string) *upstream.Upstream {
 	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if v == nil {
 		return nil
 	}
 	return v.Upstream(name)
+}
+
+// mode is what the session is shown: the tools, or two that stand for them.
+func (s *sight) mode() string {
+	if s.opening.Who.Mode != "" {
+		return s.opening.Who.Mode
+	}
+	return s.schemaConfig().Mode
+}
+
+func (s *sight) schemaConfig() *config.Schema {
+	if v := s.gw.set.Snapshot().Schema(s.opening.Schema); v != nil {
+		return v.Config
+	}
+	return &config.Schema{}
+}
+
+// own returns our own tools, for the principals who may use them.
+func (s *sight) own() *builtin.Set {
+	reads := s.reads()
+	switch {
+	case !s.opening.Who.MayConfigure() || s.gw.opt.Own == nil:
+		if reads {
+			return results.ReaderAlone
+		}
+		return nil
+	case reads:
+		return s.gw.ownReading()
+	}
+	return s.gw.opt.Own
+}
+
+// fit is what the client takes of a tool; nil for everything. The key decides,
+// then the schema. Only a legacy session may be judged by the name that the
+// client gives: a modern request is answered the same for every sender. One
+// server's own endpoint shows what the server shows.
+func (s *sight) fit(era mcp.Era) *fit.Dialect {
+	if s.opening.Server != "" {
+		return nil
+	}
+	name := s.opening.Who.Fit
+	if name == "" {
+		name = s.schemaConfig().Fit
+	}
+	if name != "auto" {
+		return fit.Of(name)
+	}
+	if limits := receipt.LimitOf(s.clientName()); limits != nil && era == mcp.Legacy {
+		return fit.Of(limits.Fit)
+	}
+	return nil
+}
+
+// reads says whether the session can be shown a result in part, so that it
+// needs a tool to read on. A server's own endpoint passes everything.
+func (s *sight) reads() bool {
+	if s.opening.Server != "" {
+		return false
+	}
+	if s.opening.Who.Results > 0 || s.gw.config().Results.Cuts() {
+		return true
+	}
+	return s.schemaConfig().CutsResults()
+}
+
+func (s *sight) resultRules() results.Rules {
+	file := &s.gw.config().Results
+	return results.Rules{Key: s.opening.Who.Results, Schema: s.schemaConfig().Results,
+		File: config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
+}
+
+// hasCode says whether the session is shown run in the modes compact and
+// search, too.
+func (s *sight) hasCode() bool {
+	code := s.schemaConfig().Code
+	return code != nil && *code || s.opening.Who.Code
+}
+
+// modeKey is equal for sessions whose own tools are the same.
+func (s *sight) modeKey(mode string) string {
+	if s.hasCode() {
+		mode += "+code"
+	}
+	if s.reads() {
+		mode += "+read"
+	}
+	return mode
 }

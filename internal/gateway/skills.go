@@ -17,13 +17,13 @@ import (
 const maxSkillPages = 100
 
 // skillServers are the servers that a call about skills can be meant for.
-func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
-	s.settle(ctx)
+func (f *finder) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
+	f.startup.settle(ctx)
 	if c.client.rules.Era == mcp.Modern {
-		s.meet(ctx, c.client)
+		f.startup.meet(ctx, c.client)
 	}
 	var found []*upstream.Upstream
-	for _, u := range s.upstreams() {
+	for _, u := range f.upstreams() {
 		f := u.Features(c.client.caller)
 		if f == nil || c.Server != "" && u.Name() != c.Server {
 			continue
@@ -37,16 +37,16 @@ func (s *Session) skillServers(ctx context.Context, c *Call) []*upstream.Upstrea
 
 // listSkills joins the skills of every server that has some. One server's own
 // pages pass as they are; several become one page.
-func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	servers := s.skillServers(ctx, c)
+func (d *dispatcher) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	servers := d.finder.skillServers(ctx, c)
 	switch len(servers) {
 	case 0:
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has skills")
 	case 1:
-		resp, err := s.attempt(ctx, c, &target{kind: skillsItem, upstream: servers[0], params: c.Params})
+		resp, err := d.attempt(ctx, c, &target{kind: skillsItem, upstream: servers[0], params: c.Params})
 		if err == nil && resp.Err == nil {
-			resp.Result = jsonrpc.Set(resp.Result, skills.In(s.look().All, servers[0].Name(), resp.Result), "skills")
-			s.gw.opt.Addresses.Save()
+			resp.Result = jsonrpc.Set(resp.Result, skills.In(d.look().All, servers[0].Name(), resp.Result), "skills")
+			d.gw.opt.Addresses.Save()
 		}
 		return resp, err
 	}
@@ -55,40 +55,40 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	}
 	list := []byte{'['}
 	for _, u := range servers {
-		list = s.skillsOf(ctx, c, u, list)
+		list = d.skillsOf(ctx, c, u, list)
 	}
-	s.gw.opt.Addresses.Save()
+	d.gw.opt.Addresses.Save()
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "skills")}, nil
 }
 
 // learnSkills lists the skills of all servers before the first file is read that
 // may be a skill's: a client may know its address from before this process.
-func (s *Session) learnSkills(ctx context.Context, c *Call, uri string) {
-	if _, _, known := s.look().All.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
+func (d *dispatcher) learnSkills(ctx context.Context, c *Call, uri string) {
+	if _, _, known := d.look().All.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || d.opening.Server != "" {
 		return
 	}
-	at := s.gw.set.Revision()
-	if last, _ := s.gw.skillsAt.Swap(s.opening.Schema+" "+s.scope, at); last == at {
+	at := d.gw.set.Revision()
+	if last, _ := d.gw.skillsAt.Swap(d.opening.Schema+" "+d.scope, at); last == at {
 		return
 	}
 	list := *c
 	list.Method, list.Params = mcp.MethodSkillsList, []byte(`{}`)
-	if _, err := s.listSkills(ctx, &list); err != nil {
-		s.gw.log.Debug("learning of skills", "err", err)
+	if _, err := d.listSkills(ctx, &list); err != nil {
+		d.gw.log.Debug("learning of skills", "err", err)
 	}
 }
 
 // skillsOf adds all skills of one server to a list. A server that fails hides
 // its own skills only.
-func (s *Session) skillsOf(ctx context.Context, c *Call, u *upstream.Upstream, list []byte) []byte {
+func (d *dispatcher) skillsOf(ctx context.Context, c *Call, u *upstream.Upstream, list []byte) []byte {
 	t := &target{kind: skillsItem, upstream: u, params: jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")}
 	for range maxSkillPages {
-		resp, err := s.attempt(ctx, c, t)
+		resp, err := d.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
-			s.gw.log.Warn("listing skills", "upstream", u.Name(), "err", orWire(err, resp))
+			d.gw.log.Warn("listing skills", "upstream", u.Name(), "err", orWire(err, resp))
 			return list
 		}
-		list = skills.Append(list, skills.In(s.look().All, u.Name(), resp.Result))
+		list = skills.Append(list, skills.In(d.look().All, u.Name(), resp.Result))
 		next, more := jsonrpc.GetString(resp.Result, "nextCursor")
 		if !more || next == "" {
 			return list
@@ -107,7 +107,7 @@ func orWire(err error, resp *jsonrpc.Response) error {
 
 // readSkill answers for one skill, or for one folder: by the server that it
 // belongs to, or by the first that has it.
-func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
@@ -116,11 +116,11 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 		return nil, err
 	}
 	c.Target = uri
-	servers := s.skillServers(ctx, c)
+	servers := d.finder.skillServers(ctx, c)
 	if len(servers) == 0 {
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has this")
 	}
-	server, own, known := s.look().All.SkillOf(uri)
+	server, own, known := d.look().All.SkillOf(uri)
 	if known {
 		servers = slices.DeleteFunc(servers, func(u *upstream.Upstream) bool { return u.Name() != server })
 	}
@@ -129,11 +129,11 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 		if own != uri {
 			t.params = jsonrpc.Set(t.params, jsonrpc.Quote(own), "uri")
 		}
-		resp, err := s.attempt(ctx, c, t)
+		resp, err := d.attempt(ctx, c, t)
 		if err == nil && resp.Err == nil {
-			resp.Result = skills.Write(s.look().All, u.Name(), c.Method, own != uri, resp.Result)
+			resp.Result = skills.Write(d.look().All, u.Name(), c.Method, own != uri, resp.Result)
 			if c.Method == mcp.MethodSkillsGet {
-				s.gw.opt.Addresses.Save()
+				d.gw.opt.Addresses.Save()
 			}
 			return resp, nil
 		}
@@ -141,5 +141,5 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 			return resp, err
 		}
 	}
-	return nil, s.notFound(c)
+	return nil, d.notFound(c)
 }

@@ -226,7 +226,7 @@ func TestSubscriptionsByAlias(t *testing.T) {
 		if got := b.sent(t, mcp.MethodSubscribe); !strings.Contains(got, `"`+own+`"`) {
 			t.Errorf("the server was asked %s", got)
 		}
-		s.Updated(t.Context(), "b", changed)
+		s.subscriptions.Updated(t.Context(), "b", changed)
 		if got := <-h.told; got != alias {
 			t.Errorf("told of %s", got)
 		}

@@ -17,20 +17,20 @@ import (
 // package tasks translates. Where several servers share an endpoint, the id of a
 // task says which one it belongs to.
 
-// resolveTask finds the server in the id of a task.
-func (s *Session) resolveTask(c *Call) (*target, error) {
+// task finds the server in the id of a task.
+func (f *finder) task(c *Call) (*target, error) {
 	id, ok := jsonrpc.GetString(c.Params, "taskId")
 	if !ok {
 		return nil, jsonrpc.InvalidParams("taskId must be a string")
 	}
 	c.Target = id
-	server, own := s.opening.Server, id
+	server, own := f.opening.Server, id
 	if server == "" {
 		server, own, ok = tasks.Split(id)
 	}
-	t := &target{kind: taskItem, upstream: s.upstream(server), name: own, params: c.Params}
+	t := &target{kind: taskItem, upstream: f.upstream(server), name: own, params: c.Params}
 	if !ok || t.upstream == nil {
-		return nil, s.notFound(c)
+		return nil, f.notFound(c)
 	}
 	if own != id {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(own), "taskId")
@@ -41,18 +41,18 @@ func (s *Session) resolveTask(c *Call) (*target, error) {
 const maxListed = 100 // of the tasks of one server
 
 // listTasks joins the principal's tasks of every server that lists them.
-func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.client.rules.Era == mcp.Modern {
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
 	var list [][]byte
 	modern := false
-	for _, u := range s.upstreams() {
+	for _, u := range d.upstreams() {
 		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
 			modern = true
-			list = append(list, s.modernTasks(ctx, c, u)...)
-		} else if f := u.Features(s.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
+			list = append(list, d.modernTasks(ctx, c, u)...)
+		} else if f := u.Features(d.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
 			owners = append(owners, &target{kind: taskItem, upstream: u, params: c.Params})
 		}
 	}
@@ -60,11 +60,11 @@ func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	case len(owners) == 0 && !modern:
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server lists tasks")
 	case len(owners) == 1 && !modern:
-		return s.attempt(ctx, c, owners[0])
+		return d.attempt(ctx, c, owners[0])
 	}
 	for _, t := range owners {
 		t.params = jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")
-		resp, err := s.attempt(ctx, c, t)
+		resp, err := d.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
 			continue // one server that is down hides its own tasks only
 		}
@@ -76,12 +76,12 @@ func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, er
 
 // modernTasks are the tasks of a modern server that the principal began, as
 // tasks/list of 2025-11-25 tells them: the extension has no list.
-func (s *Session) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
+func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
 	var list [][]byte
-	for _, id := range s.gw.tasks.ListOf(s.opening.Schema, u.Name(), s.opening.Who.ID, maxListed) {
+	for _, id := range d.gw.tasks.ListOf(d.opening.Schema, u.Name(), d.opening.Who.ID, maxListed) {
 		get := *c
 		get.Method = mcp.MethodTasksGet
-		resp, err := s.attempt(ctx, &get, &target{kind: taskItem, upstream: u, name: id, params: tasks.About(get.Method, id).Params})
+		resp, err := d.attempt(ctx, &get, &target{kind: taskItem, upstream: u, name: id, params: tasks.About(get.Method, id).Params})
 		if err == nil && resp.Err == nil {
 			list = append(list, resp.Result)
 		}
@@ -89,41 +89,16 @@ func (s *Session) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream
 	return list
 }
 
-// watch asks the owners of the wanted tasks and returns those that can tell.
-func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
-	if len(wanted) == 0 || wanted[0] != '[' || !p.caller.Offer.TakesTasks() {
-		return nil, nil
-	}
-	var watched []heard
-	ids := []byte{'['}
-	for raw := range jsonrpc.Elements(wanted) {
-		if len(watched) >= maxSubscriptions {
-			break
-		}
-		c := &Call{Via: l.s.opening.Via, Method: mcp.MethodTasksGet, Params: jsonrpc.Set([]byte(`{}`), raw, "taskId"), client: p}
-		h, ok := l.watchTask(ctx, c)
-		if !ok {
-			continue
-		}
-		watched = append(watched, h)
-		if len(ids) > 1 {
-			ids = append(ids, ',')
-		}
-		ids = append(ids, raw...)
-	}
-	return watched, append(ids, ']')
-}
-
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server, and leaves out listed ones of other principals.
-func (s *Session) nameTasks(server string, result []byte) []byte {
-	return s.gw.tasks.Rename(s.opening.Schema, server, s.opening.Server != "", &s.opening.Who, result)
+func (id *identity) nameTasks(server string, result []byte) []byte {
+	return id.gw.tasks.Rename(id.opening.Schema, server, id.opening.Server != "", &id.opening.Who, result)
 }
 
 // nameTask is a notification of a server with its tasks named.
-func (s *Session) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
+func (id *identity) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
 	if !strings.HasPrefix(n.Method, mcp.NotificationTasks) {
 		return n
 	}
-	return &jsonrpc.Notification{Method: n.Method, Params: s.nameTasks(server, n.Params)}
+	return &jsonrpc.Notification{Method: n.Method, Params: id.nameTasks(server, n.Params)}
 }

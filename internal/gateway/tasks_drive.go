@@ -10,42 +10,46 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
+// A translator calls tools as tasks, or waits for tasks, where a client and a
+// server speak different dialects of them.
+type translator struct{ *sender }
+
 // perform calls a tool of a server. Where the client has no tasks, or another
 // dialect of them than the server, the call is translated: it becomes a task of
 // the client's dialect, or the task is waited for, so that to the client it is a
 // tool like any other.
-func (s *Session) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (r *translator) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	p, u := c.client, t.upstream
 	era, has := u.Tasks(ctx, p.caller)
 	if !has {
-		return s.exchange(ctx, p, u, req)
+		return r.exchange(ctx, p, u, req)
 	}
-	direct := c.Via == s.opening.Via // otherwise the answer is put into another one
+	direct := c.Via == r.opening.Via // otherwise the answer is put into another one
 	asked := jsonrpc.Get(req.Params, "task") != nil
 	switch {
 	case era == mcp.Modern && p.rules.Era == mcp.Legacy && asked && direct:
-		return s.askForTask(ctx, p, u, req)
+		return r.askForTask(ctx, p, u, req)
 	case era == mcp.Modern && (p.rules.Era == mcp.Legacy || !direct):
-		return s.driveModern(ctx, p, u, req)
+		return r.driveModern(ctx, p, u, req)
 	case era == mcp.Modern || t.item == nil || asked:
-		return s.exchange(ctx, p, u, req)
+		return r.exchange(ctx, p, u, req)
 	case p.rules.Era == mcp.Modern && direct && p.caller.Offer.TakesTasks() && tasks.Possible(t.item):
-		return s.beginTask(ctx, p, u, req)
+		return r.beginTask(ctx, p, u, req)
 	case !t.item.NeedsTask || p.rules.Era == mcp.Legacy && p.rules.SampleTools && direct:
-		return s.exchange(ctx, p, u, req)
+		return r.exchange(ctx, p, u, req)
 	}
-	return s.drive(ctx, p, u, req)
+	return r.drive(ctx, p, u, req)
 }
 
 // drive waits for a tool of a legacy server that runs as a task alone.
-func (s *Session) drive(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if p.rules.Era == mcp.Modern {
-		p.caller = s.taskCaller(p, nil)
+		p.caller = r.taskCaller(p, nil)
 		defer p.caller.Close()
 	}
 	begun := *req
 	begun.Params = jsonrpc.Set(req.Params, []byte(`{}`), "task")
-	resp, err := s.callServer(ctx, p, u, &begun)
+	resp, err := r.callServer(ctx, p, u, &begun)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
@@ -55,9 +59,9 @@ func (s *Session) drive(ctx context.Context, p party, u *upstream.Upstream, req 
 	}
 	params := jsonrpc.Set([]byte(`{}`), id, "taskId")
 	resp.Release()
-	resp, err = s.exchange(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
+	resp, err = r.exchange(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
 	if err != nil && ctx.Err() != nil {
-		s.taskLink(p, u).Cancel(ctx, params)
+		r.taskLink(p, u).Cancel(ctx, params)
 	}
 	if err == nil && resp.Err == nil {
 		resp.Result = tasks.Without(resp.Result)
@@ -67,19 +71,19 @@ func (s *Session) drive(ctx context.Context, p party, u *upstream.Upstream, req 
 
 // driveModern calls a tool of a modern server for a client that is not told of
 // tasks, and waits for the task where the tool runs as one alone.
-func (s *Session) driveModern(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (r *translator) driveModern(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	plain := p
 	if p.caller.Offer.TakesTasks() {
 		plain = takesTasks(p)
 		plain.caller.Offer.Extensions = jsonrpc.Set(plain.caller.Offer.Extensions, nil, mcp.TasksExtension)
 	}
-	resp, err := s.exchange(ctx, plain, u, req)
+	resp, err := r.exchange(ctx, plain, u, req)
 	if err != nil || resp.Err == nil || resp.Err.Code != mcp.CodeCapabilityMissing ||
 		jsonrpc.Get(resp.Err.Data, "requiredCapabilities", "extensions", mcp.TasksExtension) == nil {
 		return resp, err
 	}
 	// The server says that it did not run.
-	link := s.modernLink(p, u)
+	link := r.modernLink(p, u)
 	resp, err = link.Call(ctx, req)
 	if err != nil || resp.Err != nil {
 		return resp, err
@@ -92,27 +96,27 @@ func (s *Session) driveModern(ctx context.Context, p party, u *upstream.Upstream
 		}
 	}
 	if err == nil && resp.Err == nil {
-		s.adapt(p.rules, u, resp)
+		r.adapt(p.rules, u, resp)
 	}
 	return resp, err
 }
 
 // taskLink is the way between a client and the server of its tasks.
-func (s *Session) taskLink(p party, u *upstream.Upstream) tasks.Link {
+func (r *translator) taskLink(p party, u *upstream.Upstream) tasks.Link {
 	return tasks.Link{
-		Schema: s.opening.Schema, Server: u.Name(), Principal: s.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: s.gw.log,
+		Schema: r.opening.Schema, Server: u.Name(), Principal: r.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: r.gw.log,
 		Call: func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-			return s.callServer(ctx, p, u, req)
+			return r.callServer(ctx, p, u, req)
 		},
-		Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
+		Rename: func(message []byte) []byte { return r.nameTasks(u.Name(), message) },
 	}
 }
 
 // modernLink is the way between a legacy client and a modern server.
-func (s *Session) modernLink(p party, u *upstream.Upstream) tasks.Link {
-	link := s.taskLink(p, u)
+func (r *translator) modernLink(p party, u *upstream.Upstream) tasks.Link {
+	link := r.taskLink(p, u)
 	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-		return s.callServer(ctx, takesTasks(p), u, req)
+		return r.callServer(ctx, takesTasks(p), u, req)
 	}
 	return link
 }
@@ -127,51 +131,51 @@ func takesTasks(p party) party {
 
 // askForTask calls a tool of a modern server for a legacy client that wants a
 // task.
-func (s *Session) askForTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.gw.tasks.Ask(ctx, s.modernLink(p, u), req)
+func (r *translator) askForTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := r.gw.tasks.Ask(ctx, r.modernLink(p, u), req)
 	if err == nil && resp.Err == nil {
-		resp.Result = s.nameTasks(u.Name(), resp.Result)
+		resp.Result = r.nameTasks(u.Name(), resp.Result)
 	}
 	return resp, err
 }
 
 // legacyTask answers what a legacy client asks about a task of a modern server.
-func (s *Session) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (r *translator) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	p, u := c.client, t.upstream
-	resp, err := s.gw.tasks.Answer(ctx, s.modernLink(p, u), t.name, c.Method)
+	resp, err := r.gw.tasks.Answer(ctx, r.modernLink(p, u), t.name, c.Method)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
 	if c.Method != mcp.MethodTasksResult {
-		return &jsonrpc.Response{Result: s.nameTasks(u.Name(), mcp.LegacyTask(resp.Result))}, nil
+		return &jsonrpc.Response{Result: r.nameTasks(u.Name(), mcp.LegacyTask(resp.Result))}, nil
 	}
-	s.adapt(p.rules, u, resp)
-	resp.Result = s.nameTasks(u.Name(), tasks.Relate(resp.Result, t.name))
+	r.adapt(p.rules, u, resp)
+	resp.Result = r.nameTasks(u.Name(), tasks.Relate(resp.Result, t.name))
 	return resp, nil
 }
 
 // newBridge returns the bridge for a task of a legacy server, which a modern
 // client is to see. before hears the server until there is a task; it may be nil.
-func (s *Session) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
+func (r *translator) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
 	p.back = before
-	rewrite := func(result []byte) []byte { return s.look().All.RewriteURIs(u.Name(), result) }
+	rewrite := func(result []byte) []byte { return r.look().All.RewriteURIs(u.Name(), result) }
 	var caller *upstream.Caller
-	link := s.taskLink(p, u)
+	link := r.taskLink(p, u)
 	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-		return s.callServer(ctx, party{caller: caller, rules: p.rules}, u, req)
+		return r.callServer(ctx, party{caller: caller, rules: p.rules}, u, req)
 	}
-	b := s.gw.tasks.NewBridge(ctx, link, rewrite, func() { caller.Close() })
-	caller = s.taskCaller(p, b)
+	b := r.gw.tasks.NewBridge(ctx, link, rewrite, func() { caller.Close() })
+	caller = r.taskCaller(p, b)
 	return b
 }
 
 // taskCaller is who calls a legacy server on behalf of a modern client while a
 // task runs: it has the same connection for every request.
-func (s *Session) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller {
+func (r *translator) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller {
 	c := p.caller.Again()
 	c.Era, c.Offer = mcp.Modern, mcp.Offer{}
 	if !p.caller.Offer.Empty() {
-		c.Offer, c.Session = p.caller.Offer, "task-"+formatID(s.gw.ids.Add(1))
+		c.Offer, c.Session = p.caller.Offer, "task-"+formatID(r.gw.ids.Add(1))
 		c.Offer.Extensions = nil
 	}
 	if outside != nil {
@@ -181,43 +185,43 @@ func (s *Session) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller 
 }
 
 // beginTask calls a tool of a legacy server as a task for a modern client.
-func (s *Session) beginTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, begun, err := s.newBridge(ctx, p, u, req.Back).Begin(ctx, req)
+func (r *translator) beginTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, begun, err := r.newBridge(ctx, p, u, req.Back).Begin(ctx, req)
 	switch {
 	case err != nil || resp.Err != nil:
 	case begun:
-		resp.Result = s.nameTasks(u.Name(), resp.Result)
+		resp.Result = r.nameTasks(u.Name(), resp.Result)
 	default:
-		s.adapt(p.rules, u, resp)
+		r.adapt(p.rules, u, resp)
 	}
 	return resp, err
 }
 
 // bridgeOf is the bridge of a task that a modern client names. A task that was
 // begun before this process gets a new one.
-func (s *Session) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
-	if known := s.gw.tasks.Bridge(s.taskKey(t)); known != nil {
+func (r *translator) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
+	if known := r.gw.tasks.Bridge(r.taskKey(t)); known != nil {
 		return known, nil
 	}
-	return s.newBridge(ctx, p, t.upstream, nil).Adopt(ctx, t.name)
+	return r.newBridge(ctx, p, t.upstream, nil).Adopt(ctx, t.name)
 }
 
-func (s *Session) taskKey(t *target) tasks.Key {
-	return tasks.Key{Schema: s.opening.Schema, Server: t.upstream.Name(), ID: t.name}
+func (id *identity) taskKey(t *target) tasks.Key {
+	return tasks.Key{Schema: id.opening.Schema, Server: t.upstream.Name(), ID: t.name}
 }
 
 // modernTask answers what a modern client asks about a task of a legacy server.
-func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+func (r *translator) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	if !c.client.caller.Offer.TakesTasks() {
 		return nil, refusal.NeedsTasks()
 	}
-	b, err := s.bridgeOf(ctx, c.client, t)
+	b, err := r.bridgeOf(ctx, c.client, t)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := b.Answer(ctx, c.Method, t.params)
 	if err == nil && resp.Err == nil {
-		resp.Result = s.nameTasks(t.upstream.Name(), resp.Result)
+		resp.Result = r.nameTasks(t.upstream.Name(), resp.Result)
 	}
 	return resp, err
 }

@@ -98,7 +98,7 @@ func TestTaskDriven(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			s.settle(t.Context())
+			s.startup.settle(t.Context())
 			call := `{"name":"a__slow","arguments":{}}`
 			if tt.mode == "compact" {
 				call = `{"name":"exec","arguments":{"server_name":"a","tool_name":"slow"}}`
@@ -175,7 +175,7 @@ func TestTaskNotifications(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			s.settle(t.Context())
+			s.startup.settle(t.Context())
 			client := told{notes: make(chan string, 100)}
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup

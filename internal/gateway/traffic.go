@@ -38,18 +38,13 @@ func traced(ctx context.Context) *trace {
 	return t
 }
 
-// recorded answers a request and records it.
-func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	ctx, t := s.begin(ctx, s.opening.Via, from, req, s.opening.Server, entry.Subject(req.Params))
-	resp, err := s.handle(ctx, from, req)
-	s.end(ctx, t, resp, err)
-	return resp, err
-}
+// A journal keeps the record of what a client and its servers say to each other.
+type journal struct{ *identity }
 
 // begin begins the record of a call: of a client, or of what it caused. The
 // trace is nil where nobody watches.
-func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer, req *jsonrpc.Request, server, name string) (context.Context, *trace) {
-	if !s.gw.record.Watched() {
+func (j *journal) begin(ctx context.Context, via traffic.Door, req *jsonrpc.Request, server, name string) (context.Context, *trace) {
+	if !j.gw.record.Watched() {
 		return ctx, nil
 	}
 	t := &trace{start: time.Now(), params: req.Params}
@@ -58,24 +53,23 @@ func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer
 	if above != nil {
 		t.call.Parent = above.id
 	}
-	s.summarize(&t.call, via, req, name)
-	if s.opening.Peer {
+	j.summarize(&t.call, via, req, name)
+	if j.opening.Peer {
 		t.call.Principal = access.From(ctx).ID
 	}
-	t.id = s.gw.record.Traffic.Begin(&t.call, req.Params)
-	t.back = back{s, from, t.id}
+	t.id = j.gw.record.Traffic.Begin(&t.call, req.Params)
 	switch {
-	case s.gw.record.Observe == nil:
+	case j.gw.record.Observe == nil:
 	case above != nil:
 		t.span = above.span.Child()
 	default:
-		t.span = traffic.NewSpan(s.opening.traceparent(req.Params))
+		t.span = traffic.NewSpan(j.opening.traceparent(req.Params))
 	}
 	return context.WithValue(ctx, traceKey{}, t), t
 }
 
 // end ends the record of a call.
-func (s *Session) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err error) {
+func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err error) {
 	if t == nil {
 		return
 	}
@@ -84,13 +78,13 @@ func (s *Session) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
 	}
-	s.gw.record.End(t.id, &t.span, &t.call, &o, t.params, body)
+	j.gw.record.End(t.id, &t.span, &t.call, &o, t.params, body)
 }
 
 // summarize begins the entry of a call in the record.
-func (s *Session) summarize(c *traffic.Call, via traffic.Door, req *jsonrpc.Request, name string) {
-	c.Kind, c.Session, c.Client = traffic.KindCall, s.caller.Session, s.clientName()
-	c.Principal, c.Door, c.Schema = s.opening.Who.ID, via, s.opening.Schema
+func (j *journal) summarize(c *traffic.Call, via traffic.Door, req *jsonrpc.Request, name string) {
+	c.Kind, c.Session, c.Client = traffic.KindCall, j.caller.Session, j.clientName()
+	c.Principal, c.Door, c.Schema = j.opening.Who.ID, via, j.opening.Schema
 	c.Method, c.Name, c.ReqSize = req.Method, name, int64(len(req.Params))
 }
 
@@ -104,36 +98,26 @@ func (o *Opening) traceparent(params []byte) string {
 }
 
 // asked keeps a record of a question that a server put to the client.
-func (s *Session) asked(parent uint64, start time.Time, req *jsonrpc.Request, resp *jsonrpc.Response, err error) {
-	rec := s.gw.record.Traffic
+func (j *journal) asked(parent uint64, start time.Time, req *jsonrpc.Request, resp *jsonrpc.Response, err error) {
+	rec := j.gw.record.Traffic
 	if !rec.Enabled() {
 		return
 	}
 	o, body := entry.Outcome(context.Background(), resp, err)
-	rec.Add(&traffic.Call{
-		Kind: traffic.KindCall, Hop: traffic.HopClient, FromServer: true, Start: start, Session: s.caller.Session,
-		Client: s.clientName(), Principal: s.opening.Who.ID, Door: s.opening.Via, Schema: s.opening.Schema, Method: req.Method, Status: o.Status, Code: o.Code,
-		Total: time.Since(start), ReqSize: int64(len(req.Params)), Parent: parent,
-	}, req.Params, body)
+	c := traffic.Call{Hop: traffic.HopClient, FromServer: true, Start: start, Status: o.Status, Code: o.Code, Total: time.Since(start), Parent: parent}
+	j.summarize(&c, j.opening.Via, req, "")
+	rec.Add(&c, req.Params, body)
 }
 
 // told keeps a record of a notification that a server sent, while somebody
 // looks.
-func (s *Session) told(parent uint64, n *jsonrpc.Notification) {
-	rec := s.gw.record.Traffic
+func (j *journal) told(parent uint64, n *jsonrpc.Notification) {
+	rec := j.gw.record.Traffic
 	if !rec.Attached() {
 		return
 	}
-	rec.Add(&traffic.Call{
-		Kind: traffic.KindNotification, Hop: traffic.HopClient, FromServer: true, Start: time.Now(), Session: s.caller.Session,
-		Client: s.clientName(), Principal: s.opening.Who.ID, Door: s.opening.Via, Schema: s.opening.Schema, Method: n.Method, ReqSize: int64(len(n.Params)), Parent: parent,
-	}, n.Params, nil)
-}
-
-// clientName is what the client calls itself.
-func (s *Session) clientName() string {
-	if name := s.name.Load(); name != nil {
-		return *name
-	}
-	return ""
+	c := traffic.Call{Hop: traffic.HopClient, FromServer: true, Start: time.Now(), Parent: parent}
+	j.summarize(&c, j.opening.Via, &jsonrpc.Request{Method: n.Method, Params: n.Params}, "")
+	c.Kind = traffic.KindNotification
+	rec.Add(&c, n.Params, nil)
 }

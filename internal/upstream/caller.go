@@ -40,7 +40,7 @@ type Caller struct {
 	project atomic.Pointer[project.Project]
 
 	mu    sync.Mutex
-	bound map[*Upstream]binding
+	bound map[*connections]binding
 }
 
 // Again is a caller for the same client that is no session, and asks for what
@@ -59,7 +59,7 @@ func (c *Caller) Move(p *project.Project) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.project.Store(p)
-	maps.DeleteFunc(c.bound, func(u *Upstream, _ binding) bool { return u.Config().ByProject() })
+	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return u.Config().ByProject() })
 }
 
 // Who is the principal of c.
@@ -83,7 +83,7 @@ type binding struct {
 
 // binding returns how c reaches u, deciding it at the first use, or each time
 // where the request is another one.
-func (c *Caller) binding(u *Upstream) binding {
+func (c *Caller) binding(u *connections) binding {
 	if c.Shared {
 		b := u.bind(c)
 		b.key = slotKey(b, c)
@@ -96,7 +96,7 @@ func (c *Caller) binding(u *Upstream) binding {
 		b = u.bind(c)
 		b.key = slotKey(b, c)
 		if c.bound == nil {
-			c.bound = make(map[*Upstream]binding)
+			c.bound = make(map[*connections]binding)
 		}
 		c.bound[u] = b
 	}
@@ -105,7 +105,7 @@ func (c *Caller) binding(u *Upstream) binding {
 
 // rebind decides anew how c reaches u, whose shared connection has become that
 // of another client.
-func (c *Caller) rebind(u *Upstream) binding {
+func (c *Caller) rebind(u *connections) binding {
 	c.mu.Lock()
 	delete(c.bound, u)
 	c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Caller) rebind(u *Upstream) binding {
 }
 
 // uses says whether c has the connection of that key as long as it lasts.
-func (c *Caller) uses(u *Upstream, key string) bool {
+func (c *Caller) uses(u *connections, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.bound[u].key == key

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -13,12 +15,14 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/lists"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // A spec says how a connection is to be opened.
@@ -35,7 +39,7 @@ type spec struct {
 
 // A dialer opens a connection for a slot.
 type dialer struct {
-	up   *Upstream
+	up   *connections
 	slot *slot
 	spec spec
 	// values are what the user of the slot brought along.
@@ -261,4 +265,23 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
 		ParamHeaders: headers, OnDown: l.finish,
 	}
+}
+
+// startIn lets a command start in the folder of a project, if there is one. The
+// folder that the entry names counts more. A confined server stays where it is:
+// it may write the folder that it is given, and nobody has allowed this one.
+func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
+	if p == nil || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
+		return
+	}
+	if info, err := os.Stat(p.Folder); err != nil || !info.IsDir() {
+		return
+	}
+	if filepath.Base(cmd.Path) != cmd.Path {
+		// The folder chooses no program: a relative path is one of ours.
+		if path, err := filepath.Abs(cmd.Path); err == nil {
+			cmd.Path = path
+		}
+	}
+	cmd.Dir = p.Folder
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // baseSpec is how the primary connection is opened.
-func (u *Upstream) baseSpec() spec {
+func (u *connections) baseSpec() spec {
 	sp := spec{
 		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
 		hello: greet.Hello{Version: mcp.LatestLegacy, Offer: mcp.Everything, Info: u.opt.Info},
@@ -95,7 +95,7 @@ func otherEra(e mcp.Era) mcp.Era {
 // that era beside the one of its primary connection. It is nil when the
 // primary one has to do, and for a client of a project, which has one process
 // for both eras.
-func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
+func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() || c.binding(u).project != nil {
 		return nil
 	}
@@ -107,30 +107,27 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 		return nil
 	}
 	user := u.userOf(c)
-	return u.slot("modern"+user, func(s *slot) { s.era, s.user = mcp.Modern, user })
+	return u.slots.getOr("modern"+user, func() *slot { return &slot{up: u, era: mcp.Modern, user: user} })
 }
 
 // openModern is the connection that modernSlot has opened for a client, nil
 // where there is none.
-func (u *Upstream) openModern(c *Caller) *slot {
+func (u *connections) openModern(c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
 		return nil
 	}
-	user := u.userOf(c)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.slots["modern"+user]
+	return u.slots.get("modern" + u.userOf(c))
 }
 
 // mayHaveBoth says that the server may have connections of either era.
-func (u *Upstream) mayHaveBoth() bool {
-	p := u.Config().Protocol
-	return u.opt.Greeting == nil && (p == "" || p == "auto")
+func (e *entry) mayHaveBoth() bool {
+	p := e.Config().Protocol
+	return e.opt.Greeting == nil && (p == "" || p == "auto")
 }
 
 // probeModern finds out whether a server that was greeted the old way speaks
 // the modern era too. The answer is remembered.
-func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
+func (u *connections) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
 	if known := (once{u}).eras(); known != memory.Unknown {
@@ -156,7 +153,7 @@ func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
 	return found
 }
 
-func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
+func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 	ctx, cancel := context.WithTimeout(ctx, eraProbe)
 	defer cancel()
 	sp := u.baseSpec()
@@ -223,4 +220,64 @@ func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error 
 		}
 	}
 	return l.setLevel(ctx, level)
+}
+
+// legacySide is the connection of the only client of a stdio session to the
+// legacy side of a server whose primary connection is modern; nil when the
+// primary one has to do.
+func (u *connections) legacySide(ctx context.Context, c *Caller) *link {
+	l := u.primary.current()
+	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() || c.binding(u).project != nil {
+		return nil
+	}
+	s := u.slots.getOr("legacy", func() *slot {
+		s := &slot{up: u, exclusive: true, user: u.primary.user}
+		s.session.Store(u.primary.owner())
+		return s
+	})
+	legacy, err := u.linkOf(ctx, s, c, mcp.Legacy)
+	if err != nil && ctx.Err() == nil {
+		u.opt.Memory.SetOldWay(u.hash, false) // it has no such side after all
+	}
+	return legacy
+}
+
+// asksOldWay says whether modern clients use the legacy side of the server.
+func (e *entry) asksOldWay() bool {
+	p := e.Config().Protocol
+	return (p == "" || p == "auto") && e.opt.Memory.OldWay(e.hash)
+}
+
+// noteOldWay remembers that the server's tools ask the old way. The call that
+// showed it has run, so it is not repeated; the next ones use the legacy side.
+func (e *entry) noteOldWay() {
+	if e.opt.Memory.SetOldWay(e.hash, true) {
+		e.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
+	}
+}
+
+// HasTasks says whether the server was seen to have tasks, in either dialect.
+func (u *Upstream) HasTasks() bool { return u.tasks.Load() }
+
+// Tasks says in the dialect of which era the server has tasks for c; false where
+// it has none.
+func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
+	if !u.tasks.Load() {
+		return mcp.Legacy, false
+	}
+	if s := u.modernSlot(ctx, c); s != nil {
+		l := s.current()
+		return mcp.Modern, l == nil || l.said.HasTasks(l.era)
+	}
+	l := u.legacySide(ctx, c)
+	if s := u.slotOf(c); l == nil && s != nil {
+		l = s.current()
+	}
+	if p := u.primary.current(); l == nil || p != nil && p.era == mcp.Modern && l.slot != p.slot && c.Era == mcp.Legacy {
+		l = p
+	}
+	if l == nil {
+		return mcp.Legacy, false
+	}
+	return l.era, l.said.HasTasks(l.era)
 }

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/lists"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // loadFeatures fetches every list of the server.
@@ -61,4 +62,34 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 		l.finish(err)
 	}
 	return resp, err
+}
+
+// Withheld says whether a tool or a prompt may not be used, because it is no
+// longer what was approved.
+func (u *Upstream) Withheld(k catalog.Kind, name string) bool {
+	return u.pins.Holds(k, name)
+}
+
+// repin fetches the lists again when they have to be checked anew.
+func (u *Upstream) repin() {
+	if !u.pins.Outdated(u.Config().Pin) {
+		return
+	}
+	for _, s := range append(u.slots.all(), u.primary) {
+		if l := s.current(); l != nil {
+			l.refresh.Mark(lists.Tools | lists.Prompts)
+		}
+	}
+}
+
+// Approve accepts what changed, as it was shown.
+func (u *Upstream) Approve(shown []pin.Change) error {
+	if len(shown) == 0 {
+		return nil
+	}
+	if err := u.pins.Approve(shown); err != nil {
+		return err
+	}
+	u.repin()
+	return nil
 }

@@ -99,7 +99,7 @@ func (sp spec) silence(limit time.Duration) time.Duration {
 // a download behind, every time anew.
 const firstFetch = 5 * time.Minute
 
-func (u *Upstream) greetLimit() time.Duration {
+func (u *connections) greetLimit() time.Duration {
 	if u.mayDownload() {
 		return max(u.limits.Handshake, firstFetch)
 	}
@@ -108,7 +108,7 @@ func (u *Upstream) greetLimit() time.Duration {
 
 // mayDownload says whether the command may be downloading the server: it was
 // never up.
-func (u *Upstream) mayDownload() bool {
+func (u *connections) mayDownload() bool {
 	return !u.greeted.Load() && u.Config().Transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
 }
 

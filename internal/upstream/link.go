@@ -18,7 +18,7 @@ import (
 
 // A link is one connection to one server, from the handshake to its end.
 type link struct {
-	up     *Upstream
+	up     *connections
 	slot   *slot
 	peer   jsonrpc.Peer
 	closer func(ctx context.Context) // ends the connection and waits

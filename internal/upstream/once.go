@@ -65,7 +65,7 @@ var (
 )
 
 // once is what is special about a server that may run once in a cluster.
-type once struct{ *Upstream }
+type once struct{ *connections }
 
 // on says that the server runs once.
 func (o once) on() bool { return o.opt.Placer != nil && o.Config().Once() }
@@ -273,7 +273,7 @@ func (o once) shift(l *link) {
 }
 
 // Spot is where a server is that runs once in the cluster; false for others.
-func (u *Upstream) Spot() (Spot, bool) {
+func (u *connections) Spot() (Spot, bool) {
 	if !(once{u}).on() {
 		return Spot{}, false
 	}

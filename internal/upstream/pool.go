@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
@@ -17,36 +19,192 @@ const (
 	poolIdle = 5 * time.Minute
 )
 
-// pooled returns the connection that c shares with others, and what to do when
-// the call is over.
-func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
-	u.mu.Lock()
-	s := u.slots[b.key]
-	var old *slot
+// slots are the places for connections of a server, beside the primary one.
+type slots struct {
+	mu     sync.Mutex
+	byKey  map[string]*slot
+	leases map[string][]*slot // those that no call uses, by their pool
+}
+
+// get returns a slot, nil where there is none.
+func (r *slots) get(key string) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byKey[key]
+}
+
+// getOr returns a slot, the new one where there is none.
+func (r *slots) getOr(key string, fresh func() *slot) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byKey[key]
 	if s == nil {
-		s = &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
-		if b.project != nil {
-			s.holder = c.Principal
+		s = fresh()
+		r.byKey[key] = s
+	}
+	return s
+}
+
+// remove forgets a slot and returns it, nil where there is none.
+func (r *slots) remove(key string) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byKey[key]
+	delete(r.byKey, key)
+	return s
+}
+
+// all are the slots that there are.
+func (r *slots) all() []*slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Collect(maps.Values(r.byKey))
+	for _, free := range r.leases {
+		list = append(list, free...)
+	}
+	return list
+}
+
+// connected is how many of them have a connection, beside those that are leased.
+func (r *slots) connected() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.byKey {
+		if s.current() != nil {
+			n++
 		}
-		var full bool
-		if old, full = u.crowdedLocked(s); full && b.project != nil {
-			u.mu.Unlock()
-			return nil, nil, mcp.Failure(mcp.Overloaded, u.Name(), fmt.Sprintf("sessions on too many projects are open: at most %d of one principal", maxPools))
+	}
+	return n
+}
+
+// join returns the slot that c shares with others, the new one where there is
+// none; nil where there are too many projects.
+func (r *slots) join(b binding, c *Caller, fresh func() *slot) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byKey[b.key]
+	if s == nil {
+		s = fresh()
+		old, full := r.crowdedLocked(s)
+		if full && b.project != nil {
+			return nil
 		}
-		if u.opt.Greeting != nil {
-			s.exclusive = true
-			s.session.Store(u.opt.Greeting.caller)
+		if old != nil {
+			old.end()
 		}
-		u.slots[b.key] = s
-		time.AfterFunc(poolIdle, func() { u.reap(b.key, s) })
+		r.byKey[b.key] = s
+		time.AfterFunc(poolIdle, func() { r.reap(b.key, s) })
 	}
 	s.users.Add(1)
 	if b.project != nil && c.Session != "" {
 		s.guests[c] = true
 	}
-	u.mu.Unlock()
-	if old != nil {
-		u.background.Go(func() { old.close(u.life) })
+	return s
+}
+
+// crowdedLocked removes the pool that was used least recently where there are too
+// many like s, and returns it; full says that all of them are in use.
+func (r *slots) crowdedLocked(like *slot) (unused *slot, full bool) {
+	count, key := 0, ""
+	var oldest *slot
+	for k, s := range r.byKey {
+		if !s.pooled || s.user != like.user || s.holder != like.holder {
+			continue
+		}
+		count++
+		if s.unusedLocked(k) && (oldest == nil || s.used.Load() < oldest.used.Load()) {
+			oldest, key = s, k
+		}
+	}
+	if count < maxPools || oldest == nil {
+		return nil, count >= maxPools
+	}
+	delete(r.byKey, key)
+	return oldest, false
+}
+
+// unusedLocked says that nobody calls, or waits for news, on a shared connection,
+// and that no session is left whose project it is for.
+func (s *slot) unusedLocked(key string) bool {
+	maps.DeleteFunc(s.guests, func(c *Caller, _ bool) bool { return !c.uses(s.up, key) })
+	return s.users.Load() == 0 && len(s.guests)+len(s.subs.IDs())+len(s.tasks.IDs()) == 0
+}
+
+// reap closes a shared connection that nobody has used for a while.
+func (r *slots) reap(key string, s *slot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byKey[key] != s || s.up.life.Err() != nil {
+		return
+	}
+	left := poolIdle - time.Duration(inflight.Ticks()-s.used.Load())
+	if !s.unusedLocked(key) || left > 0 {
+		time.AfterFunc(max(left, poolIdle/10), func() { r.reap(key, s) })
+		return
+	}
+	delete(r.byKey, key)
+	s.end()
+}
+
+const (
+	maxFreeLeases = 4
+	leaseIdle     = 5 * time.Minute
+)
+
+// take returns a slot that no call uses, nil where there is none.
+func (r *slots) take(pool string) *slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free := r.leases[pool]
+	if len(free) == 0 {
+		return nil
+	}
+	s := free[len(free)-1]
+	r.leases[pool] = free[:len(free)-1]
+	return s
+}
+
+// giveBack keeps a leased connection for the next call, a few of them, for a
+// while.
+func (r *slots) giveBack(pool string, s *slot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil {
+		s.end()
+		return
+	}
+	r.leases[pool] = append(r.leases[pool], s)
+	time.AfterFunc(leaseIdle, func() { r.expire(pool, s) })
+}
+
+func (r *slots) expire(pool string, s *slot) {
+	r.mu.Lock()
+	i := slices.Index(r.leases[pool], s)
+	if i >= 0 {
+		r.leases[pool] = slices.Delete(slices.Clone(r.leases[pool]), i, i+1)
+	}
+	r.mu.Unlock()
+	if i >= 0 {
+		s.close(s.up.life)
+	}
+}
+
+// pooled returns the connection that c shares with others, and what to do when
+// the call is over.
+func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
+	s := u.slots.join(b, c, func() *slot {
+		s := &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
+		if b.project != nil {
+			s.holder = c.Principal
+		}
+		if u.opt.Greeting != nil {
+			s.exclusive = true
+			s.session.Store(u.opt.Greeting.caller)
+		}
+		return s
+	})
+	if s == nil {
+		return nil, nil, mcp.Failure(mcp.Overloaded, u.Name(), fmt.Sprintf("sessions on too many projects are open: at most %d of one principal", maxPools))
 	}
 	release := func() {
 		s.used.Store(inflight.Ticks())
@@ -71,107 +229,19 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 	return l, release, nil
 }
 
-// crowdedLocked removes the pool that was used least recently where there are too
-// many like s, and returns it; full says that all of them are in use.
-func (u *Upstream) crowdedLocked(like *slot) (unused *slot, full bool) {
-	count, key := 0, ""
-	var oldest *slot
-	for k, s := range u.slots {
-		if !s.pooled || s.user != like.user || s.holder != like.holder {
-			continue
-		}
-		count++
-		if s.unusedLocked(k) && (oldest == nil || s.used.Load() < oldest.used.Load()) {
-			oldest, key = s, k
-		}
-	}
-	if count < maxPools || oldest == nil {
-		return nil, count >= maxPools
-	}
-	delete(u.slots, key)
-	return oldest, false
-}
-
-// unusedLocked says that nobody calls, or waits for news, on a shared connection,
-// and that no session is left whose project it is for.
-func (s *slot) unusedLocked(key string) bool {
-	maps.DeleteFunc(s.guests, func(c *Caller, _ bool) bool { return !c.uses(s.up, key) })
-	return s.users.Load() == 0 && len(s.guests)+len(s.subs.IDs())+len(s.tasks.IDs()) == 0
-}
-
-// reap closes a shared connection that nobody has used for a while.
-func (u *Upstream) reap(key string, s *slot) {
-	u.mu.Lock()
-	if u.slots[key] != s || u.life.Err() != nil {
-		u.mu.Unlock()
-		return
-	}
-	left := poolIdle - time.Duration(inflight.Ticks()-s.used.Load())
-	if !s.unusedLocked(key) || left > 0 {
-		u.mu.Unlock()
-		time.AfterFunc(max(left, poolIdle/10), func() { u.reap(key, s) })
-		return
-	}
-	delete(u.slots, key)
-	u.background.Go(func() { s.close(u.life) })
-	u.mu.Unlock()
-}
-
 // lease gives c a connection that no other call uses meanwhile: over a pipe
 // nothing but exclusivity tells whose call a question belongs to, and roots
 // are never told on a connection that others use.
-func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
-	u.mu.Lock()
-	free := u.leases[b.pool]
-	var s *slot
-	if n := len(free); n > 0 {
-		s, u.leases[b.pool] = free[n-1], free[:n-1]
-	}
-	u.mu.Unlock()
+func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
+	s := u.slots.take(b.pool)
 	if s == nil {
 		s = &slot{up: u, exclusive: true, user: u.userOf(c)}
 	}
-	give := func() { u.giveBack(b.pool, s) }
+	give := func() { u.slots.giveBack(b.pool, s) }
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
 	if err != nil {
 		give()
 		return nil, nil, u.report.Unavailable(ctx, err)
 	}
 	return l, give, nil
-}
-
-const (
-	maxFreeLeases = 4
-	leaseIdle     = 5 * time.Minute
-)
-
-// giveBack keeps a leased connection for the next call, a few of them, for a
-// while.
-func (u *Upstream) giveBack(pool string, s *slot) {
-	u.mu.Lock()
-	keep := len(u.leases[pool]) < maxFreeLeases && u.life.Err() == nil
-	if keep {
-		u.leases[pool] = append(u.leases[pool], s)
-		time.AfterFunc(leaseIdle, func() { u.expire(pool, s) })
-	}
-	u.mu.Unlock()
-	if !keep {
-		u.background.Go(func() { s.close(u.life) })
-	}
-}
-
-func (u *Upstream) expire(pool string, s *slot) {
-	u.mu.Lock()
-	found := false
-	for i, free := range u.leases[pool] {
-		if free == s {
-			u.leases[pool] = append(u.leases[pool][:i:i], u.leases[pool][i+1:]...)
-			found = true
-			break
-		}
-	}
-	u.mu.Unlock()
-	if found {
-		s.close(u.life)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
@@ -174,10 +175,10 @@ func (u *Upstream) start() {
 	case cfg.Pending:
 		u.setState(Pending, nil)
 	case len(cfg.Missing) > 0:
-		u.setState(Unconfigured, &MissingError{cfg.Missing})
+		u.setState(Unconfigured, &failure.MissingError{Names: cfg.Missing})
 	default:
 		u.state = Starting
-		u.background.Go(u.supervise)
+		u.background.Go(u.supervisor.run)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
@@ -24,25 +25,25 @@ import (
 //
 // With share: project, clients of one principal that work on the same share one,
 // also on stdio, where the only client may come to work on something else.
-func (u *Upstream) bind(c *Caller) binding {
-	user, share := u.userOf(c), u.Config().Share
-	if p := c.Project(); p != nil && u.Config().ByProject() {
+func (e *entry) bind(c *Caller) binding {
+	user, share := e.userOf(c), e.Config().Share
+	if p := c.Project(); p != nil && e.Config().ByProject() {
 		return binding{pool: "project\x00" + c.Principal + "\x00" + p.ID(), together: true, project: p}
 	}
-	if u.opt.Greeting != nil {
+	if e.opt.Greeting != nil {
 		return binding{}
 	}
 	quiet := c.Offer.Key() == ""
-	switch apart := share == "session" || share == "auto" && u.opt.Memory.Asks(u.hash); {
+	switch apart := share == "session" || share == "auto" && e.opt.Memory.Asks(e.hash); {
 	case share == "session" && c.Session != "":
 		return binding{own: true}
-	case quiet && user == "" && u.byOffer():
+	case quiet && user == "" && e.byOffer():
 		return binding{}
-	case !apart && u.byOffer() && !c.Offer.Roots:
+	case !apart && e.byOffer() && !c.Offer.Roots:
 		return binding{pool: "offer\x00" + user + "\x00" + c.Offer.Key(), together: true, exact: true}
-	case !apart && !u.byOffer() && user != "":
+	case !apart && !e.byOffer() && user != "":
 		return binding{pool: "user\x00" + user, together: true}
-	case !apart && !u.byOffer():
+	case !apart && !e.byOffer():
 		return binding{}
 	case c.Session != "" && !c.Offer.Empty():
 		return binding{own: true}
@@ -54,32 +55,27 @@ func (u *Upstream) bind(c *Caller) binding {
 
 // Alone says that a client has a connection to itself, or shares the one of its
 // project.
-func (u *Upstream) Alone(c *Caller) bool {
-	b := u.bind(c)
+func (e *entry) Alone(c *Caller) bool {
+	b := e.bind(c)
 	return b.own || b.project != nil
 }
 
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
-func (u *Upstream) byOffer() bool {
-	return u.Config().Share == "auto" && u.Config().Transport() == config.TypeHTTP && u.opt.Greeting == nil
+func (e *entry) byOffer() bool {
+	return e.Config().Share == "auto" && e.Config().Transport() == config.TypeHTTP && e.opt.Greeting == nil
 }
 
 // quietPool is the connection of clients that cannot be asked.
 const quietPool = "quiet"
 
 // slotOf is the slot that c uses now, nil when it has none yet.
-func (u *Upstream) slotOf(c *Caller) *slot {
-	return u.slotFor(c.binding(u))
-}
-
-func (u *Upstream) slotFor(b binding) *slot {
+func (u *connections) slotOf(c *Caller) *slot {
+	b := c.binding(u)
 	if !b.own && b.pool == "" {
 		return u.primary
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.slots[b.key]
+	return u.slots.get(b.key)
 }
 
 func slotKey(b binding, c *Caller) string {
@@ -95,17 +91,17 @@ func slotKey(b binding, c *Caller) string {
 // acquire returns a live connection for a call of c and what to do when the
 // call is over. Where users bring values along, it was opened with those that
 // the user of c has now.
-func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
+func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	for range 3 { // a user may change them meanwhile
 		values, err := personal{u}.ready(c)
 		switch {
 		case err == nil:
-		case errors.As(err, new(*ValueError)), errors.As(err, new(*jsonrpc.Error)): // what its user has to do
+		case errors.As(err, new(*failure.ValueError)), errors.As(err, new(*jsonrpc.Error)): // what its user has to do
 			return nil, nil, err
 		default:
 			return nil, nil, u.report.Unavailable(ctx, err)
 		}
-		l, release, err := connection(ctx, u, c, method)
+		l, release, err := u.connection(ctx, c, method)
 		if err != nil || maps.Equal(l.values, values) {
 			return l, release, err
 		}
@@ -116,7 +112,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 }
 
 // connection is acquire, whatever values the connection was opened with.
-func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*link, func(), error) {
+func (u *connections) connection(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
 		if !greet.RefusesModern(err) {
@@ -146,9 +142,10 @@ func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*li
 		}
 	}
 	if b.own {
-		s := u.slot(b.key, func(s *slot) {
-			s.exclusive, s.user = true, u.userOf(c)
+		s := u.slots.getOr(b.key, func() *slot {
+			s := &slot{up: u, exclusive: true, user: u.userOf(c)}
 			s.session.Store(c)
+			return s
 		})
 		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
 		return l, func() {}, err
@@ -161,7 +158,7 @@ func connection(ctx context.Context, u *Upstream, c *Caller, method string) (*li
 
 // linkOf returns the connection in a slot, opening one for c where there is
 // none.
-func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
+func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
 	if l := s.current(); l != nil {
 		return l, nil
 	}
@@ -171,7 +168,7 @@ func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) 
 
 // primaryIsModern says whether the server turned out to speak the modern era
 // alone. It waits until that is known.
-func (u *Upstream) primaryIsModern(ctx context.Context) bool {
+func (u *connections) primaryIsModern(ctx context.Context) bool {
 	select {
 	case <-u.settled:
 	case <-ctx.Done():
@@ -180,22 +177,8 @@ func (u *Upstream) primaryIsModern(ctx context.Context) bool {
 	return l != nil && l.era == mcp.Modern
 }
 
-func (u *Upstream) slot(key string, init func(*slot)) *slot {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s := u.slots[key]
-	if s == nil {
-		s = &slot{up: u}
-		if init != nil {
-			init(s)
-		}
-		u.slots[key] = s
-	}
-	return s
-}
-
 // specFor is how a connection for c is opened.
-func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
+func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
 	if era == mcp.Modern || u.userOf(c) == "" { // the primary one says nothing of a user's
@@ -212,21 +195,16 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 }
 
 // releaseOwn ends the connection that a session had to itself.
-func (u *Upstream) releaseOwn(c *Caller) {
-	key := slotKey(binding{own: true}, c)
-	u.mu.Lock()
-	s := u.slots[key]
-	delete(u.slots, key)
-	u.mu.Unlock()
-	if s != nil && u.life.Err() == nil {
-		u.background.Go(func() { s.close(u.life) })
+func (u *connections) releaseOwn(c *Caller) {
+	if s := u.slots.remove(slotKey(binding{own: true}, c)); s != nil && u.life.Err() == nil {
+		s.end()
 	}
 }
 
 // noteAsks marks the server as one that asks. It counts for sessions that open
 // later: a session never changes its connection.
-func (u *Upstream) noteAsks(l *link) {
-	if !l.slot.exclusive && u.Config().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
-		u.log.Info("server asks its clients, so they will not share a connection from now on")
+func (e *entry) noteAsks(l *link) {
+	if !l.slot.exclusive && e.Config().Share == "auto" && e.opt.Memory.SetAsks(e.hash) {
+		e.log.Info("server asks its clients, so they will not share a connection from now on")
 	}
 }

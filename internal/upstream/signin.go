@@ -8,15 +8,15 @@ import (
 
 // roundTripper carries the requests of one connection: with the token of the
 // user that the connection belongs to where each signs in, else of the gateway.
-func (u *Upstream) roundTripper(s *slot) http.RoundTripper {
-	if u.opt.Tokens == nil {
-		return u.opt.Transport
+func (e *entry) roundTripper(s *slot) http.RoundTripper {
+	if e.opt.Tokens == nil {
+		return e.opt.Transport
 	}
 	user := ""
-	if u.Config().Auth.PerUser {
+	if e.Config().Auth.PerUser {
 		user = s.user
 	}
-	return u.opt.Tokens.Transport(u.Config(), user, u.carrier)
+	return e.opt.Tokens.Transport(e.Config(), user, e.carrier)
 }
 
 // newCarrier is what all connections of one server over HTTP go through, where
@@ -33,8 +33,8 @@ func newCarrier(opt *Options) http.RoundTripper {
 
 // userOf is on whose behalf c reaches the server: nobody's in particular where
 // all share one sign-in, and nobody brings values along.
-func (u *Upstream) userOf(c *Caller) string {
-	if cfg := u.Config(); !cfg.Auth.PerUser && len(cfg.PerUser) == 0 {
+func (e *entry) userOf(c *Caller) string {
+	if cfg := e.Config(); !cfg.Auth.PerUser && len(cfg.PerUser) == 0 {
 		return ""
 	}
 	return c.Principal

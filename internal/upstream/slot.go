@@ -15,7 +15,7 @@ import (
 // A slot is a place for a connection. It holds the present one, if any, and
 // what must be re-established with the next.
 type slot struct {
-	up  *Upstream
+	up  *connections
 	era mcp.Era
 	// exclusive says that one client at a time uses the connection.
 	exclusive bool
@@ -28,7 +28,7 @@ type slot struct {
 	used   atomic.Int64
 	// project is what its clients work on; nil where that does not matter. The
 	// sessions among them are guests until they end, or work on something else;
-	// the lock of the upstream guards them.
+	// the lock of the slots guards them.
 	project *project.Project
 	guests  map[*Caller]bool
 	// holder is the principal that has the project; empty without one.
@@ -142,6 +142,9 @@ func (s *slot) revive(l *link, sp spec) {
 		}
 	}
 }
+
+// end closes a slot that nobody finds any more.
+func (s *slot) end() { s.up.background.Go(func() { s.close(s.up.life) }) }
 
 // close ends the connection and refuses new ones.
 func (s *slot) close(ctx context.Context) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/config"
@@ -12,23 +13,6 @@ import (
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/failure"
-)
-
-// A State is where an upstream is in its life.
-type State string
-
-// The states.
-const (
-	Starting     State = "starting"
-	Ready        State = "ready"
-	Restarting   State = "restarting"
-	Failed       State = "failed"
-	CrashLooping State = "crash_looping"
-	SignIn       State = "sign_in" // the server wants other credentials
-	Stopped      State = "stopped"
-	Disabled     State = "disabled"
-	Pending      State = "pending" // nobody has approved it
-	Unconfigured State = "unconfigured"
 )
 
 const (
@@ -39,29 +23,38 @@ const (
 	restartPause = 5 * time.Second
 )
 
-// supervise keeps the primary connection up until the upstream is stopped.
-func (u *Upstream) supervise() {
+// A supervisor keeps the primary connection of a server up.
+type supervisor struct {
+	*connections
+	lastDown string // what the log said last; only run uses it
+
+	mu    sync.Mutex
+	grace *time.Timer // ends what a server that is down still has listed
+}
+
+// run keeps the primary connection up until the upstream is stopped.
+func (s *supervisor) run() {
 	var tries int
 	var ends []time.Time
 	for {
-		l, err := dialer{up: u, slot: u.primary, spec: u.baseSpec()}.open(u.life)
-		if u.life.Err() != nil {
-			u.farewell(l)
+		l, err := dialer{up: s.connections, slot: s.primary, spec: s.baseSpec()}.open(s.life)
+		if s.life.Err() != nil {
+			s.farewell(l)
 			return
 		}
 		started := time.Now()
 		if err == nil {
-			u.up(l)
+			s.up(l)
 			select {
 			case <-l.done:
 				err = l.err
-			case <-u.wake:
-				u.log.Info("restarting on request")
-				u.down(Restarting, nil)
-				l.close(u.life)
+			case <-s.wake:
+				s.log.Info("restarting on request")
+				s.down(Restarting, nil)
+				l.close(s.life)
 				continue
-			case <-u.life.Done():
-				u.farewell(l)
+			case <-s.life.Done():
+				s.farewell(l)
 				return
 			}
 			if time.Since(started) > healthyAfter {
@@ -69,26 +62,26 @@ func (u *Upstream) supervise() {
 			}
 		}
 		ends = recent(ends)
-		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || failure.IsRefusal(err)) {
+		if o := (once{s.connections}); o.on() && (errors.Is(err, errMoved) || failure.IsRefusal(err)) {
 			o.shift(l)
 			continue
 		}
 		if errors.Is(err, errOtherValues) {
-			u.down(Restarting, err)
-			u.bury(l)
+			s.down(Restarting, err)
+			s.bury(l)
 			continue
 		}
-		if l != nil || u.Config().Transport() == config.TypeStdio && !neverRan(err) {
+		if l != nil || s.Config().Transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
 		}
 		if l == nil {
-			err = personal{u}.explain(err)
+			err = personal{s.connections}.explain(err)
 		}
-		state, delay := u.judge(err, tries, len(ends))
+		state, delay := s.judge(err, tries, len(ends))
 		tries++
-		u.down(state, err)
-		u.bury(l)
-		if !u.rest(state, delay) {
+		s.down(state, err)
+		s.bury(l)
+		if !s.rest(state, delay) {
 			return
 		}
 	}
@@ -96,7 +89,7 @@ func (u *Upstream) supervise() {
 
 // farewell ends a connection at the end of the upstream's life, which waits
 // for it: Close may not know of one that is so new.
-func (u *Upstream) farewell(l *link) {
+func (u *connections) farewell(l *link) {
 	if l != nil {
 		l.close(context.WithoutCancel(u.life))
 	}
@@ -104,7 +97,7 @@ func (u *Upstream) farewell(l *link) {
 
 // bury ends a connection that broke. Two processes of one server never run
 // side by side; saying goodbye to a host that is gone keeps nobody waiting.
-func (u *Upstream) bury(l *link) {
+func (u *connections) bury(l *link) {
 	switch {
 	case l == nil:
 	case l.child != nil:
@@ -129,8 +122,8 @@ func recent(ends []time.Time) []time.Time {
 }
 
 // judge decides what an end means and how long to wait before the next try.
-func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Duration) {
-	cfg := u.Config()
+func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Duration) {
+	cfg := s.Config()
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
@@ -140,11 +133,11 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 		return CrashLooping, backoff.Spread(backoff.Cap)
 	}
 	state := Restarting
-	if u.primary.features.Load() == nil {
+	if s.primary.features.Load() == nil {
 		state = Failed
 	}
 	pause := min(cfg.RestartDelay, backoff.Base<<min(tries, 16))
-	if u.Config().Transport() == config.TypeStdio {
+	if s.Config().Transport() == config.TypeStdio {
 		return state, backoff.Jitter(pause)
 	}
 	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
@@ -152,107 +145,77 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 
 // rest waits before the next attempt; a person may end the wait. It says
 // whether there is a next attempt.
-func (u *Upstream) rest(state State, delay time.Duration) bool {
+func (s *supervisor) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
 	tick := next.C
-	if state == Failed && !u.Config().Restart {
+	if state == Failed && !s.Config().Restart {
 		tick = nil
 	}
 	select {
 	case <-tick:
-	case <-u.wake:
-	case <-u.life.Done():
+	case <-s.wake:
+	case <-s.life.Done():
 		return false
 	}
-	_, why := u.State() // until it is up, that is still why it is not
-	u.setState(Starting, why)
+	_, why := s.State() // until it is up, that is still why it is not
+	s.setState(Starting, why)
 	return true
 }
 
 // up publishes a connection that is ready.
-func (u *Upstream) up(l *link) {
-	u.primary.link.Store(l)
-	u.mu.Lock()
-	if u.grace != nil {
-		u.grace.Stop()
-		u.grace = nil
-	}
-	u.mu.Unlock()
-	u.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
-	u.greeted.Store(true)
-	u.lastDown = ""
-	u.setState(Ready, nil)
-	u.log.Info("upstream connected", "version", l.said.Version)
+func (s *supervisor) up(l *link) {
+	s.primary.link.Store(l)
+	s.endGrace()
+	s.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
+	s.greeted.Store(true)
+	s.lastDown = ""
+	s.setState(Ready, nil)
+	s.log.Info("upstream connected", "version", l.said.Version)
 }
 
 // down notes that there is no connection. What the server offered stays
 // listed for a while: a server that bounces does not churn its clients' lists.
-func (u *Upstream) down(state State, err error) {
-	u.primary.link.Store(nil)
-	u.mu.Lock()
-	u.restarts++
-	if u.grace == nil && u.primary.features.Load() != nil {
-		u.grace = time.AfterFunc(listGrace, u.unlist)
+func (s *supervisor) down(state State, err error) {
+	s.primary.link.Store(nil)
+	s.mu.Lock()
+	if s.grace == nil && s.primary.features.Load() != nil {
+		s.grace = time.AfterFunc(listGrace, s.unlist)
 	}
-	u.mu.Unlock()
-	u.setState(state, err)
+	s.mu.Unlock()
+	s.fall(state, err)
 	level := slog.LevelWarn
-	if again := fmt.Sprint(state, err); again == u.lastDown {
+	if again := fmt.Sprint(state, err); again == s.lastDown {
 		level = slog.LevelDebug // it has been said
 	} else {
-		u.lastDown = again
+		s.lastDown = again
 	}
-	u.log.Log(u.life, level, "upstream down", "state", string(state), "err", err)
+	s.log.Log(s.life, level, "upstream down", "state", string(state), "err", err)
+}
+
+// endGrace stops waiting for the end of what is still listed.
+func (s *supervisor) endGrace() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grace != nil {
+		s.grace.Stop()
+		s.grace = nil
+	}
 }
 
 // unlist forgets what a server offered that has been down for too long.
-func (u *Upstream) unlist() {
-	u.mu.Lock()
-	over := u.grace != nil
-	u.grace = nil
-	u.mu.Unlock()
-	if over && u.life.Err() == nil && u.primary.features.Swap(nil) != nil {
-		u.changed()
+func (s *supervisor) unlist() {
+	s.mu.Lock()
+	over := s.grace != nil
+	s.grace = nil
+	s.mu.Unlock()
+	if over && s.life.Err() == nil && s.primary.features.Swap(nil) != nil {
+		s.changed()
 	}
 }
-
-func (u *Upstream) setState(s State, why error) {
-	u.mu.Lock()
-	u.state, u.reason, u.since = s, why, time.Now()
-	moved := u.moved
-	u.moved = make(chan struct{})
-	u.mu.Unlock()
-	// Whoever is woken looks at what there is now, so the change is told first.
-	u.changed()
-	if s != Starting {
-		u.settle()
-	}
-	close(moved)
-}
-
-// settle notes that the server has answered or failed once.
-func (u *Upstream) settle() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	select {
-	case <-u.settled:
-	default:
-		close(u.settled)
-	}
-}
-
-func (u *Upstream) changed() {
-	if u.opt.OnChange != nil {
-		u.opt.OnChange(u)
-	}
-}
-
-// Settled is closed when the server has answered or failed once.
-func (u *Upstream) Settled() <-chan struct{} { return u.settled }
 
 // Restart opens the primary connection anew, at once.
-func (u *Upstream) Restart() {
+func (u *connections) Restart() {
 	select {
 	case u.wake <- struct{}{}:
 	default:
@@ -261,16 +224,14 @@ func (u *Upstream) Restart() {
 
 // waitPrimary returns the primary connection. It waits for one that is being
 // opened: a first start as long as that takes, a restart for a moment.
-func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
+func (u *connections) waitPrimary(ctx context.Context) (*link, error) {
 	if l := u.primary.current(); l != nil {
 		return l, nil
 	}
 	wait := time.NewTimer(once{u}.wait())
 	defer wait.Stop()
 	for {
-		u.mu.Lock()
-		state, reason, moved := u.state, u.reason, u.moved
-		u.mu.Unlock()
+		state, reason, moved := u.now()
 		if l := u.primary.current(); l != nil {
 			return l, nil
 		}

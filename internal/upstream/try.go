@@ -30,7 +30,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	}
 	defer place.Leave()
 	resp, err, ran := u.try(ctx, c, req)
-	for range (once{u}).tries() {
+	for range (once{&u.connections}).tries() {
 		if err == nil || ran || !failure.IsRefusal(err) {
 			return resp, err
 		}
@@ -60,7 +60,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
-		once{u}.learn(memory.Unknown)
+		once{&u.connections}.learn(memory.Unknown)
 		err = &failure.Lost{Err: resp.Err}
 		l.refused(ctx, err)
 		return nil, err, false

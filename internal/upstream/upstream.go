@@ -79,8 +79,8 @@ type Lock interface {
 	pin.Lock
 }
 
-// An Upstream is one configured server of one schema.
-type Upstream struct {
+// An entry is a server as it is configured, and what all that belongs to it shares.
+type entry struct {
 	name   string
 	schema string
 	hash   string
@@ -90,61 +90,67 @@ type Upstream struct {
 
 	config  atomic.Pointer[config.Server] // policy may change while it runs
 	carrier http.RoundTripper             // nil without Tokens
+	report  failure.Reporter
+	changed func() // what it offers, or its state, changed
 
 	life       context.Context
 	kill       context.CancelFunc
 	background sync.WaitGroup
-	primary    *slot
-	wake       chan struct{} // a person asked for a restart
-	greeted    atomic.Bool   // it was up once
-	probing    sync.Mutex
-	tasks      atomic.Bool // a connection of it declared tasks
+}
 
-	mu       sync.Mutex
-	slots    map[string]*slot // all but the primary one
-	leases   map[string][]*slot
-	state    State
-	reason   error
-	since    time.Time
-	settled  chan struct{} // closed when it has answered or failed once
-	moved    chan struct{} // closed and replaced at every change of state
-	restarts int
-	lastDown string // what the log said last; only supervise uses it
-	stderr   *stdio.Tail
-	grace    *time.Timer // ends what a server that is down still has listed
-	counts   map[string]int64
+// connections are those of one server: the primary one, which a supervisor keeps
+// up, and those that clients need beside it.
+type connections struct {
+	entry
+	condition
+	observed
 
-	calls    inflight.Server
-	queue    *queue.Queue
-	messages messageRing
-	withheld []string
-	noise    string // the first line on its standard output that was no message
-	pins     *pin.Checker
-	report   failure.Reporter
-	issues   map[string][]catalog.Issue
-	learnt   atomic.Pointer[catalog.Features] // from users with values of their own
+	primary *slot
+	slots   slots
+	wake    chan struct{} // a person asked for a restart
+	greeted atomic.Bool   // it was up once
+	probing sync.Mutex
+	tasks   atomic.Bool // a connection of it declared tasks
+
+	calls  inflight.Server
+	pins   *pin.Checker
+	learnt atomic.Pointer[catalog.Features] // from users with values of their own
+}
+
+// An Upstream is one configured server of one schema.
+type Upstream struct {
+	connections
+	supervisor supervisor
+	queue      *queue.Queue
 }
 
 func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstream {
 	u := &Upstream{
-		name: cfg.Name, schema: cfg.Schema, hash: cfg.Hash(), opt: opt, limits: opt.Limits,
-		log:     opt.Log.With("upstream", cfg.Name),
-		wake:    make(chan struct{}, 1),
-		slots:   make(map[string]*slot),
-		leases:  make(map[string][]*slot),
-		since:   time.Now(),
-		settled: make(chan struct{}),
-		moved:   make(chan struct{}),
-		counts:  make(map[string]int64),
-		queue:   queue.New(cfg.Name, opt.Limits, opt.Hits),
+		connections: connections{
+			entry: entry{
+				name: cfg.Name, schema: cfg.Schema, hash: cfg.Hash(), opt: opt, limits: opt.Limits,
+				log: opt.Log.With("upstream", cfg.Name), carrier: newCarrier(opt),
+			},
+			condition: condition{since: time.Now(), settled: make(chan struct{}), moved: make(chan struct{})},
+			observed:  observed{counts: make(map[string]int64)},
+			wake:      make(chan struct{}, 1),
+			slots:     slots{byKey: make(map[string]*slot), leases: make(map[string][]*slot)},
+		},
+		queue: queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
+	u.supervisor.connections = &u.connections
 	u.config.Store(cfg)
-	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
-	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
-	u.carrier = newCarrier(opt)
-	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
+	u.changed = func() {
+		if opt.OnChange != nil {
+			opt.OnChange(u)
+		}
+	}
 	u.life, u.kill = context.WithCancel(life)
-	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
+	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
+	u.condition.entry, u.observed.entry = &u.entry, &u.entry
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
+	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
+	u.primary = &slot{up: &u.connections, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	if opt.Greeting != nil && len(cfg.PerUser) > 0 {
 		u.primary.user = opt.Greeting.user
 	}
@@ -152,13 +158,13 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 }
 
 // Name is the name in the configuration.
-func (u *Upstream) Name() string { return u.name }
+func (e *entry) Name() string { return e.name }
 
 // Config is the entry in the configuration.
-func (u *Upstream) Config() *config.Server { return u.config.Load() }
+func (e *entry) Config() *config.Server { return e.config.Load() }
 
 // command is the process for one connection, with the values of its user.
-func (u *Upstream) command(values map[string]string) stdio.Command {
+func (u *connections) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env)+len(values))
 	for k, v := range environment(cfg, values) {
@@ -175,8 +181,8 @@ func (u *Upstream) command(values map[string]string) stdio.Command {
 }
 
 // idleFor is how long a call may be silent.
-func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
-	cfg := u.Config()
+func (e *entry) idleFor(req *jsonrpc.Request) time.Duration {
+	cfg := e.Config()
 	if req.Method == mcp.MethodToolsCall && len(cfg.Tools) > 0 {
 		name, _ := jsonrpc.GetString(req.Params, "name")
 		if p, ok := cfg.Tools[name]; ok && p.Timeout > 0 {
@@ -186,7 +192,7 @@ func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
 	if cfg.Timeout > 0 {
 		return cfg.Timeout
 	}
-	return u.limits.CallIdle
+	return e.limits.CallIdle
 }
 
 // Features are what the server offers to c; nil when nothing is known.
@@ -219,4 +225,26 @@ func (u *Upstream) Notify(ctx context.Context, c *Caller, n *jsonrpc.Notificatio
 		return nil
 	}
 	return l.peer.Notify(ctx, n)
+}
+
+// Policy is what the configuration says about showing the server's features.
+func (e *entry) Policy() catalog.Policy {
+	cfg := e.Config()
+	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}
+	for name, p := range cfg.Tools {
+		o := catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description, Arguments: make(map[string]catalog.Argument)}
+		for argument, a := range p.Arguments {
+			o.Arguments[argument] = catalog.Argument{Hidden: a.Ours(), Default: a.Default}
+		}
+		tools.Items[name] = o
+	}
+	return catalog.Policy{Tools: tools, Prompts: itemRules(cfg.Prompts), Resources: itemRules(cfg.Resources)}
+}
+
+func itemRules(set map[string]config.Policy) catalog.Rules {
+	rules := catalog.Rules{Items: make(map[string]catalog.Override)}
+	for name, p := range set {
+		rules.Items[name] = catalog.Override{Enabled: p.Enabled}
+	}
+	return rules
 }

@@ -6,56 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/secrets"
+	"mcp-all-in-one/internal/upstream/failure"
 )
-
-// A ValueError says that a user has not brought along what a server needs.
-type ValueError struct {
-	Server, User string
-	// Name is the value; Description what the configuration says of it.
-	Name, Description string
-}
-
-func (e *ValueError) Error() string { return e.In(i18n.English) }
-
-// In says it in a language.
-func (e *ValueError) In(l i18n.Lang) string {
-	what := e.Name
-	if e.Description != "" {
-		what += " (" + e.Description + ")"
-	}
-	return i18n.New("server %q needs a value of your own: %s. Set it with: mcp-all-in-one secret set %s --user %s",
-		"服务 %q 需要你自己的值：%s。设置方法：mcp-all-in-one secret set %s --user %s", e.Server, what, e.Name, word(e.User)).In(l)
-}
-
-// Question asks the person for the value.
-func (e *ValueError) Question() string {
-	what := e.Name
-	if e.Description != "" {
-		what = e.Description
-	}
-	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
-}
-
-// word is a text as one word of a command line.
-func word(s string) string {
-	plain := func(r rune) bool {
-		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(":@._/-", r)
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
-}
-
-// Unwrap is the error that a client gets.
-func (e *ValueError) Unwrap() error { return mcp.Failure(mcp.ValueMissing, e.Server, e.Error()) }
 
 // errOtherValues ends a connection that was opened with values that no longer
 // count.
@@ -64,11 +22,11 @@ var errOtherValues = i18n.Errorf("the values of its user have changed", "其用�
 // personal is what is special about a server to which every user brings values
 // along. The primary connection has none of them, unless its only client is the
 // user: it shows what the server lists without.
-type personal struct{ *Upstream }
+type personal struct{ *connections }
 
 func (p personal) on() bool { return len(p.Config().PerUser) > 0 }
 
-// values are those that a user has given, by name; a *ValueError where one is
+// values are those that a user has given, by name; a *failure.ValueError where one is
 // missing.
 func (p personal) values(user string) (map[string]string, error) {
 	cfg := p.Config()
@@ -80,11 +38,11 @@ func (p personal) values(user string) (map[string]string, error) {
 		}
 		switch {
 		case errors.Is(err, secrets.ErrNoSecret):
-			return nil, &ValueError{Server: p.name, User: user, Name: name, Description: cfg.PerUser[name].Description}
+			return nil, &failure.ValueError{Server: p.name, User: user, Name: name, Description: cfg.PerUser[name].Description}
 		case err != nil:
 			return nil, err
 		case cfg.PerUser[name].Header != "" && strings.ContainsFunc(given[name], func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: mcp-all-in-one secret set %s --user %s", name, user, name, word(user)))
+			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: mcp-all-in-one secret set %s --user %s", name, user, name, failure.Word(user)))
 		}
 	}
 	return given, nil
@@ -109,7 +67,7 @@ func (p personal) ready(c *Caller) (map[string]string, error) {
 		p.end(c.Principal)
 		return nil, err
 	}
-	if state, reason := p.State(); p.primary.user == c.Principal && state == SignIn && errors.As(reason, new(*ValueError)) {
+	if state, reason := p.State(); p.primary.user == c.Principal && state == SignIn && errors.As(reason, new(*failure.ValueError)) {
 		p.setState(Restarting, reason) // so that the call waits for it
 		p.Restart()
 	}
@@ -118,16 +76,7 @@ func (p personal) ready(c *Caller) (map[string]string, error) {
 
 // end ends the connections of a user. Calls in flight may finish.
 func (p personal) end(user string) {
-	p.mu.Lock()
-	slots := []*slot{p.primary}
-	for _, s := range p.slots {
-		slots = append(slots, s)
-	}
-	for _, free := range p.leases {
-		slots = append(slots, free...)
-	}
-	p.mu.Unlock()
-	for _, s := range slots {
+	for _, s := range append(p.slots.all(), p.primary) {
 		if l := s.current(); l != nil && s.user == user {
 			outdate(l)
 		}
@@ -178,7 +127,7 @@ func (e *withoutValues) Unwrap() error { return e.err }
 
 // lacksValues says that a connection could not be opened for want of values.
 func lacksValues(err error) bool {
-	return errors.As(err, new(*ValueError)) || errors.As(err, new(*withoutValues))
+	return errors.As(err, new(*failure.ValueError)) || errors.As(err, new(*withoutValues))
 }
 
 // environment is the entry's own environment for a process, with the values of

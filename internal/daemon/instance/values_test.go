@@ -8,13 +8,14 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A person is led to where their client found the gateway, and nowhere where
 // there is no page.
 func TestAskValue(t *testing.T) {
 	question := func(at visit.Place) visit.Question {
-		return visit.Question{Who: access.Principal{ID: "key:ann"}, At: at, Missing: &upstream.ValueError{Server: "hub", Name: "hub"}}
+		return visit.Question{Who: access.Principal{ID: "key:ann"}, At: at, Missing: &failure.ValueError{Server: "hub", Name: "hub"}}
 	}
 	for name, tt := range map[string]struct {
 		url  string

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A Place is where a client found us, and was let in.
@@ -23,7 +24,7 @@ type Place struct {
 type Question struct {
 	Who     access.Principal
 	At      Place
-	Missing *upstream.ValueError
+	Missing *failure.ValueError
 }
 
 // An Asker returns the address of a page where a person enters a value, or an
@@ -37,7 +38,7 @@ func (ask Asker) Instead(resp *jsonrpc.Response, err error, c *upstream.Caller, 
 	if ask == nil || err == nil || c == nil {
 		return resp, err
 	}
-	var missing *upstream.ValueError // here, so that calls without an error cost nothing
+	var missing *failure.ValueError // here, so that calls without an error cost nothing
 	if !errors.As(err, &missing) {
 		return resp, err
 	}

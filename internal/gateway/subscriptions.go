@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/upstream"
+)
+
+const maxSubscriptions = 1000
+
+// subscriptions are the resources that a session hears about.
+type subscriptions struct {
+	*viewer
+	mu     sync.Mutex
+	closed bool
+	owners map[string]*upstream.Upstream // by the uri that the client used
+}
+
+// admit says whether one more resource may be heard about; known that it is
+// already.
+func (s *subscriptions) admit(uri string) (known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owners[uri] == nil && len(s.owners) >= maxSubscriptions {
+		err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
+	}
+	return s.owners[uri] != nil, err
+}
+
+// note notes what a session hears about, to end it with the session.
+func (s *subscriptions) note(uri string, u *upstream.Upstream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if s.owners == nil {
+		s.owners = make(map[string]*upstream.Upstream)
+	}
+	s.owners[uri] = u
+}
+
+// unsubscribe answers resources/unsubscribe.
+func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	uri, err := params.URI(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	u := s.owners[uri]
+	delete(s.owners, uri)
+	s.mu.Unlock()
+	if u == nil {
+		return empty(), nil
+	}
+	return s.end(ctx, u, s.ownURI(uri))
+}
+
+// close lets nothing be noted any more and returns what was; false where that has
+// happened before.
+func (s *subscriptions) close() (owners map[string]*upstream.Upstream, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owners, first = s.owners, !s.closed
+	s.owners, s.closed = nil, true
+	return owners, first
+}
+
+// ofProjects are those of servers that have a connection for each project.
+func (s *subscriptions) ofProjects() map[string]*upstream.Upstream {
+	s.mu.Lock()
+	owners := maps.Clone(s.owners)
+	s.mu.Unlock()
+	maps.DeleteFunc(owners, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
+	return owners
+}
+
+// ownURI is the address of a resource as its server knows it.
+func (s *subscriptions) ownURI(uri string) string {
+	if _, own, ok := s.look().All.InURI(uri); ok {
+		return own
+	}
+	return uri
+}
+
+// nameOf is the address by which the client subscribed to a server's resource.
+func (s *subscriptions) nameOf(server, uri string) string {
+	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owners[out] == nil && s.owners[alias] != nil {
+		return alias
+	}
+	return out
+}
+
+// Updated tells the client that a resource of a server changed.
+func (s *subscriptions) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
+	uri, ok := jsonrpc.GetString(n.Params, "uri")
+	if !ok || s.opening.Client == nil {
+		return
+	}
+	if out := s.nameOf(server, uri); out != uri {
+		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, jsonrpc.Quote(out), "uri")}
+	}
+	s.opening.Client.Notify(ctx, n)
+}

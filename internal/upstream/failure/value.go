@@ -1,0 +1,63 @@
+package failure
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A ValueError says that a user has not brought along what a server needs.
+type ValueError struct {
+	Server, User string
+	// Name is the value; Description what the configuration says of it.
+	Name, Description string
+}
+
+func (e *ValueError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *ValueError) In(l i18n.Lang) string {
+	what := e.Name
+	if e.Description != "" {
+		what += " (" + e.Description + ")"
+	}
+	return i18n.New("server %q needs a value of your own: %s. Set it with: mcp-all-in-one secret set %s --user %s",
+		"服务 %q 需要你自己的值：%s。设置方法：mcp-all-in-one secret set %s --user %s", e.Server, what, e.Name, Word(e.User)).In(l)
+}
+
+// Question asks the person for the value.
+func (e *ValueError) Question() string {
+	what := e.Name
+	if e.Description != "" {
+		what = e.Description
+	}
+	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
+}
+
+// Word is a text as one word of a command line.
+func Word(s string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(":@._/-", r)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// Unwrap is the error that a client gets.
+func (e *ValueError) Unwrap() error { return mcp.Failure(mcp.ValueMissing, e.Server, e.Error()) }
+
+// A MissingError names the variables that an entry needs and that are not
+// set.
+type MissingError struct{ Names []string }
+
+func (e *MissingError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *MissingError) In(l i18n.Lang) string {
+	return i18n.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
+}

@@ -1,0 +1,137 @@
+package upstream
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// observed is what a server was seen to do, for a person who wonders.
+type observed struct {
+	*entry
+	mu       sync.Mutex
+	counts   map[string]int64 // of what was dropped, by the reason
+	withheld []string
+	noise    string // the first line on its standard output that was no message
+	stderr   *stdio.Tail
+	issues   map[string][]catalog.Issue
+	messages messageRing
+}
+
+// describe adds what was seen to a status.
+func (o *observed) describe(s *Status) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s.Dropped, s.Withheld, s.Noise = maps.Clone(o.counts), o.withheld, o.noise
+	if o.stderr != nil {
+		s.StderrLines, s.Stderr = o.stderr.Count(), o.stderr.Lines(50)
+	}
+	for _, list := range o.issues {
+		s.Issues = append(s.Issues, list...)
+	}
+}
+
+// count notes something that was dropped.
+func (o *observed) count(what string) {
+	o.mu.Lock()
+	o.counts[what]++
+	o.mu.Unlock()
+}
+
+// dropped notes what a server sent that was no message for us; the first of
+// each kind is logged.
+func (o *observed) dropped(reason string, head []byte) {
+	o.mu.Lock()
+	o.counts[reason]++
+	first := o.counts[reason] == 1
+	if line := strings.TrimSpace(string(head)); o.noise == "" && line != "" && line[0] != '{' && line[0] != '[' {
+		o.noise = line
+	}
+	o.mu.Unlock()
+	if first {
+		o.log.Warn("ignoring what the server sent", "reason", reason, "head", strconv.Quote(string(head[:min(len(head), 256)])))
+	}
+}
+
+func (o *observed) keepStderr(t *stdio.Tail) {
+	o.mu.Lock()
+	o.stderr = t
+	o.mu.Unlock()
+	if o.opt.OnLine == nil {
+		return
+	}
+	lines, stop := t.Follow(followedLines)
+	o.background.Go(func() {
+		defer stop()
+		for {
+			select {
+			case line, more := <-lines:
+				if !more {
+					return
+				}
+				o.opt.OnLine(o.name, line)
+			case <-o.life.Done():
+				return
+			}
+		}
+	})
+}
+
+// followedLines is how many lines of a server wait for OnLine before some are
+// left out.
+const followedLines = 256
+
+func (o *observed) noteWithheld(names []string) {
+	o.mu.Lock()
+	o.withheld = names
+	o.mu.Unlock()
+}
+
+func (o *observed) reportIssues(method string, issues []catalog.Issue) {
+	o.mu.Lock()
+	if o.issues == nil {
+		o.issues = make(map[string][]catalog.Issue)
+	}
+	o.issues[method] = issues
+	o.mu.Unlock()
+	for i, issue := range issues {
+		if i == 5 {
+			o.log.Warn("more items have problems", "method", method, "count", len(issues)-i)
+			break
+		}
+		o.log.Warn("item has a problem", "method", method, "issue", issue)
+	}
+}
+
+// messageRing keeps the last log messages of a server, raw.
+type messageRing struct {
+	mu   sync.Mutex
+	list [][]byte
+	next int
+}
+
+const ringSize = 200
+
+func (r *messageRing) add(raw []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := append([]byte(nil), raw[:min(len(raw), 4096)]...)
+	if len(r.list) < ringSize {
+		r.list = append(r.list, kept)
+		return
+	}
+	r.list[r.next] = kept
+	r.next = (r.next + 1) % ringSize
+}
+
+// Messages returns the last log messages of the server, oldest first, raw.
+func (o *observed) Messages() [][]byte {
+	r := &o.messages
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(append([][]byte(nil), r.list[r.next:]...), r.list[:r.next]...)
+}
