@@ -82,11 +82,9 @@ func (s *Session) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	}
 	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start)
-	switch to := t.target.Load(); {
-	case to == nil:
-	case to.upstream != nil:
+	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
-	case to.own != nil && to.own.Name != builtin.ExecName: // whose own call has an end of its own
+	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // whose own call has an end of its own
 		o.Item = to.own.Name
 	}
 	s.gw.record.End(t.id, &t.span, &t.call, &o, t.params, body)

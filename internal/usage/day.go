@@ -3,6 +3,7 @@ package usage
 import (
 	"iter"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -66,7 +67,7 @@ func (d *day) at(k Key) *Sum {
 	return s
 }
 
-// bounded is a key whose texts are short.
+// bounded is a key whose texts are short, and on one line.
 func bounded(k Key) Key {
 	if len(k.Client) > maxClient {
 		cut := maxClient
@@ -75,9 +76,14 @@ func bounded(k Key) Key {
 		}
 		k.Client = k.Client[:cut]
 	}
-	k.Client = strings.Clone(strings.ToValidUTF8(k.Client, "\uFFFD"))
+	k.Client = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.Clone(k.Client))
 	for _, text := range []*string{&k.Principal, &k.Schema, &k.Server, &k.Name} {
-		if len(*text) > maxName || !utf8.ValidString(*text) {
+		if len(*text) > maxName || strings.ContainsFunc(*text, unicode.IsControl) {
 			*text = Other
 		}
 	}

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -22,17 +21,13 @@ const (
 	// aside is where a file goes that cannot be read. There is one, so that it
 	// needs no bound.
 	aside = "unreadable"
-	ext   = ".json"
+	ext   = ".tsv"
 )
 
 // A line is one row of a file.
 type line struct {
 	Key
 	Sum
-}
-
-type content struct {
-	Rows []line `json:"rows"`
 }
 
 // Dir is the folder of this user's gateways.
@@ -62,12 +57,8 @@ func (b *Book) write(name string, counted *day) error {
 		all.at(before[i].Key).add(&before[i].Sum)
 	}
 	all.merge(maps.All(counted.rows))
-	text, err := json.Marshal(content{sorted(all)})
-	if err != nil {
-		return err
-	}
 	disk.RemoveStale(disk.OS{}, path)
-	return disk.Replace(disk.OS{}, path, text, 0o600)
+	return disk.Replace(disk.OS{}, path, format(sorted(all)), 0o600)
 }
 
 // setAside moves a file away that cannot be read, so that counting goes on; false
@@ -103,8 +94,7 @@ func read(path string) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	var c content
-	return c.Rows, json.Unmarshal(text, &c)
+	return parse(string(text))
 }
 
 // prune removes the files of days that are no longer kept.

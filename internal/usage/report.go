@@ -2,6 +2,7 @@ package usage
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -105,6 +106,9 @@ func (f *figures) figure() Figure {
 
 // Report writes what was counted and sums up what the folder has.
 func (b *Book) Report(q Query) Report {
+	if b == nil {
+		return Read(os.DevNull, time.Now(), q)
+	}
 	b.flush()
 	r := Read(b.opt.Dir, b.opt.Now(), q)
 	r.On = b.On()

@@ -31,22 +31,19 @@ type Key struct {
 	Door      traffic.Door `json:"door,omitempty"`
 	Schema    string       `json:"schema,omitempty"`
 	Server    string       `json:"server,omitempty"`
-	Kind      string       `json:"kind"`
+	Kind      string       `json:"kind,omitempty"`
 	Name      string       `json:"name,omitempty"`
 }
 
 // A Sum is what is known about some calls.
 type Sum struct {
-	Calls      int64 `json:"calls"`
-	Errors     int64 `json:"errors,omitempty"`
-	ToolErrors int64 `json:"toolErrors,omitempty"`
+	Calls, Errors, ToolErrors int64
 	// Sent and Got are the bytes of requests and answers that a model saw: those
 	// of a script's own calls are not among them.
-	Sent int64 `json:"sent,omitempty"`
-	Got  int64 `json:"got,omitempty"`
+	Sent, Got int64
 	// Took counts the calls by how long they took, from the step First on.
-	First int      `json:"first,omitempty"`
-	Took  []uint32 `json:"took,omitempty"`
+	First int
+	Took  []uint32
 }
 
 // took counts calls that took as long as a step says.

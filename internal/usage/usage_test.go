@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +91,7 @@ func TestShared(t *testing.T) {
 	if r.Total.OK != 80 || len(r.Rows) != 4 {
 		t.Fatalf("%+v", r)
 	}
-	if info, err := os.Stat(filepath.Join(dir, "2026-11-17.json")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, "2026-11-17.tsv")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
@@ -98,8 +99,9 @@ func TestShared(t *testing.T) {
 // usage/torn: a file that cannot be read is set aside, with a sentence.
 func TestTorn(t *testing.T) {
 	dir, log := t.TempDir(), &bytes.Buffer{}
-	path := filepath.Join(dir, "2026-11-17.json")
-	for _, text := range []string{"", `{"rows":[{"kind":"tool","calls":1`, "\x00\x00\x00", `{"rows":[{"kind":"tool","calls":"many"}]}`, `{"rows":7}`} {
+	path := filepath.Join(dir, "2026-11-17.tsv")
+	whole := string(format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: 3, Took: []uint32{1, 23}}}}))
+	for _, text := range []string{"", whole[:20], whole[:len(whole)-1], whole[:len(whole)-len(last)-4], "\x00\x00\x00", strings.Replace(whole, "\t1\t", "\tmany\t", 1), strings.Replace(whole, "23", "-23", 1), whole + whole} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +122,8 @@ func TestTorn(t *testing.T) {
 		log.Reset()
 	}
 	// Figures that make no sense are no reason to stop.
-	if err := os.WriteFile(path, []byte(`{"rows":[{"kind":"tool","calls":1,"first":-5,"took":[1,2]},{"kind":"tool","name":"x","first":99,"took":[7]}]}`), 0o600); err != nil {
+	odd := format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: -5, Took: []uint32{1, 2}}}, {tool("a", "b", "d"), Sum{First: 99, Took: []uint32{7}}}})
+	if err := os.WriteFile(path, odd, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	Read(dir, noon, Query{Days: 1, By: ByTool, Sees: all})
@@ -142,15 +145,29 @@ func TestBounded(t *testing.T) {
 	if r.Total.Calls() != calls+100 {
 		t.Errorf("%d calls were counted", r.Total.Calls())
 	}
-	rows, err := read(filepath.Join(dir, "2026-11-17.json"))
+	rows, err := read(filepath.Join(dir, "2026-11-17.tsv"))
 	if err != nil || len(rows) > maxRows+2*spareRows+1 {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
-	info, err := os.Stat(filepath.Join(dir, "2026-11-17.json"))
+	info, err := os.Stat(filepath.Join(dir, "2026-11-17.tsv"))
 	if err != nil || info.Size() > 3<<20 {
 		t.Errorf("%v, %v", info.Size(), err)
 	}
 	t.Logf("%d rows, %d bytes", len(rows), info.Size())
+}
+
+// usage/format: what is written is what is read, whatever names there are.
+func TestFormat(t *testing.T) {
+	d := newDay()
+	for _, name := range []string{"", "send", "a\tb", "a\nb", last + " 1", "发送", "\xff\xfe", "# rows 7\n", Other} {
+		k := tool(name, name, name)
+		d.at(k).add(&Sum{Calls: 2, Errors: 1, Sent: 1 << 40, Got: 3, First: 4, Took: []uint32{1, 0, 1}})
+	}
+	want := sorted(d)
+	got, err := parse(string(format(want)))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\n%+v\n%+v", err, got, want)
+	}
 }
 
 // usage/clients: one principal cannot fill a day with names of clients.
@@ -168,8 +185,8 @@ func TestClients(t *testing.T) {
 // usage/retention, usage/off
 func TestRetention(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"2026-10-18.json", "2026-10-19.json", "2026-11-16.json", "notes.json", "2026-11-16.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(`{"rows":[]}`), 0o600); err != nil {
+	for _, name := range []string{"2026-10-18.tsv", "2026-10-19.tsv", "2026-11-16.tsv", "notes.tsv", "2026-11-16.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), format(nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +201,7 @@ func TestRetention(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := strings.Join(left, " "); got != "2026-10-19.json 2026-11-16.json 2026-11-16.txt notes.json" {
+	if got := strings.Join(left, " "); got != "2026-10-19.tsv 2026-11-16.tsv 2026-11-16.txt notes.tsv" {
 		t.Errorf("left are %s", got)
 	}
 }
