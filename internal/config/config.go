@@ -125,7 +125,7 @@ type Sampling struct {
 
 // Inbox says who is told of what waits for a person.
 type Inbox struct {
-	Webhook Webhook `json:"webhook" doc:"A message for every question, and every call, that waits for a person." zh:"每当有提问或调用等待人处理时发送的消息。"`
+	Webhook Webhook `json:"webhook" doc:"A message for every question, call and server that waits for a person." zh:"每当有提问、调用或服务等待人处理时发送的消息。"`
 	Console string  `json:"console" doc:"Address of this gateway in the links of messages, such as https://gateway.example.com. Absent: the address that it listens on." zh:"消息链接中本网关的地址，如 https://gateway.example.com；缺省为监听地址。"`
 }
 

@@ -26,6 +26,9 @@ import (
 // name that the console answers to, besides this machine's own names.
 func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
 	current := func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }
+	announce := announcer(in)
+	in.Watchers.Add(announce)
+	announce() // of what waited before
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Usage: in.Usage, Named: keyNames(in), Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},

@@ -84,7 +84,7 @@ function Table({ u, by, picked }: { u?: Usage; by: By; picked: [string, string][
   return <section class="card flush c12" aria-labelledby="who-h"><header><h2 id="who-h">{t("whoCalledWhat")}</h2>
     {picked.map(([k, v]) => <button type="button" class="filter-chip" aria-pressed="true" key={k} title={t("clearFilter")} onClick={() => setQuery({ [k]: undefined })}>{t(wayName[k as By])} {v || t("gatewayItself")} <Icon name="close" /></button>)}
     <span class="end"><Segments label={t("sumUpBy")} value={by} choices={ways.map((w) => [w, t(wayName[w])])} onChange={(v) => setQuery({ by: v === "tool" ? undefined : v })} /></span></header>
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("whoCalledWhat")}><table class="fixed" data-testid="usage-rows"><colgroup><col />{columns.map((c) => <col key={c.id} class={(c.id === "calls" ? "w120 " : "w90 ") + (c.class ?? "")} />)}</colgroup>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("whoCalledWhat")}><table class="fixed by" data-testid="usage-rows"><colgroup><col />{columns.map((c) => <col key={c.id} class={(c.id === "calls" ? "w120 " : "w90 ") + (c.class ?? "")} />)}</colgroup>
       <thead><tr><th>{t(wayName[by])}</th>{columns.map((c) => <th key={c.id} class={"r " + (c.class ?? "")} aria-sort={sort === c.id ? "descending" : undefined}><button type="button" class="sort" onClick={() => setSort(c.id)}>{c.title === "p50" || c.title === "p95" ? c.title : t(c.title)}{sort === c.id && <Icon name="down" />}</button></th>)}</tr></thead>
       <tbody>{list.map((r) => <Row key={nameOf(u!, by, r) + (r.kind ?? "")} u={u!} by={by} r={r} most={most} />)}</tbody></table></div>
     {u && !rows.length && <Empty>{t("nothingMatches")}</Empty>}

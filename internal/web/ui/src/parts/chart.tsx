@@ -58,9 +58,9 @@ export function path(values: (number | undefined)[], top: number): string {
   let d = "", pen = false;
   values.forEach((v, i) => {
     if (v === undefined) { pen = false; return; }
-    d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}`;
     // A point without neighbours is a short line.
-    if (!pen && values[i + 1] === undefined) d += `h${(60 / values.length).toFixed(2)}`;
+    const alone = !pen && values[i + 1] === undefined, w = 60 / values.length;
+    d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100 - (alone ? w / 2 : 0)).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}` + (alone ? `h${w.toFixed(2)}` : "");
     pen = true;
   });
   return d;
@@ -106,7 +106,7 @@ export function Timeline(p: TimelineProps) {
       <span class="hidden" aria-live="polite">{s ? `${name(p.start + at * p.step, p.step, true)} ${s.ok} ${t("call_ok")}, ${s.tool} ${t("call_tool_error")}, ${s.err} ${t("call_error")}` : ""}</span>
     </div>
     {p.line && <div class="y2" aria-hidden="true">{y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{v ? ns(v * 1e6) : 0}</span>)}</div>}
-    <div class="x" aria-hidden="true">{times(p.start, end).map((ms) => <span key={ms} style={{ left: p.step >= 1440 * minute ? x(ms + p.step / 2) : x(ms) }}>{name(ms, p.step, p.step < 5000)}</span>)}</div>
+    <div class="x" aria-hidden="true">{times(p.start, p.step >= 1440 * minute ? end - p.step : end).map((ms) => <span key={ms} style={{ left: p.step >= 1440 * minute ? x(ms + p.step / 2) : x(ms) }}>{name(ms, p.step, p.step < 5000)}</span>)}</div>
   </div>;
 }
 
