@@ -46,7 +46,7 @@ check: vet ## formatting, vet, unit tests with the race detector, the diagonal o
 	$(MAKE) ui-test
 
 screenshots: ## take the pictures of docs/screenshots anew; SCREENS=FOLDER: every page in every look, into a folder
-	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 ./test/browser
+	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 -timeout 60m ./test/browser
 
 ui-test: ## unit tests of the page: forms over their golden corpus, JSON
 	@if command -v npm >/dev/null; then cd $(UI) && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test; \

@@ -90,7 +90,7 @@ func (c compact) execTool() Tool {
 	const definition = `{"name":"exec","description":"Execute an MCP tool. Use inspect first to learn its parameters.","inputSchema":{"type":"object","properties":{` +
 		`"server_name":{"type":"string","description":"Name of the server"},"tool_name":{"type":"string","description":"Name of the tool"},` +
 		`"arguments":{"type":"object","description":"Arguments of the tool","additionalProperties":true}},"required":["server_name","tool_name"]}}`
-	return Tool{Name: "exec", Definition: []byte(definition), Run: c.exec}
+	return Tool{Name: ExecName, Definition: []byte(definition), Run: c.exec}
 }
 
 // inspected is one tool as inspect shows it.

@@ -20,6 +20,9 @@ import (
 // RunName is the tool that runs a script.
 const RunName = "run"
 
+// ExecName is the tool that calls one tool.
+const ExecName = "exec"
+
 // ScriptName is run for the command line and for test files, in any mode. It
 // takes what a model has no use for: args, seed, at, lang.
 const ScriptName = mcp.ScriptTool

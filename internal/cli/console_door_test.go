@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestConsoleActsForPrincipals asks the console for what only others may see
@@ -235,9 +236,15 @@ func (g *guarded) ownTraffic(t *testing.T) {
 		g.want(t, 200, "ann", "GET", p, "")
 		g.want(t, 404, "ben", "GET", p, "")
 	}
-	for _, p := range []string{"traffic", "traffic/export", "overview", "clients"} {
+	for _, p := range []string{"traffic", "traffic/export", "overview", "clients", "usage", "usage?by=key"} {
 		if body := g.want(t, 200, "ben", "GET", p, ""); strings.Contains(body, "secret-of-ann") || strings.Contains(body, page.Calls[0].Principal) {
 			t.Errorf("%s: %.1000s", p, body)
+		}
+	}
+	for key, all := range map[string]bool{"ann": false, "ben": false, "boss": true} {
+		if body := g.want(t, 200, key, "GET", "usage?by=key", ""); strings.Contains(body, `"name":"ann"`) || strings.Contains(body, `"unused"`) != all ||
+			strings.Contains(body, page.Calls[0].Principal) != (all || key == "ann") || all && !strings.Contains(body, `:"ann"`) {
+			t.Errorf("usage for %s: %.1000s", key, body)
 		}
 	}
 	if body := g.want(t, 200, "ben", "POST", "suites/draft", `{"q":"text:secret-of-ann"}`); strings.Contains(body, "secret-of-ann") {
@@ -332,6 +339,51 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A server that waits for approval is announced once, with a link to it.
+func TestInboxWebhookServers(t *testing.T) {
+	type message struct{ ID, Kind, Server, From, Text, Link string }
+	got := make(chan message, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var m message
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		got <- m
+	}))
+	t.Cleanup(receiver.Close)
+	g := unguarded(t)
+	g.write("mcp.json", fmt.Sprintf(`{"access":{"keys":%q},"inbox":{"webhook":{"url":%q}},"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, filepath.Join(g.dir, "keys.json"), receiver.URL, g.binary))
+	g.keys["boss"] = g.command("key", "create", "boss", "--scope", "admin")
+	g.start()
+	next := func() message {
+		t.Helper()
+		select {
+		case m := <-got:
+			return m
+		case <-time.After(20 * time.Second):
+			t.Fatal("no message came")
+			return message{}
+		}
+	}
+	add := func(name, secret string) {
+		t.Helper()
+		answer := g.call("boss", "mcp-all-in-one-add-mcp-server", fmt.Sprintf(`{"name":%q,"command":"true","args":[%q],"replace":true}`, name, secret))
+		if !strings.Contains(answer, `\"success\": true`) {
+			t.Fatalf("adding %s: %s", name, answer)
+		}
+	}
+	add("new-one", "entry-canary")
+	first := next()
+	if first.Kind != "server" || first.Server != "new-one" || !strings.HasPrefix(first.From, "key:") || first.Link != g.url+"/ui/inbox/default/new-one" ||
+		!strings.Contains(first.Text, "The new server “new-one” waits for your yes") || strings.Contains(fmt.Sprint(first), "canary") {
+		t.Errorf("message %+v", first)
+	}
+	// Another entry is another message; the same one is not told of again.
+	g.command("reload")
+	add("new-one", "entry-canary-2")
+	if second := next(); second.Server != first.Server || second.ID == first.ID {
+		t.Errorf("message %+v after %+v", second, first)
+	}
 }
 
 // The link of a message leads to the call that waits.

@@ -52,6 +52,7 @@ type Config struct {
 	Tokens     string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
 	Metrics    Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
+	Usage      Usage         `json:"usage" doc:"Figures by day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
 	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
 	Locked     bool          `json:"locked" doc:"Start only what mcp.lock has, as it has it; see docs/lock.md." zh:"只启动 mcp.lock 中的内容，且须与其一致；见 docs/lock.md。"`
 	Cluster    Cluster       `json:"cluster" doc:"Several gateways that are one, behind a balancer; see docs/cluster.md." zh:"多个网关合为一体，置于负载均衡之后；见 docs/cluster.md。"`
@@ -124,7 +125,7 @@ type Sampling struct {
 
 // Inbox says who is told of what waits for a person.
 type Inbox struct {
-	Webhook Webhook `json:"webhook" doc:"A message for every question, and every call, that waits for a person." zh:"每当有提问或调用等待人处理时发送的消息。"`
+	Webhook Webhook `json:"webhook" doc:"A message for every question, call and server that waits for a person." zh:"每当有提问、调用或服务等待人处理时发送的消息。"`
 	Console string  `json:"console" doc:"Address of this gateway in the links of messages, such as https://gateway.example.com. Absent: the address that it listens on." zh:"消息链接中本网关的地址，如 https://gateway.example.com；缺省为监听地址。"`
 }
 
@@ -227,6 +228,13 @@ type Audit struct {
 // Metrics says whether figures are shown.
 type Metrics struct {
 	Enabled bool `json:"enabled" def:"true" doc:"Serve /metrics." zh:"是否提供 /metrics。"`
+}
+
+// Usage says whether calls are counted by the day, and for how long that is
+// kept.
+type Usage struct {
+	Enabled bool `json:"enabled" def:"true" doc:"Count calls: who, what, how long, how much; no arguments, no results." zh:"统计调用：谁、什么、多久、多少；不含参数与结果。"`
+	Days    int  `json:"days" def:"30" min:"1" max:"366" doc:"Days for which figures are kept, also when nothing is counted any more." zh:"统计数据保留的天数，停止统计后也按此清除。"`
 }
 
 // OfficialRegistry is the name of the registry that is asked unless the file

@@ -34,7 +34,7 @@ func ServeStdio(ctx context.Context, a *env.Env, f ServeFlags) error {
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
 	in, err := instance.New(life.Hard, instance.Options{
-		Config: cfg, Log: log, Level: level, Name: a.Personality.Name, Schema: schema, Exit: life.Finish, SelfConfig: !f.NoSelfConfig, Load: a.LoadOptions(false),
+		Config: cfg, Log: log, Level: level, Name: a.Personality.Name, Schema: schema, Exit: life.Finish, SelfConfig: !f.NoSelfConfig, Count: true, Load: a.LoadOptions(false),
 	})
 	if err != nil {
 		return err

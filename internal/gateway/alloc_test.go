@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/usage"
 )
 
 // memoryServer answers in memory, so that what is counted is ours alone.
@@ -109,14 +110,15 @@ const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
 // record adds the value in a context that cannot keep one itself, and a stopwatch; the race detector empties pools.
 func TestAllocations(t *testing.T) {
 	for name, tt := range map[string]struct {
-		record *traffic.Recorder
-		limit  float64
+		opt   gateway.Options
+		limit float64
 	}{
-		"unrecorded": {nil, maxAllocations},
-		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 6},
+		"unrecorded": {gateway.Options{}, maxAllocations},
+		"recorded":   {gateway.Options{Traffic: traffic.New(traffic.Options{})}, maxAllocations + 6},
+		"counted":    {gateway.Options{Traffic: traffic.New(traffic.Options{}), Usage: counting(t)}, maxAllocations + 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := watchedSession(t, smallResult, gateway.Options{Traffic: tt.record})
+			s := watchedSession(t, smallResult, tt.opt)
 			call(t, s)
 			if n := testing.AllocsPerRun(200, func() { call(t, s) }); n > tt.limit {
 				t.Errorf("a call makes %.0f allocations, more than %.0f", n, tt.limit)
@@ -152,6 +154,24 @@ func TestLargeAnswerIsNotCopied(t *testing.T) {
 
 func BenchmarkDispatch(b *testing.B) {
 	s := memorySession(b, smallResult)
+	call(b, s)
+	b.ReportAllocs()
+	for b.Loop() {
+		call(b, s)
+	}
+}
+
+// counting is a book of usage that counts.
+func counting(tb testing.TB) *usage.Book {
+	book := usage.Open(usage.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	book.Use(true, 30)
+	tb.Cleanup(book.Close)
+	return book
+}
+
+// As on stdio, where there is no record.
+func BenchmarkCountedDispatch(b *testing.B) {
+	s := watchedSession(b, smallResult, gateway.Options{Usage: counting(b)})
 	call(b, s)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -39,6 +39,7 @@ import (
 	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/usage"
 )
 
 // Options make a Gateway.
@@ -56,6 +57,8 @@ type Options struct {
 	// Observe hears how each call ended, on either hop; nil hears nothing. It
 	// is called on the way of the call and must not block.
 	Observe func(*traffic.Observation)
+	// Usage counts calls by the day; nil counts nothing.
+	Usage *usage.Book
 	// Addresses are what clients were given; nil keeps them for as long as the
 	// gateway runs.
 	Addresses *addresses.File
@@ -122,7 +125,7 @@ type Gateway struct {
 // New returns a gateway over a set of upstreams. The set tells it about
 // changes through Changed.
 func New(opt Options) *Gateway {
-	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
+	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe, Usage: opt.Usage}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/traffic"
@@ -77,6 +78,8 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	o.Total = time.Since(t.start)
 	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
+	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // whose own call has an end of its own
+		o.Item = to.own.Name
 	}
 	j.gw.record.End(t.id, &t.span, &t.call, &o, t.params, body)
 }

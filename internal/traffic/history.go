@@ -8,8 +8,8 @@ const (
 	// Clients' calls are kept by the minute, those of each server coarser.
 	clientStep = time.Minute
 	serverStep = 15 * time.Minute
-	// tookSteps are two for each doubling from 64 µs to about a minute.
-	tookSteps, tookFirst = 40, 6
+	// TookSteps are two for each doubling from 64 µs to about a minute.
+	TookSteps, tookFirst = 40, 6
 )
 
 // A History is what happened in each step of some time, oldest first.
@@ -41,7 +41,7 @@ type history struct {
 type moment struct {
 	number                int64 // since 1970, in steps
 	ok, toolFailed, wrong uint32
-	took                  [tookSteps]uint16
+	took                  [TookSteps]uint16
 }
 
 func newHistory(step time.Duration) *history {
@@ -62,23 +62,25 @@ func (h *history) add(end time.Duration, took time.Duration, status uint8) {
 	default:
 		m.ok++
 	}
-	if i := tookStep(took); m.took[i] < 1<<16-1 {
+	if i := TookStep(took); m.took[i] < 1<<16-1 {
 		m.took[i]++
 	}
 }
 
-// tookStep puts a duration between two halves of a doubling.
-func tookStep(d time.Duration) int {
-	return min(max(step(d)/2-2*tookFirst, 0), tookSteps-1)
+// TookStep is the step of a duration: one between two halves of a doubling.
+func TookStep(d time.Duration) int {
+	return min(max(step(d)/2-2*tookFirst, 0), TookSteps-1)
 }
 
-func (m *moment) percentile(p float64) time.Duration {
+// Percentile is the duration that a part of the calls took no longer than. took
+// counts calls by their TookStep.
+func Percentile[N uint16 | uint32](took []N, part float64) time.Duration {
 	var total, seen int
-	for _, n := range m.took {
+	for _, n := range took {
 		total += int(n)
 	}
-	for i, n := range m.took {
-		if seen += int(n); total > 0 && (seen > int(p*float64(total)) || seen == total) {
+	for i, n := range took {
+		if seen += int(n); total > 0 && (seen > int(part*float64(total)) || seen == total) {
 			return stepTop(2*(i+2*tookFirst) + 1)
 		}
 	}
@@ -100,7 +102,7 @@ func (h *history) sum(first, last int64) HistoryStep {
 			h.total.took[i] = uint16(min(int(h.total.took[i])+int(c), 1<<16-1))
 		}
 	}
-	return HistoryStep{OK: int64(h.total.ok), ToolErrors: int64(h.total.toolFailed), Errors: int64(h.total.wrong), P50: h.total.percentile(.5), P95: h.total.percentile(.95)}
+	return HistoryStep{OK: int64(h.total.ok), ToolErrors: int64(h.total.toolFailed), Errors: int64(h.total.wrong), P50: Percentile(h.total.took[:], .5), P95: Percentile(h.total.took[:], .95)}
 }
 
 // History returns the calls to a server, or those of all clients when server is

@@ -116,7 +116,8 @@ type Outcome struct {
 	Transport  time.Duration
 	ServerTime time.Duration
 	// Server is set when only the way down showed which server it was; Item is
-	// that server's own name for what was called.
+	// that server's own name for what was called, or without a server the name
+	// of a tool of ours.
 	Server, Item string
 	// Notes are added to those the call began with.
 	Notes []string

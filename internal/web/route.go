@@ -19,6 +19,7 @@ func (h *Handler) table() []api.Route {
 		route("GET", "events", api.ScopeRead, h.getEvents),
 		route("GET", "overview", api.ScopeRead, h.getOverview),
 		route("GET", "history", api.ScopeRead, h.getHistory),
+		route("GET", "usage", api.ScopeRead, h.usage.get),
 		route("GET", "servers", api.ScopeRead, h.servers.getAll),
 		route("GET", "servers/{schema}/{name}", api.ScopeRead, h.servers.get),
 		route("PUT", "servers/{schema}/{name}", api.ScopeAdmin, h.servers.put),

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
 	"mcp-all-in-one/internal/web/bench"
@@ -33,6 +34,7 @@ import (
 type Options struct {
 	Servers  Servers
 	Traffic  *traffic.Recorder
+	Usage    *usage.Book // nil counts nothing
 	Bench    bench.Opener
 	Inbox    *inbox.Inbox
 	Settings Settings
@@ -51,6 +53,8 @@ type Options struct {
 	Unread func() *Unread
 	// Clients lists who is connected.
 	Clients func() []Client
+	// Named is what people call a principal; "" where nobody knows.
+	Named func(principal string) string
 	// Validate checks a value against a JSON Schema with the code the command
 	// line uses.
 	Validate func(schema, value json.RawMessage) ([]Problem, error)
@@ -91,6 +95,7 @@ type Handler struct {
 	sight   *sight
 	servers *serverPages
 	traffic *trafficPages
+	usage   *usagePages
 	router  api.Router
 	uptime  *uptimes
 
@@ -120,6 +125,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
 	h.traffic = &trafficPages{opt.Traffic, h.sight}
+	h.usage = &usagePages{opt.Usage, h.sight, opt.Catalog, opt.Named}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
 		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,

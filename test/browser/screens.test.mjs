@@ -31,6 +31,24 @@ before(async () => {
   }
 });
 
+// What they called on the days before, in the files of the gateway.
+before(() => {
+  const folder = join(process.env.XDG_STATE_HOME || join(process.env.HOME, ".local", "state"), "mcp-all-in-one", "usage");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (let ago = 1; ago < 30; ago++) {
+    const at = new Date();
+    at.setDate(at.getDate() - ago);
+    const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
+    const busy = [0.3, 1, 1.2, 1.1, 1.3, 0.9, 0.2][at.getDay()];
+    const rows = ["claude-code", "cursor"].flatMap((client, c) => [["echo", 90, 12], ["add", 60, 14], ["long_task", 14, 27], ["fail", 3, 10]].map(([tool, calls, took]) => {
+      const n = Math.round(calls * busy * (2 - c)), bad = tool === "fail" ? n : Math.round(n / 40);
+      return ["anonymous", client, "session", "default", "demo", "tool", tool, n, 0, bad, n * 120, n * 900, took, `${n - bad} ${bad}`].join("\t");
+    }));
+    rows.push(["anonymous", "cursor", "session", "default", "", "list", "", 4, 0, 0, 200, 46000, 12, "4"].join("\t"));
+    writeFileSync(join(folder, day + ".tsv"), ["# usage 1: principal client door schema server kind name calls errors toolErrors sent got first took", ...rows, `# rows ${rows.length}`, ""].join("\n"), { mode: 0o600 });
+  }
+});
+
 async function shoot(page, name) {
   await page.mouse.move(0, 0);
   const picture = { path: write ? `${folder}${name}.png` : undefined };
@@ -61,6 +79,7 @@ const documented = [
   ["tests", "tests", {}],
   ["doctor", "doctor", {}],
   ["traffic", "traffic", wide],
+  ["usage", "usage", wide],
   ["inbox", "inbox", {}],
   ["settings", "settings", {}],
   ["palette-dark", "palette", dark],
@@ -114,6 +133,13 @@ const pages = {
       if (page.viewportSize().width < 720) return;
       await row.click();
       await page.getByTestId("entry").locator(".json-line").first().waitFor();
+    },
+  },
+  usage: {
+    path: "usage",
+    ready: async (page) => {
+      await page.getByRole("radio", { name: /^30/ }).click();
+      await page.getByRole("img", { name: /30/ }).waitFor();
     },
   },
   inbox: {

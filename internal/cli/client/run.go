@@ -60,7 +60,7 @@ func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []str
 	defer closeLog()
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
-	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name})
+	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, Count: true})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ type Layout struct {
 
 // Sections are the keys of ours at the top of a file that hold no servers.
 var Sections = []string{
-	"server", "cli", "logging", "roots", "sampling", "inbox", "answers", "access", "limits", "startWait", "compat", "mode", "naming", "fit", "compact", "code", "scripts", "results", "tokens", "audit", "metrics", "registries", "locked", "cluster", "tracing",
+	"server", "cli", "logging", "roots", "sampling", "inbox", "answers", "access", "limits", "startWait", "compat", "mode", "naming", "fit", "compact", "code", "scripts", "results", "tokens", "audit", "metrics", "usage", "registries", "locked", "cluster", "tracing",
 }
 
 // holders are the places where a shape keeps its servers.

@@ -26,8 +26,11 @@ import (
 // name that the console answers to, besides this machine's own names.
 func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
 	current := func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }
+	announce := announcer(in)
+	in.Watchers.Add(announce)
+	announce() // of what waited before
 	return web.New(ctx, web.Options{
-		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
+		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Usage: in.Usage, Named: keyNames(in), Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Values:  &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
@@ -38,6 +41,14 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Current: current, AllowHost: named,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
+}
+
+// keyNames knows the names of keys.
+func keyNames(in *instance.Instance) func(string) string {
+	return func(principal string) string {
+		who, _ := in.Access().Current(access.Principal{ID: principal})
+		return who.Name
+	}
 }
 
 func consoleClients(in *instance.Instance) []web.Client {

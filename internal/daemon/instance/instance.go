@@ -31,6 +31,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/values"
@@ -70,6 +71,7 @@ type Instance struct {
 	Wanted values.Book
 	Audit  *telemetry.Audit  // nil when not configured
 	Tracer *telemetry.Tracer // nil when not configured
+	Usage  *usage.Book       // nil where calls are not counted
 	// Observe hears of every call; nil when nobody does.
 	Observe  func(*traffic.Observation)
 	Watchers watchers
@@ -106,6 +108,8 @@ type Options struct {
 	Load       config.LoadOptions
 	// Record keeps a record of the traffic on stdio too.
 	Record bool
+	// Count counts calls for the figures of the day.
+	Count bool
 	// Compare lets locked servers show what differs from the lock, too, for who
 	// compares it.
 	Compare bool
@@ -163,9 +167,12 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Count {
+		in.Usage = usage.Open(usage.Options{Dir: usage.Dir(), Log: o.Log})
+	}
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
-		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
+		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits,
 		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),

@@ -16,6 +16,7 @@ func (in *Instance) Apply(cfg *config.Config) {
 	in.admit(cfg)
 	in.held.use(cfg)
 	in.placer.want(cfg)
+	in.Usage.Use(cfg.Usage.Enabled, cfg.Usage.Days)
 	in.Set.Apply(cfg, in.Only)
 }
 

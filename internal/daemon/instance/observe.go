@@ -39,4 +39,5 @@ func (in *Instance) closeTelemetry() {
 	if in.Tracer != nil {
 		in.Tracer.Close()
 	}
+	in.Usage.Close()
 }

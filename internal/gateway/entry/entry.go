@@ -13,20 +13,23 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/usage"
 )
 
 // A Keeper has those who hear of calls.
 type Keeper struct {
 	Traffic *traffic.Recorder          // nil keeps no record
 	Observe func(*traffic.Observation) // nil hears nothing
+	Usage   *usage.Book                // nil counts nothing
 }
 
 // Watched says whether anything keeps a record of calls.
-func (k *Keeper) Watched() bool { return k.Traffic.Enabled() || k.Observe != nil }
+func (k *Keeper) Watched() bool { return k.Traffic.Enabled() || k.Observe != nil || k.Usage.On() }
 
 // End notes how a call ended.
 func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
 	k.Traffic.End(id, o, body)
+	k.count(c, o, int64(len(body)))
 	if k.Observe == nil {
 		return
 	}
@@ -37,6 +40,32 @@ func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.
 		seen.Server, seen.Item = o.Server, o.Item
 	}
 	k.Observe(&seen)
+}
+
+// count counts a client's call for the figures of the day. The console is for
+// trying things, so its calls are left out.
+func (k *Keeper) count(c *traffic.Call, o *traffic.Outcome, got int64) {
+	if c.Hop != traffic.HopClient || c.Door == traffic.DoorConsole || !k.Usage.On() {
+		return
+	}
+	key := usage.Key{Principal: c.Principal, Client: c.Client, Door: c.Door, Schema: c.Schema, Server: o.Server, Name: o.Item}
+	switch {
+	case c.Method == mcp.MethodToolsCall && o.Item != "":
+		key.Kind = usage.Tool
+	case c.Method == mcp.MethodPromptsGet && o.Server != "":
+		key.Kind = usage.Prompt
+	case c.Method == mcp.MethodResourcesRead && o.Server != "":
+		key.Kind, key.Name = usage.Resource, "" // an address is as private as an argument
+	case c.Method == mcp.MethodToolsList && o.Status == traffic.StatusOK:
+		key.Kind, key.Server = usage.List, c.Server
+	default:
+		return
+	}
+	sent := c.ReqSize
+	if c.Door == traffic.DoorRun || c.Door == traffic.DoorScript {
+		sent, got = 0, 0 // a script's model sees what the script returns
+	}
+	k.Usage.Count(key, o.Status, c.Start.Add(o.Total), o.Total, sent, got)
 }
 
 // Outcome is how a request ended, and the body of its answer.

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,15 +37,15 @@ const (
 	maxShown = 40
 )
 
-// A Webhook tells somebody elsewhere that a question waits. A message has a link
-// to the question and says whose tool it is, never the arguments: those may be
-// secret, and are shown to who signs in.
+// A Webhook tells somebody elsewhere that a question, or a server, waits. A
+// message has a link to it and says whose tool it is, never the arguments or the
+// entry: those may be secret, and are shown to who signs in.
 type Webhook struct {
 	cfg    func() config.Inbox
 	base   func() string // the address that the gateway listens on
 	log    *slog.Logger
 	client *http.Client
-	unsent chan Question
+	unsent chan notice
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -57,7 +58,7 @@ func NewWebhook(cfg func() config.Inbox, base func() string, log *slog.Logger) *
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Webhook{
 		cfg: cfg, base: base, log: log, client: safehttp.NewConfigured(sendTime),
-		unsent: make(chan Question, maxUnsent), stop: stop, limits: map[string]*rate.Limiter{},
+		unsent: make(chan notice, maxUnsent), stop: stop, limits: map[string]*rate.Limiter{},
 	}
 	h.wg.Go(func() { h.run(ctx) })
 	return h
@@ -70,19 +71,51 @@ func (h *Webhook) Close() {
 	h.client.CloseIdleConnections()
 }
 
+// A notice is what a message tells of, and where below the Inbox it is.
+type notice struct {
+	Question
+	path string
+}
+
 // Tell sends a message about a question, soon.
-func (h *Webhook) Tell(q Question) {
+func (h *Webhook) Tell(q Question) { h.tell(notice{q, q.ID}) }
+
+// A Pending is a server that waits for approval: its entry, or where Tools is
+// set definitions that changed. From is who proposed it, "" where nobody knows;
+// Hash names what is to be approved.
+type Pending struct {
+	Schema, Server, From, Hash string
+	Tools                      bool
+}
+
+// Announce sends a message about a server that waits, soon.
+func (h *Webhook) Announce(p Pending) {
+	q := Question{Kind: kindServer, Server: p.Server, From: p.From, Asked: time.Now()}
+	if p.Tools {
+		q.Kind = kindTools
+	}
+	q.ID = p.Schema + "/" + p.Server + "-" + keyed([]byte(p.Hash))
+	h.tell(notice{q, url.PathEscape(p.Schema) + "/" + url.PathEscape(p.Server)})
+}
+
+// The kinds of messages about servers.
+const (
+	kindServer = "server"
+	kindTools  = "tools"
+)
+
+func (h *Webhook) tell(q notice) {
 	if h.cfg().Webhook.URL == "" {
 		return
 	}
-	if !h.limit(q.From).Allow() {
-		h.log.Warn("no message was sent about a question: there were too many", "server", q.Server, "tool", q.Tool)
+	if !h.limit(cmp.Or(q.From, q.Kind)).Allow() {
+		h.log.Warn("no message was sent about what waits: there were too many", "server", q.Server, "tool", q.Tool)
 		return
 	}
 	select {
 	case h.unsent <- q:
 	default:
-		h.log.Warn("no message was sent about a question: too many wait to be sent", "server", q.Server, "tool", q.Tool)
+		h.log.Warn("no message was sent about what waits: too many are to be sent", "server", q.Server, "tool", q.Tool)
 	}
 }
 
@@ -108,7 +141,7 @@ func (h *Webhook) run(ctx context.Context) {
 			return
 		case q := <-h.unsent:
 			if err := h.send(ctx, &q); err != nil && ctx.Err() == nil {
-				h.log.Warn("a message about a question was not delivered", "server", q.Server, "tool", q.Tool, "err", err)
+				h.log.Warn("a message about what waits was not delivered", "server", q.Server, "tool", q.Tool, "err", err)
 			}
 		}
 	}
@@ -116,7 +149,7 @@ func (h *Webhook) run(ctx context.Context) {
 
 // send sends one message. Errors do not have the address, which is a secret of
 // many receivers.
-func (h *Webhook) send(ctx context.Context, q *Question) error {
+func (h *Webhook) send(ctx context.Context, q *notice) error {
 	cfg := h.cfg()
 	req, err := message(&cfg, h.base(), q)
 	if err != nil {
@@ -138,13 +171,13 @@ func (h *Webhook) send(ctx context.Context, q *Question) error {
 	return nil
 }
 
-// message is the request that tells of a question.
-func message(cfg *config.Inbox, base string, q *Question) (*http.Request, error) {
+// message is the request that tells of a question or a server.
+func message(cfg *config.Inbox, base string, q *notice) (*http.Request, error) {
 	if cfg.Console != "" {
 		base = strings.TrimSuffix(cfg.Console, "/")
 	}
-	link := base + "/ui/inbox/" + q.ID
-	text := says(q).In(i18n.ByTag(cfg.Webhook.Language))
+	link := base + "/ui/inbox/" + q.path
+	text := says(&q.Question).In(i18n.ByTag(cfg.Webhook.Language))
 	kind, body := "application/json", []byte(nil)
 	var err error
 	switch cfg.Webhook.Format {
@@ -193,6 +226,10 @@ func says(q *Question) i18n.Text {
 		return i18n.New("A call of %s of %s by %s waits for your yes.", "对 %s（%s）的调用等待您批准，调用者：%s。", tool, server, client)
 	case q.Kind == "approval":
 		return i18n.New("A call of %s of %s waits for your yes.", "对 %s（%s）的调用等待您批准。", tool, server)
+	case q.Kind == kindServer:
+		return i18n.New("The new server %s waits for your yes; it has not run.", "新服务 %s 等待您批准，尚未运行。", server)
+	case q.Kind == kindTools:
+		return i18n.New("Tools of %s have changed and wait for your yes.", "%s 的工具已变更，等待您批准。", server)
 	case q.Kind == "sampling":
 		return i18n.New("%s asks for the answer of a model, which you may write.", "%s 请求模型作答，可由您填写。", server)
 	}

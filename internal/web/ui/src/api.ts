@@ -45,6 +45,13 @@ export interface Step { ok: number; tool: number; err: number; p50?: number; p95
 export interface Uptime { schema: string; name: string; strip: string; share?: number }
 export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
 
+export interface UsageFigure { ok: number; tool: number; err: number; p50: number; p95: number; tokens: number; definitions: number }
+export interface UsageRow extends UsageFigure { server?: string; kind?: "tool" | "prompt" | "resource" | "list"; name?: string; client?: string; principal?: string; last: string }
+export interface Usage {
+  on: boolean; since?: string; by: string; days: (UsageFigure & { day: string })[]; total: UsageFigure; rows: UsageRow[]; names?: Record<string, string>;
+  unused?: { schema: string; server: string; name: string; tokens: number }[];
+}
+
 export interface Question {
   id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;

@@ -68,6 +68,9 @@ export function percent(part: number, whole: number): string {
   return (p === 0 || p >= 99.95 || p >= 10 && p < 90 ? Math.round(p) : p.toFixed(1).replace(/\.0$/, "")) + "%";
 }
 
+/** day is a date: Nov 17. */
+export function day(ms: number): string { return new Intl.DateTimeFormat(lang.value, { month: "short", day: "numeric" }).format(ms); }
+
 /** hm is a time of day: 13:43, or with seconds. */
 export function hm(ms: number, seconds = false): string {
   const d = new Date(ms), two = (n: number) => String(n).padStart(2, "0");

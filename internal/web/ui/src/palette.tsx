@@ -29,7 +29,7 @@ async function find(): Promise<Found> {
 
 function pages(): Entry[] {
   const page = (id: string, text: string): Entry => ({ id: "page " + id, group: t("pages"), icon: id as IconName, text, run: () => go("/ui/" + id) });
-  return [page("overview", t("overview")), page("servers", t("servers")), page("catalog", t("catalog")), page("clients", t("clientsTitle")), page("traffic", t("traffic")),
+  return [page("overview", t("overview")), page("servers", t("servers")), page("catalog", t("catalog")), page("clients", t("clientsTitle")), page("traffic", t("traffic")), page("usage", t("usage")),
     page("inbox", t("inbox")), page("bench", t("bench")), page("tests", t("tests")), page("doctor", t("doctor")), page("settings", t("settings"))];
 }
 

@@ -15,7 +15,7 @@ import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
 import { CostCards } from "./catalog_cost.tsx";
-import { unusedTools } from "./overview_cost.tsx";
+import { useCalled, usualDays } from "./overview_cost.tsx";
 import { ToolSwitch } from "./server_status.tsx";
 
 const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
@@ -26,15 +26,16 @@ const onlys: Record<string, (r: CatalogRow, unused: Set<string>) => boolean> = {
   unused: (r, unused) => unused.has(keyOf(r)), off: (r) => !r.on, destructive: (r) => r.effect === "d", look: (r) => (r.issues ?? []).some((i) => i.code !== "same" || r.listed === r.own),
 };
 
+const none: Stat[] = [];
+
 export function Catalog() {
   const schema = query.value.get("schema") ?? "", as = query.value.get("as") ?? "", filter = query.value.get("q") ?? "", only = query.value.get("only") ?? "";
   const { value, error, reload } = useLoad(() => get<CatalogPage>("catalog?" + new URLSearchParams({ schema, as })), [schema, as, servers.value]);
   const { value: data } = useLoad(() => get<Overview>("overview"), [value]);
   useEffect(() => { commandLine.value = as ? command("cost", "--json") : command("cost"); }, [as]);
   const [chosen, setChosen] = useState<Set<string>>(new Set());
-  const stats = data?.stats ?? [];
-  const calls = useMemo(() => new Map(stats.filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s])), [data]);
-  const unused = useMemo(() => new Set(value ? unusedTools(value, stats).map(keyOf) : []), [value, data]);
+  const called = useCalled(data?.stats ?? none, Number(query.value.get("days")) || usualDays, [value]), calls = called.calls;
+  const unused = useMemo(() => new Set(value ? called.unused(value).map(keyOf) : []), [value, called]);
   const shown = useMemo(() => (value?.rows ?? []).filter((r) => matches(r, filter) && (onlys[only]?.(r, unused) ?? true)), [value, filter, only, unused]);
   const tools = (value?.rows ?? []).filter((r) => r.kind === "tool" && r.on).length;
   const many = new Set((value?.rows ?? []).map((r) => r.server)).size;
@@ -47,7 +48,7 @@ export function Catalog() {
     </Head>
     {error && <Notice tone="err">{error}</Notice>}
     {!value && !error && <div class="scroll"><Skeleton cards={["c8", "c4", "c12"]} /></div>}
-    {value && <div class="catalog-body"><CostCards page={value} unused={unused} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
+    {value && <div class="catalog-body"><CostCards page={value} unused={unused} since={called.since} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
       <section class="card flush catalog-table" aria-label={t("tools")}>
         <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterTools", count(value.rows.length))} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
           {chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
@@ -65,7 +66,7 @@ function matches(r: CatalogRow, filter: string): boolean {
 
 interface Group { server: string; rows: CatalogRow[]; tokens: number; calls: number; on: number; unused: number }
 type Line = { group: Group } | { row: CatalogRow };
-interface TableProps { page: CatalogPage; rows: CatalogRow[]; calls: Map<string, Stat>; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
+interface TableProps { page: CatalogPage; rows: CatalogRow[]; calls: Map<string, number>; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
 
 /** few are so few rows that all groups stand open. */
 const few = 60;
@@ -83,19 +84,19 @@ function Table(p: TableProps) {
     row={(i, style) => {
       const line = lines[i]!;
       return "group" in line ? <GroupRow key={"g " + line.group.server} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.server)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.server)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />
-        : <ToolRow key={keyOf(line.row)} r={line.row} style={style} index={i} schema={p.page.schema} part={line.row.cost.tokens / mostRow} calls={p.calls.get(line.row.server + "\n" + line.row.own)?.calls ?? 0} unused={p.unused.has(keyOf(line.row))}
+        : <ToolRow key={keyOf(line.row)} r={line.row} style={style} index={i} schema={p.page.schema} part={line.row.cost.tokens / mostRow} calls={p.calls.get(line.row.server + "\n" + line.row.own) ?? 0} unused={p.unused.has(keyOf(line.row))}
           chosen={p.chosen.has(keyOf(line.row))} onChoose={(on) => choose([line.row], on)} seen={lens ? lens.has(line.row.listed ?? "") : undefined} onChanged={p.onChanged} />;
     }} />;
 }
 
-function grouped(rows: CatalogRow[], calls: Map<string, Stat>, unused: Set<string>): Group[] {
+function grouped(rows: CatalogRow[], calls: Map<string, number>, unused: Set<string>): Group[] {
   const by = new Map<string, Group>();
   for (const r of rows) {
     let g = by.get(r.server);
     if (!g) by.set(r.server, g = { server: r.server, rows: [], tokens: 0, calls: 0, on: 0, unused: 0 });
     g.rows.push(r);
     if (r.on) { g.on++; g.tokens += r.cost.tokens; }
-    g.calls += calls.get(r.server + "\n" + r.own)?.calls ?? 0;
+    g.calls += calls.get(r.server + "\n" + r.own) ?? 0;
     if (unused.has(keyOf(r))) g.unused++;
   }
   return [...by.values()].sort((a, b) => b.tokens - a.tokens);

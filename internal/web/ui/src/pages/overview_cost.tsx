@@ -1,7 +1,8 @@
 // What the tools cost in every conversation, by server.
-import { get, type CatalogPage, type Stat } from "../api.ts";
-import { short } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { useMemo } from "preact/hooks";
+import { get, type CatalogPage, type CatalogRow, type Stat, type Usage } from "../api.ts";
+import { day, short } from "../format.ts";
+import { lang, t } from "../i18n/index.ts";
 import { servers } from "../live.ts";
 import { useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -13,25 +14,41 @@ export function costByServer(page: CatalogPage): [string, number][] {
   return [...by].sort((a, b) => b[1] - a[1]);
 }
 
-/** unusedTools are those that clients see and nobody called since the gateway runs. */
-export function unusedTools(page: CatalogPage, stats: Stat[]) {
-  const called = new Set(stats.filter((s) => s.name && s.calls).map((s) => s.server + "\n" + s.name));
-  return page.rows.filter((r) => r.on && r.kind === "tool" && !called.has(r.server + "\n" + r.own));
+/** Called is how often tools were called, by server and name, and since when that is known. */
+export interface Called { calls: Map<string, number>; since: string; unused: (page: CatalogPage) => CatalogRow[] }
+
+/** useCalled reads the calls of the last days where they are counted, else those since the gateway runs. */
+export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called {
+  const { value: u } = useLoad(() => get<Usage>("usage?days=" + days), [days, ...deps]);
+  return useMemo(() => {
+    const own = (page: CatalogPage, called: (key: string) => boolean) => page.rows.filter((r) => r.on && r.kind === "tool" && !called(r.server + "\n" + r.own));
+    if (u?.on) {
+      const first = u.days[0]!.day, since = u.since && u.since > first ? u.since : first;
+      return { calls: new Map(u.rows.filter((r) => r.kind === "tool").map((r) => [r.server + "\n" + r.name, r.ok + r.tool + r.err])), since: day(Date.parse(since + "T00:00")),
+        unused: (page) => { const list = new Set((u.unused ?? []).filter((x) => x.schema === page.schema).map((x) => x.server + "\n" + x.name)); return own(page, (key) => !list.has(key)); } };
+    }
+    const calls = new Map(stats.filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s.calls]));
+    return { calls, since: t("theStart"), unused: (page) => (u ? own(page, (key) => !!calls.get(key)) : []) };
+  }, [u, stats, lang.value]);
 }
+
+/** usualDays is how far back one looks for calls. */
+export const usualDays = 30;
 
 const opacity = (i: number) => ({ opacity: String(Math.max(0.25, 1 - i * 0.14)) });
 
 export function ContextCost({ stats }: { stats: Stat[] }) {
   const tools = servers.value.map((s) => s.schema + s.name + s.tools).join();
   const { value: page } = useLoad(() => get<CatalogPage>("catalog"), [tools]);
+  const called = useCalled(stats, usualDays, [tools]);
   if (!page) return null;
   const top = costByServer(page), sum = top.reduce((n, [, v]) => n + v, 0) || 1;
-  const unused = unusedTools(page, stats), spare = unused.reduce((n, r) => n + r.cost.tokens, 0);
+  const unused = called.unused(page), spare = unused.reduce((n, r) => n + r.cost.tokens, 0);
   const now = page.list[page.mode as "full"] ?? page.list.full;
   return <section class="card flush" aria-labelledby="cost-h"><header><h2 id="cost-h">{t("contextCost")}</h2><span class="end">{t("mode", page.mode)}</span></header>
     <div class="body"><span class="big">{short(now.tokens)}</span> <span class="mut">{t("tokensPerConversation")}</span>
       <div class="costbar" role="img" aria-label={top.map(([n, v]) => `${n} ${short(v)}`).join(", ")}>{top.slice(0, 8).map(([n, v], i) => <i key={n} style={{ width: `${(v / sum) * 100}%`, ...opacity(i) }} />)}</div>
       <ul class="plain costs">{top.slice(0, 6).map(([n, v], i) => <li key={n}><i class="key k-map" style={opacity(i)} /><span class="cut grow">{n}</span><span class="mut num">{short(v)}</span></li>)}</ul></div>
-    {unused.length > 0 && <footer><Icon name="bell" /><span class="cut">{t("unusedCost", unused.length, short(spare))}</span><span class="space" /><a class="link" href="/ui/catalog?only=unused">{t("trim")}</a></footer>}
+    {unused.length > 0 && <footer><Icon name="bell" /><span class="cut">{t("unusedCost", unused.length, short(spare), called.since)}</span><span class="space" /><a class="link" href="/ui/catalog?only=unused">{t("trim")}</a></footer>}
   </section>;
 }

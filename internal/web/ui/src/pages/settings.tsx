@@ -15,7 +15,7 @@ import { may, session, theme, type Theme } from "../state.ts";
 /** groups say where a key stands, by its beginning; the first that fits counts. */
 const groups: [Key, RegExp][] = [
   ["grp_web", /^server\.cors\./], ["grp_gateway", /^(server\.|startWait|compat|roots|cli\.)/], ["grp_tools", /^(mode|naming|fit|compact\.)/], ["grp_limits", /^limits\./],
-  ["grp_access", /^(access\.|tokens)/], ["grp_answers", /^(sampling\.|answers\.)/], ["grp_log", /^(logging\.|audit\.)/], ["grp_telemetry", /^(metrics\.|tracing\.)/], ["grp_advanced", /./],
+  ["grp_access", /^(access\.|tokens)/], ["grp_answers", /^(sampling\.|answers\.)/], ["grp_log", /^(logging\.|audit\.)/], ["grp_telemetry", /^(metrics\.|tracing\.|usage\.)/], ["grp_advanced", /./],
 ];
 const order: Key[] = ["grp_gateway", "grp_tools", "grp_limits", "grp_access", "grp_web", "grp_answers", "grp_log", "grp_telemetry", "grp_advanced"];
 const groupOf = (s: Setting) => groups.find(([, re]) => re.test(s.key))![0];

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Step } from "../api.ts";
-import { count, hm, ns } from "../format.ts";
+import { count, day, hm, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 
 /** A Span is a time that someone has marked, in milliseconds. */
@@ -27,11 +27,14 @@ export function nice(top: number): { top: number; ticks: number[] } {
 }
 
 const minute = 60_000;
-const rounds = [1000, 5000, 10_000, 30_000, minute, 2 * minute, 3 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute, 180 * minute, 240 * minute, 360 * minute];
+const rounds = [1000, 5000, 10_000, 30_000, minute, 2 * minute, 3 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute, 180 * minute, 240 * minute, 360 * minute, 1440 * minute, 2 * 1440 * minute, 5 * 1440 * minute, 10 * 1440 * minute];
+
+/** name is a time, or a date where steps are days. */
+const name = (ms: number, step: number, seconds = step < minute) => (step >= 1440 * minute ? day(ms) : hm(ms, seconds));
 
 /** times are round times between two, about six. */
 function times(from: number, to: number): number[] {
-  const unit = rounds.find((r) => (to - from) / r <= 7) ?? 720 * minute;
+  const unit = rounds.find((r) => (to - from) / r <= 7) ?? 30 * 1440 * minute;
   const zone = new Date(from).getTimezoneOffset() * minute, out = [];
   for (let x = Math.ceil((from - zone) / unit) * unit + zone; x <= to; x += unit) out.push(x);
   return out;
@@ -55,9 +58,9 @@ export function path(values: (number | undefined)[], top: number): string {
   let d = "", pen = false;
   values.forEach((v, i) => {
     if (v === undefined) { pen = false; return; }
-    d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}`;
     // A point without neighbours is a short line.
-    if (!pen && values[i + 1] === undefined) d += `h${(60 / values.length).toFixed(2)}`;
+    const alone = !pen && values[i + 1] === undefined, w = 60 / values.length;
+    d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100 - (alone ? w / 2 : 0)).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}` + (alone ? `h${w.toFixed(2)}` : "");
     pen = true;
   });
   return d;
@@ -98,12 +101,12 @@ export function Timeline(p: TimelineProps) {
         {(["ok", "tool", "err"] as const).map((k) => <path key={k} class={"f-" + k} d={columns(p.steps, y.top, 200 / p.height, k)} />)}
         {p.line && <path class="l-p95" d={path(p95.map((v) => v && v / 1e6), y2.top)} />}
       </svg>
-      {marked && marked.to > p.start && marked.from < end && <div class="brush" data-testid="brush" style={{ left: x(marked.from), width: `calc(${x(marked.to)} - ${x(marked.from)})` }}><b>{hm(marked.from, p.step < minute)} – {hm(marked.to, p.step < minute)}</b></div>}
-      {s && drag === undefined && <><div class="cross" style={{ left: `${((at + 0.5) / n) * 100}%` }} /><Tip at={(at + 0.5) / n} s={s} title={hm(p.start + at * p.step, p.step < minute)} line={p.line} /></>}
-      <span class="hidden" aria-live="polite">{s ? `${hm(p.start + at * p.step, true)} ${s.ok} ${t("call_ok")}, ${s.tool} ${t("call_tool_error")}, ${s.err} ${t("call_error")}` : ""}</span>
+      {marked && marked.to > p.start && marked.from < end && <div class="brush" data-testid="brush" style={{ left: x(marked.from), width: `calc(${x(marked.to)} - ${x(marked.from)})` }}><b>{name(marked.from, p.step)} – {name(marked.to, p.step)}</b></div>}
+      {s && drag === undefined && <><div class="cross" style={{ left: `${((at + 0.5) / n) * 100}%` }} /><Tip at={(at + 0.5) / n} s={s} title={name(p.start + at * p.step, p.step)} line={p.line} /></>}
+      <span class="hidden" aria-live="polite">{s ? `${name(p.start + at * p.step, p.step, true)} ${s.ok} ${t("call_ok")}, ${s.tool} ${t("call_tool_error")}, ${s.err} ${t("call_error")}` : ""}</span>
     </div>
     {p.line && <div class="y2" aria-hidden="true">{y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{v ? ns(v * 1e6) : 0}</span>)}</div>}
-    <div class="x" aria-hidden="true">{times(p.start, end).map((ms) => <span key={ms} style={{ left: x(ms) }}>{hm(ms, p.step < 5000)}</span>)}</div>
+    <div class="x" aria-hidden="true">{times(p.start, p.step >= 1440 * minute ? end - p.step : end).map((ms) => <span key={ms} style={{ left: p.step >= 1440 * minute ? x(ms + p.step / 2) : x(ms) }}>{name(ms, p.step, p.step < 5000)}</span>)}</div>
   </div>;
 }
 

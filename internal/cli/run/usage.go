@@ -1,0 +1,142 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/output"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/usage"
+	"mcp-all-in-one/internal/web"
+)
+
+// usageFlags are the flags of usage.
+type usageFlags struct {
+	days   int
+	by     string
+	unused bool
+}
+
+func UsageCommand(a *env.Env) *cobra.Command {
+	f := usageFlags{days: 7, by: string(usage.ByTool)}
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: a.T("show who called what in the last days, how slow it was and what it cost", "显示最近几天谁调用了什么、耗时与上下文开销"),
+		Long: a.T("Shows who called what in the last days: calls, failures, how long they took, and estimated tokens\nof arguments and results. It asks the running gateway; without one it reads what gateways of this\nuser have kept, stdio ones too. usage.enabled and usage.days of the config file say what is kept.",
+			"显示最近几天谁调用了什么：调用次数、失败、耗时，以及参数与结果的估算 token 数。询问正在运行的\n网关；没有网关时读取此用户的网关（包括 stdio）保存的数据。配置文件的 usage.enabled 与\nusage.days 决定保存什么。"),
+		Example: "  mcp-all-in-one usage\n  mcp-all-in-one usage --days 30 --by client\n  mcp-all-in-one usage --unused\n  mcp-all-in-one usage --json",
+		Args:    command.NoArgs(a),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runUsage(cmd.Context(), a, f) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included (7)", "最近 `DAYS` 天，含今天（7）"))
+	flags.StringVar(&f.by, "by", f.by, a.T("sum up `BY` tool, server, client or key (tool)", "按 `BY` 汇总：tool、server、client 或 key（tool）"))
+	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools that nobody called; asks the running gateway", "显示无人调用的工具；询问正在运行的网关"))
+	return cmd
+}
+
+func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
+	if f.days < 1 || !slices.Contains(usage.Ways, usage.By(f.by)) {
+		why := i18n.New("--days is at least 1", "--days 至少为 1")
+		if f.days >= 1 {
+			why = i18n.Why(usage.ErrBy)
+		}
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one usage --help", "%s", why.In(a.Lang))
+	}
+	report, err := usageOf(ctx, a, f)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.JSON && f.unused:
+		env.WriteLine(a.Stdout, map[string]any{"since": report.Since, "days": f.days, "unused": report.Unused})
+	case a.JSON:
+		env.WriteLine(a.Stdout, report)
+	case f.unused:
+		printUnused(a, report)
+	default:
+		printUsage(a, report)
+	}
+	return nil
+}
+
+// usageOf asks the running gateway, else reads what others have kept. Which
+// tools there are only a gateway knows.
+func usageOf(ctx context.Context, a *env.Env, f usageFlags) (*web.UsageReport, error) {
+	var report web.UsageReport
+	r, err := control.RunningHere(ctx, a)
+	switch {
+	case err == nil:
+		query := url.Values{"days": {strconv.Itoa(f.days)}, "by": {f.by}}
+		return &report, r.Get(ctx, "/api/v1/usage?"+query.Encode(), &report)
+	case f.unused:
+		return nil, err
+	}
+	report.Report = usage.Read(usage.Dir(), time.Now(), usage.Query{Days: f.days, By: usage.By(f.by), Sees: func(*usage.Key) bool { return true }})
+	return &report, nil
+}
+
+func printUsage(a *env.Env, r *web.UsageReport) {
+	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
+	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", "TOKENS", a.T("LAST", "最近")},
+		None: a.T("no call was counted in these days", "这些天没有统计到调用")}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		t.Add(i18n.Seen(rowName(a, r, row)), fmt.Sprint(row.Calls()), fmt.Sprint(row.Errors+row.ToolErrors), output.Milliseconds(row.P50)+" ms", output.Milliseconds(row.P95)+" ms", output.Thousands(int(row.Tokens)), row.Last)
+	}
+	a.Print(t)
+	if env.IsTerminal(a.Stdout) && len(r.Rows) > 0 {
+		fmt.Fprintf(a.Stdout, a.T("\n%d calls since %s, %s tokens, of which %s are definitions of tools\n", "\n自 %[2]s 起 %[1]d 次调用，%[3]s token，其中工具定义 %[4]s\n"),
+			r.Total.Calls(), r.Days[0].Day, output.Thousands(int(r.Total.Tokens)), output.Thousands(int(r.Total.Definitions)))
+	}
+}
+
+// rowName is what a row is called.
+func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
+	own := a.T("(gateway)", "（网关）")
+	or := func(text, otherwise string) string {
+		if text == "" {
+			return otherwise
+		}
+		return text
+	}
+	switch r.By {
+	case usage.ByServer:
+		return or(row.Server, own)
+	case usage.ByClient:
+		return or(row.Client, a.T("(unnamed)", "（未命名）"))
+	case usage.ByKey:
+		return or(r.Names[row.Principal], row.Principal)
+	}
+	switch row.Kind {
+	case usage.Prompt:
+		return row.Server + "." + row.Name + a.T(" (prompt)", "（提示）")
+	case usage.Resource:
+		return row.Server + a.T(" (resources)", "（资源）")
+	case usage.List:
+		return row.Server + a.T(" (definitions)", "（工具定义）")
+	}
+	return or(row.Server, own) + "." + row.Name
+}
+
+func printUnused(a *env.Env, r *web.UsageReport) {
+	t := &env.Table{Head: []string{a.T("SERVER", "服务"), a.T("TOOL", "工具"), "TOKENS"}, None: a.T("every tool was called in these days", "这些天每个工具都被调用过")}
+	tokens := 0
+	for _, u := range r.Unused {
+		t.Add(u.Server, i18n.Seen(u.Name), fmt.Sprint(u.Tokens))
+		tokens += u.Tokens
+	}
+	a.Print(t)
+	if env.IsTerminal(a.Stdout) && len(r.Unused) > 0 {
+		fmt.Fprintf(a.Stdout, a.T("\n%d tools, %s tokens in every conversation; to hide one: tools.NAME.enabled: false at its server\n", "\n%d 个工具，每次对话占用 %s token；要隐藏某个工具，在其服务下设置 tools.NAME.enabled: false\n"), len(r.Unused), output.Thousands(tokens))
+	}
+}

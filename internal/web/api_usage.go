@@ -1,0 +1,125 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/usage"
+	"mcp-all-in-one/internal/web/api"
+)
+
+// maxDays is how far back a report goes: as far as figures can be kept.
+const maxDays = 366
+
+// usagePages show what was called over days.
+type usagePages struct {
+	book    *usage.Book
+	sight   *sight
+	catalog Catalog
+	named   func(principal string) string // nil knows no names
+}
+
+// A UsageReport is the usage of some days, for one principal.
+type UsageReport struct {
+	usage.Report
+	// Names are what people call the principals of the rows.
+	Names map[string]string `json:"names,omitempty"`
+	// Unused are the tools that clients see and nobody called in these days; for
+	// those who see what all called.
+	Unused []UnusedTool `json:"unused,omitempty"`
+}
+
+// An UnusedTool is one that nobody called.
+type UnusedTool struct {
+	Schema string `json:"schema"`
+	Server string `json:"server"`
+	Name   string `json:"name"`
+	// Tokens is what its definition costs in every conversation.
+	Tokens int `json:"tokens"`
+}
+
+func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
+	q := r.URL.Query()
+	by := usage.By(q.Get("by"))
+	if by == "" {
+		by = usage.ByTool
+	}
+	if !slices.Contains(usage.Ways, by) {
+		api.Fail(w, r.Request, http.StatusBadRequest, "by", i18n.Why(usage.ErrBy))
+		return
+	}
+	report := UsageReport{Report: p.book.Report(usage.Query{
+		Days: int(max(r.Number("days", 7, maxDays), 1)), By: by,
+		Server: only(q, "server"), Name: only(q, "tool"), Client: only(q, "client"), Principal: only(q, "key"),
+		Sees: func(k *usage.Key) bool { return p.sight.counted(r.Who, k) },
+	})}
+	for i := range report.Rows {
+		id := report.Rows[i].Principal
+		if p.named == nil || id == "" {
+			continue
+		}
+		if name := p.named(id); name != "" {
+			if report.Names == nil {
+				report.Names = make(map[string]string)
+			}
+			report.Names[id] = name
+		}
+	}
+	if report.On && r.Who.MayLookAt(usage.Other) {
+		report.Unused = p.unused(r.Who, &report.Report)
+	}
+	api.Reply(w, http.StatusOK, report)
+}
+
+// only is a parameter that leaves others out; nil where it is not there. One that
+// is empty asks for what has none.
+func only(q url.Values, name string) *string {
+	if !q.Has(name) {
+		return nil
+	}
+	text := q.Get(name)
+	return &text
+}
+
+// counted says whether a principal is shown figures: its own, and those of others
+// that it may look at, of what it sees.
+func (s *sight) counted(who access.Principal, k *usage.Key) bool {
+	tool := ""
+	if k.Kind == usage.Tool {
+		tool = k.Name
+	}
+	return who.MayLookAt(k.Principal) && (k.Server == "" || who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
+}
+
+// unused are the tools that a principal sees in the catalogue and that a report
+// does not have.
+func (p *usagePages) unused(who access.Principal, report *usage.Report) []UnusedTool {
+	list := []UnusedTool{}
+	for _, schema := range p.schemas(who) {
+		page, err := p.catalog.Look(who, schema, "")
+		if err != nil {
+			continue // it has gone meanwhile
+		}
+		for _, row := range page.Rows {
+			if row.Kind == "tool" && row.On && !report.Called(schema, row.Server, row.Own) {
+				list = append(list, UnusedTool{schema, row.Server, row.Own, row.Cost.Tokens})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b UnusedTool) int { return b.Tokens - a.Tokens })
+	return list
+}
+
+func (p *usagePages) schemas(who access.Principal) []string {
+	if p.catalog == nil {
+		return nil
+	}
+	page, err := p.catalog.Look(who, "", "")
+	if err != nil {
+		return nil
+	}
+	return page.Schemas
+}

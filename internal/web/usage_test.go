@@ -1,0 +1,42 @@
+package web
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/usage"
+	"mcp-all-in-one/internal/web/api"
+)
+
+// console/usage: each principal sees its own figures, an administrator all.
+func TestUsage(t *testing.T) {
+	book := usage.Open(usage.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(book.Close)
+	book.Use(true, 30)
+	c := start(t, func(o *Options) {
+		o.Usage, o.Named = book, func(id string) string { return map[string]string{"key:caller": "ci"}[id] }
+	})
+	for principal, n := range map[string]int{"key:caller": 3, "key:reader": 2, usage.Other: 1} {
+		for range n {
+			book.Count(usage.Key{Principal: principal, Client: "Claude", Door: traffic.DoorSession, Schema: "default", Server: "demo", Kind: usage.Tool, Name: "echo"}, traffic.StatusOK, time.Now(), time.Millisecond, 10, 30)
+		}
+	}
+	for scope, want := range map[string]int64{api.ScopeRead: 2, api.ScopeCall: 3, api.ScopeAdmin: 6} {
+		c := c.login(scope)
+		var got UsageReport
+		c.get("usage?days=3&by=key", &got)
+		if got.Total.OK != want || len(got.Days) != 3 {
+			t.Errorf("%s sees %+v", scope, got)
+		}
+		if scope == api.ScopeAdmin && (len(got.Rows) != 3 || got.Names["key:caller"] != "ci") {
+			t.Errorf("rows %+v, names %v", got.Rows, got.Names)
+		}
+		c.get("usage?tool=other", &got)
+		if got.Total.OK != 0 {
+			t.Errorf("of another tool: %+v", got.Total)
+		}
+		c.want(400, "GET", "usage?by=weather", nil)
+	}
+}
