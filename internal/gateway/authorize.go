@@ -55,14 +55,9 @@ func (s *Session) authorize(ctx context.Context, c *Call, t *target) error {
 	return nil
 }
 
-func (s *Session) notDraining(_ context.Context, _ *Call, t *target) error {
+func (s *Session) notDraining(context.Context, *Call, *target) error {
 	if s.gw.draining.Load() {
 		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
-	}
-	if s.opening.Peer && t.upstream != nil {
-		if spot, once := t.upstream.Spot(); once && !spot.Here {
-			return mcp.Failure(mcp.Draining, t.upstream.Name(), "the server is on another replica, or about to be")
-		}
 	}
 	return nil
 }

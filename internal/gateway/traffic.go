@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/traffic"
@@ -59,9 +58,6 @@ func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer
 		t.call.Parent = above.id
 	}
 	s.summarize(&t.call, via, req, name)
-	if s.opening.Peer {
-		t.call.Principal = access.From(ctx).ID
-	}
 	t.id = s.gw.record.Traffic.Begin(&t.call, req.Params)
 	t.back = back{s, from, t.id}
 	switch {
