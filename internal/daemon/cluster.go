@@ -71,9 +71,11 @@ func (f *front) closePeer(ctx context.Context) {
 		return
 	}
 	instance.LeaveCluster(f.in)
+	leave, left := context.WithTimeout(ctx, lastAnswers)
+	f.in.Cluster.Leave(leave)
+	left()
 	ctx, cancel := context.WithTimeout(ctx, lastAnswers)
 	defer cancel()
-	f.in.Cluster.Leave(ctx)
 	if err := f.peer.Shutdown(ctx); err != nil {
 		// To close the rest would tell the others that nothing of it was begun.
 		f.in.Log.Warn("other replicas still wait for answers", "err", err)

@@ -2,6 +2,7 @@ package hop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -9,14 +10,24 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 type principalKey struct{}
 
-// naming answers with the client and the principal that a call is for.
-type naming struct{}
+// naming answers with the client and the principal that a call is for, and waits
+// for the end of a call when it is told to.
+type naming struct{ ended chan error }
 
-func (naming) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (n naming) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if req.Method == "wait" {
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		n.ended <- nil
+		<-child.Done()
+		n.ended <- context.Cause(child)
+		return nil, child.Err()
+	}
 	return &jsonrpc.Response{Result: named(Client(ctx), ctx.Value(principalKey{}).(string), len(req.Params))}, nil
 }
 
@@ -27,7 +38,7 @@ func named(client, principal string, size int) []byte {
 }
 
 // connect joins two ends of a connection between replicas.
-func connect(t *testing.T, limit int64) *jsonrpc.Conn {
+func connect(t *testing.T, limit int64) (*jsonrpc.Conn, naming) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,17 +56,18 @@ func connect(t *testing.T, limit int64) *jsonrpc.Conn {
 	with := func(ctx context.Context, principal string) context.Context {
 		return context.WithValue(ctx, principalKey{}, principal)
 	}
-	answering := jsonrpc.NewConn(Stream(far, limit), jsonrpc.ConnOptions{Handler: naming{}, Strict: true, Tags: Asked(with)})
-	asking := jsonrpc.NewConn(Stream(near, limit), jsonrpc.ConnOptions{Tags: Asking()})
+	n := naming{make(chan error, 2)}
+	answering := jsonrpc.NewConn(Stream(far, limit), jsonrpc.ConnOptions{Handler: n, Strict: true, Tags: Asked(with), CancelMethod: mcp.NotificationCancelled})
+	asking := jsonrpc.NewConn(Stream(near, limit), jsonrpc.ConnOptions{Tags: Asking(), CancelMethod: mcp.NotificationCancelled})
 	t.Cleanup(func() { asking.Close(); answering.Close() })
-	return asking
+	return asking, n
 }
 
 // Each call names its client, however many there are, and whatever they are
 // called and say.
 func TestClients(t *testing.T) {
 	t.Run("cluster/place/client", func(t *testing.T) {
-		conn := connect(t, 1<<20)
+		conn, _ := connect(t, 1<<20)
 		var all sync.WaitGroup
 		for i := range 3 * maxKnown {
 			all.Go(func() {
@@ -72,8 +84,22 @@ func TestClients(t *testing.T) {
 			t.Errorf("nobody: %+v, %v", resp, err)
 		}
 	})
+	t.Run("cluster/place/cancel", func(t *testing.T) {
+		conn, n := connect(t, 1<<20)
+		ctx, cancel := context.WithCancel(WithClient(t.Context(), "key:1", ""))
+		go func() {
+			<-n.ended
+			cancel()
+		}()
+		if _, err := conn.Call(ctx, &jsonrpc.Request{Method: "wait"}); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := <-n.ended; !errors.Is(err, jsonrpc.ErrCancelled) {
+			t.Errorf("the call there ended by %v", err)
+		}
+	})
 	t.Run("cluster/place/too large", func(t *testing.T) {
-		conn := connect(t, 1<<20)
+		conn, _ := connect(t, 1<<20)
 		large := []byte(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)
 		if resp, err := conn.Call(t.Context(), &jsonrpc.Request{Method: "who", Params: large}); err != nil || resp.Err == nil {
 			t.Errorf("too large: %+v, %v", resp, err)
