@@ -20,7 +20,7 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 		return opt
 	}
 	opt.NewID = func(ctx context.Context, s mcphttp.Start) string {
-		if _, control := fromControl(ctx); control || s.Endpoint.Peer {
+		if _, control := fromControl(ctx); control {
 			return "" // it reaches no other replica
 		}
 		return in.Cluster.NewID(ctx, s)
@@ -38,7 +38,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	if err != nil {
 		return err
 	}
-	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer)
+	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
 	go func() {
 		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -71,6 +71,9 @@ func (f *front) closePeer(ctx context.Context) {
 		return
 	}
 	instance.LeaveCluster(f.in)
+	leave, left := context.WithTimeout(ctx, lastAnswers)
+	f.in.Cluster.Leave(leave)
+	left()
 	ctx, cancel := context.WithTimeout(ctx, lastAnswers)
 	defer cancel()
 	if err := f.peer.Shutdown(ctx); err != nil {
@@ -84,10 +87,6 @@ func (f *front) closePeer(ctx context.Context) {
 // decided who asks. There are only the paths of MCP.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
-	if schema, server, ok := peer.PlacedPath(path); ok {
-		rt.mcp.ServeMCP(w, r, mcphttp.Endpoint{Schema: schema, Server: server, Peer: true}, "")
-		return
-	}
 	if ep, ok := rt.endpoint(path); ok {
 		rt.mcp.ServeMCP(w, r, ep, who)
 		return

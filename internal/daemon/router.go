@@ -36,8 +36,7 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 		return nil, err
 	}
 	opening.Client, opening.End = o.Client, o.End
-	opening.Peer = o.Endpoint.Peer
-	opening.Strict = o.Transport == mcphttp.TransportSSE || opening.Peer
+	opening.Strict = o.Transport == mcphttp.TransportSSE
 	opening.Session = o.Transport == mcphttp.TransportSession || o.Transport == mcphttp.TransportSSE
 	if o.Transport == mcphttp.TransportModern {
 		opening.Header = o.Header

@@ -58,14 +58,9 @@ func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
 	return nil
 }
 
-func (g *guard) notDraining(_ context.Context, _ *Call, t *target) error {
+func (g *guard) notDraining(context.Context, *Call, *target) error {
 	if g.gw.draining.Load() {
 		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
-	}
-	if g.opening.Peer && t.upstream != nil {
-		if spot, once := t.upstream.Spot(); once && !spot.Here {
-			return mcp.Failure(mcp.Draining, t.upstream.Name(), "the server is on another replica, or about to be")
-		}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
 		s.gw.log.Debug("request", "session", s.caller.Session, "method", refusal.Clip(req.Method), "bytes", len(req.Params))
 	}
-	if s.gw.record.Watched() {
+	if s.gw.record.Watched() && !s.opening.Peer { // the other replica keeps the record
 		return s.recorded(ctx, from, req)
 	}
 	return s.handle(ctx, from, req)

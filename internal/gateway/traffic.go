@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -55,9 +54,6 @@ func (j *journal) begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 		t.call.Parent = above.id
 	}
 	j.summarize(&t.call, via, req, name)
-	if j.opening.Peer {
-		t.call.Principal = access.From(ctx).ID
-	}
 	t.id = j.gw.record.Traffic.Begin(&t.call, req.Params)
 	switch {
 	case j.gw.record.Observe == nil:

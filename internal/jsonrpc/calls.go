@@ -27,7 +27,8 @@ type calls struct {
 type call struct {
 	id      uint64
 	outcome chan outcome
-	trip    *Trip // of the request; nil if nobody measures
+	trip    *Trip   // of the request; nil if nobody measures
+	back    Handler // of the request; nil without tags
 }
 
 type outcome struct {
@@ -39,7 +40,7 @@ type outcome struct {
 }
 
 // add takes a slot for a new call.
-func (t *calls) add(trip *Trip) (*call, error) {
+func (t *calls) add(trip *Trip, back Handler) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
@@ -55,7 +56,7 @@ func (t *calls) add(trip *Trip) (*call, error) {
 	if !ok {
 		k = &call{outcome: make(chan outcome, 1)}
 	}
-	k.id, k.trip = t.last, trip
+	k.id, k.trip, k.back = t.last, trip, back
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
 	return k, nil
@@ -69,6 +70,20 @@ func (t *calls) grow() {
 		}
 	}
 	t.slots = slots
+}
+
+// backOf is the Back of a call that waits; false where none does.
+func (t *calls) backOf(id uint64) (Handler, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.slots) == 0 {
+		return nil, false
+	}
+	k := t.slots[id&uint64(len(t.slots)-1)]
+	if k == nil || k.id != id {
+		return nil, false
+	}
+	return k.back, true
 }
 
 // take frees the slot of id and returns its call, nil if there is none.
@@ -161,12 +176,19 @@ func (t *calls) newest() uint64 {
 
 // Call sends a request and waits for its answer. When ctx ends first, the
 // peer is told so with CancelMethod, and what it still answers is discarded.
-// Back is not used: the stream does not tell what belongs to which call.
+// Back is used with Tags alone: else the stream does not tell what belongs to
+// which call.
 func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
+	return request(ctx, c, req, nil)
+}
+
+// request sends a request and waits, like Call; in is the request of the peer
+// because of which it is sent, nil for none.
+func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	k, err := c.calls.add(req.Trip)
+	k, err := c.calls.add(req.Trip, c.opt.Tags.back(req))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +198,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		b.Began(id)
 	}
 	left := req.Trip.Leave()
-	if err := c.send(id, req); err != nil {
+	if err := c.send(ctx, id, req, in); err != nil {
 		if c.calls.take(id) == nil {
 			<-k.outcome
 		}
@@ -193,7 +215,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	if !out.arrived.IsZero() {
 		req.Trip.Carry(time.Since(out.arrived))
 	}
-	k.trip = nil
+	k.trip, k.back = nil, nil
 	c.calls.spent.Put(k)
 	if out.aborted != nil && req.Method != c.opt.Uncancellable {
 		c.sendCancel(id, out.aborted)
@@ -229,9 +251,10 @@ func (c *Conn) Abort(id uint64, err error) {
 	}
 }
 
-func (c *Conn) send(id uint64, req *Request) error {
+func (c *Conn) send(ctx context.Context, id uint64, req *Request, in *inbound) error {
 	o := newOutgoing()
 	defer o.free()
+	o.head = c.opt.Tags.append(o.head, ctx, in)
 	o.head = append(o.head, idFirst...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')

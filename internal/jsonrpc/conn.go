@@ -50,6 +50,9 @@ type ConnOptions struct {
 	// OnDropped hears of what was thrown away and of panics. It may be nil
 	// and must not block; head is valid during the call only.
 	OnDropped func(reason string, head []byte)
+	// Tags, where they are set, say of each message whose it is. Both sides must
+	// have them.
+	Tags *Tags
 	// Limits bounds each message.
 	Limits ScanLimits
 }
@@ -146,12 +149,17 @@ func (c *Conn) Err() error {
 func (c *Conn) Pending() int { return int(c.calls.pending.Load()) }
 
 // Notify sends a notification.
-func (c *Conn) Notify(_ context.Context, n *Notification) error {
+func (c *Conn) Notify(ctx context.Context, n *Notification) error { return tell(ctx, c, n, nil) }
+
+// tell sends a notification; in is the request of the peer because of which it
+// is sent, nil for none.
+func tell(ctx context.Context, c *Conn, n *Notification, in *inbound) error {
 	if c.closing.Load() {
 		return ErrClosed
 	}
 	o := newOutgoing()
 	defer o.free()
+	o.head = c.opt.Tags.append(o.head, ctx, in)
 	o.head = append(o.head, `{"jsonrpc":"2.0",`...)
 	o.call(n.Method, n.Params)
 	return c.stream.Write(o.around(n.Params)...)

@@ -22,6 +22,7 @@ type inbound struct {
 	cancel  context.CancelCauseFunc
 	release func()
 	batch   *batch
+	handler Handler
 	state   atomic.Uint32
 	left    bool // has given up its place; see requests.leave
 	idBytes [24]byte
@@ -50,11 +51,15 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		hash:    maphash.Bytes(idSeed, msg.ID),
 		release: release,
 		batch:   b,
+		handler: c.opt.Handler,
 	}
 	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
 	// The context is not a child of the connection's: all requests would have to
 	// lock that one. Closing the connection ends each of them instead.
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
+	if msg.tag != nil {
+		in.ctx, in.handler = c.opt.Tags.whose(c, in.ctx, msg.tag)
+	}
 	c.running.Add(1)
 	admitted, w := c.requests.admit(in, &c.opt, c.asking)
 	switch admitted {
@@ -77,7 +82,7 @@ func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
 
 func (in *inbound) handle() (resp *Response, err error) {
 	c := in.conn
-	if c.opt.Handler == nil {
+	if in.handler == nil {
 		return nil, Errorf(CodeMethodNotFound, "method not found: %s", in.req.Method)
 	}
 	defer func() {
@@ -92,7 +97,7 @@ func (in *inbound) handle() (resp *Response, err error) {
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
 	}
-	return c.opt.Handler.Handle(in.ctx, in, &in.req)
+	return in.handler.Handle(in.ctx, in, &in.req)
 }
 
 // finish sends the outcome unless the peer does not want it any more. The id
@@ -170,7 +175,7 @@ func (in *inbound) Call(ctx context.Context, req *Request) (*Response, error) {
 	if in.state.Load() == requestDone {
 		return nil, ErrClosed
 	}
-	return in.conn.Call(ctx, req)
+	return request(ctx, in.conn, req, in)
 }
 
 // Notify tells the peer something about its request; once that is answered
@@ -179,7 +184,7 @@ func (in *inbound) Notify(ctx context.Context, n *Notification) error {
 	if in.state.Load() == requestDone {
 		return nil
 	}
-	return in.conn.Notify(ctx, n)
+	return tell(ctx, in.conn, n, in)
 }
 
 // RequestID is the raw id of the request, for protocols that name it in what

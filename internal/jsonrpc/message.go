@@ -35,6 +35,8 @@ type Message struct {
 	Params []byte
 	Result []byte
 	Err    []byte
+
+	tag []byte // what stood before it; see Tags
 }
 
 // ScanLimits bounds what one message may contain. A zero field stands for

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,8 @@ type notices struct {
 
 type notice struct {
 	Notification
+	ctx     context.Context
+	handler Handler
 	release func()
 }
 
@@ -36,7 +39,11 @@ const (
 
 // notify queues a notification for the handler.
 func (c *Conn) notify(msg *Message, data []byte, release func()) {
-	if c.opt.Handler == nil {
+	ctx, handler := c.ctx, c.opt.Handler
+	if msg.tag != nil {
+		ctx, handler = c.opt.Tags.whose(c, ctx, msg.tag)
+	}
+	if handler == nil {
 		free(release)
 		return
 	}
@@ -49,7 +56,7 @@ func (c *Conn) notify(msg *Message, data []byte, release func()) {
 		free(release)
 		return
 	}
-	q.queue = append(q.queue, notice{Notification{msg.Method, msg.Params}, release})
+	q.queue = append(q.queue, notice{Notification{msg.Method, msg.Params}, ctx, handler, release})
 	q.size += len(msg.Params)
 	q.since = since
 	start := !q.busy.Load()
@@ -89,7 +96,7 @@ func (c *Conn) deliverOne(n *notice) {
 	defer free(n.release)
 	defer c.recovered(n.Method)
 	if c.ctx.Err() == nil {
-		c.opt.Handler.HandleNotification(c.ctx, c, &n.Notification)
+		n.handler.HandleNotification(n.ctx, c, &n.Notification)
 	}
 }
 

@@ -25,7 +25,8 @@ func (c *Conn) read() error {
 
 // take routes one message.
 func (c *Conn) take(data []byte, release func()) {
-	if !c.opt.Strict {
+	tag, data := c.opt.Tags.cut(data)
+	if tag == nil && !c.opt.Strict {
 		if id, result, ok := PeekAnswer(data); ok {
 			c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
 			return
@@ -37,7 +38,9 @@ func (c *Conn) take(data []byte, release func()) {
 	case IsBatch(data):
 		c.takeBatch(data, release)
 	default:
-		if msg, err := c.scan(data); err != nil {
+		msg, err := c.scan(data)
+		msg.tag = tag
+		if err != nil {
 			c.reject(&msg, data, err, nil)
 			free(release)
 		} else {
@@ -129,7 +132,8 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 
 // takeBroken deals with a message that could not be read from the stream.
 func (c *Conn) takeBroken(frame *FrameError) {
-	id, answer := headID(frame.Head)
+	_, head := c.opt.Tags.cut(frame.Head)
+	id, answer := headID(head)
 	if c.opt.Strict && !answer {
 		c.answer(id, &Response{Err: Errorf(CodeInvalidRequest, "%s", frame.Error())}, nil)
 		return

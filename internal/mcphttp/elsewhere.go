@@ -94,7 +94,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
 	return &Away{
-		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.isDraining() && !p.ep.Peer,
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.isDraining(),
 		Body: *p.buf, ID: m.ID, post: p,
 	}
 }
@@ -159,7 +159,7 @@ func refused(p *post) bool {
 	defer p.giveBack()
 	a := &Away{Request: p.r, Endpoint: p.ep, Principal: p.principal, Ends: true, post: p}
 	listens := p.r.Header.Get(mcp.HeaderMethod) == mcp.MethodListen
-	if s.elsewhere == nil || p.ep.Peer || listens || s.elsewhere(p.w, a) != Answered {
+	if s.elsewhere == nil || listens || s.elsewhere(p.w, a) != Answered {
 		refuseDraining(p.w)
 	}
 	return true

@@ -132,7 +132,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
-		ctx := p.within(p.ofRequest(p.session.ctx), m)
+		ctx := p.within(p.session.ctx, m)
 		defer p.end()
 		if tooLate(ctx, p, m) {
 			return

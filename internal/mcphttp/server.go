@@ -36,11 +36,9 @@ func (t Transport) String() string {
 	return [...]string{"", "session", "post", "modern", "sse"}[t]
 }
 
-// An Endpoint is what a URL addresses; empty fields mean the default. Peer says
-// that another replica of a cluster asks, on behalf of its own clients.
+// An Endpoint is what a URL addresses; empty fields mean the default.
 type Endpoint struct {
 	Schema, Server string
-	Peer           bool
 }
 
 // An Opening is what is known when a client begins to talk.

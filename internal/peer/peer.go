@@ -43,11 +43,8 @@ type Options struct {
 	// Drain lets this replica give what it has to the others.
 	Drain func()
 	// Holds says whether this replica has a server, named by its schema and its
-	// name, in an epoch. Asked tells a request for whom it is made; For is the
-	// other side of it. They are nil where no server is placed.
+	// name, in an epoch. It is nil where no server is placed.
 	Holds func(server string, epoch uint64) bool
-	Asked func(ctx context.Context, client string) context.Context
-	For   func(ctx context.Context) (client string)
 	// HandleOwner reads the owner out of a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take for a part of an answer.
@@ -64,11 +61,12 @@ type Node struct {
 	certs     *certificates
 	transport *http1.Transport
 	serve     func(w http.ResponseWriter, r *http.Request)
+	joined    func(*Join)
+	joins     joins
 	local     sessionsOf
 	moved     recent[Owner]            // where sessions are that their ids do not say
 	tickets   recent[ticket]           // by ids of sessions
 	who       recent[access.Principal] // by what others wrote in headerPrincipal
-	askers    recent[asker]            // by their clients
 	restoring restoring
 	draining  atomic.Bool
 	// Others is where the other replicas are.
@@ -118,6 +116,7 @@ func New(opt Options) (*Node, error) {
 	n.transport = n.newTransport()
 	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport}
 	n.streams, n.cut = context.WithCancel(context.Background())
+	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil
 }
 

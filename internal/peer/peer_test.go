@@ -40,7 +40,7 @@ func listen(t testing.TB, n *Node, serve http.HandlerFunc) Owner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := n.Server(nil, mcphttp.ServerLimits{}, serve)
+	srv := n.Server(nil, mcphttp.ServerLimits{}, serve, nil)
 	go srv.Serve(ln)
 	t.Cleanup(func() { srv.Close() })
 	n.self.Address = ln.Addr().String()

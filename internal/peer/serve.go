@@ -12,9 +12,10 @@ import (
 )
 
 // Server serves the peer port. serve answers requests that another replica
-// handed over, with who asks in their context.
-func (n *Node) Server(sessions *mcphttp.Server, lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http1.Server {
-	n.serve, n.local = serve, sessions
+// handed over, with who asks in their context; joined serves a connection to a
+// server that is here, until it ends.
+func (n *Node) Server(sessions *mcphttp.Server, lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request), joined func(*Join)) *http1.Server {
+	n.serve, n.joined, n.local = serve, joined, sessions
 	return http1.NewServer(mcphttp.HTTPServer(http.HandlerFunc(n.handle), lim, n.opt.Log))
 }
 
@@ -41,13 +42,17 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	who, ok := n.who.find(r.Header.Get(headerPrincipal), principalOf)
-	if !ok || r.Header.Get(headerHop) != "1" {
+	server, placed := placedServer(r.URL.EscapedPath())
+	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
+	switch {
+	case !known && !placed || r.Header.Get(headerHop) != "1":
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return
-	}
-	if r.Header.Get(headerBoot) != n.self.Boot {
+	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)
+		return
+	case placed:
+		join(n, w, r, server)
 		return
 	}
 	defer func() {
@@ -59,13 +64,6 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
-	if server, placed := placedServer(r.URL.EscapedPath()); placed {
-		if !holds(n, server, r) {
-			notRun(w, notMine)
-			return
-		}
-		ctx = n.opt.Asked(ctx, r.Header.Get(headerClient))
-	}
 	n.serve(w, r.WithContext(ctx))
 }
 

@@ -246,12 +246,6 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 	headers := func(tool string, arguments []byte) http.Header {
 		return modern.ParamHeaders(l.slot.features.Load(), tool, arguments)
 	}
-	if l.there() {
-		return httpclient.ClientOptions{
-			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: era == mcp.Modern,
-			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: headers, OnDown: l.finish,
-		}
-	}
 	header := make(http.Header)
 	for name, value := range u.Config().Headers {
 		header.Set(name, value.Reveal())

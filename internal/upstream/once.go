@@ -3,15 +3,15 @@ package upstream
 import (
 	"context"
 	"errors"
-	"net/http"
+	"io"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/hop"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -29,14 +29,15 @@ type Placer interface {
 	Doubt(server string, epoch uint64)
 }
 
-// A Spot is where a server is: here, at the URL of another replica, or, without
-// either, nowhere yet.
+// A Spot is where a server is: here, at another replica, which Dial connects
+// to, or, without either, nowhere yet.
 type Spot struct {
-	Here      bool
-	Node      string // its name, where it is not here
-	URL       string
-	Transport http.RoundTripper
-	Epoch     uint64
+	Here bool
+	Node string // the name of the other replica
+	// Dial opens a connection to the server. An error means that nothing was
+	// sent.
+	Dial  func(ctx context.Context) (io.ReadWriteCloser, error)
+	Epoch uint64
 	// Hurry says that what ran here until now is to end at once.
 	Hurry bool
 	// Change is closed when the server is somewhere else.
@@ -127,7 +128,7 @@ func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 			d.up.background.Go(func() { accompany(l, d.up.opt.Placer) })
 			return l, nil
 		}
-		if !errors.Is(err, errMoved) && failure.Refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
+		if !errors.Is(err, errMoved) && !failure.IsRefusal(err) {
 			return nil, err
 		}
 		retry := time.NewTimer(onceRetry)
@@ -160,18 +161,54 @@ func (d dialer) join(ctx context.Context) (*link, error) {
 	// Another replica speaks both eras, whatever the server does: nothing is to
 	// be found out, and nothing learnt that all replicas would believe.
 	d.spec.probe = false
-	l, err := d.connectHTTP(there)
-	if err != nil && errors.Is(context.Cause(there), errMoved) {
+	l, err := d.connectThere(there)
+	if wire := new(jsonrpc.Error); errors.As(err, &wire) && mcp.ReasonOf(wire) == mcp.Draining || err != nil && errors.Is(context.Cause(there), errMoved) {
 		return nil, errMoved
 	}
 	return l, err
+}
+
+// connectThere opens the conversation with a server that another replica has.
+// The connection is like a pipe to the server itself, but it tells what belongs
+// to which call.
+func (d dialer) connectThere(ctx context.Context) (*link, error) {
+	conn, err := d.spec.spot.Dial(ctx)
+	if err != nil {
+		return nil, &failure.Lost{Err: err}
+	}
+	l := d.newLink()
+	l.grace = d.up.limits.Drain // its replica decides how long
+	opt := d.connOptions(l)
+	opt.Handler = there{l}
+	opt.Tags = hop.Asking()
+	stream := newWatched(hop.Stream(conn, d.up.limits.ServerMessage))
+	rpc := jsonrpc.NewConn(stream, opt)
+	l.peer = rpc
+	l.closer = func(context.Context) { rpc.Close() }
+	l.watch(rpc, stream)
+	if err := d.handshake(ctx, l); err != nil {
+		l.close(ctx)
+		return nil, err
+	}
+	return l, nil
+}
+
+// there hears a replica that has a server.
+type there struct{ *link }
+
+func (t there) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == hop.Leaving {
+		t.finish(errMoved)
+		return
+	}
+	t.link.HandleNotification(ctx, from, n)
 }
 
 // await waits until the server is somewhere.
 func (o once) await(ctx context.Context) (Spot, error) {
 	for {
 		spot := o.opt.Placer.Where(o.Config().ID())
-		if spot.Here || spot.URL != "" {
+		if spot.Here || spot.Dial != nil {
 			return spot, nil
 		}
 		select {
@@ -213,16 +250,15 @@ func accompany(l *link, p Placer) {
 			return
 		}
 		now := p.Where(l.up.Config().ID())
-		if now.Here == l.spot.Here && now.URL == l.spot.URL && now.Epoch == l.spot.Epoch {
+		if now.Here == l.spot.Here && now.Node == l.spot.Node && now.Epoch == l.spot.Epoch {
 			change = now.Change
 			continue
 		}
 		switch {
-		case !l.spot.Here: // its replica decides how long
-			l.grace = l.up.limits.Drain
+		case !l.spot.Here:
 		case now.Hurry:
 			l.child.Kill()
-		case now.URL != "":
+		case now.Dial != nil:
 			l.grace = lostWait
 		default:
 			l.grace = l.up.limits.Drain
@@ -280,24 +316,11 @@ func (u *connections) Spot() (Spot, bool) {
 	return u.opt.Placer.Where(u.Config().ID()), true
 }
 
-type clientKey struct{}
-
 // withClient notes in a context for which client of ours a call is made, where
 // that is not another replica's already.
 func withClient(ctx context.Context, c *Caller) context.Context {
 	if c.Peer {
 		return ctx
 	}
-	return context.WithValue(ctx, clientKey{}, c.Principal+"\x00"+c.Session)
-}
-
-// WithClient notes for which client of another replica a call is made.
-func WithClient(ctx context.Context, client string) context.Context {
-	return context.WithValue(ctx, clientKey{}, client)
-}
-
-// ClientFrom is the client that a call is made for; empty where nobody said.
-func ClientFrom(ctx context.Context) string {
-	client, _ := ctx.Value(clientKey{}).(string)
-	return client
+	return hop.WithClient(ctx, c.Principal, c.Session)
 }

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/hop"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/lists"
 	"mcp-all-in-one/internal/upstream/memory"
@@ -127,7 +128,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	}
 	k := &inflight.Call{Client: c, Idle: l.up.idleFor(req)}
 	if c.Peer {
-		k.Remote = ClientFrom(ctx)
+		k.Remote = hop.Client(ctx)
 	}
 	ctx, params := l.calls.Begin(ctx, l.peer, k, req, l.era != c.Era)
 	defer l.calls.End(k)

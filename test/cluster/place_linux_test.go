@@ -148,6 +148,12 @@ func TestPlaced(t *testing.T) {
 			running.Message(t, "the answer", func(m *mcptest.Message) bool { return m.Method == "" && m.Error == nil })
 		})
 	}
+	t.Run("cluster/place/large", func(t *testing.T) {
+		text := strings.Repeat("x", 3<<20)
+		for _, r := range c.replicas {
+			wants(t, says(t, r, text), text)
+		}
+	})
 	t.Run("cluster/drain", func(t *testing.T) {
 		if out, why, code := others[0].run("cluster", "drain", has.name); code != 0 {
 			t.Fatalf("exit code %d\n%s\n%s", code, out, why)

@@ -98,13 +98,12 @@ func (k *Keeper) End(name string) {
 	k.Wake()
 }
 
-// Holds says whether this replica has a server in an epoch, or still lets its
-// calls in flight finish.
+// Holds says whether this replica has a server in an epoch.
 func (k *Keeper) Holds(name string, epoch uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s, r := k.nowLocked(name), k.records[name]
-	return s != nil && r.epoch == epoch && r.Boot == k.opt.Self().Boot && (s.spot.Kind == Here || s.running > 0)
+	s := k.nowLocked(name)
+	return s != nil && s.spot.Kind == Here && s.spot.Epoch == epoch
 }
 
 // Doubt notes that the owner of an epoch says that it does not have a server.

@@ -13,7 +13,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/seal"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // joinCluster makes this gateway one of several, where the config file says so.
@@ -37,7 +36,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
-		Drain: func() { Retire(in) }, Holds: in.placer.holds, Asked: asked, For: upstream.ClientFrom,
+		Drain: func() { Retire(in) }, Holds: in.placer.holds,
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {

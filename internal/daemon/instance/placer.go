@@ -2,9 +2,7 @@ package instance
 
 import (
 	"context"
-	"encoding/base64"
 	"runtime"
-	"strings"
 	"sync"
 
 	"mcp-all-in-one/internal/cluster"
@@ -86,13 +84,12 @@ func (p *placer) Where(server string) upstream.Spot {
 	case spot.Kind == place.Here:
 		s.Here = true
 	case spot.Kind == place.There:
-		schema, name, _ := strings.Cut(server, "/")
-		s.Node, s.URL = spot.Owner.Node, peer.PlacedURL(schema, name)
 		owner := peer.Owner{Node: spot.Owner.Node, Boot: spot.Owner.Boot, Address: spot.Owner.Address}
-		s.Transport = &peer.Placed{
-			Node: p.in.Cluster, Owner: owner, Epoch: spot.Epoch,
+		there := &peer.Placed{
+			Node: p.in.Cluster, Owner: owner, Server: server, Epoch: spot.Epoch,
 			Refused: func() { k.Doubt(server, spot.Epoch) }, Dead: func() { p.dead(k, server, owner, spot.Epoch) },
 		}
+		s.Node, s.Dial = owner.Node, there.Dial
 	}
 	return s
 }
@@ -149,15 +146,6 @@ func Placed(in *Instance) map[string]int {
 		count[node]++
 	}
 	return count
-}
-
-// asked reads for which client another replica asks.
-func asked(ctx context.Context, client string) context.Context {
-	text, err := base64.RawStdEncoding.DecodeString(client)
-	if err != nil {
-		return ctx
-	}
-	return upstream.WithClient(ctx, string(text))
 }
 
 // weight is how many servers this machine takes, compared with others.
