@@ -133,7 +133,7 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 
 // end ends what a session hears about.
 func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
-	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
+	resp, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
