@@ -75,7 +75,7 @@ func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who lis
 	if method == mcp.MethodSubscribe && (err != nil || resp.Err != nil) {
 		l.slot.subs.Remove(uri, who)
 	}
-	return resp, u.report.Failure(ctx, err, l.ending)
+	return resp, u.report.Failure(ctx, err, l.whyEnded)
 }
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
