@@ -126,7 +126,8 @@ func guardedName(object types.Object) string {
 }
 
 // TestSendIsAuthorized reads gateway: send is called by attempt alone, right
-// after authorize, and so are the ways of a listener.
+// after authorize, and so are the ways of a listener. What send uses is used
+// beside it alone.
 func TestSendIsAuthorized(t *testing.T) {
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax}, "./internal/gateway")
 	if err != nil {
@@ -140,8 +141,17 @@ func TestSendIsAuthorized(t *testing.T) {
 				continue
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
-				if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "send" || sel.Sel.Name == "authorize") {
-					callers[sel.Sel.Name] = append(callers[sel.Sel.Name], f.Name.Name)
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				switch name := sel.Sel.Name; name {
+				case "send", "authorize":
+					callers[name] = append(callers[name], f.Name.Name)
+				case "perform", "exchange", "callServer":
+					if in := filepath.Base(list[0].Fset.Position(sel.Pos()).Filename); in != "send.go" && in != "tasks_drive.go" {
+						t.Errorf("%s in %s uses %s", f.Name.Name, in, name)
+					}
 				}
 				return true
 			})

@@ -212,7 +212,6 @@ var largeTypes = map[string]struct {
 	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
 	"mcptest.Session":           {30, "a test server that does everything"},
 	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
-	"upstream.link":             {31, "one connection: calls, questions, lists and its end"},
 }
 
 // TestRoomsAreSmall holds the size of every package, and the methods of every

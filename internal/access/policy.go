@@ -184,24 +184,3 @@ func fromHere(remote string) bool {
 	}
 	return config.IsLoopback(host)
 }
-
-// RequireAuth returns an error when listening on addr would let others in
-// unasked.
-func (p *Policy) RequireAuth(addr string) error {
-	if p.Required {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = addr
-	}
-	if config.IsLoopback(host) {
-		return nil
-	}
-	where := i18n.Plain(host)
-	if host == "" {
-		where = i18n.New("every address of this machine", "本机的所有地址")
-	}
-	return i18n.Errorf("listening on %v would let others in, and access is not set up: create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1",
-		"监听 %v 会让他人进入，而访问控制尚未设置：请创建访问密钥并设置 access.keys，或设置 access.oauth，或只监听 127.0.0.1", where)
-}

@@ -214,25 +214,6 @@ func TestWhoChoosesFolders(t *testing.T) {
 	}
 }
 
-func TestRequireAuth(t *testing.T) {
-	for addr, ok := range map[string]bool{
-		"127.0.0.1:3095": true, "localhost:3095": true, "[::1]:3095": true, "127.0.0.1": true, "127.1.2.3:1": true,
-		"0.0.0.0:3095": false, ":3095": false, "[::]:3095": false, "192.168.1.5:3095": false, "10.0.0.1:1": false, "[fe80::1]:1": false,
-		"example.com:3095": false, "myhost": false, "0.0.0.0": false, "": false, "localhost.example.com:1": false,
-	} {
-		err := new(Policy).RequireAuth(addr)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", addr, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), "access.keys") {
-			t.Errorf("%q: %v does not say what to do", addr, err)
-		}
-		if err := (&Policy{Required: true}).RequireAuth(addr); err != nil {
-			t.Errorf("%q with access: %v", addr, err)
-		}
-	}
-}
-
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{"Bearer abc", "bearer  a", "Bearer", "Basic x", "Bearer a=b", "Bearer a=="} {
 		f.Add(seed)

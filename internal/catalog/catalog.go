@@ -134,10 +134,6 @@ type Catalog struct {
 		once sync.Once
 		*searchIndex
 	}
-	single struct {
-		mu sync.Mutex
-		by map[string]*Catalog
-	}
 	fits struct {
 		mu sync.Mutex
 		by map[string]*fitNames
@@ -190,31 +186,6 @@ func (d *directory) table(k Kind) *table {
 		return d.tools()
 	}
 	return [...]*table{Prompts: &d.prompts, Resources: &d.resources, Templates: &d.templates}[k]
-}
-
-// Only is the catalogue of one of the servers under its own names; nil when
-// there is no such server.
-func (c *Catalog) Only(server string) *Catalog {
-	i, ok := c.servers[server]
-	if !ok {
-		return nil
-	}
-	c.single.mu.Lock()
-	defer c.single.mu.Unlock()
-	name := c.sources[i].Server
-	if one := c.single.by[name]; one != nil {
-		return one
-	}
-	source := c.sources[i]
-	source.Policy.Naming = NamingNone
-	if c.single.by == nil {
-		c.single.by = make(map[string]*Catalog)
-	}
-	opt := c.opt
-	opt.Addresses = nil // its own addresses, too
-	one := Merge([]Source{source}, opt)
-	c.single.by[name] = one
-	return one
 }
 
 // WithoutTools is the same server with its tools left out.

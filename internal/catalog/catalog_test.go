@@ -240,12 +240,9 @@ func TestMatch(t *testing.T) {
 func TestUnprefixed(t *testing.T) {
 	raw := `{ "name" : "weird name\u202e" , "x-vendor":1e400, "inputSchema":{"type":"object"} }`
 	src := server("s", raw)
-	c := Merge([]Source{src}, Options{})
-	one := c.Only("s")
+	src.Policy.Naming = NamingNone
+	one := Merge([]Source{src}, Options{})
 	equalTo(t, `{"tools":[`+raw+`]}`, string(one.List(Tools, View{Version: "2025-06-18"})))
-	if one != c.Only("s") || c.Only("nobody") != nil {
-		t.Error("Only makes a catalogue each time, or one of nothing")
-	}
 	if ref, miss := one.Tool("weird name\u202e"); miss != nil || ref.Server != "s" {
 		t.Errorf("got %+v, %+v", ref, miss)
 	}
@@ -342,17 +339,6 @@ func TestWithoutTools(t *testing.T) {
 	equalTo(t, 1, c.Count(Resources, View{}))
 	equalTo(t, 1, len(src.Features.Tools))
 	equalTo(t, Source{Server: "down"}, Source{Server: "down"}.WithoutTools())
-}
-
-func TestInstructions(t *testing.T) {
-	a, b := server("a"), server("b")
-	a.Features.Instructions, b.Features.Instructions = " Use a.\u202e ", "Use b."
-	c := Merge([]Source{a, {Server: "down"}, b}, Options{})
-	t.Run("bridge/H15", func(t *testing.T) {
-		equalTo(t, "## a\nUse a.\n\n## b\nUse b.", c.Instructions(0))
-		equalTo(t, "## a\nUse", c.Instructions(8))
-		equalTo(t, " Use a.\u202e ", c.Only("a").Instructions(0))
-	})
 }
 
 // No server that is added or removed renames the tools of another one.

@@ -48,9 +48,3 @@ type Receipt struct {
 	Search  Cost `json:"search"`
 	Code    Cost `json:"code"`
 }
-
-// Receipt measures the whole list of tools against what the client would be
-// shown in the modes that list only our own: the results as they are sent.
-func (c *Catalog) Receipt(v View, compact, search []byte) Receipt {
-	return Receipt{Full: CostOf(c.List(Tools, v)), Compact: CostOf(compact), Search: CostOf(search)}
-}

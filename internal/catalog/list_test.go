@@ -155,7 +155,9 @@ func TestEqual(t *testing.T) {
 func TestListByVersion(t *testing.T) {
 	const item = `{"name":"t","inputSchema":{"type":"object"},"outputSchema":%s,"execution":{"taskSupport":"optional"}}`
 	list := func(output string, v View) string {
-		return string(Merge([]Source{server("s", fmt.Sprintf(item, output))}, Options{TTLMillis: 5, Meta: []byte(`{"a":1}`)}).Only("s").List(Tools, v))
+		s := server("s", fmt.Sprintf(item, output))
+		s.Policy.Naming = NamingNone
+		return string(Merge([]Source{s}, Options{TTLMillis: 5, Meta: []byte(`{"a":1}`)}).List(Tools, v))
 	}
 	array, object := `{"type":"array"}`, `{"type":"object"}`
 	for _, tt := range []struct {

@@ -55,27 +55,6 @@ func (d *directory) ToolsOf(server string, v View) []Ref {
 	return refs
 }
 
-// Instructions joins the instructions of all servers, a section each, in at most limit
-// bytes (zero for no limit). Those of a single server under its own names stand
-// as they are.
-func (c *Catalog) Instructions(limit int) string {
-	if len(c.sources) == 1 && c.sources[0].Policy.Naming == NamingNone && c.sources[0].Features != nil {
-		return cut(c.sources[0].Features.Instructions, limit)
-	}
-	var b strings.Builder
-	for i := range c.sources {
-		f := c.sources[i].Features
-		if f == nil || strings.TrimSpace(f.Instructions) == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		fmt.Fprintf(&b, "## %s\n%s", i18n.Clean(c.sources[i].Server), i18n.Clean(strings.TrimSpace(f.Instructions)))
-	}
-	return cut(b.String(), limit)
-}
-
 const (
 	outlineInstructions = 100
 	outlineDescription  = 80

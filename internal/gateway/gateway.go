@@ -303,10 +303,6 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
 }
 
-// Pressure is the share of the memory that counts as full which is in use, in
-// per cent; 0 where there is no limit.
-func (g *Gateway) Pressure() int64 { return g.pressure.Level() }
-
 // answer answers sampling/createMessage and elicitation/create where
 // something that can answer is configured.
 func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {

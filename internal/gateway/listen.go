@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/gateway/listen"
-	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -37,7 +36,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	}
 	defer s.gw.listeners.Remove(l.Stream)
 	owned, uris := l.hear(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"), mcp.MethodSubscribe, "uri", l.watchResource)
-	defer l.unsubscribe(p, owned)
+	defer release(owned)
 	if uris != nil {
 		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
 	}
@@ -46,7 +45,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		taskIDs = jsonrpc.Get(wanted, "taskIds")
 	}
 	watched, ids := l.hear(ctx, p, taskIDs, mcp.MethodTasksGet, "taskId", l.watchTask)
-	defer l.unwatch(p, watched)
+	defer release(watched)
 	if ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
 	}
@@ -66,9 +65,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 // heard is a resource or a task that a listener hears about.
 type heard struct {
 	owner *upstream.Upstream
-	id    string // as its owner knows it
-	// bridge is the task where its owner is a legacy server; nil otherwise.
-	bridge *tasks.Bridge
+	end   func(context.Context) // stops hearing about it
 }
 
 // ownersOf are the servers of what is heard about, each once.
@@ -105,13 +102,13 @@ func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, mem
 }
 
 // release ends the subscriptions of a listener that is gone, within a bound.
-func release(held []heard, end func(context.Context, heard)) {
+func release(held []heard) {
 	if len(held) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	for _, h := range held {
-		end(ctx, h)
+		h.end(ctx)
 	}
 }

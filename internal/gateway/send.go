@@ -84,7 +84,7 @@ func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, re
 func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := traced(ctx)
 	if t == nil {
-		return s.owned(p, u, req)(u.Call(ctx, p.caller, req))
+		return s.call(ctx, p, u, req)
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
@@ -96,7 +96,7 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	id := s.gw.record.Traffic.Begin(&c, req.Params)
 	var trip jsonrpc.Trip
 	req.Trip = &trip
-	resp, err := s.owned(p, u, req)(u.Call(ctx, p.caller, req))
+	resp, err := s.call(ctx, p, u, req)
 	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
 	entry.Split(&o, c.Start, &trip)
@@ -104,15 +104,15 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	return resp, err
 }
 
-// owned notes whose the task is that an answer announces, and of which project.
-func (s *sender) owned(p party, u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+// call calls a server and notes whose the task is that its answer announces, and
+// of which project.
+func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	at := p.caller.Project()
-	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
-		}
-		return resp, err
+	resp, err := u.Call(ctx, p.caller, req)
+	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
+		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
 	}
+	return resp, err
 }
 
 // begin makes a session hear about a resource, once.
@@ -133,7 +133,7 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 
 // end ends what a session hears about.
 func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
-	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
+	resp, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
@@ -204,7 +204,7 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 		return heard{}, false
 	}
 	l.Note(c.Target)
-	return heard{t.upstream, t.name, nil}, true
+	return heard{t.upstream, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, c.client.caller, t.name, l) }}, true
 }
 
 // watchTask makes a listener hear about a task likewise.
@@ -222,9 +222,10 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 			return heard{}, false
 		}
 		b.Watch(l)
-		return heard{t.upstream, t.name, b}, true
+		return heard{t.upstream, func(context.Context) { b.Unwatch(l) }}, true
 	}
-	return heard{t.upstream, t.name, nil}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+	end := func(ctx context.Context) { t.upstream.UnwatchTask(ctx, c.client.caller, t.name, l) }
+	return heard{t.upstream, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
 }
 
 // allowed finds what a listener wants to hear about, where it may.
@@ -241,20 +242,6 @@ func (l *listener) confirm(ctx context.Context, p party, servers []*upstream.Ups
 	for _, u := range servers {
 		u.Listening(ctx, p.caller)
 	}
-}
-
-func (l *listener) unsubscribe(p party, owned []heard) {
-	release(owned, func(ctx context.Context, h heard) { h.owner.Unsubscribe(ctx, p.caller, h.id, l) })
-}
-
-func (l *listener) unwatch(p party, watched []heard) {
-	release(watched, func(ctx context.Context, h heard) {
-		if h.bridge != nil {
-			h.bridge.Unwatch(l)
-			return
-		}
-		h.owner.UnwatchTask(ctx, p.caller, h.id, l)
-	})
 }
 
 // adapt makes the answer of a server one for this client: URIs have the names

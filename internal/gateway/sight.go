@@ -104,18 +104,12 @@ func (s *sight) upstreams() []*upstream.Upstream {
 	if v == nil {
 		return nil
 	}
-	if s.opening.Server != "" {
-		if u := v.Upstream(s.opening.Server); u != nil && s.opening.seesServer(u.Name()) {
-			return []*upstream.Upstream{u}
-		}
-		return nil
-	}
-	if s.unfiltered() {
+	if s.opening.Server == "" && s.unfiltered() {
 		return v.Upstreams
 	}
 	var list []*upstream.Upstream
 	for _, u := range v.Upstreams {
-		if s.opening.seesServer(u.Name()) {
+		if (s.opening.Server == "" || s.opening.Server == u.Name()) && s.opening.seesServer(u.Name()) {
 			list = append(list, u)
 		}
 	}

@@ -29,7 +29,7 @@ func skilled(t *testing.T, name, settings string) *raw {
 		mcp.MethodSkillsGet:     `{"skill":` + entry("shared") + `}`,
 		mcp.MethodDirectoryRead: `{"resources":[{"uri":"skill://shared/a/b.md","name":"b.md"}]}`,
 		mcp.MethodResourcesRead: `{"contents":[{"uri":"skill://shared/SKILL.md","text":"` + name + `"}]}`,
-		mcp.MethodSubscribe:     `{}`,
+		mcp.MethodSubscribe:     `{}`, mcp.MethodUnsubscribe: `{}`,
 	})
 }
 
@@ -237,6 +237,12 @@ func TestSubscriptionsByAlias(t *testing.T) {
 		l.Updated(t.Context(), "b", changed)
 		if got := <-h.told; got != alias {
 			t.Errorf("told of %s", got)
+		}
+	})
+	t.Run("true/6 the end of a session", func(t *testing.T) {
+		s.Close()
+		if got := b.sent(t, mcp.MethodUnsubscribe); !strings.Contains(got, `"`+own+`"`) {
+			t.Errorf("the server was asked %s", got)
 		}
 	})
 }

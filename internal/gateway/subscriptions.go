@@ -58,7 +58,7 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 	if u == nil {
 		return empty(), nil
 	}
-	return s.end(ctx, u, s.ownURI(uri))
+	return s.end(ctx, u, uri)
 }
 
 // close lets nothing be noted any more and returns what was; false where that has

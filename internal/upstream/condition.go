@@ -37,10 +37,10 @@ type condition struct {
 }
 
 // now is the state, and what is closed when that changes.
-func (c *condition) now() (State, error, <-chan struct{}) {
+func (c *condition) now() (State, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state, c.reason, c.moved
+	return c.state, c.moved, c.reason
 }
 
 // describe adds the state to a status.
@@ -53,7 +53,7 @@ func (c *condition) describe(s *Status) {
 
 // State is where the upstream is in its life, and why.
 func (c *condition) State() (State, error) {
-	state, reason, _ := c.now()
+	state, _, reason := c.now()
 	return state, reason
 }
 

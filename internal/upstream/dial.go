@@ -109,7 +109,10 @@ func (d dialer) connect(ctx context.Context) (*link, error) {
 }
 
 func (d dialer) newLink() *link {
-	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot, values: d.values}
+	l := &link{
+		ending: ending{entry: &d.up.entry, done: make(chan struct{}), values: d.values},
+		up:     d.up, slot: d.slot, offer: d.spec.hello.Offer, spot: d.spec.spot,
+	}
 	l.refresh = lists.NewRefresher(l.reload)
 	l.calls = inflight.New(l, &d.up.calls)
 	return l

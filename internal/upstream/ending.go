@@ -3,26 +3,39 @@ package upstream
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // explainWait is how long the one who asks waits to hear how a process ended.
 const explainWait = 100 * time.Millisecond
 
+// An ending is how a connection ends, and the process behind it.
+type ending struct {
+	entry    *entry
+	child    *stdio.Child      // nil over HTTP
+	values   map[string]string // what its user brought along
+	done     chan struct{}
+	doneOnce sync.Once
+	err      error         // why it ended; read after done
+	grace    time.Duration // how long its calls may go on after that; read after done
+}
+
 // ended says whether the process behind a connection is known to have ended.
-func (l *link) ended() bool {
-	if l.child == nil {
+func (e *ending) ended() bool {
+	if e.child == nil {
 		return false
 	}
 	late := time.NewTimer(explainWait)
 	defer late.Stop()
 	select {
-	case <-l.done:
-		return l.err != nil
+	case <-e.done:
+		return e.err != nil
 	case <-late.C:
 		return false
 	}
@@ -31,37 +44,54 @@ func (l *link) ended() bool {
 // endedWith says whether the process ended, after a handshake that failed. Its
 // pipes break a moment before its end is known; one that answered, or is merely
 // slow, is not waited for.
-func (l *link) endedWith(err error) bool {
+func (e *ending) endedWith(err error) bool {
 	var answered *jsonrpc.Error
 	if errors.As(err, &answered) || errors.Is(err, failure.ErrSlow) || errors.Is(err, context.Canceled) {
-		return !l.alive()
+		return !e.alive()
 	}
-	return l.ended()
+	return e.ended()
 }
 
-// ending is the last words of the process behind a connection, and how it ended.
-func (l *link) ending() (said string, why error) {
-	if !l.ended() {
+// whyEnded is the last words of the process behind a connection, and how it ended.
+func (e *ending) whyEnded() (said string, why error) {
+	if !e.ended() {
 		return "", nil
 	}
-	return l.lastWords(), l.err
+	return e.lastWords(), e.err
 }
 
 // explainExit adds the server's own last words to a failed handshake.
-func (l *link) explainExit(err error) error {
-	if l.child == nil {
+func (e *ending) explainExit(err error) error {
+	if e.child == nil {
 		return err
 	}
-	if !l.alive() && l.err != nil {
-		err = i18n.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", l.err)
+	if !e.alive() && e.err != nil {
+		err = i18n.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", e.err)
 	}
-	if said := l.lastWords(); said != "" {
+	if said := e.lastWords(); said != "" {
 		err = i18n.Errorf("%w; it said: %s", "%w；它的输出：%s", err, said)
 	}
 	return err
 }
 
 // lastWords are what the process behind a connection wrote before it ended.
-func (l *link) lastWords() string {
-	return failure.LastWords(l.child.Stderr().Lines(40), environment(l.up.Config(), l.values))
+func (e *ending) lastWords() string {
+	return failure.LastWords(e.child.Stderr().Lines(40), environment(e.entry.Config(), e.values))
+}
+
+// finish notes why the connection ended. The first reason counts.
+func (e *ending) finish(err error) {
+	e.doneOnce.Do(func() {
+		e.err = err
+		close(e.done)
+	})
+}
+
+func (e *ending) alive() bool {
+	select {
+	case <-e.done:
+		return false
+	default:
+		return true
+	}
 }

@@ -3,13 +3,11 @@ package upstream
 import (
 	"context"
 	"sync"
-	"time"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/listen"
@@ -18,14 +16,12 @@ import (
 
 // A link is one connection to one server, from the handshake to its end.
 type link struct {
+	ending
 	up     *connections
 	slot   *slot
 	peer   jsonrpc.Peer
 	closer func(ctx context.Context) // ends the connection and waits
 	spot   *Spot                     // where the server was, when it runs once in a cluster
-	grace  time.Duration             // how long its calls may go on after its end; read after done
-	child  *stdio.Child              // nil over HTTP
-	values map[string]string         // what its user brought along
 	era    mcp.Era
 	offer  mcp.Offer
 	said   greet.Server
@@ -36,28 +32,7 @@ type link struct {
 	levelMu sync.Mutex
 	level   string // the level that the server was told
 
-	done     chan struct{}
-	doneOnce sync.Once
-	err      error // why it ended; read after done
-
 	calls *inflight.Table
-}
-
-// finish notes why the connection ended. The first reason counts.
-func (l *link) finish(err error) {
-	l.doneOnce.Do(func() {
-		l.err = err
-		close(l.done)
-	})
-}
-
-func (l *link) alive() bool {
-	select {
-	case <-l.done:
-		return false
-	default:
-		return true
-	}
 }
 
 func (l *link) close(ctx context.Context) {

@@ -19,7 +19,6 @@ type observed struct {
 	noise    string // the first line on its standard output that was no message
 	stderr   *stdio.Tail
 	issues   map[string][]catalog.Issue
-	messages messageRing
 }
 
 // describe adds what was seen to a status.
@@ -105,33 +104,4 @@ func (o *observed) reportIssues(method string, issues []catalog.Issue) {
 		}
 		o.log.Warn("item has a problem", "method", method, "issue", issue)
 	}
-}
-
-// messageRing keeps the last log messages of a server, raw.
-type messageRing struct {
-	mu   sync.Mutex
-	list [][]byte
-	next int
-}
-
-const ringSize = 200
-
-func (r *messageRing) add(raw []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	kept := append([]byte(nil), raw[:min(len(raw), 4096)]...)
-	if len(r.list) < ringSize {
-		r.list = append(r.list, kept)
-		return
-	}
-	r.list[r.next] = kept
-	r.next = (r.next + 1) % ringSize
-}
-
-// Messages returns the last log messages of the server, oldest first, raw.
-func (o *observed) Messages() [][]byte {
-	r := &o.messages
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append(append([][]byte(nil), r.list[r.next:]...), r.list[:r.next]...)
 }

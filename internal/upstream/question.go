@@ -111,8 +111,6 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		return
 	case mcp.NotificationTaskStatus:
 		l.calls.FollowStatus(n.Params)
-	case mcp.NotificationMessage:
-		l.up.messages.add(n.Params)
 	}
 	l.deliver(ctx, from, n)
 }

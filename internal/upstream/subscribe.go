@@ -48,41 +48,34 @@ func uriParams(uri string) []byte {
 
 // Subscribe makes who hear about updates of a resource.
 func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
-	l, release, err := u.acquire(ctx, c, mcp.MethodSubscribe)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if !l.slot.subs.Add(uri, who) {
-		return emptyResult(), nil
-	}
-	if l.era == mcp.Modern {
-		l.listen.Again()
-		return emptyResult(), nil
-	}
-	resp, err := l.ask(ctx, mcp.MethodSubscribe, uriParams(uri))
-	if err != nil || resp.Err != nil {
-		l.slot.subs.Remove(uri, who)
-	}
-	return resp, u.report.Failure(ctx, err, l.ending)
+	return u.subscribe(ctx, c, uri, who, mcp.MethodSubscribe, (*listen.Subscriptions).Add)
 }
 
 // Unsubscribe undoes Subscribe.
 func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
-	l, release, err := u.acquire(ctx, c, mcp.MethodUnsubscribe)
+	return u.subscribe(ctx, c, uri, who, mcp.MethodUnsubscribe, (*listen.Subscriptions).Remove)
+}
+
+// subscribe changes what is heard about, and tells the server where that is the
+// first, or the last, who hears about a resource.
+func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber, method string, change func(*listen.Subscriptions, string, listen.Subscriber) bool) (*jsonrpc.Response, error) {
+	l, release, err := u.acquire(ctx, c, method)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if !l.slot.subs.Remove(uri, who) {
+	if !change(&l.slot.subs, uri, who) {
 		return emptyResult(), nil
 	}
 	if l.era == mcp.Modern {
 		l.listen.Again()
 		return emptyResult(), nil
 	}
-	resp, err := l.ask(ctx, mcp.MethodUnsubscribe, uriParams(uri))
-	return resp, u.report.Failure(ctx, err, l.ending)
+	resp, err := l.ask(ctx, method, uriParams(uri))
+	if method == mcp.MethodSubscribe && (err != nil || resp.Err != nil) {
+		l.slot.subs.Remove(uri, who)
+	}
+	return resp, u.report.Failure(ctx, err, l.whyEnded)
 }
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }

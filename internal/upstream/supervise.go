@@ -231,7 +231,7 @@ func (u *connections) waitPrimary(ctx context.Context) (*link, error) {
 	wait := time.NewTimer(once{u}.wait())
 	defer wait.Stop()
 	for {
-		state, reason, moved := u.now()
+		state, moved, reason := u.now()
 		if l := u.primary.current(); l != nil {
 			return l, nil
 		}

@@ -83,7 +83,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	if failure.StatusOf(err) == http.StatusUnauthorized {
 		l.finish(err) // the next caller learns it from the state
 	}
-	return nil, u.report.Failure(ctx, err, l.ending), true
+	return nil, u.report.Failure(ctx, err, l.whyEnded), true
 }
 
 // refused reacts to a server that turned a request away: an unknown session is

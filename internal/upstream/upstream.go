@@ -148,7 +148,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	u.life, u.kill = context.WithCancel(life)
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
 	u.condition.entry, u.observed.entry = &u.entry, &u.entry
-	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count}
 	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.primary = &slot{up: &u.connections, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	if opt.Greeting != nil && len(cfg.PerUser) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -100,7 +101,7 @@ type Instructions struct{ text strings.Builder }
 
 // Add adds what a server says.
 func (b *Instructions) Add(server, text string) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(i18n.Clean(text))
 	if text == "" || b.text.Len() > maxInstructions {
 		return
 	}
@@ -110,7 +111,7 @@ func (b *Instructions) Add(server, text string) {
 	if b.text.Len() > 0 {
 		b.text.WriteString("\n\n")
 	}
-	fmt.Fprintf(&b.text, "## %s\n%s", server, text)
+	fmt.Fprintf(&b.text, "## %s\n%s", i18n.Clean(server), text)
 }
 
 // String is all of it.

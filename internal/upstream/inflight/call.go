@@ -152,8 +152,6 @@ func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
 		k.progress.report(n, k.table.server.flow.allow(), func(n *jsonrpc.Notification) { k.Back.HandleNotification(ctx, from, n) })
 		return
-	case mcp.NotificationMessage:
-		k.table.server.Logged(n.Params)
 	case mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources, mcp.NotificationUpdated:
 		k.table.conn.HandleNotification(ctx, from, n)
 		return

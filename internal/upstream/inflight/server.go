@@ -13,8 +13,6 @@ type Server struct {
 	Hits   *config.Hits // the limits that were reached
 	// Count counts what was dropped.
 	Count func(what string)
-	// Logged keeps a log message of the server.
-	Logged func(params []byte)
 
 	flow flow
 }
