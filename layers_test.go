@@ -210,7 +210,6 @@ var largeTypes = map[string]struct {
 	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},
 	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
 	"mcptest.Session":           {30, "a test server that does everything"},
-	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
 	"upstream.Upstream":         {83, "one lock guards the state of a server and its connections"},
 	"upstream.link":             {31, "one connection: calls, questions, lists and its end"},
 }
