@@ -17,9 +17,9 @@ func (k knowing) Value(key any) any {
 
 // ofRequest gives the handler the values of the request's context. A session of
 // another replica serves many clients, and the request names the client.
-func (p *post) ofRequest(ctx context.Context) context.Context {
-	if !p.ep.Peer {
+func (in *incoming) ofRequest(ctx context.Context) context.Context {
+	if !in.ep.Peer {
 		return ctx
 	}
-	return knowing{ctx, context.WithoutCancel(p.r.Context())}
+	return knowing{ctx, context.WithoutCancel(in.r.Context())}
 }

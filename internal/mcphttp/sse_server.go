@@ -155,14 +155,14 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		otherMethod(w, r, allowPost)
 		return
 	}
-	p := &post{srv: s, w: w, r: r, principal: principal}
-	if !p.checkHeader() {
+	in := &incoming{srv: s, w: w, r: r, principal: principal}
+	if !in.checkHeader() {
 		return
 	}
 	id := r.URL.Query().Get("sessionId")
 	ss := s.table.get(id, principal)
-	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, post: p}) == Answered {
-		p.giveBack()
+	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, in: in}) == Answered {
+		in.giveBack()
 		return
 	}
 	if ss == nil || ss.line == nil || !ss.enter() {
@@ -174,12 +174,12 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	defer ss.leave()
-	body, ok := p.readBody()
+	body, ok := in.readBody()
 	if !ok {
 		return
 	}
 	msg := append([]byte(nil), body...) // it outlives this POST
-	buffers.put(p.buf)
+	in.giveBack()
 	select {
 	case ss.line.in <- msg:
 		w.WriteHeader(http.StatusAccepted)
