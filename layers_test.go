@@ -207,7 +207,6 @@ var largeTypes = map[string]struct {
 	"gateway.Session":           {164, "the way of a call, and what its client is shown"},
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
-	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
 	"mcptest.Session":           {30, "a test server that does everything"},
 	"upstream.Upstream":         {83, "one lock guards the state of a server and its connections"},
 	"upstream.link":             {31, "one connection: calls, questions, lists and its end"},

@@ -94,7 +94,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
 	return &Away{
-		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.isDraining() && !p.ep.Peer,
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.ending.isDraining() && !p.ep.Peer,
 		Body: *p.buf, ID: m.ID, in: &p.incoming,
 	}
 }
@@ -116,7 +116,7 @@ func (p *post) continued(m *jsonrpc.Message) bool {
 // another one; false when there is none.
 func (p *post) handOn(m *jsonrpc.Message) bool {
 	// A server that is a gateway may end, too, and say the same.
-	if p.srv.elsewhere == nil || !p.srv.isDraining() || !p.hush(true) {
+	if p.srv.elsewhere == nil || !p.srv.ending.isDraining() || !p.hush(true) {
 		return false
 	}
 	a := outside(p, m)

@@ -130,7 +130,7 @@ func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *sess
 func (p *post) serveSession(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.KindRequest:
-		if p.srv.isDraining() && p.srv.elsewhere == nil {
+		if p.srv.ending.isDraining() && p.srv.elsewhere == nil {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -24,7 +25,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	case !accept.events && !accept.json:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
 		return
-	case s.isDraining():
+	case s.ending.isDraining():
 		refuseDraining(w)
 		return
 	}
@@ -38,7 +39,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := s.openLine(ss, r); err != nil {
 		s.table.release(principal)
 		ss.close(ErrSessionEnded)
-		s.refuseOpen(w, err)
+		refuseOpen(w, s.log, err)
 		return
 	}
 	defer ss.close(ErrSessionEnded)
@@ -59,10 +60,10 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 }
 
 // refuseOpen answers a client whose Session could not be made.
-func (s *Server) refuseOpen(w http.ResponseWriter, err error) {
+func refuseOpen(w http.ResponseWriter, log *slog.Logger, err error) {
 	wire := new(jsonrpc.Error)
 	if !errors.As(err, &wire) {
-		s.log.Error("session not opened", "err", err)
+		log.Error("session not opened", "err", err)
 		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
 		return
 	}
@@ -166,7 +167,7 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	if ss == nil || ss.line == nil || !ss.enter() {
-		if s.isDraining() { // which has ended the session
+		if s.ending.isDraining() { // which has ended the session
 			refuseDraining(w)
 		} else {
 			refuseSession(w)
