@@ -205,7 +205,6 @@ var largeTypes = map[string]struct {
 	why     string
 }{
 	"gateway.Session":   {164, "the way of a call, and what its client is shown"},
-	"mcptest.Session":   {30, "a test server that does everything"},
 	"upstream.Upstream": {83, "one lock guards the state of a server and its connections"},
 	"upstream.link":     {31, "one connection: calls, questions, lists and its end"},
 }
