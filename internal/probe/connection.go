@@ -40,8 +40,7 @@ type connection struct {
 	down sync.Once
 	gone chan struct{} // closed when the connection has ended by itself
 
-	mu      sync.Mutex
-	closers []func()
+	closers []func() // of what dial has opened
 }
 
 func (c *connection) init(ctx context.Context, t Target, opt Options) {
@@ -98,7 +97,7 @@ func (c *connection) dialStream(ctx context.Context) error {
 		return nil
 	}
 	lines, stop := c.child.Stderr().Follow(64)
-	c.onClose(stop)
+	c.closers = append(c.closers, stop)
 	c.wg.Go(func() {
 		for line := range lines {
 			c.opt.OnLine(line)
@@ -112,7 +111,7 @@ func (c *connection) clientOptions() httpclient.ClientOptions {
 	if c.target.Socket != "" {
 		base = httpclient.NewSocketTransport(c.target.Socket)
 	}
-	c.onClose(base.CloseIdleConnections)
+	c.closers = append(c.closers, base.CloseIdleConnections)
 	var carrier http.RoundTripper = base
 	if c.target.Carry != nil {
 		carrier = c.target.Carry(base) // below the tap, which shows what it sees
@@ -190,12 +189,6 @@ func (c *connection) lost(err error) {
 	})
 }
 
-func (c *connection) onClose(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closers = append(c.closers, f)
-}
-
 // close ends the connection, with its server where that is a command.
 func (c *connection) close(ctx context.Context) {
 	select {
@@ -218,10 +211,7 @@ func (c *connection) close(ctx context.Context) {
 			c.opt.Log.Debug("ending the session", "err", err)
 		}
 	}
-	c.mu.Lock()
-	closers := c.closers
-	c.mu.Unlock()
-	for _, f := range closers {
+	for _, f := range c.closers {
 		f()
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
@@ -67,9 +67,7 @@ func (b back) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.N
 type questions struct {
 	offer    mcp.Offer
 	answerer Answerer
-
-	mu    sync.Mutex
-	roots []config.Root
+	roots    atomic.Pointer[[]config.Root]
 }
 
 // asked answers one question, on behalf of r where that is known.
@@ -115,23 +113,15 @@ func (q *questions) answer(ctx context.Context, r *running, req *jsonrpc.Request
 	return q.answerer.Answer(ctx, question)
 }
 
-func (q *questions) setRoots(roots []config.Root) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.roots = slices.Clone(roots)
-}
-
 func (q *questions) rootsResult() json.RawMessage {
 	type root struct {
 		URI  string `json:"uri"`
 		Name string `json:"name,omitempty"`
 	}
 	roots := []root{}
-	q.mu.Lock()
-	for _, r := range q.roots {
+	for _, r := range *q.roots.Load() {
 		roots = append(roots, root(r))
 	}
-	q.mu.Unlock()
 	raw, err := json.Marshal(map[string]any{"roots": roots})
 	if err != nil {
 		panic(err) // strings

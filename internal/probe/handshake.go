@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -18,14 +18,13 @@ import (
 type identity struct {
 	info     mcp.Implementation
 	offer    mcp.Offer
-	declared json.RawMessage // capabilities to send as they are, instead of the offer
-
-	mu    sync.Mutex
-	level string // of the log; empty for none
+	declared json.RawMessage        // capabilities to send as they are, instead of the offer
+	level    atomic.Pointer[string] // of the log; empty for none
 }
 
 func (i *identity) init(opt *Options) {
-	i.info, i.declared, i.level = opt.Info, opt.Capabilities, opt.LogLevel
+	i.info, i.declared = opt.Info, opt.Capabilities
+	i.level.Store(&opt.LogLevel)
 	switch {
 	case len(opt.Capabilities) > 0:
 		i.offer = mcp.ParseOffer(opt.Capabilities)
@@ -52,26 +51,15 @@ func (i *identity) clientInfo() []byte {
 	return raw
 }
 
-func (i *identity) setLevel(level string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.level = level
-}
-
-func (i *identity) logLevel() []byte {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.level == "" {
-		return nil
-	}
-	return jsonrpc.Quote(i.level)
-}
-
 // withMeta adds what every request to a modern server carries, where it is not
 // there already.
 func (i *identity) withMeta(params []byte, version string) []byte {
 	if len(params) == 0 {
 		params = []byte(`{}`)
+	}
+	var level []byte
+	if text := *i.level.Load(); text != "" {
+		level = jsonrpc.Quote(text)
 	}
 	for _, m := range []struct {
 		key   string
@@ -80,7 +68,7 @@ func (i *identity) withMeta(params []byte, version string) []byte {
 		{mcp.MetaVersion, jsonrpc.Quote(version)},
 		{mcp.MetaClientInfo, i.clientInfo()},
 		{mcp.MetaCapabilities, i.capabilities(version)},
-		{mcp.MetaLogLevel, i.logLevel()},
+		{mcp.MetaLogLevel, level},
 	} {
 		if m.value != nil && jsonrpc.Get(params, "_meta", m.key) == nil {
 			params = jsonrpc.Set(params, m.value, "_meta", m.key)

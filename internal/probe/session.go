@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/config"
@@ -30,7 +31,8 @@ type Session struct {
 func newSession(ctx context.Context, t Target, opt Options, era mcp.Era) *Session {
 	s := &Session{opt: opt, info: Info{Era: era}}
 	s.identity.init(&opt)
-	s.questions.offer, s.questions.answerer, s.questions.roots = s.identity.offer, opt.Answer, opt.Roots
+	s.questions.offer, s.questions.answerer = s.identity.offer, opt.Answer
+	s.questions.roots.Store(&opt.Roots)
 	s.subscriptions.link = &s.link
 	s.link.init(ctx, t, opt)
 	s.link.modern, s.link.handler, s.link.headers = era == mcp.Modern, s, s.tools.paramHeaders
@@ -69,7 +71,8 @@ func (s *Session) Notify(ctx context.Context, method string, params json.RawMess
 
 // SetRoots changes what roots/list answers, and tells a legacy server.
 func (s *Session) SetRoots(ctx context.Context, roots []config.Root) error {
-	s.questions.setRoots(roots)
+	roots = slices.Clone(roots)
+	s.questions.roots.Store(&roots)
 	if s.info.Era == mcp.Modern || !s.identity.offer.Roots {
 		return nil
 	}
@@ -79,7 +82,7 @@ func (s *Session) SetRoots(ctx context.Context, roots []config.Root) error {
 // SetLevel asks the server for its log: a legacy one at once, a modern one
 // with every later request.
 func (s *Session) SetLevel(ctx context.Context, level string) error {
-	s.identity.setLevel(level)
+	s.identity.level.Store(&level)
 	if s.info.Era == mcp.Modern {
 		return nil
 	}
