@@ -206,12 +206,6 @@ var largeTypes = map[string]struct {
 	methods int
 	why     string
 }{
-	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
-	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
-	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},
-	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
-	"mcptest.Session":           {30, "a test server that does everything"},
-	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
 }
 
 // TestRoomsAreSmall holds the size of every package, and the methods of every

@@ -145,27 +145,39 @@ func (t *calls) found(id uint64) bool {
 	return id <= t.last
 }
 
-// fail refuses calls from now on and returns those that wait.
-func (t *calls) fail(err error) []*call {
+// fail ends all calls, and those to come, with err.
+func (t *calls) fail(err error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	slots := t.slots
 	if t.err == nil {
 		t.err = err
 	}
 	t.slots = nil
 	t.pending.Store(0)
-	return slots
-}
-
-// failCalls ends all calls, and those to come.
-func (c *Conn) failCalls() {
-	for _, k := range c.calls.fail(ErrClosed) {
+	t.mu.Unlock()
+	for _, k := range slots {
 		if k != nil {
-			k.outcome <- outcome{err: ErrClosed}
+			k.outcome <- outcome{err: err}
 		}
 	}
 }
+
+// broken takes the call that a message was to answer which cannot be read:
+// the call with its id or, where an answer has lost its id, the only call. Servers that
+// write the id last lose it easily. Lines that are no answers, such as logs,
+// concern no call.
+func (t *calls) broken(id []byte, answer bool) *call {
+	if n, ok := decimal(id); ok {
+		return t.take(n)
+	}
+	if id == nil && answer {
+		return t.only()
+	}
+	return nil
+}
+
+// asking says that some call waits.
+func (t *calls) asking() bool { return t.pending.Load() > 0 }
 
 // newest is the id of the latest call.
 func (t *calls) newest() uint64 {
@@ -211,7 +223,7 @@ func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response
 	if req.Trip != nil {
 		req.Trip.Carry(time.Since(left))
 	}
-	out := c.await(ctx, k)
+	out := c.calls.await(ctx, k)
 	if !out.arrived.IsZero() {
 		req.Trip.Carry(time.Since(out.arrived))
 	}
@@ -224,12 +236,12 @@ func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response
 }
 
 // await waits for the outcome of a call or the end of its context.
-func (c *Conn) await(ctx context.Context, k *call) outcome {
+func (t *calls) await(ctx context.Context, k *call) outcome {
 	select {
 	case out := <-k.outcome:
 		return out
 	case <-ctx.Done():
-		if c.calls.giveUp(k.id) != nil {
+		if t.giveUp(k.id) != nil {
 			return outcome{err: ended(ctx), aborted: context.Cause(ctx)}
 		}
 		return <-k.outcome // it is on the way

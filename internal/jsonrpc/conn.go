@@ -62,7 +62,6 @@ type ConnOptions struct {
 type Conn struct {
 	stream Stream
 	opt    ConnOptions
-	lim    ScanLimits
 	ctx    context.Context // of handlers; ends with Close
 	cancel context.CancelCauseFunc
 
@@ -88,10 +87,12 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 	if opt.MaxInFlight <= 0 {
 		opt.MaxInFlight = 64
 	}
-	c := &Conn{stream: s, opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
+	opt.Limits = opt.Limits.orDefaults()
+	c := &Conn{stream: s, opt: opt, done: make(chan struct{})}
 	// A connection outlives the function that accepted it: its end is Close.
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.requests.init()
+	c.notices.opt, c.notices.ctx, c.notices.from, c.notices.running = &c.opt, c.ctx, c, &c.running
 	go c.run()
 	return c
 }
@@ -102,7 +103,7 @@ func (c *Conn) run() {
 	if c.opt.OnEnd != nil {
 		c.opt.OnEnd()
 	}
-	c.failCalls()
+	c.calls.fail(ErrClosed)
 	c.running.Wait()
 	c.requests.dismiss()
 	c.workers.Wait()
@@ -125,7 +126,7 @@ func (c *Conn) run() {
 // cancels the handlers and waits for them, so a handler must not call it.
 func (c *Conn) Close() error {
 	c.closing.Store(true)
-	c.failCalls()
+	c.calls.fail(ErrClosed)
 	c.cancel(ErrClosed)
 	c.requests.close()
 	err := c.stream.Close()
@@ -176,8 +177,8 @@ func (c *Conn) abort(err error) {
 }
 
 // dropped reports what is thrown away.
-func (c *Conn) dropped(reason string, msg []byte) {
-	if c.opt.OnDropped != nil {
-		c.opt.OnDropped(reason, msg[:min(len(msg), 256)])
+func (o *ConnOptions) dropped(reason string, msg []byte) {
+	if o.OnDropped != nil {
+		o.OnDropped(reason, msg[:min(len(msg), 256)])
 	}
 }

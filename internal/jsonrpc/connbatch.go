@@ -18,7 +18,7 @@ type batch struct {
 
 // takeBatch routes the messages of a batch.
 func (c *Conn) takeBatch(data []byte, release func()) {
-	parts, err := c.splitBatch(data)
+	parts, err := c.opt.splitBatch(data)
 	if err != nil {
 		c.reject(&Message{}, data, err, nil)
 		free(release)
@@ -26,7 +26,7 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 	}
 	b := &batch{conn: c, release: release, open: 1}
 	for _, part := range parts {
-		msg, err := c.scan(part)
+		msg, err := c.opt.scan(part)
 		if err != nil {
 			c.reject(&msg, part, err, b)
 			continue
@@ -45,19 +45,19 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 }
 
 // splitBatch returns the messages of a batch that is welcome as a whole.
-func (c *Conn) splitBatch(data []byte) ([][]byte, *Error) {
-	if c.opt.Batch == nil || !c.opt.Batch() {
-		if _, err := Scan(data, &c.lim); err.Code == CodeParse {
+func (o *ConnOptions) splitBatch(data []byte) ([][]byte, *Error) {
+	if o.Batch == nil || !o.Batch() {
+		if _, err := Scan(data, &o.Limits); err.Code == CodeParse {
 			return nil, err
 		}
 		return nil, Errorf(CodeInvalidRequest, "batches are not supported")
 	}
-	parts, err := SplitBatch(data, &c.lim)
+	parts, err := SplitBatch(data, &o.Limits)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
-		if name, _ := GetString(part, "method"); name != "" && name == c.opt.Uncancellable {
+		if name, _ := GetString(part, "method"); name != "" && name == o.Uncancellable {
 			return nil, Errorf(CodeInvalidRequest, "%s is not allowed in a batch", name)
 		}
 	}

@@ -61,7 +61,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		in.ctx, in.handler = c.opt.Tags.whose(c, in.ctx, msg.tag)
 	}
 	c.running.Add(1)
-	admitted, w := c.requests.admit(in, &c.opt, c.asking)
+	admitted, w := c.requests.admit(in, &c.opt, c.calls.asking)
 	switch admitted {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
@@ -74,11 +74,9 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	c.start(in, w)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		c.requests.await(in, c.asking) // the next message may depend on it
+		c.requests.await(in, c.calls.asking) // the next message may depend on it
 	}
 }
-
-func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
 
 func (in *inbound) handle() (resp *Response, err error) {
 	c := in.conn
@@ -87,12 +85,12 @@ func (in *inbound) handle() (resp *Response, err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			c.panicked(in.req.Method, v)
+			c.opt.panicked(in.req.Method, v)
 			resp, err = nil, Errorf(CodeInternal, "internal error")
 		}
 	}()
 	if c.opt.Strict {
-		c.settle(0) // the peer may have said something that matters to it
+		c.notices.settle(0) // the peer may have said something that matters to it
 	}
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
@@ -160,7 +158,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 		c.answer(id, &Response{Err: Errorf(CodeInternal, "sending the answer: %v", err)}, nil)
 		return
 	}
-	c.dropped("answer not sent", id)
+	c.opt.dropped("answer not sent", id)
 	c.abort(i18n.Errorf("sending an answer: %w", "发送应答失败：%w", err))
 }
 
@@ -192,14 +190,14 @@ func (in *inbound) Notify(ctx context.Context, n *Notification) error {
 func (in *inbound) RequestID() []byte { return in.id }
 
 // recovered is deferred around a handler without an answer.
-func (c *Conn) recovered(method string) {
+func (o *ConnOptions) recovered(method string) {
 	if v := recover(); v != nil {
-		c.panicked(method, v)
+		o.panicked(method, v)
 	}
 }
 
-func (c *Conn) panicked(method string, v any) {
-	if c.opt.OnDropped != nil {
-		c.opt.OnDropped("panic", fmt.Appendf(nil, "%s: %v\n%s", method, v, debug.Stack()))
+func (o *ConnOptions) panicked(method string, v any) {
+	if o.OnDropped != nil {
+		o.OnDropped("panic", fmt.Appendf(nil, "%s: %v\n%s", method, v, debug.Stack()))
 	}
 }

@@ -11,6 +11,11 @@ import (
 // handler that is slow delays other notifications, never an answer, or a request
 // to the accepting side, for long.
 type notices struct {
+	opt     *ConnOptions
+	ctx     context.Context // of handlers
+	from    Peer
+	running *sync.WaitGroup // counts the goroutine that delivers
+
 	busy atomic.Bool // a goroutine is delivering
 	mu   sync.Mutex
 	// queue is what waits; the one being delivered has left it.
@@ -37,39 +42,28 @@ const (
 	patience = 100 * time.Millisecond
 )
 
-// notify queues a notification for the handler.
-func (c *Conn) notify(msg *Message, data []byte, release func()) {
-	ctx, handler := c.ctx, c.opt.Handler
-	if msg.tag != nil {
-		ctx, handler = c.opt.Tags.whose(c, ctx, msg.tag)
-	}
-	if handler == nil {
-		free(release)
-		return
-	}
-	q := &c.notices
-	since := c.calls.newest()
+// add queues a notification for its handler; since is the newest call of ours.
+func (q *notices) add(n notice, since uint64, data []byte) {
 	q.mu.Lock()
 	if len(q.queue) >= maxNotices || q.size >= maxNoticeBytes {
 		q.mu.Unlock()
-		c.dropped("notification queue full", data)
-		free(release)
+		q.opt.dropped("notification queue full", data)
+		free(n.release)
 		return
 	}
-	q.queue = append(q.queue, notice{Notification{msg.Method, msg.Params}, ctx, handler, release})
-	q.size += len(msg.Params)
+	q.queue = append(q.queue, n)
+	q.size += len(n.Params)
 	q.since = since
 	start := !q.busy.Load()
 	q.busy.Store(true)
 	q.mu.Unlock()
 	if start {
-		c.running.Go(c.deliver)
+		q.running.Go(q.deliver)
 	}
 }
 
 // deliver hands over what is queued, then ends.
-func (c *Conn) deliver() {
-	q := &c.notices
+func (q *notices) deliver() {
 	var batch []notice
 	for {
 		q.mu.Lock()
@@ -86,17 +80,17 @@ func (c *Conn) deliver() {
 		}
 		q.mu.Unlock()
 		for i := range batch {
-			c.deliverOne(&batch[i])
+			q.deliverOne(&batch[i])
 			batch[i] = notice{}
 		}
 	}
 }
 
-func (c *Conn) deliverOne(n *notice) {
+func (q *notices) deliverOne(n *notice) {
 	defer free(n.release)
-	defer c.recovered(n.Method)
-	if c.ctx.Err() == nil {
-		n.handler.HandleNotification(n.ctx, c, &n.Notification)
+	defer q.opt.recovered(n.Method)
+	if q.ctx.Err() == nil {
+		n.handler.HandleNotification(n.ctx, q.from, &n.Notification)
 	}
 }
 
@@ -105,8 +99,7 @@ func (c *Conn) deliverOne(n *notice) {
 // answer to a call made since then does not wait, since it may be a handler
 // of these very notifications that asked. A request, whose id is 0, waits
 // always.
-func (c *Conn) settle(id uint64) {
-	q := &c.notices
+func (q *notices) settle(id uint64) {
 	if !q.busy.Load() {
 		return
 	}
@@ -124,7 +117,7 @@ func (c *Conn) settle(id uint64) {
 	defer timer.Stop()
 	select {
 	case <-idle:
-	case <-c.ctx.Done():
+	case <-q.ctx.Done():
 	case <-timer.C:
 		q.mu.Lock()
 		q.slow = q.busy.Load()

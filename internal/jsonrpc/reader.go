@@ -38,7 +38,7 @@ func (c *Conn) take(data []byte, release func()) {
 	case IsBatch(data):
 		c.takeBatch(data, release)
 	default:
-		msg, err := c.scan(data)
+		msg, err := c.opt.scan(data)
 		msg.tag = tag
 		if err != nil {
 			c.reject(&msg, data, err, nil)
@@ -50,11 +50,11 @@ func (c *Conn) take(data []byte, release func()) {
 }
 
 // scan reads a message as strictly as the peer deserves.
-func (c *Conn) scan(data []byte) (Message, *Error) {
-	if c.opt.Strict {
-		return Scan(data, &c.lim)
+func (o *ConnOptions) scan(data []byte) (Message, *Error) {
+	if o.Strict {
+		return Scan(data, &o.Limits)
 	}
-	return ScanAnswer(data, &c.lim)
+	return ScanAnswer(data, &o.Limits)
 }
 
 // reject answers a message that is refused, or drops it: an answer is never
@@ -66,11 +66,11 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		answer = Get(data, "method") == nil
 	}
 	if msg.Kind == KindRequest || c.opt.Strict && !answer && msg.Kind != KindNotification {
-		c.dropped(err.Message, data)
+		c.opt.dropped(err.Message, data)
 		c.answer(msg.ID, &Response{Err: err}, b)
 		return
 	}
-	c.dropped(err.Message, data)
+	c.opt.dropped(err.Message, data)
 	if !answer {
 		return
 	}
@@ -78,7 +78,7 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 	if err.Code == CodeParse && !c.opt.Strict {
 		id, result = headID(data)
 	}
-	if k := c.broken(id, result); k != nil {
+	if k := c.calls.broken(id, result); k != nil {
 		k.outcome <- outcome{err: i18n.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)}
 	}
 }
@@ -96,7 +96,15 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 			free(release)
 			return
 		}
-		c.notify(msg, data, release)
+		ctx, handler := c.ctx, c.opt.Handler
+		if msg.tag != nil {
+			ctx, handler = c.opt.Tags.whose(c, ctx, msg.tag)
+		}
+		if handler == nil {
+			free(release)
+			return
+		}
+		c.notices.add(notice{Notification{msg.Method, msg.Params}, ctx, handler, release}, c.calls.newest(), data)
 	default:
 		resp := &Response{Result: msg.Result, release: release}
 		if msg.Kind == KindError {
@@ -106,7 +114,7 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}
-		c.dropped("answer to no call of ours", data)
+		c.opt.dropped("answer to no call of ours", data)
 		free(release)
 	}
 }
@@ -114,7 +122,7 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 // finishCall gives a call its outcome; an answer that no call waits for is
 // thrown away.
 func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
-	c.settle(id)
+	c.notices.settle(id)
 	if k := c.calls.take(id); k != nil {
 		if k.trip != nil {
 			out.arrived = time.Now()
@@ -123,9 +131,9 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 		return
 	}
 	if c.calls.found(id) {
-		c.dropped("late answer", data)
+		c.opt.dropped("late answer", data)
 	} else {
-		c.dropped("answer to no call of ours", data)
+		c.opt.dropped("answer to no call of ours", data)
 	}
 	out.resp.Release()
 }
@@ -138,22 +146,8 @@ func (c *Conn) takeBroken(frame *FrameError) {
 		c.answer(id, &Response{Err: Errorf(CodeInvalidRequest, "%s", frame.Error())}, nil)
 		return
 	}
-	c.dropped(frame.Reason.String(), frame.Head)
-	if k := c.broken(id, answer); k != nil {
+	c.opt.dropped(frame.Reason.String(), frame.Head)
+	if k := c.calls.broken(id, answer); k != nil {
 		k.outcome <- outcome{err: i18n.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)}
 	}
-}
-
-// broken takes the call that a message was to answer which cannot be read:
-// the call with its id or, where an answer has lost its id, the only call. Servers that
-// write the id last lose it easily. Lines that are no answers, such as logs,
-// concern no call.
-func (c *Conn) broken(id []byte, answer bool) *call {
-	if n, ok := decimal(id); ok {
-		return c.calls.take(n)
-	}
-	if id == nil && answer {
-		return c.calls.only()
-	}
-	return nil
 }

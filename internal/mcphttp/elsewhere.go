@@ -39,25 +39,25 @@ type Away struct {
 	Body  []byte
 	ID    []byte
 	Quiet bool
-	post  *post
+	in    *incoming
 }
 
 // Read reads the body of a POST; false means that the request has been
 // answered.
 func (a *Away) Read() bool {
-	if a.post == nil || a.Body != nil {
+	if a.in == nil || a.Body != nil {
 		return true
 	}
-	body, ok := a.post.readBody()
+	body, ok := a.in.readBody()
 	if !ok {
-		a.post.buf = nil
+		a.in.buf = nil
 		return false
 	}
 	a.Body = body
 	if jsonrpc.IsBatch(body) {
 		return true
 	}
-	if m, err := jsonrpc.Scan(body, &a.post.srv.lim.Scan); err == nil {
+	if m, err := jsonrpc.Scan(body, &a.in.srv.lim.Scan); err == nil {
 		a.ID, a.Quiet = m.ID, m.Kind != jsonrpc.KindRequest
 	}
 	return true
@@ -74,10 +74,10 @@ const (
 
 // find looks for the session of a request, here and then at the other replicas.
 // When it returns nil the request has been answered.
-func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, p *post) *session {
+func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, in *incoming) *session {
 	ss := s.sessionOf(r, ep, principal)
 	if ids := r.Header[mcp.HeaderSession]; ss == nil && s.elsewhere != nil && len(ids) == 1 {
-		switch s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], post: p}) {
+		switch s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], in: in}) {
 		case Answered:
 			return nil
 		case Here:
@@ -94,8 +94,8 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
 	return &Away{
-		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.isDraining(),
-		Body: *p.buf, ID: m.ID, post: p,
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.ending.isDraining(),
+		Body: *p.buf, ID: m.ID, in: &p.incoming,
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *post) continued(m *jsonrpc.Message) bool {
 // another one; false when there is none.
 func (p *post) handOn(m *jsonrpc.Message) bool {
 	// A server that is a gateway may end, too, and say the same.
-	if p.srv.elsewhere == nil || !p.srv.isDraining() || !hush(p, true) {
+	if p.srv.elsewhere == nil || !p.srv.ending.isDraining() || !p.hush(true) {
 		return false
 	}
 	a := outside(p, m)
@@ -127,7 +127,7 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 	if p.srv.elsewhere(p.w, a) == Answered {
 		return true
 	}
-	hush(p, false)
+	p.hush(false)
 	return false
 }
 
@@ -139,13 +139,13 @@ func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
 
 // hush keeps everybody else from answering, or lets them; false when a stream
 // has begun.
-func hush(p *post, on bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stream != nil {
+func (a *reply) hush(on bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stream != nil {
 		return false
 	}
-	p.over = on
+	a.over = on
 	return true
 }
 
@@ -157,7 +157,7 @@ func refused(p *post) bool {
 		return false
 	}
 	defer p.giveBack()
-	a := &Away{Request: p.r, Endpoint: p.ep, Principal: p.principal, Ends: true, post: p}
+	a := &Away{Request: p.r, Endpoint: p.ep, Principal: p.principal, Ends: true, in: &p.incoming}
 	listens := p.r.Header.Get(mcp.HeaderMethod) == mcp.MethodListen
 	if s.elsewhere == nil || listens || s.elsewhere(p.w, a) != Answered {
 		refuseDraining(p.w)

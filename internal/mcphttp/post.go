@@ -10,10 +10,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A post is one POST being answered. It is the way back to the client for as
-// long as its request runs: the first thing said before the result turns the
-// answer into an event stream.
-type post struct {
+// An incoming request is a POST as HTTP brought it.
+type incoming struct {
 	srv       *Server
 	w         http.ResponseWriter
 	r         *http.Request
@@ -22,18 +20,18 @@ type post struct {
 	version   string // of the header
 	unknown   bool   // the header names no version that there ever was
 	accept    accepted
-	modern    bool
-	session   *session      // nil outside sessions
-	buf       *[]byte       // holds the body
-	started   time.Duration // since time began
-	method    string        // of the request, "" for a batch
-	id        []byte        // raw, of the request, nil for a batch
+	buf       *[]byte // holds the body
+}
 
-	cancel context.CancelCauseFunc // ends all that runs for this POST
-	runs   running                 // its entry in the session
-
-	list           *postList
-	prev, nextPost *post // guarded by the list
+// A reply is the answer to an incoming POST, and the way back to the client for
+// as long as its request runs: the first thing said before the result turns the
+// answer into an event stream.
+type reply struct {
+	incoming
+	modern  bool
+	session *session                // nil outside sessions
+	id      []byte                  // raw, of the request, nil for a batch
+	cancel  context.CancelCauseFunc // ends all that runs for this POST
 
 	mu     sync.Mutex
 	stream *stream // once the answer is an event stream
@@ -41,14 +39,25 @@ type post struct {
 	over   bool // the answer has been given
 }
 
+// A post is one POST being answered.
+type post struct {
+	reply
+	started time.Duration // since time began
+	method  string        // of the request, "" for a batch
+	runs    running       // its entry in the session
+
+	list           *postList
+	prev, nextPost *post // guarded by the list
+}
+
 // servePost reads one POST on an MCP URL and finds out who shall answer it.
 func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
-	p := &post{srv: s, w: w, r: r, ep: ep, principal: principal}
+	p := &post{reply: reply{incoming: incoming{srv: s, w: w, r: r, ep: ep, principal: principal}}}
 	if !p.checkHeader() {
 		return
 	}
 	if !mcp.IsModern(p.version) && len(r.Header[mcp.HeaderSession]) > 0 {
-		if p.session = s.find(w, r, ep, principal, p); p.session == nil {
+		if p.session = s.find(w, r, ep, principal, &p.incoming); p.session == nil {
 			p.giveBack()
 			return
 		}
@@ -92,7 +101,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 // dropped like any that nobody waits for.
 func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
 	legacy := !mcp.IsModern(p.version)
-	p.countLimit(err)
+	p.srv.lim.countRefused(err)
 	switch {
 	case legacy && m.Result != nil && m.Err != nil:
 		p.srv.dropped.Add(1)
@@ -101,13 +110,6 @@ func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
 		p.fail(http.StatusOK, m.ID, err)
 	default:
 		p.fail(http.StatusBadRequest, m.ID, err)
-	}
-}
-
-// countLimit counts a message that was refused for its size.
-func (p *post) countLimit(err *jsonrpc.Error) {
-	if err.Limit != "" {
-		p.srv.lim.Hits.Add(err.Limit)
 	}
 }
 
@@ -128,7 +130,7 @@ func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *sess
 func (p *post) serveSession(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.KindRequest:
-		if p.srv.isDraining() && p.srv.elsewhere == nil {
+		if p.srv.ending.isDraining() && p.srv.elsewhere == nil {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
@@ -168,7 +170,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()
-		return p.run(ctx, ss.handler, from, m)
+		return run(ctx, p.srv.log, ss.handler, from, m)
 	default:
 	}
 	p.srv.lim.Hits.Add("inFlightPerSession")
@@ -178,7 +180,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	case <-p.r.Context().Done(): // it has not begun, and nobody waits for it
 		return nil
 	case <-ctx.Done():
-		return p.ended(ctx, nil)
+		return ended(ctx, nil)
 	}
-	return p.run(ctx, ss.handler, from, m)
+	return run(ctx, p.srv.log, ss.handler, from, m)
 }

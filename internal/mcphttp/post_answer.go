@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -27,45 +28,45 @@ const (
 
 // run asks the handler, and makes an answer of whatever it does; nil means
 // that the client cancelled.
-func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
+func run(ctx context.Context, log *slog.Logger, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
 	defer func() {
 		if v := recover(); v != nil {
-			resp = p.panicked(m.Method, v)
+			resp = panicked(log, m.Method, v)
 		}
 	}()
 	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
-	return p.outcome(ctx, m.Method, resp, err)
+	return outcome(ctx, log, m.Method, resp, err)
 }
 
 // panicked is the answer of a handler that did.
-func (p *post) panicked(method string, v any) *jsonrpc.Response {
-	p.srv.log.Error("handler panicked", "method", method, "err", v, "stack", string(debug.Stack()))
+func panicked(log *slog.Logger, method string, v any) *jsonrpc.Response {
+	log.Error("handler panicked", "method", method, "err", v, "stack", string(debug.Stack()))
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
 }
 
 // outcome is the answer for what a handler returned.
-func (p *post) outcome(ctx context.Context, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
+func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
 	if ctx.Err() != nil {
-		return p.ended(ctx, resp)
+		return ended(ctx, resp)
 	}
 	if err == nil && resp != nil {
 		return resp
 	}
-	return &jsonrpc.Response{Err: p.wireError(method, err)}
+	return &jsonrpc.Response{Err: wireError(log, method, err)}
 }
 
 // wireError is what a client reads of an error that a handler returned.
-func (p *post) wireError(method string, err error) *jsonrpc.Error {
+func wireError(log *slog.Logger, method string, err error) *jsonrpc.Error {
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
 		return wire
 	}
-	p.srv.log.Error("handler failed", "method", method, "err", err)
+	log.Error("handler failed", "method", method, "err", err)
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
 }
 
 // ended is the answer to a request whose context ended before its handler
 // returned resp.
-func (p *post) ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
+func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 	why := context.Cause(ctx)
 	switch {
 	case errors.Is(why, jsonrpc.ErrCancelled):
@@ -87,46 +88,46 @@ func draining() *jsonrpc.Error {
 
 // answer gives the one answer of this POST; nil means that its client cancelled
 // it: a stream ends without one, and plain HTTP has to say something.
-func (p *post) answer(id []byte, resp *jsonrpc.Response) {
+func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	defer resp.Release()
-	st := p.settle()
+	st := a.settle()
 	switch {
 	case st != nil && resp != nil:
-		p.finish(st, jsonrpc.AppendResponse(nil, id, resp))
+		a.finish(st, jsonrpc.AppendResponse(nil, id, resp))
 	case st != nil:
-		p.finish(st, nil)
+		a.finish(st, nil)
 	case resp != nil:
-		p.writeResponse(p.status(resp), id, resp)
+		a.writeResponse(a.status(resp), id, resp)
 	default:
-		p.fail(http.StatusOK, id, mcp.Failure(mcp.Cancelled, "", "the client cancelled the request"))
+		a.fail(http.StatusOK, id, mcp.Failure(mcp.Cancelled, "", "the client cancelled the request"))
 	}
 }
 
 // settle ends what can be said before the answer, and returns the stream that
 // the answer goes to, nil when it is plain JSON.
-func (p *post) settle() *stream {
-	if !p.accept.json {
-		p.upgrade()
+func (a *reply) settle() *stream {
+	if !a.accept.json {
+		a.upgrade()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = true
-	return p.stream
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	return a.stream
 }
 
 // finish ends the stream with its last message, nil for none.
-func (p *post) finish(st *stream, msg []byte) {
+func (a *reply) finish(st *stream, msg []byte) {
 	if msg != nil {
-		st.append(sse.OneLine(msg), &p.srv.lim)
+		st.append(sse.OneLine(msg), &a.srv.lim)
 	}
 	st.finish()
-	<-p.pumped
+	<-a.pumped
 }
 
 // status of an answer that was made by a handler. Some clients of legacy
 // sessions drop the session on anything but 200.
-func (p *post) status(resp *jsonrpc.Response) int {
-	if resp.Err == nil || !p.modern {
+func (a *reply) status(resp *jsonrpc.Response) int {
+	if resp.Err == nil || !a.modern {
 		return http.StatusOK
 	}
 	switch resp.Err.Code {
@@ -140,8 +141,8 @@ func (p *post) status(resp *jsonrpc.Response) int {
 }
 
 // fail answers with an error of ours.
-func (p *post) fail(status int, id []byte, e *jsonrpc.Error) {
-	p.writeResponse(status, id, &jsonrpc.Response{Err: e})
+func (a *reply) fail(status int, id []byte, e *jsonrpc.Error) {
+	a.writeResponse(status, id, &jsonrpc.Response{Err: e})
 }
 
 var resultFirst = []byte(`{"jsonrpc":"2.0","result":`)
@@ -151,20 +152,20 @@ func idLast(id []byte) []byte { return append(append([]byte(`,"id":`), id...), '
 
 // writeResponse writes a JSON answer with as few writes and copies as its size
 // allows.
-func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
+func (a *reply) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
 	if resp.Err == nil && len(resp.Result) > joined {
-		p.writeJSON(status, resultFirst, resp.Result, idLast(id))
+		a.writeJSON(status, resultFirst, resp.Result, idLast(id))
 		return
 	}
 	out := buffers.get(int64(len(resp.Result) + len(id) + envelope))
 	*out = jsonrpc.AppendResponse(*out, id, resp)
-	p.writeJSON(status, *out)
+	a.writeJSON(status, *out)
 	buffers.put(out)
 }
 
 // writeJSON writes the concatenation of parts as the whole answer.
-func (p *post) writeJSON(status int, parts ...[]byte) {
-	h, n := p.w.Header(), 0
+func (a *reply) writeJSON(status int, parts ...[]byte) {
+	h, n := a.w.Header(), 0
 	for _, part := range parts {
 		n += len(part)
 	}
@@ -172,17 +173,17 @@ func (p *post) writeJSON(status int, parts ...[]byte) {
 	if n > measured {
 		h["Content-Length"] = []string{strconv.Itoa(n)}
 	}
-	rc := http.NewResponseController(p.w)
-	rc.SetWriteDeadline(time.Now().Add(p.srv.lim.WriteIdle))
-	p.w.WriteHeader(status)
+	rc := http.NewResponseController(a.w)
+	rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))
+	a.w.WriteHeader(status)
 	for _, part := range parts {
 		for len(part) > 0 {
 			step := part[:min(len(part), 4*writeStep)]
-			if _, err := p.w.Write(step); err != nil {
+			if _, err := a.w.Write(step); err != nil {
 				return // the client is gone
 			}
 			if part = part[len(step):]; len(part) > 0 {
-				rc.SetWriteDeadline(time.Now().Add(p.srv.lim.WriteIdle))
+				rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 	}
 	parts, err := jsonrpc.SplitBatch(body, &p.srv.lim.Scan)
 	if err != nil {
-		p.countLimit(err)
+		p.srv.lim.countRefused(err)
 		return nil, err
 	}
 	msgs := make([]batched, len(parts))
@@ -128,7 +128,7 @@ func (p *post) answerOne(h Session, m *batched) []byte {
 	from := partPeer{p, m.ID}
 	var resp *jsonrpc.Response
 	if p.session == nil {
-		resp = p.run(m.ctx, h, from, &m.Message)
+		resp = run(m.ctx, p.srv.log, h, from, &m.Message)
 	} else {
 		resp = p.runInSession(m.ctx, from, &m.Message)
 	}

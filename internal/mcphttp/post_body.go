@@ -51,22 +51,22 @@ func (p *bufferPool) put(b *[]byte) {
 
 // readBody reads the body into a buffer of the pool. When it returns false the
 // POST has been answered.
-func (p *post) readBody() ([]byte, bool) {
-	if p.buf != nil {
-		return *p.buf, true
+func (in *incoming) readBody() ([]byte, bool) {
+	if in.buf != nil {
+		return *in.buf, true
 	}
-	lim, announced := &p.srv.lim, p.r.ContentLength
+	lim, announced := &in.srv.lim, in.r.ContentLength
 	if announced > lim.Body {
 		lim.Hits.Add("clientMessage")
-		p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
+		in.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
 		return nil, false
 	}
-	p.buf = buffers.get(announced)
-	held := room{p: p}
+	in.buf = buffers.get(announced)
+	held := room{in: in}
 	defer held.giveBack()
-	rc := http.NewResponseController(p.w)
+	rc := http.NewResponseController(in.w)
 	due := 0 // the deadline holds until so many bytes are there
-	b := *p.buf
+	b := *in.buf
 	for {
 		if len(b) >= due {
 			rc.SetReadDeadline(time.Now().Add(lim.BodyIdle))
@@ -76,39 +76,39 @@ func (p *post) readBody() ([]byte, bool) {
 			size := grown(b, announced, lim.Body)
 			if !held.take(size) {
 				lim.Hits.Add("unfinishedPerKey")
-				p.w.Header()["Connection"] = []string{"close"}
-				refuseOverload(p.w, fmt.Sprintf("the unfinished requests of this key have their share of %d bytes: finish some, or set limits.unfinishedPerKey", lim.Unfinished))
-				buffers.put(p.buf)
+				in.w.Header()["Connection"] = []string{"close"}
+				refuseOverload(in.w, fmt.Sprintf("the unfinished requests of this key have their share of %d bytes: finish some, or set limits.unfinishedPerKey", lim.Unfinished))
+				buffers.put(in.buf)
 				return nil, false
 			}
 			b = append(make([]byte, 0, size), b...)
 		}
-		n, err := p.r.Body.Read(b[len(b):cap(b)])
+		n, err := in.r.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
-		*p.buf = b
+		*in.buf = b
 		switch {
 		case int64(len(b)) > lim.Body:
 			lim.Hits.Add("clientMessage")
-			p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
+			in.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
 		case err == nil:
 			continue
 		case err == io.EOF:
 			return b, true
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			lim.Hits.Add("bodyIdle")
-			p.refuseBody(http.StatusRequestTimeout, "body did not arrive in time")
+			in.refuseBody(http.StatusRequestTimeout, "body did not arrive in time")
 		default:
-			p.refuseBody(http.StatusBadRequest, "body could not be read")
+			in.refuseBody(http.StatusBadRequest, "body could not be read")
 		}
-		buffers.put(p.buf)
+		buffers.put(in.buf)
 		return nil, false
 	}
 }
 
 // giveBack returns the buffer of the body, if there is one.
-func (p *post) giveBack() {
-	if p.buf != nil {
-		buffers.put(p.buf)
+func (in *incoming) giveBack() {
+	if in.buf != nil {
+		buffers.put(in.buf)
 	}
 }
 
@@ -122,7 +122,7 @@ func grown(b []byte, announced, limit int64) int64 {
 }
 
 // refuseBody answers a body that is not going to be read to its end.
-func (p *post) refuseBody(status int, why string) {
-	p.w.Header()["Connection"] = []string{"close"}
-	refuse(p.w, status, jsonrpc.CodeInvalidRequest, why)
+func (in *incoming) refuseBody(status int, why string) {
+	in.w.Header()["Connection"] = []string{"close"}
+	refuse(in.w, status, jsonrpc.CodeInvalidRequest, why)
 }

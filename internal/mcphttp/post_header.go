@@ -14,24 +14,24 @@ type accepted struct{ json, events bool }
 
 // checkHeader judges the header of a POST. When it returns false the POST has
 // been answered.
-func (p *post) checkHeader() bool {
-	h := p.r.Header
+func (in *incoming) checkHeader() bool {
+	h := in.r.Header
 	var ok bool
-	if p.version, ok = versionOf(h); !ok {
-		refuse(p.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
+	if in.version, ok = versionOf(h); !ok {
+		refuse(in.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
 		return false
 	}
-	p.unknown = p.version != "" && !mcp.IsModern(p.version) && !isLegacy(p.version)
+	in.unknown = in.version != "" && !mcp.IsModern(in.version) && !isLegacy(in.version)
 	if !isJSON(h["Content-Type"]) {
-		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
+		refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
 		return false
 	}
 	if enc := h["Content-Encoding"]; len(enc) > 0 && !(len(enc) == 1 && strings.EqualFold(enc[0], "identity")) {
-		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Encoding is not supported")
+		refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Encoding is not supported")
 		return false
 	}
-	if p.accept = acceptedBy(h["Accept"]); !p.accept.json && !p.accept.events {
-		refuse(p.w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must allow application/json or text/event-stream")
+	if in.accept = acceptedBy(h["Accept"]); !in.accept.json && !in.accept.events {
+		refuse(in.w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must allow application/json or text/event-stream")
 		return false
 	}
 	return true

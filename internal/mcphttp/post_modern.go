@@ -13,9 +13,9 @@ func (p *post) serveModern(m *jsonrpc.Message) {
 	var err *jsonrpc.Error
 	switch m.Kind {
 	case jsonrpc.KindRequest:
-		err = p.checkModern(m)
+		err = checkModern(p.r.Header, m, p.version)
 	case jsonrpc.KindNotification:
-		if err = p.checkVersion(p.version); err == nil {
+		if err = checkVersion(p.version); err == nil {
 			err = mirrored(p.r.Header, mcp.HeaderMethod, m.Method, false)
 		}
 	default:
@@ -31,8 +31,9 @@ func (p *post) serveModern(m *jsonrpc.Message) {
 	p.serveAlone(m, TransportModern)
 }
 
-// checkModern holds a request against what its _meta and its header must say.
-func (p *post) checkModern(m *jsonrpc.Message) *jsonrpc.Error {
+// checkModern holds a request against what its _meta and its HTTP header, with
+// the version there, must say.
+func checkModern(h http.Header, m *jsonrpc.Message, inHeader string) *jsonrpc.Error {
 	meta := jsonrpc.Get(m.Params, "_meta")
 	said := jsonrpc.Get(meta, mcp.MetaVersion)
 	if said == nil {
@@ -42,31 +43,31 @@ func (p *post) checkModern(m *jsonrpc.Message) *jsonrpc.Error {
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "_meta[%q] must be a string", mcp.MetaVersion)
 	}
-	switch p.version {
+	switch inHeader {
 	case version:
 	case "":
 		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "missing header MCP-Protocol-Version")
 	default:
 		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header MCP-Protocol-Version is not _meta[%q]", mcp.MetaVersion)
 	}
-	if err := p.checkVersion(version); err != nil {
+	if err := checkVersion(version); err != nil {
 		return err
 	}
 	if caps := jsonrpc.Get(meta, mcp.MetaCapabilities); caps == nil || caps[0] != '{' {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "_meta[%q] must be an object", mcp.MetaCapabilities)
 	}
-	if err := mirrored(p.r.Header, mcp.HeaderMethod, m.Method, true); err != nil {
+	if err := mirrored(h, mcp.HeaderMethod, m.Method, true); err != nil {
 		return err
 	}
 	if member := mcp.NameMember(m.Method); member != "" {
 		name, given := jsonrpc.GetString(m.Params, member)
-		return mirrored(p.r.Header, mcp.HeaderName, name, given)
+		return mirrored(h, mcp.HeaderName, name, given)
 	}
 	return nil
 }
 
 // checkVersion refuses what is not a modern version of ours.
-func (p *post) checkVersion(version string) *jsonrpc.Error {
+func checkVersion(version string) *jsonrpc.Error {
 	if v, ok := mcp.Lookup(version); ok && v.Era == mcp.Modern {
 		return nil
 	}

@@ -10,29 +10,29 @@ import (
 )
 
 // opening describes this POST to the function that makes its Session.
-func (p *post) opening(t Transport) *Opening {
+func (in *incoming) opening(t Transport) *Opening {
 	return &Opening{
-		Transport: t, Endpoint: p.ep, Principal: p.principal,
-		Header: p.r.Header, RemoteAddr: p.r.RemoteAddr, Host: p.r.Host,
+		Transport: t, Endpoint: in.ep, Principal: in.principal,
+		Header: in.r.Header, RemoteAddr: in.r.RemoteAddr, Host: in.r.Host,
 	}
 }
 
 // failOpen answers a request whose Session could not be made.
-func (p *post) failOpen(id []byte, err error) {
+func (a *reply) failOpen(id []byte, err error) {
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
-		status := p.status(&jsonrpc.Response{Err: wire})
+		status := a.status(&jsonrpc.Response{Err: wire})
 		if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
 			status = int(wire.Code)
 		}
 		if reason, _ := jsonrpc.GetString(wire.Data, "reason"); reason == string(mcp.Overloaded) {
-			p.w.Header()["Retry-After"] = retrySoon
+			a.w.Header()["Retry-After"] = retrySoon
 			status = http.StatusServiceUnavailable
 		}
-		p.fail(status, id, wire)
+		a.fail(status, id, wire)
 		return
 	}
-	p.srv.log.Error("session not opened", "err", err)
-	p.fail(http.StatusInternalServerError, id, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
+	a.srv.log.Error("session not opened", "err", err)
+	a.fail(http.StatusInternalServerError, id, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
 }
 
 // serveAlone answers one message outside any session. A client that hangs up
@@ -59,7 +59,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 		p.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	resp := p.run(ctx, h, p, m)
+	resp := run(ctx, p.srv.log, h, p, m)
 	if ctx.Err() == nil && mcp.IsDraining(resp) && p.handOn(m) {
 		return
 	}
@@ -104,5 +104,5 @@ func (p *post) initialize(ctx context.Context, ss *session, m *jsonrpc.Message) 
 		return nil, err
 	}
 	ss.handler = h
-	return p.run(ctx, h, ss, m), nil
+	return run(ctx, p.srv.log, h, ss, m), nil
 }

@@ -12,14 +12,14 @@ type unfinished struct {
 
 // A room is what one body takes of it.
 type room struct {
-	p     *post
+	in    *incoming
 	taken int64
 }
 
 // take makes room for a buffer of that size, which replaces the one before;
 // false when the principal has its share.
 func (r *room) take(size int64) bool {
-	srv, who := r.p.srv, r.p.principal
+	srv, who := r.in.srv, r.in.principal
 	if !srv.lim.bound(who) {
 		return true
 	}
@@ -43,7 +43,7 @@ func (r *room) giveBack() {
 	if r.taken == 0 {
 		return
 	}
-	u, who := &r.p.srv.unfinished, r.p.principal
+	u, who := &r.in.srv.unfinished, r.in.principal
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of[who] -= r.taken; u.of[who] == 0 {

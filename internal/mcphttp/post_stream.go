@@ -10,31 +10,31 @@ import (
 
 // Notify says something to the client before its answer. A client that reads
 // no event streams does not hear it.
-func (p *post) Notify(_ context.Context, n *jsonrpc.Notification) error {
-	if !p.accept.events {
-		p.srv.dropped.Add(1)
+func (a *reply) Notify(_ context.Context, n *jsonrpc.Notification) error {
+	if !a.accept.events {
+		a.srv.dropped.Add(1)
 		return nil
 	}
-	return p.say(jsonrpc.AppendNotification(nil, n.Method, n.Params))
+	return a.say(jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
 // Call asks the client something while its own request waits.
-func (p *post) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (a *reply) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch {
-	case p.session == nil:
+	case a.session == nil:
 		return nil, errStateless
-	case !p.accept.events:
+	case !a.accept.events:
 		return nil, errNoStream
 	}
-	return p.session.ask(ctx, req, p.say)
+	return a.session.ask(ctx, req, a.say)
 }
 
 // RequestID is the raw id of the request that this is the way back of.
-func (p *post) RequestID() []byte { return p.id }
+func (a *reply) RequestID() []byte { return a.id }
 
-func (p *post) say(msg []byte) error {
-	st := p.upgrade()
-	if st == nil || !st.append(sse.OneLine(msg), &p.srv.lim) {
+func (a *reply) say(msg []byte) error {
+	st := a.upgrade()
+	if st == nil || !st.append(sse.OneLine(msg), &a.srv.lim) {
 		return jsonrpc.ErrClosed
 	}
 	return nil
@@ -43,37 +43,37 @@ func (p *post) say(msg []byte) error {
 // upgrade turns the answer into an event stream, unless it is one already. It
 // returns nil when the answer has been given, or when the client reads no
 // event streams.
-func (p *post) upgrade() *stream {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stream != nil || p.over || !p.accept.events {
-		return p.stream
+func (a *reply) upgrade() *stream {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stream != nil || a.over || !a.accept.events {
+		return a.stream
 	}
-	j, alive, prime := &journal{}, p.r.Context(), false
-	if p.session != nil {
-		j, alive = &p.session.journal, p.session.ctx
-		prime = primes(p.session)
+	j, alive, prime := &journal{}, a.r.Context(), false
+	if a.session != nil {
+		j, alive = &a.session.journal, a.session.ctx
+		prime = primes(a.session)
 	}
 	st := j.newStream(nil)
-	k := newSink(p.w, p.r.Context(), &p.srv.lim)
+	k := newSink(a.w, a.r.Context(), &a.srv.lim)
 	st.attach(k)
-	p.stream, p.pumped = st, make(chan struct{})
-	p.srv.work.Go(func() {
-		defer close(p.pumped)
-		p.pump(st, k, alive, prime)
+	a.stream, a.pumped = st, make(chan struct{})
+	a.srv.work.Go(func() {
+		defer close(a.pumped)
+		a.pump(st, k, alive, prime)
 	})
 	return st
 }
 
-func (p *post) pump(st *stream, k *sink, alive context.Context, prime bool) {
+func (a *reply) pump(st *stream, k *sink, alive context.Context, prime bool) {
 	if err := k.start(st, prime); err != nil {
 		st.detach(k)
 		return
 	}
 	if err := st.pump(k, alive, nil); err != nil {
-		p.srv.gone(err)
-		if p.session == nil { // here a broken stream is how a client cancels
-			p.cancel(jsonrpc.ErrCancelled)
+		a.srv.gone(err)
+		if a.session == nil { // here a broken stream is how a client cancels
+			a.cancel(jsonrpc.ErrCancelled)
 		}
 	}
 }

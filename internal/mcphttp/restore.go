@@ -67,14 +67,14 @@ const lingers = 2 * time.Second
 // givesUp says that a session is left to the other replicas, because this one
 // ends: at once where nothing of it runs.
 func (s *Server) givesUp(ss *session) bool {
-	if s.elsewhere == nil || !s.isDraining() {
+	if s.elsewhere == nil || !s.ending.isDraining() {
 		return false
 	}
 	ss.mu.Lock()
 	idle := ss.busy == ss.streams
 	asks := len(ss.asked) > 0
 	ss.mu.Unlock()
-	if !idle && (asks || time.Since(*s.began.Load()) < lingers) {
+	if !idle && (asks || time.Since(s.ending.since) < lingers) {
 		return false
 	}
 	ss.end()
@@ -86,21 +86,7 @@ func (s *Server) givesUp(ss *session) bool {
 // the others.
 func (s *Server) refusesNew() bool {
 	if s.elsewhere == nil {
-		return s.isDraining()
+		return s.ending.isDraining()
 	}
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// beginDrain notes that the server ends.
-func (s *Server) beginDrain() {
-	s.drain.Do(func() {
-		now := time.Now()
-		s.began.Store(&now)
-		close(s.draining)
-	})
+	return isClosed(s.ending.closed)
 }

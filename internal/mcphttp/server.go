@@ -104,11 +104,7 @@ type Server struct {
 	table      table
 	unfinished unfinished
 	posts      posts
-	draining   chan struct{} // closed when it begins
-	drain      sync.Once
-	began      atomic.Pointer[time.Time] // when it did
-	closed     chan struct{}
-	end        sync.Once
+	ending     ending
 	work       sync.WaitGroup // sessions being ended, pumps, the pulse
 	dropped    atomic.Int64
 	cutOff     atomic.Int64
@@ -123,8 +119,7 @@ func NewServer(opt ServerOptions) *Server {
 		log:       opt.Log,
 		newID:     opt.NewID,
 		elsewhere: opt.Elsewhere,
-		draining:  make(chan struct{}),
-		closed:    make(chan struct{}),
+		ending:    ending{draining: make(chan struct{}), closed: make(chan struct{})},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -164,15 +159,6 @@ func otherMethod(w http.ResponseWriter, r *http.Request, allow []string) {
 	refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "method not allowed")
 }
 
-func (s *Server) isDraining() bool {
-	select {
-	case <-s.draining:
-		return true
-	default:
-		return false
-	}
-}
-
 // pulse wakes long calls that have said nothing yet, so that nothing between
 // the client and us takes the connection for dead.
 func (s *Server) pulse() {
@@ -180,7 +166,7 @@ func (s *Server) pulse() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.closed:
+		case <-s.ending.closed:
 			return
 		case now := <-tick.C:
 			for _, p := range s.posts.olderThan(now.Add(-s.lim.KeepAlive * 4 / 5)) {

@@ -11,13 +11,42 @@ import (
 // lastWord is how long a cancelled handler may take to give up.
 const lastWord = 5 * time.Second
 
+// An ending is how far a Server has come to its end: first it drains, then it
+// is closed.
+type ending struct {
+	draining    chan struct{} // closed when it drains
+	since       time.Time     // when that began; set before draining is closed
+	closed      chan struct{}
+	first, last sync.Once
+}
+
+func (e *ending) drain() {
+	e.first.Do(func() {
+		e.since = time.Now()
+		close(e.draining)
+	})
+}
+
+func (e *ending) close() { e.last.Do(func() { close(e.closed) }) }
+
+func (e *ending) isDraining() bool { return isClosed(e.draining) }
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
 // Drain ends the streams outside calls, refuses what is new, and lets what is
 // in flight finish until ctx ends; what is left then is cancelled and answered
 // with the reason.
 func (s *Server) Drain(ctx context.Context) {
-	s.beginDrain()
+	s.ending.drain()
 	s.posts.cancel(ErrDraining, func(p *post) bool { return p.method == mcp.MethodListen })
-	lines := s.lines()
+	lines := s.table.lines()
 	var told sync.WaitGroup
 	for _, l := range lines {
 		told.Go(func() {
@@ -25,7 +54,7 @@ func (s *Server) Drain(ctx context.Context) {
 			l.endInput()
 		})
 	}
-	if s.finished(ctx, lines) {
+	if s.posts.finished(ctx, lines) {
 		return
 	}
 	told.Wait()
@@ -33,13 +62,14 @@ func (s *Server) Drain(ctx context.Context) {
 	s.posts.cancelAll(ErrDraining)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 	defer cancel()
-	s.finished(grace, lines)
+	s.posts.finished(grace, lines)
 }
 
-// finished waits for all that is in flight; false means that ctx ended first.
-func (s *Server) finished(ctx context.Context, lines []*sseLine) bool {
+// finished waits for all that is in flight, on lines too; false means that ctx
+// ended first.
+func (all *posts) finished(ctx context.Context, lines []*sseLine) bool {
 	select {
-	case <-s.posts.done():
+	case <-all.done():
 	case <-ctx.Done():
 		return false
 	}
@@ -54,8 +84,8 @@ func (s *Server) finished(ctx context.Context, lines []*sseLine) bool {
 }
 
 // lines are the open connections of legacy HTTP+SSE.
-func (s *Server) lines() (lines []*sseLine) {
-	for _, ss := range s.table.all() {
+func (t *table) lines() (lines []*sseLine) {
+	for _, ss := range t.all() {
 		if ss.line != nil {
 			lines = append(lines, ss.line)
 		}
@@ -65,8 +95,8 @@ func (s *Server) lines() (lines []*sseLine) {
 
 // Close cancels all that runs, ends all sessions and waits for their handlers.
 func (s *Server) Close() {
-	s.beginDrain()
-	s.end.Do(func() { close(s.closed) })
+	s.ending.drain()
+	s.ending.close()
 	s.posts.cancelAll(ErrDraining)
 	<-s.posts.done()
 	s.table.end()

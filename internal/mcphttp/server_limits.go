@@ -38,6 +38,13 @@ func (l *ServerLimits) bound(principal string) bool {
 	return principal != "" && (l.Shares == nil || l.Shares(principal))
 }
 
+// countRefused counts a message that was refused for its size.
+func (l *ServerLimits) countRefused(err *jsonrpc.Error) {
+	if err.Limit != "" {
+		l.Hits.Add(err.Limit)
+	}
+}
+
 func (l ServerLimits) orDefaults() ServerLimits {
 	or(&l.Body, 10<<20)
 	or(&l.InFlight, 64)

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -24,7 +25,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	case !accept.events && !accept.json:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
 		return
-	case s.isDraining():
+	case s.ending.isDraining():
 		refuseDraining(w)
 		return
 	}
@@ -38,7 +39,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := s.openLine(ss, r); err != nil {
 		s.table.release(principal)
 		ss.close(ErrSessionEnded)
-		s.refuseOpen(w, err)
+		refuseOpen(w, s.log, err)
 		return
 	}
 	defer ss.close(ErrSessionEnded)
@@ -59,10 +60,10 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 }
 
 // refuseOpen answers a client whose Session could not be made.
-func (s *Server) refuseOpen(w http.ResponseWriter, err error) {
+func refuseOpen(w http.ResponseWriter, log *slog.Logger, err error) {
 	wire := new(jsonrpc.Error)
 	if !errors.As(err, &wire) {
-		s.log.Error("session not opened", "err", err)
+		log.Error("session not opened", "err", err)
 		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
 		return
 	}
@@ -155,18 +156,18 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		otherMethod(w, r, allowPost)
 		return
 	}
-	p := &post{srv: s, w: w, r: r, principal: principal}
-	if !p.checkHeader() {
+	in := &incoming{srv: s, w: w, r: r, principal: principal}
+	if !in.checkHeader() {
 		return
 	}
 	id := r.URL.Query().Get("sessionId")
 	ss := s.table.get(id, principal)
-	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, post: p}) == Answered {
-		p.giveBack()
+	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, in: in}) == Answered {
+		in.giveBack()
 		return
 	}
 	if ss == nil || ss.line == nil || !ss.enter() {
-		if s.isDraining() { // which has ended the session
+		if s.ending.isDraining() { // which has ended the session
 			refuseDraining(w)
 		} else {
 			refuseSession(w)
@@ -174,12 +175,12 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	defer ss.leave()
-	body, ok := p.readBody()
+	body, ok := in.readBody()
 	if !ok {
 		return
 	}
 	msg := append([]byte(nil), body...) // it outlives this POST
-	buffers.put(p.buf)
+	in.giveBack()
 	select {
 	case ss.line.in <- msg:
 		w.WriteHeader(http.StatusAccepted)

@@ -51,7 +51,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	if ss == nil {
 		return
 	}
-	if s.isDraining() && s.elsewhere == nil {
+	if s.ending.isDraining() && s.elsewhere == nil {
 		refuseDraining(w)
 		ss.leave()
 		return
@@ -94,7 +94,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 			return
 		}
 	}
-	ss.srv.gone(st.pump(k, ss.ctx, ss.srv.draining))
+	ss.srv.gone(st.pump(k, ss.ctx, ss.srv.ending.draining))
 }
 
 // gone counts streams that were closed because nobody read them.

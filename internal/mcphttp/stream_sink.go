@@ -91,14 +91,7 @@ func (k *sink) write(b []byte) error {
 	return k.reason(k.out.Flush())
 }
 
-func (k *sink) isGone() bool {
-	select {
-	case <-k.gone:
-		return true
-	default:
-		return false
-	}
-}
+func (k *sink) isGone() bool { return isClosed(k.gone) }
 
 // reason is why a write failed: err, unless we made it fail.
 func (k *sink) reason(err error) error {

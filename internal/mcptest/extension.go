@@ -12,26 +12,26 @@ type Extension struct {
 
 // SetExtensions replaces the extensions that the server speaks.
 func (s *Server) SetExtensions(list ...Extension) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.extensions = list
+	s.features.mu.Lock()
+	defer s.features.mu.Unlock()
+	s.features.extensions = list
 }
 
-func (s *Server) extensionMethod(method string) func(context.Context, *Call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.extensions {
-		if f := e.Methods[method]; f != nil {
-			return f
+func (f *features) extensionMethod(method string) func(context.Context, *Call) (any, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.extensions {
+		if run := e.Methods[method]; run != nil {
+			return run
 		}
 	}
 	return nil
 }
 
 // extensionSettings are the member extensions of the capabilities.
-func (s *Server) extensionSettings() map[string]any {
-	out := make(map[string]any, len(s.extensions))
-	for _, e := range s.extensions {
+func (f *features) extensionSettings() map[string]any {
+	out := make(map[string]any, len(f.extensions))
+	for _, e := range f.extensions {
 		out[e.ID] = e.Settings
 	}
 	return out

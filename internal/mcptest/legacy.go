@@ -35,7 +35,7 @@ func (s *Session) handleLegacy(ctx context.Context, from jsonrpc.Peer, method st
 	case mcp.MethodUnsubscribe:
 		return s.unsubscribe(p.URI)
 	}
-	return s.features(ctx, s.legacyCall(from, p), method)
+	return s.server.features.answer(ctx, s.legacyCall(from, p), method)
 }
 
 func (s *Session) legacyCall(from jsonrpc.Peer, p *params) *Call {
@@ -61,7 +61,7 @@ func (s *Session) initialize(p *params, legacy []string) (any, error) {
 	s.version, s.offer = version, p.Capabilities
 	result := map[string]any{
 		"protocolVersion": version,
-		"capabilities":    s.server.capabilities(),
+		"capabilities":    s.server.features.capabilities(),
 		"serverInfo":      s.server.Info,
 	}
 	if s.server.Instructions != "" {
@@ -95,7 +95,7 @@ func (s *Session) subscribe(uri string) (any, error) {
 	}
 	s.ticks[uri] = stop
 	s.mu.Unlock()
-	if every := s.server.tick(uri); every > 0 {
+	if every := s.server.features.tick(uri); every > 0 {
 		s.work.Go(func() {
 			repeat(ctx, every, func() { s.updated(uri) })
 		})
@@ -113,10 +113,10 @@ func (s *Session) unsubscribe(uri string) (any, error) {
 	return struct{}{}, nil
 }
 
-func (s *Server) tick(uri string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.resources {
+func (f *features) tick(uri string) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.resources {
 		if member(r.Definition, "uri") == uri {
 			return r.Tick
 		}

@@ -45,7 +45,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p *params) (any
 	var ticking sync.WaitGroup
 	defer ticking.Wait()
 	for _, uri := range l.filter.URIs {
-		if every := s.server.tick(uri); every > 0 {
+		if every := s.server.features.tick(uri); every > 0 {
 			ticking.Go(func() {
 				repeat(ctx, every, func() { l.tell(mcp.NotificationUpdated, map[string]any{"uri": uri}) })
 			})

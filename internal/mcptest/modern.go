@@ -53,7 +53,7 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, method, v
 	if err := c.resume(method); err != nil {
 		return nil, err
 	}
-	result, err := s.features(ctx, c, method)
+	result, err := s.server.features.answer(ctx, c, method)
 	if errors.Is(err, errAsked) {
 		return s.decorate(method, map[string]any{
 			"resultType": "input_required", "inputRequests": c.asked, "requestState": c.seal(method),
@@ -72,7 +72,7 @@ func (s *Session) discover() map[string]any {
 	}
 	result := map[string]any{
 		"supportedVersions": versions,
-		"capabilities":      s.server.capabilities(),
+		"capabilities":      s.server.features.capabilities(),
 	}
 	if s.server.Instructions != "" {
 		result["instructions"] = s.server.Instructions

@@ -28,13 +28,10 @@ type Server struct {
 
 	key [32]byte // seals requestState
 
-	mu         sync.Mutex
-	tools      []Tool
-	resources  []Resource
-	templates  []Template
-	prompts    []Prompt
-	extensions []Extension
-	sessions   map[*Session]struct{}
+	features features
+
+	mu       sync.Mutex
+	sessions map[*Session]struct{}
 }
 
 // New returns a server without features.
@@ -49,28 +46,28 @@ func New(name string) *Server {
 
 // SetTools replaces the tools and tells every session.
 func (s *Server) SetTools(tools ...Tool) {
-	s.change(mcp.NotificationTools, func() { s.tools = tools })
+	s.change(mcp.NotificationTools, func() { s.features.tools = tools })
 }
 
 // SetResources replaces the resources and tells every session.
 func (s *Server) SetResources(resources ...Resource) {
-	s.change(mcp.NotificationResources, func() { s.resources = resources })
+	s.change(mcp.NotificationResources, func() { s.features.resources = resources })
 }
 
 // SetTemplates replaces the resource templates and tells every session.
 func (s *Server) SetTemplates(templates ...Template) {
-	s.change(mcp.NotificationResources, func() { s.templates = templates })
+	s.change(mcp.NotificationResources, func() { s.features.templates = templates })
 }
 
 // SetPrompts replaces the prompts and tells every session.
 func (s *Server) SetPrompts(prompts ...Prompt) {
-	s.change(mcp.NotificationPrompts, func() { s.prompts = prompts })
+	s.change(mcp.NotificationPrompts, func() { s.features.prompts = prompts })
 }
 
 func (s *Server) change(method string, set func()) {
-	s.mu.Lock()
+	s.features.mu.Lock()
 	set()
-	s.mu.Unlock()
+	s.features.mu.Unlock()
 	for _, session := range s.open() {
 		session.announce(method, nil)
 	}
@@ -122,27 +119,27 @@ func (s *Server) spoken(era mcp.Era) []string {
 	return list
 }
 
-func (s *Server) capabilities() map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (f *features) capabilities() map[string]any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	caps := map[string]any{}
-	if s.tools != nil {
+	if f.tools != nil {
 		caps["tools"] = map[string]any{"listChanged": true}
 		caps["logging"] = struct{}{}
 	}
-	if s.resources != nil || s.templates != nil {
+	if f.resources != nil || f.templates != nil {
 		caps["resources"] = map[string]any{"listChanged": true, "subscribe": true}
 	}
-	if s.prompts != nil {
+	if f.prompts != nil {
 		caps["prompts"] = map[string]any{"listChanged": true}
 	}
-	completes := slices.ContainsFunc(s.prompts, func(p Prompt) bool { return p.Complete != nil }) ||
-		slices.ContainsFunc(s.templates, func(t Template) bool { return t.Complete != nil })
+	completes := slices.ContainsFunc(f.prompts, func(p Prompt) bool { return p.Complete != nil }) ||
+		slices.ContainsFunc(f.templates, func(t Template) bool { return t.Complete != nil })
 	if completes {
 		caps["completions"] = struct{}{}
 	}
-	if len(s.extensions) > 0 {
-		caps["extensions"] = s.extensionSettings()
+	if len(f.extensions) > 0 {
+		caps["extensions"] = f.extensionSettings()
 	}
 	return caps
 }

@@ -3,14 +3,11 @@ package mcptest
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
 // A Session is one client of a Server.
@@ -98,80 +95,6 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 // HandleNotification implements jsonrpc.Handler. A legacy client says
 // initialized and roots/list_changed; neither changes an answer.
 func (s *Session) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
-
-// features answers the methods that both eras have.
-func (s *Session) features(ctx context.Context, c *Call, method string) (any, error) {
-	switch method {
-	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodTemplatesList, mcp.MethodPromptsList:
-		return s.list(method, c.params.Cursor)
-	case mcp.MethodToolsCall:
-		return s.callTool(ctx, c)
-	case mcp.MethodResourcesRead:
-		return s.read(ctx, c)
-	case mcp.MethodPromptsGet:
-		return s.prompt(ctx, c)
-	case mcp.MethodComplete:
-		return s.complete(c.params)
-	}
-	if f := s.server.extensionMethod(method); f != nil {
-		return f(ctx, c)
-	}
-	return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method not found: %s", method)
-}
-
-func (s *Session) list(method string, cursor *string) (any, error) {
-	sv := s.server
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	var name string
-	var items []json.RawMessage
-	switch method {
-	case mcp.MethodToolsList:
-		name, items = "tools", definitions(sv.tools, func(t Tool) string { return t.Definition })
-	case mcp.MethodResourcesList:
-		name, items = "resources", definitions(sv.resources, func(r Resource) string { return r.Definition })
-	case mcp.MethodTemplatesList:
-		name, items = "resourceTemplates", definitions(sv.templates, func(t Template) string { return t.Definition })
-	default:
-		name, items = "prompts", definitions(sv.prompts, func(p Prompt) string { return p.Definition })
-	}
-	page, next, err := paginate(items, cursor, sv.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	result := map[string]any{name: page}
-	if next != "" {
-		result["nextCursor"] = next
-	}
-	return result, nil
-}
-
-func definitions[T any](features []T, definition func(T) string) []json.RawMessage {
-	list := make([]json.RawMessage, len(features))
-	for i, f := range features {
-		list[i] = json.RawMessage(definition(f))
-	}
-	return list
-}
-
-func paginate(items []json.RawMessage, cursor *string, size int) (page []json.RawMessage, next string, err error) {
-	start := 0
-	if cursor != nil {
-		raw, err := base64.RawURLEncoding.DecodeString(*cursor)
-		if err == nil {
-			start, err = strconv.Atoi(string(raw))
-		}
-		if err != nil || start < 0 || start > len(items) {
-			return nil, "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "invalid cursor: %s", *cursor)
-		}
-	}
-	end := len(items)
-	if size > 0 && start+size < end {
-		end = start + size
-		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
-	}
-	return items[start:end], next, nil
-}
 
 func refuse(code int64, format string, args ...any) *jsonrpc.Response {
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(code, format, args...)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
@@ -83,12 +82,15 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 }
 
 func (s *Session) call(ctx context.Context, r *running, method string, params json.RawMessage) (*Exchange, error) {
-	params = s.withMeta(r.withToken(params))
-	mark := s.tap.mark()
+	params = r.withToken(params)
+	if s.info.Era == mcp.Modern {
+		params = s.identity.withMeta(params, s.info.Version)
+	}
+	mark := s.link.tap.mark()
 	x := &Exchange{Method: method, Params: params}
 	err := s.exchange(ctx, r, x)
 	r.stop()
-	x.Wire = ownFrames(s.tap.since(mark), r.id, method, params)
+	x.Wire = ownFrames(s.link.tap.since(mark), r.id, method, params)
 	if s.opt.Measure != nil {
 		if m, ok := s.opt.Measure(method, r.began); ok {
 			r.measure(m)
@@ -101,7 +103,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 	var pending *PendingError
 	if cause != nil && (err != nil || errors.As(cause, &pending)) {
 		if err != nil {
-			signal(s.part.due)
+			signal(s.link.part.due)
 		}
 		// What a server says because nobody answered it is not the outcome.
 		return x, cause
@@ -112,7 +114,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
-		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
+		resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
 		var status *httpclient.StatusError
 		if errors.As(err, &status) && resp != nil {
 			x.Status, err = status.Status, nil // the body was an answer
@@ -132,7 +134,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 		if x.Rounds++; x.Rounds > MaxRounds {
 			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", MaxRounds)
 		}
-		if params, err = s.nextRound(ctx, r, x); err != nil || x.Err != nil {
+		if params, err = s.questions.nextRound(ctx, r, x); err != nil || x.Err != nil {
 			return err
 		}
 	}
@@ -143,49 +145,10 @@ func IsInputRequired(result []byte) bool {
 	return kind == "input_required"
 }
 
-// nextRound answers all the questions of a modern server at once and returns
-// the params to call it with again.
-func (s *Session) nextRound(ctx context.Context, r *running, x *Exchange) (json.RawMessage, error) {
-	questions := jsonrpc.Get(x.Result, "inputRequests")
-	params := x.Params
-	if state := jsonrpc.Get(x.Result, "requestState"); state != nil {
-		params = jsonrpc.Set(params, state, "requestState")
-	}
-	if questions == nil {
-		return params, nil
-	}
-	var (
-		wg      sync.WaitGroup
-		mu      sync.Mutex
-		failed  error
-		answers = []byte(`{}`)
-	)
-	for key, q := range jsonrpc.Members(questions) {
-		method, _ := jsonrpc.GetString(q, "method")
-		req := &jsonrpc.Request{Method: method, Params: jsonrpc.Get(q, "params")}
-		wg.Go(func() {
-			resp, err := s.asked(ctx, r, req)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err != nil:
-				failed = err
-			case resp.Err != nil:
-				// A modern answer cannot be an error: the call ends here.
-				failed = i18n.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
-			default:
-				answers = jsonrpc.Set(answers, resp.Result, key)
-			}
-		})
-	}
-	wg.Wait()
-	return jsonrpc.Set(params, answers, "inputResponses"), failed
-}
-
 // prepareHeaders makes sure that the arguments which a modern HTTP server
 // wants repeated in headers are known before a tool is called.
 func (s *Session) prepareHeaders(ctx context.Context, method string) error {
-	if method != mcp.MethodToolsCall || s.info.Era != mcp.Modern || s.client == nil || s.tools.Load() != nil {
+	if method != mcp.MethodToolsCall || s.info.Era != mcp.Modern || s.link.client == nil || s.tools.Load() != nil {
 		return nil
 	}
 	_, err := s.List(ctx, catalog.Tools)

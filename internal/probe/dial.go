@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -144,160 +143,30 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, i18n.Errorf("the server did not answer the handshake within %s: %w", "服务在 %s 内没有应答握手：%w", limit, errHandshake))
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
-		return nil, s.explain(ctx, err)
+		failed := s.link.explain(ctx, err)
+		s.link.opt.OnDown = nil
+		s.Close(context.WithoutCancel(ctx))
+		return nil, failed
 	}
 	s.info.Greet = time.Since(began)
 	switch {
+	case opt.Listen && s.info.Era == mcp.Modern:
+		s.subscriptions.open(s.listenRequest(listChanges))
 	case opt.Listen:
-		s.listen()
-	case s.client != nil && s.info.Era == mcp.Legacy && !s.offer.Empty():
+		s.link.openStream()
+	case s.link.client != nil && s.info.Era == mcp.Legacy && !s.identity.offer.Empty():
 		// Servers ask for roots there as soon as they were greeted.
-		s.client.OpenStream(s.life)
-		s.client.AwaitStream(ctx, streamWait)
+		s.link.openStream()
+		s.link.client.AwaitStream(ctx, streamWait)
 	}
 	return s, nil
-}
-
-// explain closes a session whose handshake failed and says what the server
-// said about it.
-func (s *Session) explain(ctx context.Context, err error) error {
-	failed := &StartError{Err: err}
-	if s.child != nil {
-		if s.hasEnded(ctx, err) {
-			failed.Err = i18n.Errorf("the command ended before the handshake: %s", "命令在握手之前结束：%s", s.child.Exit())
-		}
-		failed.Stderr = s.child.Stderr().Lines(5)
-	}
-	s.opt.OnDown = nil
-	s.Close(context.WithoutCancel(ctx))
-	return failed
-}
-
-// hasEnded says whether the command is gone after a handshake that failed. Its
-// pipes break a moment before its end is known.
-func (s *Session) hasEnded(ctx context.Context, err error) bool {
-	wait := lastBreath
-	var answered *jsonrpc.Error
-	if ctx.Err() != nil || errors.As(err, &answered) {
-		wait = 0 // it spoke, or it is merely slow
-	}
-	select {
-	case <-s.child.Done():
-		return true
-	case <-time.After(wait):
-		return false
-	}
 }
 
 // connect opens the transport.
 func connect(ctx context.Context, t Target, opt Options, era mcp.Era) (*Session, error) {
 	s := newSession(ctx, t, opt, era)
 	began := time.Now()
-	var err error
-	switch {
-	case t.Dial != nil || t.Command != "":
-		err = s.dialStream(ctx)
-	case t.Type == config.TypeSSE:
-		err = s.dialSSE(ctx)
-	default:
-		s.dialHTTP()
-	}
-	s.info.Dial = time.Since(began)
+	err := s.link.dial(ctx)
+	s.info.Transport, s.info.PID, s.info.Dial = s.link.transport, s.link.pid, time.Since(began)
 	return s, err
-}
-
-// rawStream opens the stream to something in this process, or to a command.
-func (s *Session) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
-	if s.target.Dial != nil {
-		s.info.Transport = "in process"
-		return s.target.Dial(ctx)
-	}
-	if s.opt.Launcher == nil {
-		return nil, i18n.Errorf("commands cannot be started here", "此处不能启动命令")
-	}
-	child, err := s.opt.Launcher.Start(ctx, stdio.Command{
-		Name: s.target.Name, Path: s.target.Command, Args: s.target.Args, Env: s.target.Env, Dir: s.target.Cwd, MaxLine: s.opt.MaxMessage,
-		Sandbox: s.target.Sandbox,
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.child, s.info.Transport, s.info.PID = child, config.TypeStdio, child.PID()
-	return child.Stream(), nil
-}
-
-func (s *Session) dialStream(ctx context.Context) error {
-	stream, err := s.rawStream(ctx)
-	if err != nil {
-		return err
-	}
-	s.converse(stream)
-	if s.child == nil || s.opt.OnLine == nil {
-		return nil
-	}
-	lines, stop := s.child.Stderr().Follow(64)
-	s.onClose(stop)
-	s.wg.Go(func() {
-		for line := range lines {
-			s.opt.OnLine(line)
-		}
-	})
-	return nil
-}
-
-func (s *Session) dialSSE(ctx context.Context) error {
-	stream, err := httpclient.DialSSE(ctx, s.clientOptions())
-	if err != nil {
-		return err
-	}
-	s.info.Transport = config.TypeSSE
-	// The transport has noted what passes already.
-	s.talk(stream)
-	return nil
-}
-
-func (s *Session) dialHTTP() {
-	s.info.Transport = config.TypeHTTP
-	s.client = httpclient.NewClient(s.clientOptions())
-	s.peer = s.client
-}
-
-func (s *Session) clientOptions() httpclient.ClientOptions {
-	base := httpclient.NewClientTransport()
-	if s.target.Socket != "" {
-		base = httpclient.NewSocketTransport(s.target.Socket)
-	}
-	s.onClose(base.CloseIdleConnections)
-	var carrier http.RoundTripper = base
-	if s.target.Carry != nil {
-		carrier = s.target.Carry(base) // below the tap, which shows what it sees
-	}
-	return httpclient.ClientOptions{
-		URL: s.target.URL, Header: s.target.Header, Handler: s, Modern: s.info.Era == mcp.Modern,
-		Transport: &tappedTransport{RoundTripper: carrier, tap: s.tap}, MaxMessage: s.opt.MaxMessage, Log: s.opt.Log,
-		ParamHeaders: s.paramHeaders,
-		OnDown:       s.lost,
-	}
-}
-
-// converse speaks over a stream, noting what passes.
-func (s *Session) converse(stream jsonrpc.Stream) { s.talk(&tappedStream{stream, s.tap, &s.part}) }
-
-func (s *Session) talk(stream jsonrpc.Stream) {
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
-		Handler: s, CancelMethod: mcp.NotificationCancelled,
-		OnDropped: func(reason string, head []byte) {
-			s.opt.Log.Warn("ignoring what the server sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
-		},
-	})
-	s.conn, s.peer = conn, conn
-	s.wg.Go(func() {
-		<-conn.Done()
-		err := conn.Err()
-		if s.child != nil {
-			<-s.child.Done()
-			err = i18n.Errorf("the server ended: %s", "服务已结束：%s", s.child.Exit())
-		}
-		s.lost(err)
-	})
 }

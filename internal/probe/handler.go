@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
+	"sync/atomic"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -15,7 +19,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	if s.passTo != nil {
 		return passing{s.passTo}.Handle(ctx, from, req)
 	}
-	return s.asked(ctx, s.calls.newest(), req)
+	return s.questions.asked(ctx, s.calls.newest(), req)
 }
 
 // HandleNotification hears what the server says.
@@ -35,7 +39,7 @@ func (s *Session) hear(n *jsonrpc.Notification) {
 			r.progressed(params)
 		}
 	case mcp.NotificationListening:
-		s.heard.acknowledged(params)
+		s.subscriptions.acknowledged()
 	case mcp.NotificationTools:
 		s.tools.Store(nil)
 	}
@@ -44,18 +48,40 @@ func (s *Session) hear(n *jsonrpc.Notification) {
 	}
 }
 
+// back answers what the server asks on the stream of one call.
+type back struct {
+	s *Session
+	r *running
+}
+
+func (b back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return b.s.questions.asked(ctx, b.r, req)
+}
+
+func (b back) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	b.r.touch()
+	b.s.hear(n)
+}
+
+// questions are those of the server: which it may ask, and who answers them.
+type questions struct {
+	offer    mcp.Offer
+	answerer Answerer
+	roots    atomic.Pointer[[]config.Root]
+}
+
 // asked answers one question, on behalf of r where that is known.
-func (s *Session) asked(ctx context.Context, r *running, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch {
 	case req.Method == mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte(`{}`)}, nil
-	case !s.offer.Allows(req.Method, req.Params):
+	case !q.offer.Allows(req.Method, req.Params):
 		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s was not offered", req.Method)}, nil
 	}
 	ctx, stop := r.during(ctx)
 	defer stop()
 	defer r.ask()()
-	result, err := s.answer(ctx, r, req)
+	result, err := q.answer(ctx, r, req)
 	if err == nil {
 		return &jsonrpc.Response{Result: result}, nil
 	}
@@ -71,33 +97,31 @@ func (s *Session) asked(ctx context.Context, r *running, req *jsonrpc.Request) (
 	return nil, err
 }
 
-func (s *Session) answer(ctx context.Context, r *running, req *jsonrpc.Request) (json.RawMessage, error) {
-	q := &Question{Method: req.Method, Params: append([]byte(nil), req.Params...)}
+func (q *questions) answer(ctx context.Context, r *running, req *jsonrpc.Request) (json.RawMessage, error) {
+	question := &Question{Method: req.Method, Params: append([]byte(nil), req.Params...)}
 	if r != nil {
-		q.Call, q.Name = r.method, r.name
+		question.Call, question.Name = r.method, r.name
 	}
-	if q.Method == mcp.MethodRootsList {
-		if script, ok := s.opt.Answer.(*Script); !ok || script.Values["roots"] == nil {
-			return s.rootsResult(), nil
+	if question.Method == mcp.MethodRootsList {
+		if script, ok := q.answerer.(*Script); !ok || script.Values["roots"] == nil {
+			return q.rootsResult(), nil
 		}
 	}
-	if s.opt.Answer == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", q.Method)
+	if q.answerer == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", question.Method)
 	}
-	return s.opt.Answer.Answer(ctx, q)
+	return q.answerer.Answer(ctx, question)
 }
 
-func (s *Session) rootsResult() json.RawMessage {
+func (q *questions) rootsResult() json.RawMessage {
 	type root struct {
 		URI  string `json:"uri"`
 		Name string `json:"name,omitempty"`
 	}
 	roots := []root{}
-	s.mu.Lock()
-	for _, r := range s.roots {
+	for _, r := range *q.roots.Load() {
 		roots = append(roots, root(r))
 	}
-	s.mu.Unlock()
 	raw, err := json.Marshal(map[string]any{"roots": roots})
 	if err != nil {
 		panic(err) // strings
@@ -105,17 +129,41 @@ func (s *Session) rootsResult() json.RawMessage {
 	return raw
 }
 
-// back answers what the server asks on the stream of one call.
-type back struct {
-	s *Session
-	r *running
-}
-
-func (b back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return b.s.asked(ctx, b.r, req)
-}
-
-func (b back) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	b.r.touch()
-	b.s.hear(n)
+// nextRound answers all the questions of a modern server at once and returns
+// the params to call it with again.
+func (q *questions) nextRound(ctx context.Context, r *running, x *Exchange) (json.RawMessage, error) {
+	asked := jsonrpc.Get(x.Result, "inputRequests")
+	params := x.Params
+	if state := jsonrpc.Get(x.Result, "requestState"); state != nil {
+		params = jsonrpc.Set(params, state, "requestState")
+	}
+	if asked == nil {
+		return params, nil
+	}
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		failed  error
+		answers = []byte(`{}`)
+	)
+	for key, one := range jsonrpc.Members(asked) {
+		method, _ := jsonrpc.GetString(one, "method")
+		req := &jsonrpc.Request{Method: method, Params: jsonrpc.Get(one, "params")}
+		wg.Go(func() {
+			resp, err := q.asked(ctx, r, req)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				failed = err
+			case resp.Err != nil:
+				// A modern answer cannot be an error: the call ends here.
+				failed = i18n.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
+			default:
+				answers = jsonrpc.Set(answers, resp.Result, key)
+			}
+		})
+	}
+	wg.Wait()
+	return jsonrpc.Set(params, answers, "inputResponses"), failed
 }

@@ -6,11 +6,76 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
+
+// An identity is what the server is told of the client that the tester plays:
+// its name, what it may be asked for, and the log that it wants.
+type identity struct {
+	info     mcp.Implementation
+	offer    mcp.Offer
+	declared json.RawMessage        // capabilities to send as they are, instead of the offer
+	level    atomic.Pointer[string] // of the log; empty for none
+}
+
+func (i *identity) init(opt *Options) {
+	i.info, i.declared = opt.Info, opt.Capabilities
+	i.level.Store(&opt.LogLevel)
+	switch {
+	case len(opt.Capabilities) > 0:
+		i.offer = mcp.ParseOffer(opt.Capabilities)
+	case opt.Offer != nil:
+		i.offer = *opt.Offer
+	default:
+		i.offer = mcp.Everything
+	}
+}
+
+// capabilities is what the server is told that it may ask for.
+func (i *identity) capabilities(version string) []byte {
+	if len(i.declared) > 0 {
+		return i.declared
+	}
+	return i.offer.JSON(mcp.Rules(version), true)
+}
+
+func (i *identity) clientInfo() []byte {
+	raw, err := json.Marshal(i.info)
+	if err != nil {
+		panic(err) // three strings
+	}
+	return raw
+}
+
+// withMeta adds what every request to a modern server carries, where it is not
+// there already.
+func (i *identity) withMeta(params []byte, version string) []byte {
+	if len(params) == 0 {
+		params = []byte(`{}`)
+	}
+	var level []byte
+	if text := *i.level.Load(); text != "" {
+		level = jsonrpc.Quote(text)
+	}
+	for _, m := range []struct {
+		key   string
+		value []byte
+	}{
+		{mcp.MetaVersion, jsonrpc.Quote(version)},
+		{mcp.MetaClientInfo, i.clientInfo()},
+		{mcp.MetaCapabilities, i.capabilities(version)},
+		{mcp.MetaLogLevel, level},
+	} {
+		if m.value != nil && jsonrpc.Get(params, "_meta", m.key) == nil {
+			params = jsonrpc.Set(params, m.value, "_meta", m.key)
+		}
+	}
+	return params
+}
 
 // greet opens the conversation in the era of the plan.
 func (s *Session) greet(ctx context.Context, p plan) error {
@@ -26,26 +91,10 @@ func (s *Session) greet(ctx context.Context, p plan) error {
 	return s.initialize(ctx)
 }
 
-// capabilities is what the server is told that it may ask for.
-func (s *Session) capabilities() []byte {
-	if len(s.opt.Capabilities) > 0 {
-		return s.opt.Capabilities
-	}
-	return s.offer.JSON(mcp.Rules(s.info.Version), true)
-}
-
-func (s *Session) clientInfo() []byte {
-	raw, err := json.Marshal(s.opt.Info)
-	if err != nil {
-		panic(err) // three strings
-	}
-	return raw
-}
-
 func (s *Session) initialize(ctx context.Context) error {
 	params := fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"clientInfo":%s}`,
-		jsonrpc.Quote(s.info.Version), s.capabilities(), s.clientInfo())
-	resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodInitialize, Params: params})
+		jsonrpc.Quote(s.info.Version), s.identity.capabilities(s.info.Version), s.identity.clientInfo())
+	resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodInitialize, Params: params})
 	if err := outcome(ctx, resp, err); err != nil {
 		return err
 	}
@@ -54,20 +103,20 @@ func (s *Session) initialize(ctx context.Context) error {
 		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
 	}
 	s.info.Version = version
-	s.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
+	s.info.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
 	resp.Release()
-	if s.client != nil {
-		s.info.SessionID = s.client.SessionID()
-		s.client.SetVersion(version)
+	if s.link.client != nil {
+		s.info.SessionID = s.link.client.SessionID()
+		s.link.client.SetVersion(version)
 	}
-	return s.peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})
+	return s.link.peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})
 }
 
 func (s *Session) discover(ctx context.Context) error {
-	if s.client != nil {
-		s.client.SetVersion(s.info.Version)
+	if s.link.client != nil {
+		s.link.client.SetVersion(s.info.Version)
 	}
-	resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: s.withMeta(nil)})
+	resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: s.identity.withMeta(nil, s.info.Version)})
 	if err := outcome(ctx, resp, err); err != nil {
 		return err
 	}
@@ -80,17 +129,17 @@ func (s *Session) discover(ctx context.Context) error {
 	if !slices.Contains(s.info.Speaks, s.info.Version) {
 		return i18n.Errorf("the server speaks %v, not %s", "服务支持 %v，而不是 %s", s.info.Speaks, s.info.Version)
 	}
-	s.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
+	s.info.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
 	resp.Release()
 	return nil
 }
 
 // describe keeps what the server says of itself.
-func (s *Session) describe(result, info []byte) {
-	s.info.Handshake = slices.Clone(result)
-	s.info.Capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
-	s.info.Server = slices.Clone(info)
-	s.info.Instructions, _ = jsonrpc.GetString(result, "instructions")
+func (i *Info) describe(result, info []byte) {
+	i.Handshake = slices.Clone(result)
+	i.Capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
+	i.Server = slices.Clone(info)
+	i.Instructions, _ = jsonrpc.GetString(result, "instructions")
 }
 
 // outcome is the one error of a call: the reason why its context ended, what
@@ -106,30 +155,4 @@ func outcome(ctx context.Context, resp *jsonrpc.Response, err error) error {
 		return resp.Err
 	}
 	return nil
-}
-
-// withMeta adds what every request to a modern server carries, where it is not
-// there already.
-func (s *Session) withMeta(params []byte) []byte {
-	if s.info.Era != mcp.Modern {
-		return params
-	}
-	if len(params) == 0 {
-		params = []byte(`{}`)
-	}
-	level := s.logLevel()
-	for _, m := range []struct {
-		key   string
-		value []byte
-	}{
-		{mcp.MetaVersion, jsonrpc.Quote(s.info.Version)},
-		{mcp.MetaClientInfo, s.clientInfo()},
-		{mcp.MetaCapabilities, s.capabilities()},
-		{mcp.MetaLogLevel, level},
-	} {
-		if m.value != nil && jsonrpc.Get(params, "_meta", m.key) == nil {
-			params = jsonrpc.Set(params, m.value, "_meta", m.key)
-		}
-	}
-	return params
 }

@@ -3,6 +3,9 @@ package probe
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
@@ -111,6 +114,29 @@ func (l *Listing) Keys() []string {
 		keys[i] = l.Items[i].Key
 	}
 	return keys
+}
+
+// A toolList is the tools of a server as they were last listed; nil inside until
+// then, and when they have changed since.
+type toolList struct{ atomic.Pointer[[]catalog.Item] }
+
+// paramHeaders are the arguments that a modern HTTP server wants repeated.
+func (l *toolList) paramHeaders(tool string, arguments []byte) http.Header {
+	tools := l.Load()
+	if tools == nil {
+		return nil
+	}
+	at := slices.IndexFunc(*tools, func(it catalog.Item) bool { return it.Key == tool })
+	if at < 0 {
+		return nil
+	}
+	header := make(http.Header)
+	for _, p := range catalog.HeaderParams(&(*tools)[at]) {
+		if text, ok := mcp.HeaderText(arguments, p.Path...); ok {
+			header.Set(mcp.ParamHeaderPrefix+p.Header, text)
+		}
+	}
+	return header
 }
 
 // Offers says whether the server declared the capability of a list.

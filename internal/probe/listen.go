@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -14,54 +13,43 @@ import (
 // ackWait is how long a modern server may take to confirm a subscription.
 const ackWait = 5 * time.Second
 
-// listenings are the subscriptions that a modern server has not confirmed yet.
-type listenings struct {
-	mu      sync.Mutex
-	waiting []chan struct{}
-}
+// listChanges subscribes to the changes of all lists.
+var listChanges = []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
 
-func (l *listenings) expect() chan struct{} {
-	ch := make(chan struct{})
-	l.mu.Lock()
-	l.waiting = append(l.waiting, ch)
-	l.mu.Unlock()
-	return ch
+// subscriptions are the requests that are open at a modern server so that it
+// speaks outside any call.
+type subscriptions struct {
+	link    *connection
+	wg      sync.WaitGroup // those that are open
+	mu      sync.Mutex
+	waiting []chan struct{} // for those that are not confirmed yet
 }
 
 // acknowledged confirms the oldest: over a pipe nothing but the order tells.
-func (l *listenings) acknowledged(json.RawMessage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.waiting) > 0 {
-		close(l.waiting[0])
-		l.waiting = l.waiting[1:]
+func (s *subscriptions) acknowledged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) > 0 {
+		close(s.waiting[0])
+		s.waiting = s.waiting[1:]
 	}
 }
 
-// listen opens the stream on which a server speaks outside any call, where
-// there is one.
-func (s *Session) listen() {
-	if s.info.Era == mcp.Legacy {
-		if s.client != nil {
-			s.client.OpenStream(s.life)
-		}
-		return
-	}
-	s.standing([]byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`))
-}
-
-// standing keeps one subscription of a modern server open until stop.
-func (s *Session) standing(params []byte) (confirmed <-chan struct{}, ended <-chan error, stop func()) {
-	ctx, cancel := context.WithCancel(s.life)
-	ack := s.heard.expect()
+// open keeps one subscription open until stop.
+func (s *subscriptions) open(req *jsonrpc.Request) (confirmed <-chan struct{}, ended <-chan error, stop func()) {
+	ctx, cancel := context.WithCancel(s.link.life)
+	ack := make(chan struct{})
+	s.mu.Lock()
+	s.waiting = append(s.waiting, ack)
+	s.mu.Unlock()
 	done := make(chan error, 1)
-	s.stood.Go(func() {
-		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: s.withMeta(params), Back: back{s, nil}})
+	s.wg.Go(func() {
+		resp, err := s.link.peer.Call(ctx, req)
 		if err == nil && resp.Err != nil {
 			err = resp.Err
 		}
 		if ctx.Err() != nil {
-			signal(s.part.due)
+			signal(s.link.part.due)
 		}
 		done <- err
 	})
@@ -70,18 +58,9 @@ func (s *Session) standing(params []byte) (confirmed <-chan struct{}, ended <-ch
 
 var errNotConfirmed = i18n.Errorf("the server did not confirm the subscription in time", "服务未及时确认订阅")
 
-// Listen makes a server speak outside any call until stop: a modern one needs
-// a subscription of its own for that, a legacy HTTP one a stream.
-func (s *Session) Listen(ctx context.Context) (stop func(), err error) {
-	if s.info.Era == mcp.Legacy {
-		s.listen()
-		return func() {}, nil
-	}
-	return s.await(ctx, []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`))
-}
-
-func (s *Session) await(ctx context.Context, params []byte) (func(), error) {
-	confirmed, ended, stop := s.standing(params)
+// await opens a subscription and waits until the server has confirmed it.
+func (s *subscriptions) await(ctx context.Context, req *jsonrpc.Request) (func(), error) {
+	confirmed, ended, stop := s.open(req)
 	timer := time.NewTimer(ackWait)
 	defer timer.Stop()
 	select {
@@ -102,11 +81,25 @@ func (s *Session) await(ctx context.Context, params []byte) (func(), error) {
 	}
 }
 
+func (s *Session) listenRequest(params []byte) *jsonrpc.Request {
+	return &jsonrpc.Request{Method: mcp.MethodListen, Params: s.identity.withMeta(params, s.info.Version), Back: back{s, nil}}
+}
+
+// Listen makes a server speak outside any call until stop: a modern one needs
+// a subscription of its own for that, a legacy HTTP one a stream.
+func (s *Session) Listen(ctx context.Context) (stop func(), err error) {
+	if s.info.Era == mcp.Legacy {
+		s.link.openStream()
+		return func() {}, nil
+	}
+	return s.subscriptions.await(ctx, s.listenRequest(listChanges))
+}
+
 // Subscribe makes the server tell of changes of a resource until stop.
 func (s *Session) Subscribe(ctx context.Context, uri string) (stop func(context.Context) error, err error) {
 	if s.info.Era == mcp.Modern {
 		params := jsonrpc.Set([]byte(`{"notifications":{}}`), append(append([]byte{'['}, jsonrpc.Quote(uri)...), ']'), "notifications", "resourceSubscriptions")
-		cancel, err := s.await(ctx, params)
+		cancel, err := s.subscriptions.await(ctx, s.listenRequest(params))
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +113,7 @@ func (s *Session) Subscribe(ctx context.Context, uri string) (stop func(context.
 	if err != nil {
 		return nil, err
 	}
-	s.listen()
+	s.link.openStream()
 	return func(ctx context.Context) error {
 		x, err := s.Call(ctx, mcp.MethodUnsubscribe, params, CallOptions{})
 		if err != nil {

@@ -34,12 +34,13 @@ func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) er
 
 // relayStream passes whole messages, byte for byte.
 func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) error {
-	s := newSession(ctx, t, opt, mcp.Legacy)
-	server, err := s.rawStream(ctx)
+	var link connection
+	link.init(ctx, t, opt)
+	server, err := link.rawStream(ctx)
 	if err != nil {
 		return &StartError{Err: err}
 	}
-	tapped := &tappedStream{server, s.tap, &s.part}
+	tapped := &tappedStream{server, link.tap, &link.part}
 	stop := context.AfterFunc(ctx, func() { client.Close(); tapped.Close() })
 	defer stop()
 	var wg sync.WaitGroup
@@ -49,8 +50,8 @@ func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Optio
 		client.Close()
 	})
 	err = pass(client, tapped)
-	if s.child != nil {
-		err = errors.Join(err, s.child.Stop(context.WithoutCancel(ctx)))
+	if link.child != nil {
+		err = errors.Join(err, link.child.Stop(context.WithoutCancel(ctx)))
 	}
 	tapped.Close()
 	wg.Wait()
@@ -118,13 +119,13 @@ func (r *relay) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Requ
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: passing{from}})
+	resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: passing{from}})
 	if err != nil && resp == nil {
 		return nil, err
 	}
-	if req.Method == mcp.MethodInitialize && resp.Err == nil && s.client != nil {
+	if req.Method == mcp.MethodInitialize && resp.Err == nil && s.link.client != nil {
 		version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
-		s.client.SetVersion(version)
+		s.link.client.SetVersion(version)
 	}
 	return resp, nil
 }
@@ -136,11 +137,11 @@ func (r *relay) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonr
 		r.opt.Log.Warn("relaying a notification", "method", n.Method, "err", err)
 		return
 	}
-	if err := s.peer.Notify(ctx, n); err != nil {
+	if err := s.link.peer.Notify(ctx, n); err != nil {
 		r.opt.Log.Warn("relaying a notification", "method", n.Method, "err", err)
 	}
-	if n.Method == mcp.NotificationInitialized && s.client != nil {
-		s.client.OpenStream(s.life)
+	if n.Method == mcp.NotificationInitialized {
+		s.link.openStream()
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,31 +50,16 @@ type ClientOptions struct {
 
 // A Client is the Peer for a server that speaks streamable HTTP.
 type Client struct {
-	opt   ClientOptions
-	rt    http.RoundTripper
-	own   *ClientTransport // rt, when it is not the caller's
-	base  *http.Request
-	bad   error // why the URL cannot be used
-	fixed http.Header
-	state atomic.Pointer[clientState]
-	ids   atomic.Uint64 // the latest of a call
-
-	probing atomic.Bool
+	opt     ClientOptions
+	server  endpoint
+	own     *ClientTransport // of the endpoint, when it is not the caller's
+	flights flights
+	ids     atomic.Uint64 // the latest of a call
 	asked   inbound
 
-	mu        sync.Mutex
-	closed    bool
-	streaming bool
+	probing   atomic.Bool
+	streaming atomic.Bool
 	listening chan struct{} // closed when the stream was opened or refused first
-	first     *flight       // those in the air, newest first
-	work      sync.WaitGroup
-}
-
-// clientState is what the handshake settled, with the headers that follow from
-// it; the map is shared by all requests and never changed.
-type clientState struct {
-	session, version string
-	header           http.Header
 }
 
 // NewClient returns a Client; nothing is sent yet.
@@ -86,18 +70,20 @@ func NewClient(opt ClientOptions) *Client {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{opt: opt, rt: opt.Transport, listening: make(chan struct{})}
-	if c.rt == nil {
+	c := &Client{opt: opt, listening: make(chan struct{})}
+	e := &c.server
+	e.rt, e.modern, e.paramHeaders = opt.Transport, opt.Modern, opt.ParamHeaders
+	if e.rt == nil {
 		c.own = NewClientTransport()
-		c.rt = c.own
+		e.rt = c.own
 	}
-	c.fixed = clientHeader(opt.Header)
-	c.base, c.bad = baseRequest(opt.URL, opt.Header, c.fixed)
+	e.fixed = clientHeader(opt.Header)
+	e.base, c.flights.bad = baseRequest(opt.URL, opt.Header, e.fixed)
 	version := ""
 	if opt.Modern {
 		version = mcp.LatestModern
 	}
-	c.setState("", version)
+	e.setState("", version)
 	return c
 }
 
@@ -121,31 +107,18 @@ func baseRequest(raw string, configured, fixed http.Header) (*http.Request, erro
 	}, nil
 }
 
-func (c *Client) setState(session, version string) {
-	h := c.fixed.Clone()
-	h["Content-Type"] = []string{"application/json"}
-	h["Accept"] = []string{"application/json, text/event-stream"}
-	if session != "" {
-		h[mcp.HeaderSession] = []string{session}
-	}
-	if version != "" {
-		h[mcp.HeaderVersion] = []string{version}
-	}
-	c.state.Store(&clientState{session: session, version: version, header: h})
-}
-
 // SetVersion sets the protocol version that every later request names.
-func (c *Client) SetVersion(v string) { c.setState(c.SessionID(), v) }
+func (c *Client) SetVersion(v string) { c.server.setState(c.SessionID(), v) }
 
 // SessionID is the id that the server gave this session; "" when it gave none.
-func (c *Client) SessionID() string { return c.state.Load().session }
+func (c *Client) SessionID() string { return c.server.state.Load().session }
 
 // Call sends a request and waits for its answer.
 //
 // When the server answers a JSON-RPC error with a status of 4xx, both results
 // are set: the error is a *StatusError, and Response.Err is what the body said.
 func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	f, err := c.enter(ctx, c.ids.Add(1))
+	f, err := c.flights.enter(ctx, c.ids.Add(1))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +127,7 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	}
 	x := exchange{c: c, f: f, req: req, id: f.id}
 	resp, err := x.run()
-	cause := c.finish(f, x.rest)
+	cause := c.flights.finish(f, x.rest)
 	if err == nil {
 		return resp, nil
 	}
@@ -168,14 +141,18 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	return resp, err
 }
 
+// Abort ends a call with an error and tells the server, unless its outcome is
+// known already.
+func (c *Client) Abort(id uint64, err error) { c.flights.abort(id, err) }
+
 // Notify posts a notification and waits until the server has accepted it.
 func (c *Client) Notify(ctx context.Context, n *jsonrpc.Notification) error {
-	f, err := c.enter(ctx, 0)
+	f, err := c.flights.enter(ctx, 0)
 	if err != nil {
 		return err
 	}
-	defer c.leave(f)
-	return c.deliver(f.ctx, c.headerFor(n.Method, n.Params), jsonrpc.AppendNotification(nil, n.Method, n.Params))
+	defer c.flights.leave(f)
+	return c.server.deliver(f.ctx, c.server.headerFor(n.Method, n.Params), jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
 // abandon tells a legacy server that nobody waits for its answer any more. A
@@ -186,10 +163,10 @@ func (c *Client) abandon(ctx context.Context, id uint64, method string, cause er
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%s}`, id, jsonrpc.Quote(cause.Error()))
 	msg := jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)
-	c.track(func() { // Close lets it finish: the server may hold its DELETE up until the call has ended
+	c.flights.track(func() { // Close lets it finish: the server may hold its DELETE up until the call has ended
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		if err := c.deliver(ctx, c.state.Load().header, msg); err != nil {
+		if err := c.server.deliver(ctx, c.server.state.Load().header, msg); err != nil {
 			c.opt.Log.Debug("cancellation not delivered", "method", method, "err", err)
 		}
 	})
@@ -198,34 +175,12 @@ func (c *Client) abandon(ctx context.Context, id uint64, method string, cause er
 // Close ends every call and stream with jsonrpc.ErrClosed, waits for what we
 // started, and ends the session with a DELETE.
 func (c *Client) Close(ctx context.Context) error {
-	c.mu.Lock()
-	first := !c.closed
-	c.closed = true
-	for f := c.first; f != nil; f = f.next {
-		f.cancel(jsonrpc.ErrClosed)
-	}
-	c.mu.Unlock()
-	c.work.Wait()
-	if !first {
+	if !c.flights.close() {
 		return nil
 	}
-	err := c.endSession(ctx)
+	err := c.server.endSession(ctx)
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
 	return err
-}
-
-func (c *Client) endSession(ctx context.Context) error {
-	if c.opt.Modern || c.SessionID() == "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
-	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodDelete, c.state.Load().header, nil))
-	if err != nil {
-		return i18n.Errorf("ending the session: %w", "结束会话失败：%w", err)
-	}
-	discard(resp.Body)
-	return nil
 }

@@ -28,8 +28,8 @@ func BenchmarkClientCall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if mode == "floor" {
-					r := c.request(b.Context(), http.MethodPost, c.state.Load().header, []byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`))
-					resp, err := c.rt.RoundTrip(r)
+					r := c.server.request(b.Context(), http.MethodPost, c.server.state.Load().header, []byte(`{"jsonrpc":"2.0","id":1,"method":"x"}`))
+					resp, err := c.server.rt.RoundTrip(r)
 					if err != nil {
 						b.Fatal(err)
 					}

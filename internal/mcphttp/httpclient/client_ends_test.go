@@ -34,7 +34,7 @@ func TestClientCallEnds(t *testing.T) {
 	}
 	ways := map[string]func(c *Client, cancel context.CancelCauseFunc){
 		"context": func(_ *Client, cancel context.CancelCauseFunc) { cancel(errEnough) },
-		"Close":   func(c *Client, _ context.CancelCauseFunc) { go c.Close(c.base.Context()) },
+		"Close":   func(c *Client, _ context.CancelCauseFunc) { go c.Close(c.server.base.Context()) },
 	}
 	for point, said := range points {
 		for way, end := range ways {

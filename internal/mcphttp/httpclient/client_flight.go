@@ -2,6 +2,9 @@ package httpclient
 
 import (
 	"context"
+	"io"
+	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -15,47 +18,57 @@ type flight struct {
 	// untie keeps the end of the caller's context from the work.
 	untie func() bool
 
-	prev, next *flight // guarded by Client.mu
+	prev, next *flight // guarded by flights.mu
+}
+
+// flights are those in the air. What begins after close is refused.
+type flights struct {
+	bad error // why none can begin: the URL cannot be used
+
+	mu     sync.Mutex
+	closed bool
+	first  *flight // the newest
+	work   sync.WaitGroup
 }
 
 // enter counts a piece of work in. Its context ends with ctx and with Close;
 // after untie it ends with Close alone.
-func (c *Client) enter(ctx context.Context, id uint64) (*flight, error) {
-	if c.bad != nil {
-		return nil, c.bad
+func (all *flights) enter(ctx context.Context, id uint64) (*flight, error) {
+	if all.bad != nil {
+		return nil, all.bad
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	f := &flight{id: id}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.closed {
 		f.cancel(nil)
 		return nil, jsonrpc.ErrClosed
 	}
-	f.next = c.first
-	if c.first != nil {
-		c.first.prev = f
+	f.next = all.first
+	if all.first != nil {
+		all.first.prev = f
 	}
-	c.first = f
+	all.first = f
 	f.untie = context.AfterFunc(ctx, func() { f.cancel(context.Cause(ctx)) })
 	return f, nil
 }
 
 // leave counts a piece of work out and returns why it was ended, nil when it
 // was not.
-func (c *Client) leave(f *flight) error {
+func (all *flights) leave(f *flight) error {
 	f.untie()
 	cause := context.Cause(f.ctx)
 	f.cancel(nil)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	if f.prev != nil {
 		f.prev.next = f.next
 	} else {
-		c.first = f.next
+		all.first = f.next
 	}
 	if f.next != nil {
 		f.next.prev = f.prev
@@ -63,12 +76,11 @@ func (c *Client) leave(f *flight) error {
 	return cause
 }
 
-// Abort ends a call with an error and tells the server, unless its outcome is
-// known already.
-func (c *Client) Abort(id uint64, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for f := c.first; f != nil; f = f.next { // nearly all calls end by themselves
+// abort ends a call with an error, unless its outcome is known already.
+func (all *flights) abort(id uint64, err error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for f := all.first; f != nil; f = f.next { // nearly all calls end by themselves
 		if f.id == id && id != 0 {
 			f.cancel(err)
 		}
@@ -77,25 +89,65 @@ func (c *Client) Abort(id uint64, err error) {
 
 // spawn runs fn in a goroutine that Close ends and waits for. It reports false
 // when the client is closed.
-func (c *Client) spawn(ctx context.Context, fn func(context.Context)) bool {
-	f, err := c.enter(ctx, 0)
+func (all *flights) spawn(ctx context.Context, fn func(context.Context)) bool {
+	f, err := all.enter(ctx, 0)
 	if err != nil {
 		return false
 	}
-	if !c.track(func() { defer c.leave(f); fn(f.ctx) }) {
-		c.leave(f)
+	if !all.track(func() { defer all.leave(f); fn(f.ctx) }) {
+		all.leave(f)
 		return false
 	}
 	return true
 }
 
 // track runs fn in a goroutine that Close waits for.
-func (c *Client) track(fn func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+func (all *flights) track(fn func()) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.closed {
 		return false
 	}
-	c.work.Go(fn)
+	all.work.Go(fn)
 	return true
+}
+
+// runOut is how long a stream that has given its answer may take to end, so
+// that its connection can be used again.
+const runOut = time.Second
+
+// finish ends a call and returns why it was ended, if so. A stream that has
+// given its answer is read to its end by a goroutine: cutting it off would cost
+// the connection.
+func (all *flights) finish(f *flight, rest io.ReadCloser) error {
+	if rest == nil {
+		return all.leave(f)
+	}
+	f.untie()
+	drain := func() {
+		defer all.leave(f)
+		late := time.AfterFunc(runOut, func() { f.cancel(nil) })
+		defer late.Stop()
+		_, _ = io.CopyN(io.Discard, rest, maxDiscard)
+		rest.Close()
+	}
+	if !all.track(drain) {
+		rest.Close()
+		return all.leave(f)
+	}
+	return nil
+}
+
+// close ends every flight with jsonrpc.ErrClosed and waits for what track runs;
+// false when it was closed before.
+func (all *flights) close() bool {
+	all.mu.Lock()
+	first := !all.closed
+	all.closed = true
+	for f := all.first; f != nil; f = f.next {
+		f.cancel(jsonrpc.ErrClosed)
+	}
+	all.mu.Unlock()
+	all.work.Wait()
+	return first
 }

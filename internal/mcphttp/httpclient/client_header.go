@@ -36,9 +36,9 @@ func clientHeader(configured http.Header) http.Header {
 }
 
 // headerFor returns the headers of a message to the server.
-func (c *Client) headerFor(method string, params []byte) http.Header {
-	st := c.state.Load()
-	if !c.opt.Modern {
+func (e *endpoint) headerFor(method string, params []byte) http.Header {
+	st := e.state.Load()
+	if !e.modern {
 		if method != mcp.MethodInitialize || (st.session == "" && st.version == "") {
 			return st.header
 		}
@@ -49,7 +49,7 @@ func (c *Client) headerFor(method string, params []byte) http.Header {
 	}
 	h := maps.Clone(st.header)
 	h[mcp.HeaderMethod] = []string{method}
-	for name, value := range c.fieldsFor(method, params) {
+	for name, value := range e.fieldsFor(method, params) {
 		h[name] = append(h[name][:len(h[name]):len(h[name])], value)
 	}
 	return h
@@ -57,17 +57,17 @@ func (c *Client) headerFor(method string, params []byte) http.Header {
 
 // fieldsFor are the headers of a message to a modern server that repeat some of
 // its params.
-func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, string] {
+func (e *endpoint) fieldsFor(method string, params []byte) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		member := mcp.NameMember(method)
 		if member == "" {
 			return
 		}
 		name, ok := jsonrpc.GetString(params, member)
-		if !ok || !yield(mcp.HeaderName, mcp.EncodeHeader(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
+		if !ok || !yield(mcp.HeaderName, mcp.EncodeHeader(name)) || method != mcp.MethodToolsCall || e.paramHeaders == nil {
 			return
 		}
-		for field, values := range c.opt.ParamHeaders(name, jsonrpc.Get(params, "arguments")) {
+		for field, values := range e.paramHeaders(name, jsonrpc.Get(params, "arguments")) {
 			if field = http.CanonicalHeaderKey(field); !strings.HasPrefix(field, mcp.ParamHeaderPrefix) {
 				continue
 			}

@@ -96,7 +96,7 @@ func (in *inbox) ask(ctx context.Context, msg *jsonrpc.Message) {
 	}
 	id := bytes.Clone(msg.ID)
 	req := &jsonrpc.Request{Method: msg.Method, Params: bytes.Clone(msg.Params)}
-	if !in.c.spawn(ctx, func(ctx context.Context) { in.answer(ctx, id, req); <-in.slots }) {
+	if !in.c.flights.spawn(ctx, func(ctx context.Context) { in.answer(ctx, id, req); <-in.slots }) {
 		<-in.slots
 	}
 }
@@ -111,7 +111,7 @@ func (in *inbox) answer(ctx context.Context, id []byte, req *jsonrpc.Request) {
 	if takenBack {
 		return
 	}
-	err := in.c.deliver(ctx, in.c.state.Load().header, jsonrpc.AppendResponse(nil, id, resp))
+	err := in.c.server.deliver(ctx, in.c.server.state.Load().header, jsonrpc.AppendResponse(nil, id, resp))
 	resp.Release()
 	if err != nil {
 		in.c.opt.Log.Warn("answer to the server not delivered", "method", req.Method, "err", err)

@@ -17,14 +17,9 @@ import (
 // something to say. A server that has no such stream is left alone; a modern
 // one never has.
 func (c *Client) OpenStream(ctx context.Context) {
-	c.mu.Lock()
-	again := c.streaming
-	c.streaming = true
-	c.mu.Unlock()
-	if c.opt.Modern || again {
-		return
+	if !c.opt.Modern && !c.streaming.Swap(true) {
+		c.flights.spawn(ctx, c.listen)
 	}
-	c.spawn(ctx, c.listen)
 }
 
 // AwaitStream waits until the server has opened the stream or refused it, for
@@ -46,7 +41,7 @@ func (c *Client) listen(ctx context.Context) {
 	opened, failures := false, 0
 	var first sync.Once
 	for {
-		body, err := c.get(ctx, pos.id)
+		body, err := c.server.get(ctx, pos.id)
 		first.Do(func() { close(c.listening) })
 		if err == nil {
 			opened = true

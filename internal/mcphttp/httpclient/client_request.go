@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -18,9 +18,39 @@ import (
 // sends together with the header.
 func newMessageBody(msg []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(msg)) }
 
+// An endpoint is the URL of a server, with what all requests to it carry.
+type endpoint struct {
+	rt           http.RoundTripper
+	base         *http.Request
+	fixed        http.Header // as configured
+	modern       bool
+	paramHeaders func(tool string, arguments []byte) http.Header
+	state        atomic.Pointer[clientState]
+}
+
+// clientState is what the handshake settled, with the headers that follow from
+// it; the map is shared by all requests and never changed.
+type clientState struct {
+	session, version string
+	header           http.Header
+}
+
+func (e *endpoint) setState(session, version string) {
+	h := e.fixed.Clone()
+	h["Content-Type"] = []string{"application/json"}
+	h["Accept"] = []string{"application/json, text/event-stream"}
+	if session != "" {
+		h[mcp.HeaderSession] = []string{session}
+	}
+	if version != "" {
+		h[mcp.HeaderVersion] = []string{version}
+	}
+	e.state.Store(&clientState{session: session, version: version, header: h})
+}
+
 // request copies the prepared request; header is shared and not changed.
-func (c *Client) request(ctx context.Context, method string, header http.Header, msg []byte) *http.Request {
-	r := c.base.WithContext(ctx)
+func (e *endpoint) request(ctx context.Context, method string, header http.Header, msg []byte) *http.Request {
+	r := e.base.WithContext(ctx)
 	r.Method = method
 	r.Header = header
 	if msg != nil {
@@ -33,8 +63,8 @@ func (c *Client) request(ctx context.Context, method string, header http.Header,
 	return r
 }
 
-func (c *Client) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
-	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodPost, header, msg))
+func (e *endpoint) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
+	resp, err := e.rt.RoundTrip(e.request(ctx, http.MethodPost, header, msg))
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -45,8 +75,8 @@ func (c *Client) post(ctx context.Context, header http.Header, msg []byte) (*htt
 }
 
 // deliver posts a message that has no answer: a notification or a response.
-func (c *Client) deliver(ctx context.Context, header http.Header, msg []byte) error {
-	resp, err := c.post(ctx, header, msg)
+func (e *endpoint) deliver(ctx context.Context, header http.Header, msg []byte) error {
+	resp, err := e.post(ctx, header, msg)
 	if err != nil {
 		return err
 	}
@@ -70,7 +100,7 @@ type exchange struct {
 // run sends the request and returns its outcome.
 func (x *exchange) run() (*jsonrpc.Response, error) {
 	watch, ctx := startWatch(x.f.ctx, x.req.Trip)
-	resp, err := x.c.post(ctx, x.c.headerFor(x.req.Method, x.req.Params), x.message())
+	resp, err := x.c.server.post(ctx, x.c.server.headerFor(x.req.Method, x.req.Params), x.message())
 	if err != nil {
 		watch.stop(false)
 		return nil, err
@@ -91,7 +121,7 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 		return nil, &AnswerError{Reason: i18n.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
 	}
 	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
-		if err := c.openSession(resp.Header.Get(mcp.HeaderSession)); err != nil {
+		if err := c.server.openSession(resp.Header.Get(mcp.HeaderSession)); err != nil {
 			resp.Body.Close()
 			return nil, err
 		}
@@ -117,39 +147,27 @@ func (x *exchange) message() []byte {
 	return jsonrpc.AppendRequest(msg, strconv.AppendUint(digits[:0], x.id, 10), x.req.Method, x.req.Params)
 }
 
-func (c *Client) openSession(id string) error {
+func (e *endpoint) openSession(id string) error {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e || i > 4<<10 {
 			return &AnswerError{Reason: i18n.New("the session id is not usable", "会话 ID 无法使用")}
 		}
 	}
-	c.setState(id, "")
+	e.setState(id, "")
 	return nil
 }
 
-// runOut is how long a stream that has given its answer may take to end, so
-// that its connection can be used again.
-const runOut = time.Second
-
-// finish ends a call and returns why it was ended, if so. A stream that has
-// given its answer is read to its end by a goroutine: cutting it off would cost
-// the connection.
-func (c *Client) finish(f *flight, rest io.ReadCloser) error {
-	if rest == nil {
-		return c.leave(f)
+func (e *endpoint) endSession(ctx context.Context) error {
+	if e.modern || e.state.Load().session == "" {
+		return nil
 	}
-	f.untie()
-	drain := func() {
-		defer c.leave(f)
-		late := time.AfterFunc(runOut, func() { f.cancel(nil) })
-		defer late.Stop()
-		_, _ = io.CopyN(io.Discard, rest, maxDiscard)
-		rest.Close()
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	resp, err := e.rt.RoundTrip(e.request(ctx, http.MethodDelete, e.state.Load().header, nil))
+	if err != nil {
+		return i18n.Errorf("ending the session: %w", "结束会话失败：%w", err)
 	}
-	if !c.track(drain) {
-		rest.Close()
-		return c.leave(f)
-	}
+	discard(resp.Body)
 	return nil
 }
 

@@ -155,8 +155,8 @@ func TestClientAgainstSDK(t *testing.T) {
 		c := sdkClient(t, ClientOptions{}, nil, sdkServer())
 		handshake(t, c, c.SetVersion)
 		own := c.SessionID()
-		c.setState("unknown", mcp.V2025_11_25)
-		defer c.setState(own, mcp.V2025_11_25) // for the DELETE
+		c.server.setState("unknown", mcp.V2025_11_25)
+		defer c.server.setState(own, mcp.V2025_11_25) // for the DELETE
 		_, err := c.Call(t.Context(), &jsonrpc.Request{Method: mcp.MethodPing})
 		var status *StatusError
 		if !errors.As(err, &status) || status.Status != 404 || status.Modern {

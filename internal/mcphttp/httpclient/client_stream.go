@@ -81,7 +81,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Res
 		if x.c.opt.Modern || pos.id == "" {
 			return nil, i18n.Errorf("%w: %w", "%w：%w", ErrStreamEnded, err)
 		}
-		if body, err = x.c.resume(ctx, &pos); err != nil {
+		if body, err = x.c.server.resume(ctx, &pos); err != nil {
 			return nil, err
 		}
 	}
@@ -152,14 +152,14 @@ func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer,
 }
 
 // resume continues a stream behind its last event.
-func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, error) {
+func (e *endpoint) resume(ctx context.Context, pos *position) (io.ReadCloser, error) {
 	begun := time.Now()
 	wait := pos.delay(0)
 	for failures := 1; ; failures++ {
 		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
-		body, err := c.get(ctx, pos.id)
+		body, err := e.get(ctx, pos.id)
 		if err == nil {
 			return body, nil
 		}
@@ -193,14 +193,14 @@ func worthAnotherTry(err error) bool {
 
 // get opens an event stream, behind the event with the given id if there is
 // one.
-func (c *Client) get(ctx context.Context, lastEvent string) (io.ReadCloser, error) {
-	header := maps.Clone(c.state.Load().header)
+func (e *endpoint) get(ctx context.Context, lastEvent string) (io.ReadCloser, error) {
+	header := maps.Clone(e.state.Load().header)
 	delete(header, "Content-Type")
 	header["Accept"] = []string{"text/event-stream"}
 	if lastEvent != "" {
 		header[mcp.HeaderLastEvent] = []string{lastEvent}
 	}
-	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodGet, header, nil))
+	resp, err := e.rt.RoundTrip(e.request(ctx, http.MethodGet, header, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func TestClientReusesStreamConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Release()
-		c.work.Wait()
+		c.flights.work.Wait()
 	}
 	if len(remote) != 1 {
 		t.Errorf("%d connections for calls one after the other", len(remote))

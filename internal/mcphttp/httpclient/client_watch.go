@@ -31,7 +31,7 @@ func (c *Client) watch(ctx context.Context, body io.ReadCloser) *watchedBody {
 	w := &watchedBody{ReadCloser: body}
 	w.timer = time.AfterFunc(math.MaxInt64, func() {
 		if !w.closed.Load() {
-			c.spawn(ctx, func(ctx context.Context) { c.probe(ctx, w) })
+			c.flights.spawn(ctx, func(ctx context.Context) { c.probe(ctx, w) })
 		}
 	})
 	w.timer.Reset(idleStream)
@@ -80,6 +80,6 @@ func (c *Client) signOfLife() *jsonrpc.Request {
 	if !c.opt.Modern {
 		return &jsonrpc.Request{Method: mcp.MethodPing}
 	}
-	meta := `{"_meta":{"` + mcp.MetaVersion + `":"` + c.state.Load().version + `","` + mcp.MetaCapabilities + `":{}}}`
+	meta := `{"_meta":{"` + mcp.MetaVersion + `":"` + c.server.state.Load().version + `","` + mcp.MetaCapabilities + `":{}}}`
 	return &jsonrpc.Request{Method: mcp.MethodDiscover, Params: []byte(meta)}
 }

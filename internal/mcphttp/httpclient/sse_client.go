@@ -34,8 +34,8 @@ type sseStream struct {
 // stream.
 func DialSSE(ctx context.Context, opt ClientOptions) (jsonrpc.Stream, error) {
 	c := NewClient(opt)
-	if c.bad != nil {
-		return nil, c.bad
+	if c.flights.bad != nil {
+		return nil, c.flights.bad
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -55,7 +55,7 @@ func DialSSE(ctx context.Context, opt ClientOptions) (jsonrpc.Stream, error) {
 }
 
 func (s *sseStream) open() error {
-	body, err := s.c.get(s.ctx, "")
+	body, err := s.c.server.get(s.ctx, "")
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *sseStream) open() error {
 // endpoint resolves the address to post to, which must be of the same origin:
 // whatever we post may carry credentials.
 func (s *sseStream) endpoint(raw string) (*url.URL, error) {
-	base := s.c.base.URL
+	base := s.c.server.base.URL
 	ref, err := url.Parse(raw)
 	if err != nil || ref.User != nil {
 		return nil, &AnswerError{Reason: i18n.New("the address to post to is not a URL", "消息地址不是 URL")}
@@ -114,10 +114,10 @@ func (s *sseStream) Read() ([]byte, func(), error) {
 func (s *sseStream) Write(parts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(s.ctx, postTime)
 	defer cancel()
-	header := maps.Clone(s.c.state.Load().header)
-	r := s.c.request(ctx, http.MethodPost, header, bytes.Join(parts, nil))
+	header := maps.Clone(s.c.server.state.Load().header)
+	r := s.c.server.request(ctx, http.MethodPost, header, bytes.Join(parts, nil))
 	r.URL = s.post
-	resp, err := s.c.rt.RoundTrip(r)
+	resp, err := s.c.server.rt.RoundTrip(r)
 	if err != nil {
 		if cause := context.Cause(s.ctx); cause != nil {
 			err = cause

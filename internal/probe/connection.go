@@ -1,0 +1,217 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// A connection is the transport of a session, with a tap on it: a stream to a
+// command or to something in this process, an SSE stream, or an HTTP client.
+type connection struct {
+	target  Target
+	opt     Options
+	modern  bool
+	handler jsonrpc.Handler // of what the server sends outside any call
+	headers func(tool string, arguments []byte) http.Header
+	tap     *tap
+
+	transport string // its name
+	pid       int    // of a command
+	peer      jsonrpc.Peer
+	conn      *jsonrpc.Conn
+	client    *httpclient.Client
+	child     *stdio.Child
+
+	life context.Context
+	end  context.CancelFunc
+	wg   sync.WaitGroup
+	part partings
+	down sync.Once
+	gone chan struct{} // closed when the connection has ended by itself
+
+	closers []func() // of what dial has opened
+}
+
+func (c *connection) init(ctx context.Context, t Target, opt Options) {
+	c.target, c.opt, c.tap = t, opt, newTap(&t, opt.OnFrame)
+	c.gone, c.part = make(chan struct{}), newPartings()
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+}
+
+func (c *connection) dial(ctx context.Context) error {
+	switch {
+	case c.target.Dial != nil || c.target.Command != "":
+		return c.dialStream(ctx)
+	case c.target.Type == config.TypeSSE:
+		c.transport = config.TypeSSE
+		stream, err := httpclient.DialSSE(ctx, c.clientOptions())
+		if err == nil {
+			c.talk(stream) // whose transport has noted what passes already
+		}
+		return err
+	}
+	c.transport = config.TypeHTTP
+	c.client = httpclient.NewClient(c.clientOptions())
+	c.peer = c.client
+	return nil
+}
+
+// rawStream opens the stream to something in this process, or to a command.
+func (c *connection) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
+	if c.target.Dial != nil {
+		c.transport = "in process"
+		return c.target.Dial(ctx)
+	}
+	if c.opt.Launcher == nil {
+		return nil, i18n.Errorf("commands cannot be started here", "此处不能启动命令")
+	}
+	child, err := c.opt.Launcher.Start(ctx, stdio.Command{
+		Name: c.target.Name, Path: c.target.Command, Args: c.target.Args, Env: c.target.Env, Dir: c.target.Cwd, MaxLine: c.opt.MaxMessage,
+		Sandbox: c.target.Sandbox,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.child, c.transport, c.pid = child, config.TypeStdio, child.PID()
+	return child.Stream(), nil
+}
+
+func (c *connection) dialStream(ctx context.Context) error {
+	stream, err := c.rawStream(ctx)
+	if err != nil {
+		return err
+	}
+	c.talk(&tappedStream{stream, c.tap, &c.part}) // which notes what passes
+	if c.child == nil || c.opt.OnLine == nil {
+		return nil
+	}
+	lines, stop := c.child.Stderr().Follow(64)
+	c.closers = append(c.closers, stop)
+	c.wg.Go(func() {
+		for line := range lines {
+			c.opt.OnLine(line)
+		}
+	})
+	return nil
+}
+
+func (c *connection) clientOptions() httpclient.ClientOptions {
+	base := httpclient.NewClientTransport()
+	if c.target.Socket != "" {
+		base = httpclient.NewSocketTransport(c.target.Socket)
+	}
+	c.closers = append(c.closers, base.CloseIdleConnections)
+	var carrier http.RoundTripper = base
+	if c.target.Carry != nil {
+		carrier = c.target.Carry(base) // below the tap, which shows what it sees
+	}
+	return httpclient.ClientOptions{
+		URL: c.target.URL, Header: c.target.Header, Handler: c.handler, Modern: c.modern,
+		Transport: &tappedTransport{RoundTripper: carrier, tap: c.tap}, MaxMessage: c.opt.MaxMessage, Log: c.opt.Log,
+		ParamHeaders: c.headers,
+		OnDown:       c.lost,
+	}
+}
+
+func (c *connection) talk(stream jsonrpc.Stream) {
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler: c.handler, CancelMethod: mcp.NotificationCancelled,
+		OnDropped: func(reason string, head []byte) {
+			c.opt.Log.Warn("ignoring what the server sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
+		},
+	})
+	c.conn, c.peer = conn, conn
+	c.wg.Go(func() {
+		<-conn.Done()
+		err := conn.Err()
+		if c.child != nil {
+			<-c.child.Done()
+			err = i18n.Errorf("the server ended: %s", "服务已结束：%s", c.child.Exit())
+		}
+		c.lost(err)
+	})
+}
+
+// openStream opens the stream on which a legacy HTTP server speaks outside any
+// call; others need none.
+func (c *connection) openStream() {
+	if c.client != nil {
+		c.client.OpenStream(c.life)
+	}
+}
+
+// explain says why a handshake failed, with what the server said about it.
+func (c *connection) explain(ctx context.Context, err error) error {
+	failed := &StartError{Err: err}
+	if c.child != nil {
+		if c.hasEnded(ctx, err) {
+			failed.Err = i18n.Errorf("the command ended before the handshake: %s", "命令在握手之前结束：%s", c.child.Exit())
+		}
+		failed.Stderr = c.child.Stderr().Lines(5)
+	}
+	return failed
+}
+
+// hasEnded says whether the command is gone after a handshake that failed. Its
+// pipes break a moment before its end is known.
+func (c *connection) hasEnded(ctx context.Context, err error) bool {
+	wait := lastBreath
+	var answered *jsonrpc.Error
+	if ctx.Err() != nil || errors.As(err, &answered) {
+		wait = 0 // it spoke, or it is merely slow
+	}
+	select {
+	case <-c.child.Done():
+		return true
+	case <-time.After(wait):
+		return false
+	}
+}
+
+// lost notes that the connection is gone.
+func (c *connection) lost(err error) {
+	c.down.Do(func() {
+		close(c.gone)
+		if c.opt.OnDown != nil && c.life.Err() == nil {
+			c.opt.OnDown(err)
+		}
+	})
+}
+
+// close ends the connection, with its server where that is a command.
+func (c *connection) close(ctx context.Context) {
+	select {
+	case <-c.gone:
+	default:
+		if c.conn != nil {
+			c.part.wait()
+		}
+	}
+	if c.child != nil {
+		if err := c.child.Stop(ctx); err != nil {
+			c.opt.Log.Warn("stopping the server", "err", err)
+		}
+	}
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	if c.client != nil {
+		if err := c.client.Close(ctx); err != nil {
+			c.opt.Log.Debug("ending the session", "err", err)
+		}
+	}
+	for _, f := range c.closers {
+		f()
+	}
+}
