@@ -3,14 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
-	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -218,20 +216,6 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	}
 	t.params, t.arguments = ours.Complete(t.params, t.arguments)
 	return nil
-}
-
-// asToolError turns what is wrong with arguments into a tool's error for clients
-// of versions that ask for it: their model can read it.
-func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
-	var bad *params.ArgumentsError
-	if !errors.As(err, &bad) || !rules.ToolErrors {
-		return nil, err
-	}
-	text := bad.Wire.Message
-	if details, ok := jsonrpc.GetString(bad.Wire.Data, "details"); ok {
-		text += ": " + details
-	}
-	return &jsonrpc.Response{Result: refusal.AsResult(text)}, nil
 }
 
 // An Approval is a call that runs only after a person's yes.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
@@ -72,24 +71,7 @@ func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	resp, err := s.do(ctx, c)
 	resp, err = s.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: s.opening.Who, At: s.opening.Place})
 	s.end(ctx, t, resp, err)
-	return resp, s.discreet(err)
-}
-
-// discreet leaves out of an error why a server cannot be reached, for
-// principals who may not look into servers: its command, its environment and
-// its standard error are not theirs.
-func (s *Session) discreet(err error) error {
-	wire, ok := asWire(err)
-	if !ok || s.opening.Who.MayInspect() {
-		return err
-	}
-	reason, _ := jsonrpc.GetString(wire.Data, "reason")
-	service, _ := jsonrpc.GetString(wire.Data, "service")
-	switch mcp.Reason(reason) {
-	case mcp.UpstreamUnavailable, mcp.UpstreamClosed:
-		return mcp.Failure(mcp.Reason(reason), service, fmt.Sprintf("server %q is not available", service))
-	}
-	return err
+	return resp, refusal.Discreet(err, &s.opening.Who)
 }
 
 func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
@@ -115,7 +97,7 @@ func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	traced(ctx).leadsTo(t)
 	if err := s.authorize(ctx, c, t); err != nil {
 		if c.Via == s.opening.Via {
-			return asToolError(c.client.rules, err)
+			return refusal.AsToolError(c.client.rules, err)
 		}
 		return nil, err
 	}

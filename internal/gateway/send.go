@@ -5,10 +5,12 @@ import (
 	"maps"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
@@ -33,7 +35,7 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := s.perform(ctx, c, t, req)
+		resp, err := s.gw.cache.Do(lookup(ctx, s, c, t), req, func() (*jsonrpc.Response, error) { return s.perform(ctx, c, t, req) })
 		if err == nil {
 			s.gw.rates.Answered(&s.gw.config().Limits, counted(s, t), resp)
 		}
@@ -51,6 +53,21 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 		}
 	}
 	return s.exchange(ctx, c.client, t.upstream, req)
+}
+
+// lookup says whether the result of a call may stand for others, and for which.
+// What another replica asks for is kept there.
+func lookup(ctx context.Context, s *Session, c *Call, t *target) cache.Lookup {
+	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
+	if l.Life == 0 || s.opening.Peer || t.item == nil || !isReadOnly(t.item) {
+		return cache.Lookup{}
+	}
+	l.Key = func() cache.Key {
+		return cache.KeyOf(s.opening.Who.ID, s.opening.Schema, s.opening.Server, t.upstream.Name(), upstream.Standing(t.upstream, c.client.caller),
+			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments))))
+	}
+	l.Hit = func() { traced(ctx).recalled() }
+	return l
 }
 
 // exchange calls a server and makes its answer one for this client.

@@ -3,7 +3,9 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -58,6 +60,20 @@ func (u *Upstream) Alone(c *Caller) bool {
 	b := u.bind(c)
 	return b.own || b.project != nil
 }
+
+// Standing is equal for calls whose answers may stand for each other as far as the
+// server is concerned: they take the same connection, and its state, its lists and
+// its entry are the same.
+func Standing(u *Upstream, c *Caller) string {
+	return fmt.Sprintf("%d %q %q", u.standing.Load(), c.binding(u).key, u.userOf(c))
+}
+
+// restand notes that the answers of a server may be others from now on.
+func restand(u *Upstream) { u.standing.Store(standings.Add(1)) }
+
+// standings counts for all servers: one that takes another's place has none of its
+// numbers.
+var standings atomic.Uint64
 
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.

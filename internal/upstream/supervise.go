@@ -243,6 +243,7 @@ func (u *Upstream) settle() {
 }
 
 func (u *Upstream) changed() {
+	restand(u)
 	if u.opt.OnChange != nil {
 		u.opt.OnChange(u)
 	}

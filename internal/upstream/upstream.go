@@ -88,8 +88,9 @@ type Upstream struct {
 	limits *config.Limits
 	log    *slog.Logger
 
-	config  atomic.Pointer[config.Server] // policy may change while it runs
-	carrier http.RoundTripper             // nil without Tokens
+	config   atomic.Pointer[config.Server] // policy may change while it runs
+	carrier  http.RoundTripper             // nil without Tokens
+	standing atomic.Uint64                 // see Standing
 
 	life       context.Context
 	kill       context.CancelFunc
@@ -139,6 +140,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		queue:   queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
 	u.config.Store(cfg)
+	restand(u)
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
 	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
 	u.carrier = newCarrier(opt)
