@@ -245,8 +245,7 @@ func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
 	}
 	a := s.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
-	defer scripts.WhileAsked(ctx)()
-	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
+	if s.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server, a.Tool, func(ctx context.Context) scripts.Yes { return s.gw.opt.Approve(ctx, a) }) {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -268,7 +267,7 @@ func (s *Session) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	}
 	yes, asked := s.asker(c.client).Removal(ctx, ids)
 	if !asked && s.gw.opt.Approve != nil {
-		yes = s.gw.opt.Approve(ctx, s.approval("mcp-all-in-one", t.own.Name, t))
+		yes = s.gw.opt.Approve(ctx, s.approval("mcp-all-in-one", t.own.Name, t)) != scripts.No
 	}
 	switch {
 	case yes:
