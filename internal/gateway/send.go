@@ -62,9 +62,10 @@ func lookup(ctx context.Context, s *Session, c *Call, t *target) cache.Lookup {
 	if l.Life == 0 || s.opening.Peer || t.item == nil || !isReadOnly(t.item) {
 		return cache.Lookup{}
 	}
-	l.Key = func() cache.Key {
-		return cache.KeyOf(s.opening.Who.ID, s.opening.Schema, s.opening.Server, t.upstream.Name(), upstream.Standing(t.upstream, c.client.caller),
-			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments))))
+	l.Key = func() (cache.Key, bool) {
+		standing := upstream.Standing(t.upstream, c.client.caller)
+		return cache.KeyOf(s.opening.Who.ID, s.opening.Schema, s.opening.Server, t.upstream.Name(), standing,
+			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Hit = func() { traced(ctx).recalled() }
 	return l

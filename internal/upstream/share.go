@@ -62,10 +62,15 @@ func (u *Upstream) Alone(c *Caller) bool {
 }
 
 // Standing is equal for calls whose answers may stand for each other as far as the
-// server is concerned: they take the same connection, and its state, its lists and
-// its entry are the same.
+// server is concerned: they take the same connection, with the same values of its
+// user, and its state, its lists and its entry are the same. It may have secrets in
+// it, and is empty for a call that cannot be made.
 func Standing(u *Upstream, c *Caller) string {
-	return fmt.Sprintf("%d %q %q", u.standing.Load(), c.binding(u).key, u.userOf(c))
+	values, err := personal{u}.ready(c)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %q %q %q", u.standing.Load(), c.binding(u).key, u.userOf(c), values)
 }
 
 // restand notes that the answers of a server may be others from now on.

@@ -14,8 +14,9 @@ type Lookup struct {
 	// Life is how long; zero keeps nothing.
 	Life time.Duration
 	// Key is that of the call as things are now. A result is kept if it is the same
-	// before and after the call: otherwise it is not known what it belongs to.
-	Key func() Key
+	// before and after the call: otherwise it is not known what it belongs to. Where
+	// there is none the call is made.
+	Key func() (key Key, ok bool)
 	// Hit is called where no server has to be.
 	Hit func()
 }
@@ -25,7 +26,10 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 	if l.Life == 0 || !isWhole(req.Params) {
 		return perform()
 	}
-	key := l.Key()
+	key, ok := l.Key()
+	if !ok {
+		return perform()
+	}
 	if result, ok := s.Get(key); ok {
 		l.Hit()
 		return &jsonrpc.Response{Result: result}, nil
@@ -35,8 +39,10 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 		req.Back = asked
 	}
 	resp, err := perform()
-	if err == nil && isFinal(resp) && !asked.heard.Load() && key == l.Key() {
-		s.Put(key, resp.Result, l.Life)
+	if err == nil && isFinal(resp) && !asked.heard.Load() {
+		if now, ok := l.Key(); ok && now == key {
+			s.Put(key, resp.Result, l.Life)
+		}
 	}
 	return resp, err
 }
