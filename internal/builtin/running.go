@@ -62,20 +62,43 @@ func (r *running) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonr
 
 // Handle answers what the script asks: a value, or an error that it can catch.
 func (r *running) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	value, err := r.handle(ctx, req)
+	leave, err := r.enter(ctx, req.Method)
+	var value []byte
+	if err == nil {
+		value, err = r.handle(ctx, req)
+	}
 	if err != nil {
+		leave()
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", err.Message).WithData(err)
 	}
-	if len(value) == 0 {
-		return &jsonrpc.Response{Result: []byte(`{}`)}, nil
+	result := []byte(`{}`)
+	if len(value) > 0 {
+		result = append(append([]byte(`{"value":`), value...), '}')
 	}
-	return &jsonrpc.Response{Result: append(append([]byte(`{"value":`), value...), '}')}, nil
+	return jsonrpc.NewResponse(result, leave), nil
+}
+
+// enter counts what the script asks for. A call waits for its place among those
+// that run at once, and has it until its answer is written: a script that does
+// not read lets no results pile up here.
+func (r *running) enter(ctx context.Context, method string) (leave func(), err *thrown) {
+	if err := r.count(); err != nil {
+		return func() {}, err
+	}
+	switch method {
+	case script.MethodCall, script.MethodRaw, script.MethodRead, script.MethodPrompt:
+	default:
+		return func() {}, nil
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return func() { <-r.slots }, nil
+	case <-ctx.Done():
+		return func() {}, &thrown{Name: callError, Reason: string(mcp.Cancelled), Message: "the script was ended before this call ran"}
+	}
 }
 
 func (r *running) handle(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
-	if err := r.count(); err != nil {
-		return nil, err
-	}
 	switch req.Method {
 	case script.MethodCall, script.MethodRaw:
 		return r.callTool(ctx, req)
@@ -129,10 +152,7 @@ type thrown struct {
 
 // through sends a request that is no call of a tool.
 func (r *running) through(ctx context.Context, name string, send func() (*jsonrpc.Response, error)) ([]byte, *thrown) {
-	call, err := r.begin(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+	call := r.begin(name)
 	resp, bad := send()
 	switch {
 	case bad != nil:
@@ -146,23 +166,17 @@ func (r *running) through(ctx context.Context, name string, send func() (*jsonrp
 	return r.fitting(resp.Result)
 }
 
-// begin waits for a place among the calls that run at once.
-func (r *running) begin(ctx context.Context, name string) (*innerCall, *thrown) {
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, &thrown{Name: callError, Reason: string(mcp.Cancelled), Message: "the script was ended before this call ran"}
-	}
+// begin notes that a call begins.
+func (r *running) begin(name string) *innerCall {
 	call := &innerCall{name: name}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.calls = append(r.calls, call)
-	r.mu.Unlock()
-	return call, nil
+	return call
 }
 
 // end notes how a call ended and tells the client that the script goes on.
 func (r *running) end(ctx context.Context, call *innerCall, state callState, result []byte) {
-	<-r.slots
 	cost := catalog.CostOf(result)
 	r.mu.Lock()
 	call.state = state

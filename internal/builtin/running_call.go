@@ -19,10 +19,7 @@ func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *
 		return nil, bad
 	}
 	arguments := argumentsOf(req.Params)
-	call, bad := r.begin(ctx, server+"."+tool)
-	if bad != nil {
-		return nil, bad
-	}
+	call := r.begin(server + "." + tool)
 	resp, err := r.env.Call(ctx, server, tool, arguments)
 	switch {
 	case err != nil:

@@ -16,7 +16,8 @@ import (
 )
 
 // A valuesWorld is a gateway with keys, and a server that does not start without
-// the token of a user.
+// the token of a user. What its tool answers may stand for the next call: never
+// where the values are others.
 type valuesWorld struct {
 	t       *testing.T
 	home    string
@@ -31,7 +32,7 @@ func newValuesWorld(t *testing.T) *valuesWorld {
 	w := &valuesWorld{t: t, home: t.TempDir(), keys: map[string]string{}, ids: map[string]string{}}
 	path := filepath.Join(w.home, "mcp.json")
 	entry := fmt.Sprintf(`{"command": %q, "args": ["-role", "hostile", "-need", "HUB_TOKEN"],
-		"perUser": {"hub-token": {"env": "HUB_TOKEN", "description": "token of the hub"}}}`, mcptest.Build(t))
+		"perUser": {"hub-token": {"env": "HUB_TOKEN", "description": "token of the hub"}}, "tools": {"env": {"cache": "10m"}}}`, mcptest.Build(t))
 	content := `{"startWait": "1m", "mcpServers": {"hub": ` + entry + `}, "schemas": {"small": {"mode": "search", "code": true, "mcpServers": {"hub": ` + entry + `}}}}`
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -148,6 +149,10 @@ func TestUserValues(t *testing.T) {
 	expect("after it was set", map[string]string{"ann": "value-of-ann", "bob": "value-of-bob", "eve": "value_missing"})
 	w.secret("other-of-ann", "set", "hub-token", "--user", w.ids["ann"])
 	expect("after it was changed", map[string]string{"ann": "other-of-ann", "bob": "value-of-bob"})
+	w.token("ann") // which is known by now
+	w.secret("third-of-ann", "set", "hub-token", "--user", w.ids["ann"])
+	expect("after it was changed again", map[string]string{"ann": "third-of-ann"})
+	w.token("ann")
 	w.secret("unused", "rm", "hub-token", "--user", w.ids["ann"])
 	expect("after it was removed", map[string]string{"ann": "value_missing", "bob": "value-of-bob"})
 	// The person at the terminal is a user, too.

@@ -131,6 +131,8 @@ type ToolPolicy struct {
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
 	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
 
+	Cache time.Duration `json:"cache" min:"1s" max:"24h" doc:"How long a result may stand for the next call of the same principal with the same arguments. For tools that say that they are read-only (readOnlyHint); errors are never kept." zh:"结果可在多长时间内用于同一主体以相同参数发起的下一次调用。仅用于自称只读（readOnlyHint）的工具；错误从不保留。"`
+
 	Arguments      map[string]Argument `json:"arguments" doc:"Arguments that the gateway sets or hides, by name." zh:"由网关设置或隐藏的参数，按名称给出。"`
 	CallsPerMinute int                 `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of it that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此工具的次数；0 为不限制。"`
 }

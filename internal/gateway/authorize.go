@@ -3,14 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
-	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -219,20 +217,6 @@ func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// asToolError turns what is wrong with arguments into a tool's error for clients
-// of versions that ask for it: their model can read it.
-func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
-	var bad *params.ArgumentsError
-	if !errors.As(err, &bad) || !rules.ToolErrors {
-		return nil, err
-	}
-	text := bad.Wire.Message
-	if details, ok := jsonrpc.GetString(bad.Wire.Data, "details"); ok {
-		text += ": " + details
-	}
-	return &jsonrpc.Response{Result: refusal.AsResult(text)}, nil
-}
-
 // An Approval is a call that runs only after a person's yes.
 type Approval struct {
 	// Who wants it. Another principal has to say yes.
@@ -260,8 +244,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
-	defer scripts.WhileAsked(ctx)()
-	if g.gw.opt.Approve != nil && g.gw.opt.Approve(ctx, a) {
+	if g.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server, a.Tool, func(ctx context.Context) scripts.Yes { return g.gw.opt.Approve(ctx, a) }) {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -283,7 +266,7 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	}
 	yes, asked := g.opening.asker(c.client).Removal(ctx, ids)
 	if !asked && g.gw.opt.Approve != nil {
-		yes = g.gw.opt.Approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t))
+		yes = g.gw.opt.Approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t)) != scripts.No
 	}
 	switch {
 	case yes:

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
@@ -143,7 +144,13 @@ func TestAskThroughExec(t *testing.T) {
 			})
 			var asked []Approval
 			answer := false
-			g.opt.Approve = func(_ context.Context, a Approval) bool { asked = append(asked, a); return answer }
+			g.opt.Approve = func(_ context.Context, a Approval) scripts.Yes {
+				asked = append(asked, a)
+				if answer {
+					return scripts.Once
+				}
+				return scripts.No
+			}
 			s := open(t, g, "", mcp.V2025_11_25, `{}`)
 			params := `{"name":"exec","arguments":{"server_name":"up","tool_name":"echo","arguments":{}}}`
 			if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "needs a person's yes") {

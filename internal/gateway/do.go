@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
@@ -112,24 +111,7 @@ func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 	resp, err := d.do(ctx, c)
 	resp, err = d.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
 	d.journal.end(ctx, t, resp, err)
-	return resp, d.discreet(err)
-}
-
-// discreet leaves out of an error why a server cannot be reached, for
-// principals who may not look into servers: its command, its environment and
-// its standard error are not theirs.
-func (d *dispatcher) discreet(err error) error {
-	wire, ok := asWire(err)
-	if !ok || d.opening.Who.MayInspect() {
-		return err
-	}
-	reason, _ := jsonrpc.GetString(wire.Data, "reason")
-	service, _ := jsonrpc.GetString(wire.Data, "service")
-	switch mcp.Reason(reason) {
-	case mcp.UpstreamUnavailable, mcp.UpstreamClosed:
-		return mcp.Failure(mcp.Reason(reason), service, fmt.Sprintf("server %q is not available", service))
-	}
-	return err
+	return resp, refusal.Discreet(err, &d.opening.Who)
 }
 
 func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
@@ -155,7 +137,7 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	traced(ctx).leadsTo(t)
 	if err := d.guard.authorize(ctx, c, t); err != nil {
 		if c.Via == d.opening.Via {
-			return asToolError(c.client.rules, err)
+			return refusal.AsToolError(c.client.rules, err)
 		}
 		return nil, err
 	}

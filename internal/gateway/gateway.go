@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/modern"
@@ -68,7 +69,7 @@ type Options struct {
 	Hits *config.Hits
 	// Approve puts a call to a person and says whether it may run; nil lets
 	// nobody say yes.
-	Approve func(context.Context, Approval) bool
+	Approve func(context.Context, Approval) scripts.Yes
 	// AskValue leads a person to a page where they enter a value that a call lacks.
 	AskValue visit.Asker
 	// OnClients is called whenever Clients would list others; it must not
@@ -101,6 +102,7 @@ type Gateway struct {
 	tasks    *tasks.Book
 	scripts  scripts.Pool
 	kept     *kept.Store
+	cache    cache.Store
 	// ownReading is opt.Own with the tool that reads on in kept results.
 	ownReading func() *builtin.Set
 	draining   atomic.Bool // no new call may run
@@ -136,7 +138,10 @@ func New(opt Options) *Gateway {
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.Announce = g.announce
-	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.Clear)
+	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, func() {
+		g.views.Clear()
+		g.cache.Clear()
+	})
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk

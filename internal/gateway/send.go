@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
@@ -28,7 +30,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := d.translator.perform(ctx, c, t, req)
+		resp, err := d.gw.cache.Do(d.lookup(ctx, c, t), req, func() (*jsonrpc.Response, error) { return d.translator.perform(ctx, c, t, req) })
 		if err == nil {
 			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}
@@ -46,6 +48,22 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 		}
 	}
 	return d.sender.exchange(ctx, c.client, t.upstream, req)
+}
+
+// lookup says whether the result of a call may stand for others, and for which.
+// What another replica asks for is kept there.
+func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
+	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
+	if l.Life == 0 || d.opening.Peer || t.item == nil || !isReadOnly(t.item) {
+		return cache.Lookup{}
+	}
+	l.Key = func() (cache.Key, bool) {
+		standing := upstream.Standing(t.upstream, c.client.caller)
+		return cache.KeyOf(d.opening.Who.ID, d.opening.Schema, d.opening.Server, t.upstream.Name(), standing,
+			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
+	}
+	l.Hit = func() { traced(ctx).recalled() }
+	return l
 }
 
 // A sender calls servers on behalf of one client, and makes their answers ones

@@ -23,12 +23,20 @@ type trace struct {
 	span   traffic.Span
 	target atomic.Pointer[target] // the last one that it led to
 	back   back                   // for a request of a legacy session
+	cached atomic.Bool            // its answer was known
 }
 
 // leadsTo notes what a call leads to.
 func (t *trace) leadsTo(to *target) {
 	if t != nil {
 		t.target.Store(to)
+	}
+}
+
+// recalled notes that a call was answered from the cache.
+func (t *trace) recalled() {
+	if t != nil {
+		t.cached.Store(true)
 	}
 }
 
@@ -72,6 +80,9 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	}
 	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start)
+	if t.cached.Load() {
+		o.Notes = []string{traffic.Recalled}
+	}
 	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
 	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // whose own call has an end of its own

@@ -9,7 +9,7 @@ import (
 func (h *Hostile) listTools(id json.RawMessage) {
 	var list []string
 	for _, name := range HostileTools {
-		list = append(list, fmt.Sprintf(`{"name":%q,"description":%s,"inputSchema":{"type":"object"}}`, name, encode(h.describe(name))))
+		list = append(list, fmt.Sprintf(`{"name":%q,"description":%s,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":%t}}`, name, encode(h.describe(name)), name == "env"))
 	}
 	if h.has("changing") {
 		h.write.Lock()

@@ -38,12 +38,12 @@ func sumOf(schema, server, tool string, arguments []byte) uint64 {
 	for _, s := range []string{schema, server, tool} {
 		h.WriteString(strconv.Itoa(len(s)) + ":" + s)
 	}
-	h.Write(canonical(jsonrpc.AsObject(arguments)))
+	h.Write(Canonical(jsonrpc.AsObject(arguments)))
 	return h.Sum64()
 }
 
-// canonical writes a JSON value with the members of its objects in order.
-func canonical(raw []byte) []byte {
+// Canonical writes a JSON value with the members of its objects in order.
+func Canonical(raw []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any

@@ -10,12 +10,13 @@ import (
 // A whole script: in a new process, in one that waits, and a call of it.
 func BenchmarkRun(b *testing.B) {
 	r := newRunner(b)
-	run := func(b *testing.B, code string) {
+	run := func(b *testing.B, code string) *Outcome {
 		b.Helper()
 		o, err := r.Run(b.Context(), &Job{Code: code, Limits: Limits{CPU: time.Minute}}, nobody{})
 		if err != nil || o.Fault != nil {
 			b.Fatalf("%v %+v", err, o)
 		}
+		return o
 	}
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
@@ -27,21 +28,19 @@ func BenchmarkRun(b *testing.B) {
 			b.StopTimer()
 			r.Warm()
 			r.wg.Wait()
-			c := r.waiting()
 			// It answers once it is there.
-			_, _ = c.conn.Call(b.Context(), &jsonrpc.Request{Method: "ping"})
-			r.mu.Lock()
-			r.warm = c
-			r.mu.Unlock()
+			_, _ = r.warm.child.conn.Call(b.Context(), &jsonrpc.Request{Method: "ping"})
 			b.StartTimer()
 			run(b, "return 1")
 		}
 	})
 	b.Run("call", func(b *testing.B) {
 		const calls = 1000
+		var cpu time.Duration
 		for b.Loop() {
-			run(b, "for (let i = 0; i < 1000; i++) await tools.a.b({})")
+			cpu += run(b, "for (let i = 0; i < 1000; i++) await tools.a.b({pattern: 'fox', limit: 10})").CPU
 		}
+		b.ReportMetric(float64(cpu.Microseconds())/float64(b.N)/calls, "us-cpu/call")
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/calls, "us/call")
 	})
 }

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -17,23 +18,41 @@ import (
 // standard input, runs it, and answers on standard output. It returns the exit
 // code.
 func RunChild() int {
-	p := &process{ready: make(chan struct{}), engine: make(chan *engine, 1)}
-	if err := confine(); err != nil {
+	if err := work(); err != nil {
 		os.Stderr.WriteString("script: " + err.Error() + "\n")
 		return 1
+	}
+	return 0
+}
+
+func work() error {
+	if err := confine(); err != nil {
+		return err
 	}
 	debug.SetGCPercent(50)
-	stream := stdio.NewStream(os.Stdin, os.Stdout, stdio.StreamOptions{MaxLine: maxLine})
-	p.conn = jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: p, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
-	close(p.ready)
-	e, err := newEngine()
-	if err != nil {
-		os.Stderr.WriteString("script: " + err.Error() + "\n")
-		return 1
+	p := &pipe{in: stdio.NewStream(os.Stdin, io.Discard, stdio.StreamOptions{MaxLine: maxLine})}
+	var e *engine
+	var err error
+	if !p.ready(time.Now()) { // it waits for a job, and uses the time
+		if e, err = newEngine(); err != nil {
+			return err
+		}
 	}
-	p.engine <- e
-	<-p.conn.Done()
-	return 0
+	id, job, err := p.job()
+	if err != nil {
+		return err
+	}
+	if e == nil && job.JQ == "" {
+		if e, err = newEngine(); err != nil {
+			return err
+		}
+	}
+	outcome, err := json.Marshal(p.run(e, job))
+	if err != nil {
+		return err
+	}
+	p.write(append(jsonrpc.AppendResponse(nil, id, &jsonrpc.Response{Result: outcome}), '\n'))
+	return nil
 }
 
 // maxLine is the longest message on the pipe: a value with what is around it.
@@ -42,55 +61,61 @@ const maxLine = MaxValue + 1<<20
 // maxDepth is how deep a message on the pipe may be nested.
 const maxDepth = 1 << 20
 
-// A process is the child's side of the pipe.
-type process struct {
-	conn  *jsonrpc.Conn
-	ready chan struct{} // closed once conn is set: the job may be read before
-	// engine has the engine once it is ready.
-	engine chan *engine
-	once   sync.Once
+// A pipe is the child's side of the pipe. The engine's goroutine alone reads from
+// it, and waits there for its answers: in a process that does one thing at a time
+// nothing is handed from thread to thread.
+type pipe struct {
+	in *stdio.Stream
+	mu sync.Mutex // held by who writes
 }
 
-// Handle takes the one job of the process.
-func (p *process) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (resp *jsonrpc.Response, err error) {
-	if req.Method != MethodRun {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found")
+// write writes messages, each with its line end.
+func (p *pipe) write(messages []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	os.Stdout.Write(messages) // if nobody reads, nobody waits for us either
+}
+
+// ready waits until there is something to read, or until a time.
+func (p *pipe) ready(until time.Time) bool {
+	return p.in.Buffered() || awaitInput(until)
+}
+
+// job waits for the one job of the process, and the id of its request.
+func (p *pipe) job() (id []byte, job *Job, err error) {
+	for {
+		data, _, err := p.in.Read()
+		if err != nil {
+			return nil, nil, err
+		}
+		m, bad := jsonrpc.Scan(data, &jsonrpc.ScanLimits{Depth: maxDepth})
+		switch {
+		case bad != nil:
+			return nil, nil, bad
+		case m.Method == MethodRun:
+			job = &Job{}
+			err = json.Unmarshal(m.Params, job)
+			job.Limits = job.Limits.Or(Defaults)
+			return m.ID, job, err
+		}
+		refused := jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found")
+		p.write(append(jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Err: refused}), '\n'))
 	}
-	<-p.ready
-	err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this process had its job")
-	p.once.Do(func() {
-		var job Job
-		if bad := json.Unmarshal(req.Params, &job); bad != nil {
-			err = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", bad)
-			return
-		}
-		job.Limits = job.Limits.Or(Defaults)
-		outcome := p.run(ctx, &job)
-		raw, bad := json.Marshal(outcome)
-		if bad != nil {
-			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", bad)
-			return
-		}
-		resp, err = &jsonrpc.Response{Result: raw}, nil
-	})
-	return resp, err
 }
-
-func (p *process) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
 // run runs the job and watches its limits: the first of the two to end decides.
-func (p *process) run(ctx context.Context, job *Job) *Outcome {
+func (p *pipe) run(e *engine, job *Job) *Outcome {
 	if err := bound(job.Limits); err != nil {
 		return faulty("InternalError", err.Error())
 	}
-	l := &journal{conn: p.conn, head: job.Limits.Log / 2, tail: job.Limits.Log - job.Limits.Log/2}
+	l := &journal{pipe: p, head: job.Limits.Log / 2, tail: job.Limits.Log - job.Limits.Log/2}
 	m := newMeter(job.Limits)
 	ended := make(chan *Outcome, 1)
 	go func() {
 		if job.JQ != "" {
-			ended <- runFilter(ctx, job, m)
+			ended <- runFilter(context.Background(), job, m)
 		} else {
-			ended <- (<-p.engine).run(ctx, p.conn, job, l, m)
+			ended <- e.run(p, job, l, m)
 		}
 	}()
 	var o *Outcome
@@ -108,7 +133,7 @@ func (p *process) run(ctx context.Context, job *Job) *Outcome {
 // A journal is what a script logs: the first lines are sent at once, of the
 // others the last are kept.
 type journal struct {
-	conn       *jsonrpc.Conn
+	pipe       *pipe
 	head, tail int64 // how much of each
 
 	mu    sync.Mutex
@@ -122,7 +147,8 @@ func (l *journal) add(line string) {
 	defer l.mu.Unlock()
 	l.total += int64(len(line))
 	if l.total <= l.head {
-		l.conn.Notify(context.Background(), &jsonrpc.Notification{Method: MethodLog, Params: append(append([]byte(`{"text":`), jsonrpc.Quote(line)...), '}')})
+		params := append(append([]byte(`{"text":`), jsonrpc.Quote(line)...), '}')
+		l.pipe.write(append(jsonrpc.AppendNotification(nil, MethodLog, params), '\n'))
 		return
 	}
 	if int64(len(line)) > l.tail {

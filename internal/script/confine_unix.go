@@ -42,6 +42,21 @@ func bound(l Limits) error {
 // dataSlack is what the Go runtime maps beside the memory of a script.
 const dataSlack = 128 << 20
 
+// awaitInput waits until standard input has something to read, or until a time.
+func awaitInput(until time.Time) bool {
+	for {
+		left := max(0, time.Until(until))
+		fds := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, int((left+time.Millisecond-1)/time.Millisecond))
+		if err == nil && n > 0 || err != nil && err != unix.EINTR {
+			return true // reading says what is wrong
+		}
+		if left == 0 {
+			return false
+		}
+	}
+}
+
 func measure() usage {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

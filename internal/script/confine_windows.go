@@ -1,6 +1,7 @@
 package script
 
 import (
+	"os"
 	"time"
 	"unsafe"
 
@@ -13,6 +14,25 @@ func confine() error { return nil }
 
 // bound leaves the limits to the meter.
 func bound(Limits) error { return nil }
+
+// awaitInput waits until standard input has something to read, or until a time.
+// Nothing can wait for both on a pipe of this system.
+func awaitInput(until time.Time) bool {
+	for {
+		var waiting uint32
+		ok, _, _ := peekPipe.Call(os.Stdin.Fd(), 0, 0, 0, uintptr(unsafe.Pointer(&waiting)), 0)
+		if ok == 0 || waiting > 0 {
+			return true // reading says what is wrong
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			return false
+		}
+		time.Sleep(min(left, meterTick))
+	}
+}
+
+var peekPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
 var memoryInfo = windows.NewLazySystemDLL("kernel32.dll").NewProc("K32GetProcessMemoryInfo")
 

@@ -1,7 +1,8 @@
 package script
 
 import (
-	"context"
+	"bytes"
+	"cmp"
 	crand "crypto/rand"
 	_ "embed"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,27 +33,38 @@ const (
 
 // An engine runs one script. One goroutine owns it.
 type engine struct {
-	vm      *quickjs.VM
-	conn    *jsonrpc.Conn
-	ctx     context.Context
-	log     *journal
-	meter   *meter
-	mark    string
-	settled chan settlement
-	open    int // requests that were sent and not settled
-	calls   int // those among them that are no sleep
+	vm    *quickjs.VM
+	pipe  *pipe
+	log   *journal
+	meter *meter
+	mark  string
+	// quoted is how a text in JSON begins that begins with the mark.
+	quoted string
+	calls  int      // that are not settled
+	queue  [][]byte // those of them that wait for their turn to be sent
+	out    []byte   // what is sent at the end of this turn
+	sleeps []sleep  // the first to end comes first
 	// The functions of the prelude.
-	start, settle, done, value, fault quickjs.Value
+	start, settle, done, unawaited, value, fault quickjs.Value
 }
 
 // A settlement is the outcome of one request of the script.
 type settlement struct {
 	id    int
-	call  bool
 	ok    bool
 	json  string
 	large bool
 }
+
+// A sleep is a pause that the script waits for.
+type sleep struct {
+	until time.Time
+	id    int
+}
+
+// maxSent is how many requests are with the gateway; the others wait here. It is
+// less than the gateway reads, which therefore always reads what is sent.
+const maxSent = maxAsked / 4
 
 // newEngine returns an engine with the globals of a script, ready for its job:
 // that takes longer than a short script.
@@ -65,13 +78,15 @@ func newEngine() (*engine, error) {
 	vm.SetWTF8(false)
 	nonce := make([]byte, 12)
 	crand.Read(nonce)
-	e := &engine{vm: vm, mark: fmt.Sprintf("\u0001%x:", nonce), settled: make(chan settlement, maxAsked)}
+	e := &engine{vm: vm, mark: fmt.Sprintf("\u0001%x:", nonce)}
+	quoted := jsonrpc.Quote(e.mark)
+	e.quoted = string(quoted[:len(quoted)-1])
 	return e, e.prepare()
 }
 
 // run runs a script to its end.
-func (e *engine) run(ctx context.Context, conn *jsonrpc.Conn, job *Job, log *journal, m *meter) *Outcome {
-	e.ctx, e.conn, e.log, e.meter = ctx, conn, log, m
+func (e *engine) run(p *pipe, job *Job, log *journal, m *meter) *Outcome {
+	e.pipe, e.log, e.meter = p, log, m
 	e.vm.SetMemoryLimit(uintptr(job.Limits.Memory))
 	config, err := e.config(job)
 	if err != nil {
@@ -100,7 +115,7 @@ func (e *engine) prepare() error {
 	if err != nil {
 		return err
 	}
-	for name, f := range map[string]*quickjs.Value{"start": &e.start, "settle": &e.settle, "done": &e.done, "value": &e.value, "fault": &e.fault} {
+	for name, f := range map[string]*quickjs.Value{"start": &e.start, "settle": &e.settle, "done": &e.done, "unawaited": &e.unawaited, "value": &e.value, "fault": &e.fault} {
 		atom, err := e.vm.NewAtom(name)
 		if err != nil {
 			return err
@@ -158,35 +173,70 @@ func (e *engine) send(args []any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.open++
-		pause := time.Duration(min(ms, 24*3600*1000) * float64(time.Millisecond))
-		time.AfterFunc(pause, func() { e.settled <- settlement{id: id, ok: true} })
+		pause := sleep{time.Now().Add(time.Duration(min(ms, 24*3600*1000) * float64(time.Millisecond))), id}
+		i, _ := slices.BinarySearchFunc(e.sleeps, pause, func(a, b sleep) int { return cmp.Or(a.until.Compare(b.until), -1) })
+		e.sleeps = slices.Insert(e.sleeps, i, pause)
 		return nil, nil
 	}
 	text, _ := args[2].(string)
-	e.open++
-	e.calls++
 	params := e.digits(wellFormed(text))
-	go func() { e.settled <- e.ask(id, method, params) }()
+	e.queue = append(e.queue, append(jsonrpc.AppendRequest(nil, strconv.AppendInt(nil, int64(id), 10), method, params), '\n'))
+	e.calls++
 	return nil, nil
 }
 
-// ask sends one request to the gateway.
-func (e *engine) ask(id int, method string, params []byte) settlement {
-	s := settlement{id: id, call: true}
-	resp, err := e.conn.Call(e.ctx, &jsonrpc.Request{Method: method, Params: params})
-	switch {
-	case err != nil:
-		s.json = string(refusal("CallError", err.Error()))
-	case resp.Err != nil && resp.Err.Data != nil:
-		s.json = string(resp.Err.Data)
-	case resp.Err != nil:
-		s.json = string(refusal("CallError", resp.Err.Message))
-	default:
-		s.ok, s.json, s.large = true, e.marked(jsonrpc.Get(resp.Result, "value")), hasLarge(resp.Result)
-		resp.Release()
+// flush sends what the script asked for in this turn, as one.
+func (e *engine) flush() {
+	room := maxSent - (e.calls - len(e.queue))
+	n := min(room, len(e.queue))
+	for _, m := range e.queue[:max(n, 0)] {
+		e.out = append(e.out, m...)
 	}
-	return s
+	if n <= 0 {
+		return
+	}
+	e.queue = slices.Delete(e.queue, 0, n)
+	e.pipe.write(e.out)
+	if e.out = e.out[:0]; cap(e.out) > maxLine/16 {
+		e.out = nil
+	}
+}
+
+// receive waits for the next settlement; an error means that the gateway is gone.
+func (e *engine) receive() (s settlement, err error) {
+	if len(e.sleeps) > 0 && !e.pipe.ready(e.sleeps[0].until) {
+		s = settlement{id: e.sleeps[0].id, ok: true}
+		e.sleeps = slices.Delete(e.sleeps, 0, 1)
+		return s, nil
+	}
+	data, release, err := e.pipe.in.Read()
+	if err != nil {
+		return s, err
+	}
+	if release != nil {
+		defer release()
+	}
+	e.calls--
+	if id, result, ok := jsonrpc.PeekAnswer(data); ok {
+		s.id, s.ok = int(id), true
+		if value, ok := bytes.CutPrefix(result, []byte(`{"value":`)); ok {
+			value = value[:len(value)-1]
+			s.json, s.large = e.marked(value), hasLarge(value)
+		}
+		return s, nil
+	}
+	m, bad := jsonrpc.ScanAnswer(data, &jsonrpc.ScanLimits{Depth: maxDepth})
+	if bad != nil {
+		return s, bad
+	}
+	if s.id, err = strconv.Atoi(string(m.ID)); err != nil {
+		return s, err
+	}
+	refused := jsonrpc.ParseError(m.Err)
+	if s.json = string(refused.Data); refused.Data == nil {
+		s.json = string(refusal("CallError", refused.Message))
+	}
+	return s, nil
 }
 
 func refusal(name, message string) []byte {
@@ -204,14 +254,12 @@ func (e *engine) marked(value []byte) string {
 
 // digits writes marked numbers as what they are.
 func (e *engine) digits(text string) []byte {
-	quoted := jsonrpc.Quote(e.mark)
-	mark := string(quoted[:len(quoted)-1])
-	if !strings.Contains(text, mark) {
+	if !strings.Contains(text, e.quoted) {
 		return []byte(text)
 	}
 	var b strings.Builder
 	for {
-		head, rest, ok := strings.Cut(text, mark)
+		head, rest, ok := strings.Cut(text, e.quoted)
 		b.WriteString(head)
 		if !ok {
 			return []byte(b.String())
@@ -225,29 +273,28 @@ func (e *engine) digits(text string) []byte {
 // loop runs what is ready and waits for what is asked, until the script has
 // ended and nothing that it began still runs.
 func (e *engine) loop() *Outcome {
-	unawaited := 0
 	for {
 		n, err := e.vm.ExecutePendingJobs()
 		if err != nil && n == 0 {
 			return e.broken(err)
 		}
-		if n > 0 {
+		if err != nil {
 			continue
 		}
-		done, err := e.done.Call(quickjs.UndefinedValue)
-		if err != nil {
-			return e.broken(err)
-		}
-		if done == true {
-			unawaited = max(unawaited, e.calls)
-			if e.calls == 0 {
-				return e.outcome(unawaited)
+		if e.calls == 0 {
+			done, err := e.done.Call(quickjs.UndefinedValue)
+			switch {
+			case err != nil:
+				return e.broken(err)
+			case done == true:
+				return e.outcome()
+			case len(e.sleeps) > 0:
+			case e.meter.short():
+				// Without memory the engine leaves a promise unsettled and says nothing.
+				return &Outcome{Fault: &Fault{Name: "Limit", Limit: LimitMemory}}
+			default:
+				return faulty("Error", "the script waits for nothing: a promise that it awaits is never settled")
 			}
-		} else if e.open == 0 && e.meter.short() {
-			// Without memory the engine leaves a promise unsettled and says nothing.
-			return &Outcome{Fault: &Fault{Name: "Limit", Limit: LimitMemory}}
-		} else if e.open == 0 {
-			return faulty("Error", "the script waits for nothing: a promise that it awaits is never settled")
 		}
 		if fault := e.next(); fault != nil {
 			return fault
@@ -255,14 +302,17 @@ func (e *engine) loop() *Outcome {
 	}
 }
 
-// next waits for one settlement and hands it to the script.
+// next waits for one settlement and hands it to the script. Where one is there
+// already, what the script asks for can wait for the end of the turn.
 func (e *engine) next() *Outcome {
+	if !e.pipe.in.Buffered() {
+		e.flush()
+	}
 	e.meter.rest()
-	s := <-e.settled
+	s, err := e.receive()
 	e.meter.work()
-	e.open--
-	if s.call {
-		e.calls--
+	if err != nil {
+		return faulty("InternalError", err.Error())
 	}
 	if _, err := e.settle.Call(quickjs.UndefinedValue, s.id, s.ok, s.json, s.large); err != nil {
 		return e.broken(err)
@@ -271,8 +321,13 @@ func (e *engine) next() *Outcome {
 }
 
 // outcome reads what the script came to.
-func (e *engine) outcome(unawaited int) *Outcome {
-	o := &Outcome{Unawaited: unawaited}
+func (e *engine) outcome() *Outcome {
+	o := &Outcome{}
+	unawaited, err := e.unawaited.Call(quickjs.UndefinedValue)
+	if err != nil {
+		return e.broken(err)
+	}
+	o.Unawaited, _ = unawaited.(int)
 	fault, err := e.fault.Call(quickjs.UndefinedValue)
 	if err != nil {
 		return e.broken(err)

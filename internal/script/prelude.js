@@ -5,9 +5,8 @@
   const { parse, stringify } = JSON;
   const { apply, ownKeys } = Reflect;
   const then = Promise.prototype.then;
-  const NativePromise = Promise, NativeError = Error, NativeProxy = Proxy, NativeMap = Map, NativeDate = Date;
-  const mapGet = Map.prototype.get, mapSet = Map.prototype.set, mapDelete = Map.prototype.delete;
-  const { create, freeze, defineProperty, assign } = Object;
+  const NativePromise = Promise, NativeError = Error, NativeProxy = Proxy, NativeDate = Date;
+  const { create, freeze, defineProperty, assign, setPrototypeOf } = Object;
   const { isArray } = Array;
   const toBigInt = BigInt, text = String, asNumber = Number, floor = Math.floor, imul = Math.imul;
   const startsWith = String.prototype.startsWith, slice = String.prototype.slice, test = RegExp.prototype.test;
@@ -36,23 +35,35 @@
     try { return stringify(v); } catch { return stringify(v, digits); }
   };
 
-  const waiting = new NativeMap();
-  let last = 0;
+  // here is the place of a call, for the error that it may come to. It costs as much
+  // as the call, so in a script that makes very many the place is where the later ones
+  // are awaited: an error without a stack gets one where it is thrown.
+  let places = 100;
+  const elsewhere = freeze(own({ stack: undefined }));
+  const here = () => places-- > 0 ? new NativeError() : elsewhere;
+
+  // What waits for its answer, by its id, and the ids that can be used again. No
+  // prototype: nothing that a script defines is asked.
+  const waiting = setPrototypeOf([], null), unused = setPrototypeOf([], null);
+  let last = 0, spare = 0, calls = 0;
   // Every call makes a promise: one function for all of them is cheaper.
   let promised;
   const promise = (resolve, reject) => { promised = { resolve, reject, at: undefined }; };
   function sent(method, json, at) {
-    const p = new NativePromise(promise), id = ++last;
+    const p = new NativePromise(promise), id = spare > 0 ? unused[--spare] : last++;
     promised.at = at;
-    call(mapSet, waiting, id, promised);
+    waiting[id] = promised;
+    if (at) calls++;
     send(method, id, json);
     return p;
   }
   const request = (method, params, at) => sent(method, write(typeof params === 'object' ? own(params) : params), at);
   function settle(id, ok, json, large) {
-    const w = call(mapGet, waiting, id);
+    const w = waiting[id];
     if (!w) return;
-    call(mapDelete, waiting, id);
+    waiting[id] = undefined;
+    unused[spare++] = id;
+    if (w.at) calls--;
     if (ok) {
       const value = json === '' ? undefined : read(json, large);
       w.resolve(value && typeof value === 'object' && value['result://'] === mark ? whole(value) : value);
@@ -61,7 +72,8 @@
     const e = read(json, large);
     const error = new (kinds[e.name] || NativeError)(e.message);
     for (const key of ['server', 'tool', 'reason', 'retry', 'result']) if (e[key] !== undefined) error[key] = e[key];
-    if (w.at) error.stack = w.at.stack;
+    if (w.at.stack !== undefined) error.stack = w.at.stack;
+    else delete error.stack;
     w.reject(error);
   }
 
@@ -74,18 +86,24 @@
     });
   }
 
-  const handler = (make) => ({
-    get: (made, key) => typeof key === 'symbol' || key === 'then' ? undefined : made[key] || (made[key] = make(key)),
+  // named is an object whose properties are made when they are first asked for.
+  const named = (make) => create(new NativeProxy(create(null), {
+    get: (_, key, self) => {
+      if (typeof key === 'symbol' || key === 'then') return undefined;
+      const value = make(key);
+      defineProperty(self, key, own({ value, enumerable: true }));
+      return value;
+    },
     set: () => { throw new TypeError('tools cannot be changed'); },
-  });
+  }));
   const caller = (server, tool) => {
     const whom = '{"server":' + stringify(server) + ',"tool":' + stringify(tool);
     return (args) => {
       const json = write(args);
-      return sent('script/call', json === undefined ? whom + '}' : whom + ',"arguments":' + json + '}', new NativeError());
+      return sent('script/call', json === undefined ? whom + '}' : whom + ',"arguments":' + json + '}', here());
     };
   };
-  const tools = new NativeProxy(create(null), handler((server) => new NativeProxy(create(null), handler((tool) => caller(server, tool)))));
+  const tools = named((server) => named((tool) => caller(server, tool)));
 
   const show = (v) => {
     if (typeof v === 'string') return v;
@@ -122,7 +140,6 @@
   const fixed = () => hex(8) + '-' + hex(4) + '-4' + hex(3) + '-8' + hex(3) + '-' + hex(12);
 
   let repeats = false; // the seed was given
-  const here = () => new NativeError();
   const globals = {
     tools,
     call: freeze({ raw: (server, tool, args) => request('script/raw', { server, tool, arguments: args }, here()) }),
@@ -158,6 +175,7 @@
   // outcome is what a script came to, for the host to read when it asks.
   const outcome = create(null);
   outcome.done = false;
+  outcome.unawaited = 0;
   outcome.value = outcome.fault = undefined; // room for them while there is memory
   // Without memory nothing can be written about an error; then this stands.
   const nothingLeft = '{"name":"Thrown","message":"null","stack":""}';
@@ -165,6 +183,7 @@
   function failed(e, during = '') {
     outcome.fault = nothingLeft;
     outcome.done = true;
+    outcome.unawaited = calls;
     let name = 'Error', message, stack = '';
     if (e !== null && typeof e === 'object') {
       try { name = text(e.name); message = text(e.message); stack = text(e.stack); } catch { message = message || 'an error that cannot be read'; }
@@ -177,6 +196,7 @@
     if (typeof v === 'function' || typeof v === 'symbol') return failed(new TypeError('a script returns data, and this is a ' + typeof v));
     try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e, 'what the script returned cannot be written as JSON: '); }
     outcome.done = true;
+    outcome.unawaited = calls;
   }
   function start(config, code) {
     begin(parse(config));
@@ -184,5 +204,5 @@
       call(then, new AsyncFunction(code)(), returned, (e) => failed(e));
     } catch (e) { failed(e); }
   }
-  return { start, settle, done: () => outcome.done, value: () => outcome.value, fault: () => outcome.fault };
+  return { start, settle, done: () => outcome.done, unawaited: () => outcome.unawaited, value: () => outcome.value, fault: () => outcome.fault };
 })

@@ -23,8 +23,7 @@ type Runner struct {
 	filters chan struct{} // one for each that runs
 
 	mu     sync.Mutex
-	warm   *child // one that waits for its job; nil for none
-	cool   *time.Timer
+	warm   *warming // nil for none
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -92,6 +91,18 @@ func (c *child) end() {
 	<-c.Done()
 }
 
+// leave waits until a process that has answered is gone. It ends by itself, which
+// is cheaper than to look for all that it might have started.
+func (c *child) leave() {
+	c.conn.Close()
+	late := time.AfterFunc(leaveWait, c.Kill)
+	defer late.Stop()
+	<-c.Done()
+}
+
+// leaveWait is how long a process may take to end after its answer.
+const leaveWait = time.Second
+
 // warmFor is how long a process waits for the next script.
 const warmFor = 5 * time.Minute
 
@@ -102,51 +113,64 @@ func (r *Runner) Warm() {
 	if r.closed || r.warm != nil {
 		return
 	}
+	w := &warming{started: make(chan struct{})}
+	r.warm = w
+	w.cool = time.AfterFunc(warmFor, func() { r.drop(w) })
 	r.wg.Go(func() {
-		c, err := r.start(context.Background())
-		if err != nil {
-			return // Run reports it
-		}
-		r.mu.Lock()
-		if !r.closed && r.warm == nil {
-			r.warm, c = c, nil
-			r.cool = time.AfterFunc(warmFor, r.drop)
-		}
-		r.mu.Unlock()
-		if c != nil {
-			c.end()
-		}
+		w.child, w.err = r.start(context.Background())
+		close(w.started)
 	})
 }
 
-// take returns a process for a script: the one that waits, or a new one.
-func (r *Runner) take(ctx context.Context) (*child, error) {
-	if c := r.waiting(); c != nil {
-		select {
-		case <-c.conn.Done():
-			c.end()
-		default:
-			return c, nil
-		}
-	}
-	return r.start(ctx)
+// A warming is a process that waits for its job, or is about to.
+type warming struct {
+	started chan struct{} // closed once the other fields are set
+	child   *child
+	err     error
+	cool    *time.Timer
 }
 
-// waiting is the process that waits, which is the caller's from now on.
-func (r *Runner) waiting() *child {
+// take returns a process for a script: the one that waits, or a new one. One that
+// is being started is there sooner than another.
+func (r *Runner) take(ctx context.Context) (*child, error) {
+	w := r.waiting(nil)
+	if w == nil {
+		return r.start(ctx)
+	}
+	<-w.started
+	if w.err != nil {
+		return r.start(ctx)
+	}
+	select {
+	case <-w.child.conn.Done():
+		w.child.end()
+		return r.start(ctx)
+	default:
+		return w.child, nil
+	}
+}
+
+// waiting is the process that waits, which is the caller's from now on; where
+// only is set, that one alone.
+func (r *Runner) waiting(only *warming) *warming {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.warm
-	if r.warm = nil; c != nil {
-		r.cool.Stop()
+	w := r.warm
+	if w == nil || only != nil && w != only {
+		return nil
 	}
-	return c
+	r.warm = nil
+	w.cool.Stop()
+	return w
 }
 
 // drop ends the process that waits.
-func (r *Runner) drop() {
-	if c := r.waiting(); c != nil {
-		c.end()
+func (r *Runner) drop(only *warming) {
+	if w := r.waiting(only); w != nil {
+		<-w.started
+		if w.err == nil {
+			w.child.end()
+		}
 	}
 }
 
@@ -156,10 +180,10 @@ func (r *Runner) Close() {
 	r.closed = true
 	r.mu.Unlock()
 	r.wg.Wait()
-	r.drop()
+	r.drop(nil)
 }
 
-// retire ends a process that has done its job, while the caller goes on: the
+// retire lets a process go that has done its job, while the caller goes on: the
 // kernel takes longer to remove a process than a short script to run.
 func (r *Runner) retire(c *child) {
 	r.mu.Lock()
@@ -168,7 +192,7 @@ func (r *Runner) retire(c *child) {
 		c.end()
 		return
 	}
-	r.wg.Go(c.end)
+	r.wg.Go(c.leave)
 }
 
 // Run runs a script; asked answers what it asks and hears what it logs. When

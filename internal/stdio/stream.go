@@ -70,6 +70,10 @@ func (s *Stream) Partial() (size int64, since time.Time) {
 	return s.in.partial()
 }
 
+// Buffered says whether bytes have been read that Read has not returned. It is
+// for the goroutine that calls Read.
+func (s *Stream) Buffered() bool { return s.in.end > s.in.start }
+
 // Write sends the concatenation of parts as one line. Small messages that are
 // written at the same time share one system call, so a small Write may return
 // while its bytes still wait for another; it blocks when too many wait. Once

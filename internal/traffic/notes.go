@@ -25,14 +25,22 @@ func spoken(client, server string) i18n.Text {
 	return i18n.New("client speaks %s, server %s", "客户端使用 %s，服务使用 %s", client, server)
 }
 
+// Recalled is the note about a call that was answered from the cache.
+var Recalled = recalled().String()
+
+func recalled() i18n.Text {
+	return i18n.New("answered from the cache", "由缓存应答")
+}
+
 // known are the notes that can be said in Chinese. An entry keeps the English
 // ones, which are what a filter searches.
 var known = []struct {
 	form *regexp.Regexp
-	say  func(client, server string) i18n.Text
+	say  func(of []string) i18n.Text
 }{
-	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), bridged},
-	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), spoken},
+	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), func(of []string) i18n.Text { return bridged(of[0], of[1]) }},
+	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), func(of []string) i18n.Text { return spoken(of[0], of[1]) }},
+	{regexp.MustCompile(`^answered from the cache$`), func([]string) i18n.Text { return recalled() }},
 }
 
 func remarksOf(notes []string) remarks {
@@ -43,7 +51,7 @@ func remarksOf(notes []string) remarks {
 				if r.zh == nil {
 					r.zh = slices.Clone(notes)
 				}
-				r.zh[i] = k.say(m[1], m[2]).In(i18n.Chinese)
+				r.zh[i] = k.say(m[1:]).In(i18n.Chinese)
 			}
 		}
 	}

@@ -144,6 +144,7 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	}
 	if was != nil && was.hash == cfg.Hash() && was.Config().Runnable() == cfg.Runnable() {
 		was.config.Store(cfg)
+		restand(&was.entry)
 		was.repin()
 		return was, was
 	}

@@ -3,7 +3,9 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -59,6 +61,25 @@ func (e *entry) Alone(c *Caller) bool {
 	b := e.bind(c)
 	return b.own || b.project != nil
 }
+
+// Standing is equal for calls whose answers may stand for each other as far as the
+// server is concerned: they take the same connection, with the same values of its
+// user, and its state, its lists and its entry are the same. It may have secrets in
+// it, and is empty for a call that cannot be made.
+func Standing(u *Upstream, c *Caller) string {
+	values, err := personal{&u.connections}.ready(c)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %q %q %q", u.standing.Load(), c.binding(&u.connections).key, u.userOf(c), values)
+}
+
+// restand notes that the answers of a server may be others from now on.
+func restand(e *entry) { e.standing.Store(standings.Add(1)) }
+
+// standings counts for all servers: one that takes another's place has none of its
+// numbers.
+var standings atomic.Uint64
 
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.

@@ -88,10 +88,11 @@ type entry struct {
 	limits *config.Limits
 	log    *slog.Logger
 
-	config  atomic.Pointer[config.Server] // policy may change while it runs
-	carrier http.RoundTripper             // nil without Tokens
-	report  failure.Reporter
-	changed func() // what it offers, or its state, changed
+	config   atomic.Pointer[config.Server] // policy may change while it runs
+	carrier  http.RoundTripper             // nil without Tokens
+	report   failure.Reporter
+	changed  func()        // what it offers, or its state, changed
+	standing atomic.Uint64 // see Standing
 
 	life       context.Context
 	kill       context.CancelFunc
@@ -140,7 +141,9 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	}
 	u.supervisor.connections = &u.connections
 	u.config.Store(cfg)
+	restand(&u.entry)
 	u.changed = func() {
+		restand(&u.entry)
 		if opt.OnChange != nil {
 			opt.OnChange(u)
 		}

@@ -181,6 +181,38 @@ func (h *house) until(what string, so func() bool) {
 	}
 }
 
+// api asks the console as an administrator.
+func (h *house) api(method, path, body string) string {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+"/api/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+h.keys["chief"])
+	req.Header.Set("X-Mcp-Aio", "1")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
+}
+
+// A waiting is a question in the inbox.
+type waiting struct{ ID, Tool, Code string }
+
+// questions waits until so many questions wait.
+func (h *house) questions(n int) []waiting {
+	h.t.Helper()
+	var list []waiting
+	h.until(fmt.Sprintf("%d questions wait", n), func() bool {
+		list = nil
+		return json.Unmarshal([]byte(h.api(http.MethodGet, "inbox", "")), &list) == nil && len(list) == n
+	})
+	return list
+}
+
 // A key that is revoked ends its scripts.
 func TestKeyRevokedInMidScript(t *testing.T) {
 	t.Run("code/revoked", func(t *testing.T) {
@@ -210,25 +242,10 @@ func TestAskedInAScript(t *testing.T) {
 			h := newHouse(t, map[string]any{"tools": map[string]any{"add": map[string]any{"ask": true}}})
 			const code = `try { return (await tools.demo.add({a: 2, b: 2})).sum } catch (e) { return e.name }`
 			done := h.run("ann", code)
-			api := func(method, path, body string) string {
-				req, err := http.NewRequestWithContext(t.Context(), method, h.url+"/api/v1/"+path, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
-				req.Header.Set("Authorization", "Bearer "+h.keys["chief"])
-				req.Header.Set("X-Mcp-Aio", "1")
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				text, _ := io.ReadAll(resp.Body)
-				return string(text)
-			}
 			var list []struct{ ID string }
 			var inbox string
 			h.until("the question is there", func() bool {
-				inbox = api(http.MethodGet, "inbox", "")
+				inbox = h.api(http.MethodGet, "inbox", "")
 				return json.Unmarshal([]byte(inbox), &list) == nil && len(list) > 0
 			})
 			if !strings.Contains(inbox, "tools.demo.add") {
@@ -237,12 +254,72 @@ func TestAskedInAScript(t *testing.T) {
 			if h.calls() != 0 {
 				t.Error("the tool ran before anybody said yes")
 			}
-			api(http.MethodPost, "inbox/"+list[0].ID, `{"action":"`+action+`"}`)
+			h.api(http.MethodPost, "inbox/"+list[0].ID, `{"action":"`+action+`"}`)
 			if text := h.answer(done); !strings.Contains(text, want) {
 				t.Errorf("it is %s", text)
 			}
 		})
 	}
+}
+
+// A yes for the script is one to all calls of that tool by that run, and to
+// nothing else.
+func TestYesForTheScript(t *testing.T) {
+	asks := map[string]any{"ask": true}
+	start := func(t *testing.T) *house {
+		return newHouse(t, map[string]any{"tools": map[string]any{"add": asks, "echo": asks}})
+	}
+	t.Run("code/yes for the script", func(t *testing.T) {
+		h := start(t)
+		const code = `const many = () => Promise.all([1, 2, 3].map((b) => tools.demo.add({a: 1, b})));
+			return [...await many(), ...await many()].reduce((n, v) => n + v.sum, 0) + await tools.demo.echo({message: '!'})`
+		done := h.run("ann", code)
+		first := h.questions(3)
+		if h.calls() != 0 {
+			t.Error("a tool ran before anybody said yes")
+		}
+		if text := h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"accept","for":"ever"}`); !strings.Contains(text, "bad_request") {
+			t.Errorf("a yes for ever: %s", text)
+		}
+		h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"accept","for":"script"}`)
+		h.until("the other tool is asked about", func() bool { list := h.questions(1); return list[0].Tool == "echo" })
+		if n := h.calls(); n != 6 {
+			t.Errorf("%d calls ran, want 6", n)
+		}
+		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"accept"}`)
+		if text := h.answer(done); !strings.Contains(text, `18!`) {
+			t.Errorf("it is %s", text)
+		}
+		// The same code once more is another run.
+		again := h.run("ann", code)
+		for _, q := range h.questions(3) {
+			h.api(http.MethodPost, "inbox/"+q.ID, `{"action":"decline"}`)
+		}
+		if text := h.answer(again); !strings.Contains(text, "nobody gave it") {
+			t.Errorf("the next run: %s", text)
+		}
+		if n := h.calls(); n != 7 {
+			t.Errorf("%d calls ran, want 7", n)
+		}
+	})
+	t.Run("code/no script", func(t *testing.T) {
+		h := start(t)
+		w := &web{t: t, RawHTTP: mcptest.NewRawHTTP(t, h.url+"/mcp")}
+		w.Header.Set("Authorization", "Bearer "+h.keys["ann"])
+		w.Initialize(mcp.V2025_11_25, `{}`)
+		done := make(chan string, 1)
+		go func() {
+			done <- string(w.ask(mcp.MethodToolsCall, map[string]any{"name": "exec", "arguments": map[string]any{"server_name": "demo", "tool_name": "add", "arguments": map[string]any{"a": 1, "b": 2}}}).Raw)
+		}()
+		id := h.questions(1)[0].ID
+		if text := h.api(http.MethodPost, "inbox/"+id, `{"action":"accept","for":"script"}`); !strings.Contains(text, "a call of a script") {
+			t.Errorf("it is %s", text)
+		}
+		h.api(http.MethodPost, "inbox/"+id, `{"action":"decline"}`)
+		if text := h.answer(done); !strings.Contains(text, "policy_denied") || h.calls() != 0 {
+			t.Errorf("it is %s", text)
+		}
+	})
 }
 
 // The definition of run is small.

@@ -17,11 +17,13 @@ import (
 )
 
 func InboxCommand(a *env.Env) *cobra.Command {
+	var forScript bool
 	cmd := &cobra.Command{
 		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
 		Short: a.T("show and answer the open questions of the running gateway", "查看并回答正在运行的网关中等待的问题"),
 		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3-9f2c01b7a4de name=Ann\n" +
-			"  mcp-all-in-one inbox answer 4-0be1d27c5a90 'text=The answer'\n  mcp-all-in-one inbox decline 5-77d0e4c1b2fa",
+			"  mcp-all-in-one inbox answer 4-0be1d27c5a90 'text=The answer'\n  mcp-all-in-one inbox decline 5-77d0e4c1b2fa\n" +
+			"  mcp-all-in-one inbox answer 6-51ce8a90f3b2 --for-script",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -34,9 +36,10 @@ func InboxCommand(a *env.Env) *cobra.Command {
 			if len(args) < 2 {
 				return command.UsageError(a, cmd, a.T("an ID is missing", "缺少 ID"))
 			}
-			return answerInbox(a, cmd, r, args[0], args[1], args[2:])
+			return answerInbox(a, cmd, r, args[0], args[1], args[2:], forScript)
 		},
 	}
+	cmd.Flags().BoolVar(&forScript, "for-script", false, a.T("with answer: a yes also to all further calls of the same tool by this run of the script, with any arguments", "用于 answer：同时允许本次脚本运行中对同一工具的后续所有调用，不论参数"))
 	return cmd
 }
 
@@ -58,6 +61,9 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
+		if q.Code != "" {
+			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(a.T("from a script: ", "来自脚本：")+q.Code))
+		}
 		if q.Client != "" {
 			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(q.Client))
 		}
@@ -73,10 +79,13 @@ func questionsOf(r *control.Remote, cmd *cobra.Command) ([]inbox.Question, error
 	return questions, r.Get(cmd.Context(), "/api/v1/inbox", &questions)
 }
 
-func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id string, words []string) error {
+func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id string, words []string, forScript bool) error {
 	answer := inbox.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
 	if answer.Action == "" {
 		return command.UsageError(a, cmd, fmt.Sprintf("%s %q", a.T("unknown verb", "未知的动作"), verb))
+	}
+	if forScript {
+		answer.For = inbox.ForScript
 	}
 	if answer.Action == "accept" {
 		content, err := inboxContent(a, cmd, r, id, words)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web/inbox"
@@ -46,9 +47,9 @@ const approvalWait = 2 * time.Minute
 
 // approve puts a call to a person at the console, or at the command inbox, who is
 // not the one that wants it. Where nobody could say yes nobody is asked.
-func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
+func (in *Instance) approve(ctx context.Context, a gateway.Approval) scripts.Yes {
 	if in.URL == "" || !in.Access().DecidesFor(a.Who.ID) {
-		return false // on stdio there is no console
+		return scripts.No // on stdio there is no console
 	}
 	ctx, cancel := context.WithTimeout(ctx, approvalWait)
 	defer cancel()
@@ -57,5 +58,11 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
 		arguments = json.RawMessage("{}")
 	}
 	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
-	return err == nil && answer.Action == "accept"
+	switch {
+	case err != nil || answer.Action != "accept":
+		return scripts.No
+	case answer.For == inbox.ForScript:
+		return scripts.ForScript
+	}
+	return scripts.Once
 }

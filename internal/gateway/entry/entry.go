@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -36,6 +37,9 @@ func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.
 	seen := traffic.Observation{Call: *c, Span: *span, Request: params}
 	seen.Name = strings.Clone(c.Name)
 	seen.Status, seen.Code, seen.Reason, seen.Total, seen.ResSize = o.Status, o.Code, o.Reason, o.Total, int64(len(body))
+	if len(o.Notes) > 0 {
+		seen.Notes = slices.Concat(c.Notes, o.Notes)
+	}
 	if o.Server != "" {
 		seen.Server, seen.Item = o.Server, o.Item
 	}

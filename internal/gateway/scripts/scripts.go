@@ -63,6 +63,9 @@ type scriptKey struct{}
 type scripted struct {
 	watch *stopwatch
 	code  string
+
+	mu       sync.Mutex
+	consents map[[2]string]consent // by server and tool
 }
 
 // Code is the script that makes a call; empty for none.
@@ -103,7 +106,7 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 	defer cancel(nil)
 	watch := newStopwatch(job.Limits.Timeout, func() { cancel(errOutOfTime) })
 	defer watch.stop()
-	within := context.WithValue(ctx, scriptKey{}, &scripted{watch, job.Code})
+	within := context.WithValue(ctx, scriptKey{}, &scripted{watch: watch, code: job.Code})
 	o, err := runner.Run(ctx, job, inContext{within, asked})
 	if context.Cause(ctx) == errOutOfTime {
 		return &script.Outcome{Fault: &script.Fault{Name: "Limit", Limit: script.LimitTimeout}}, nil

@@ -35,6 +35,9 @@ func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {
 	case errors.Is(err, errOwnQuestion):
 		api.Fail(w, r.Request, http.StatusForbidden, "own", i18n.Why(err))
 		return
+	case errors.Is(err, errNoScript):
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		return
 	case err != nil:
 		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
 		return

@@ -62,7 +62,13 @@ type Answer struct {
 	// Content is the content of an elicitation, or the whole result of a
 	// sampling request.
 	Content json.RawMessage `json:"content,omitempty"`
+	// For is ForScript where a yes is one for all calls of the same tool by the
+	// same run of a script; empty for this call alone.
+	For string `json:"for,omitempty"`
 }
+
+// ForScript is a value of Answer.For.
+const ForScript = "script"
 
 // An Inbox holds the questions that wait. The zero value is ready; it may be
 // used concurrently.
@@ -120,6 +126,8 @@ func (b *Inbox) List(who access.Principal) []Question {
 var errOwnQuestion = i18n.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
 	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
 
+var errNoScript = i18n.Errorf("a yes for the whole script is one to a call of a script", "对整个脚本的同意只能用于脚本发起的调用")
+
 // Answer answers one question for a principal; api.ErrNotFound when it no longer
 // waits, or the principal does not see it.
 func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
@@ -128,6 +136,10 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	if i >= 0 && !who.MayAnswer(b.waiting[i].From, b.waiting[i].To) {
 		b.mu.Unlock()
 		return errOwnQuestion
+	}
+	if i >= 0 && a.For != "" && (a.For != ForScript || b.waiting[i].Code == "" || a.Action != "accept") {
+		b.mu.Unlock()
+		return errNoScript
 	}
 	b.mu.Unlock()
 	if i < 0 {

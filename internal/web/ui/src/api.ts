@@ -55,6 +55,8 @@ export interface Usage {
 export interface Question {
   id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;
+  /** The script that makes the call. */
+  code?: string;
 }
 
 export interface Root { uri: string; name?: string }

@@ -58,9 +58,9 @@ function PendingServer({ s }: { s: Server }) {
   </article>;
 }
 
-async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string): Promise<void> {
+async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string, script = false): Promise<void> {
   try {
-    await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}}`));
+    await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}${script ? `,"for":"script"` : ""}}`));
   } catch (e) { toast(errorText(e), undefined, "err"); }
 }
 
@@ -123,5 +123,8 @@ function Sampling({ q }: { q: Question }) {
 
 function Approval({ q }: { q: Question }) {
   return <><div class="json-box"><JsonView fit text={JSON.stringify(q.params ?? null)} label={t("arguments")} /></div>
-    <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowOnce")} /></>;
+    {q.code && <><p class="mut">{t("fromScript")}</p><pre class="code text" tabIndex={0} role="group" aria-label={t("fromScript")}>{q.code}</pre></>}
+    <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowOnce")} />
+    {q.code && <div class="bar"><button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "accept", undefined, true)}>{t("allowScript")}</button>
+      <span class="mut">{t("allowScriptText", (q.server ?? "") + "." + (q.tool ?? ""))}</span></div>}</>;
 }

@@ -1,0 +1,97 @@
+// Package cache keeps results of tools for a while, for who got them.
+package cache
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// How much is kept: the results that were used least recently make room.
+const (
+	maxResult = 1 << 20
+	maxAll    = 32 << 20
+)
+
+// A Key is equal for calls whose results may stand for each other.
+type Key [sha256.Size]byte
+
+// KeyOf is the key of a call that these texts tell from all others.
+func KeyOf(parts ...string) Key {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p)) // so that no part can run into the next
+		h.Write(sum[:])
+	}
+	return Key(h.Sum(nil))
+}
+
+// A Store keeps results. Its methods may be called concurrently, and its zero
+// value keeps none yet.
+type Store struct {
+	mu    sync.Mutex
+	byKey map[Key]*list.Element
+	order list.List // of results; the one that was used last comes first
+	size  int
+}
+
+type result struct {
+	key   Key
+	data  []byte
+	until time.Time
+}
+
+// Get returns a result that is still good. It must not be changed.
+func (s *Store) Get(key Key) (data []byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.byKey[key]
+	if e == nil {
+		return nil, false
+	}
+	r := e.Value.(*result)
+	if time.Now().After(r.until) {
+		s.remove(e)
+		return nil, false
+	}
+	s.order.MoveToFront(e)
+	return r.data, true
+}
+
+// Put keeps a copy of a result for a time, unless it is too large.
+func (s *Store) Put(key Key, data []byte, life time.Duration) {
+	if len(data) > maxResult {
+		return
+	}
+	r := &result{key, append([]byte(nil), data...), time.Now().Add(life)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byKey[key]; e != nil {
+		s.remove(e)
+	}
+	if s.byKey == nil {
+		s.byKey = make(map[Key]*list.Element)
+	}
+	s.byKey[key] = s.order.PushFront(r)
+	for s.size += cost(r); s.size > maxAll; {
+		s.remove(s.order.Back())
+	}
+}
+
+// Clear forgets everything.
+func (s *Store) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byKey, s.size = nil, 0
+	s.order.Init()
+}
+
+func (s *Store) remove(e *list.Element) {
+	r := s.order.Remove(e).(*result)
+	delete(s.byKey, r.key)
+	s.size -= cost(r)
+}
+
+// cost is what a result takes, with what is around it.
+func cost(r *result) int { return len(r.data) + 256 }
