@@ -116,28 +116,6 @@ func Get(obj []byte, path ...string) []byte {
 	return obj
 }
 
-// A Span is where a value stands in an object.
-type Span struct{ Start, End int }
-
-// Locate finds members of an object in one pass: spans[i] is where the value of
-// names[i] stands, and stays as it is when there is none. obj must be scanned
-// JSON.
-func Locate(obj []byte, names []string, spans []Span) {
-	w := walker{data: obj}
-	if !w.open() {
-		return
-	}
-	for w.next() {
-		key := w.key()
-		for i, name := range names {
-			if string(key) == name {
-				spans[i] = Span{w.value, w.end}
-				break
-			}
-		}
-	}
-}
-
 // GetString returns the text of a string member; false when it is absent or
 // no string.
 func GetString(obj []byte, path ...string) (string, bool) {

@@ -50,13 +50,6 @@ type ArgumentParser struct {
 	Any bool
 }
 
-// IsArgument says whether a word of the command line is an argument and not a
-// name.
-func IsArgument(word string) bool {
-	at := strings.IndexByte(word, '=')
-	return at > 0 && !strings.Contains(word[:at], "://")
-}
-
 // Parse reads words into base, which may be nil.
 func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMessage, error) {
 	args := base

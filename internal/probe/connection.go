@@ -39,6 +39,7 @@ type connection struct {
 	part partings
 	down sync.Once
 	gone chan struct{} // closed when the connection has ended by itself
+	why  error         // it has; set before gone is closed
 
 	closers []func() // of what dial has opened
 }
@@ -182,9 +183,24 @@ func (c *connection) hasEnded(ctx context.Context, err error) bool {
 // lost notes that the connection is gone.
 func (c *connection) lost(err error) {
 	c.down.Do(func() {
+		c.why = err
 		close(c.gone)
-		if c.opt.OnDown != nil && c.life.Err() == nil {
-			c.opt.OnDown(err)
+	})
+}
+
+// tellDown lets OnDown hear that the connection is gone. It is called when the
+// session is open: before that, the error of Open says it.
+func (c *connection) tellDown() {
+	if c.opt.OnDown == nil {
+		return
+	}
+	c.wg.Go(func() {
+		select {
+		case <-c.gone:
+		case <-c.life.Done():
+		}
+		if c.life.Err() == nil {
+			c.opt.OnDown(c.why)
 		}
 	})
 }

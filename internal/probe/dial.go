@@ -144,11 +144,11 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
 		failed := s.link.explain(ctx, err)
-		s.link.opt.OnDown = nil
 		s.Close(context.WithoutCancel(ctx))
 		return nil, failed
 	}
 	s.info.Greet = time.Since(began)
+	s.link.tellDown()
 	switch {
 	case opt.Listen && s.info.Era == mcp.Modern:
 		s.subscriptions.open(s.listenRequest(listChanges))

@@ -1,0 +1,23 @@
+package probe
+
+import (
+	"context"
+	"testing"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// TestDownOnlyAfterOpen has a server end before the handshake: the error of Open
+// says it all, and nobody hears of a session that there never was.
+func TestDownOnlyAfterOpen(t *testing.T) {
+	target := Target{Name: "gone", Dial: func(context.Context) (jsonrpc.Stream, error) {
+		ours, theirs := jsonrpc.Pipe()
+		return ours, theirs.Close()
+	}}
+	for range 100 {
+		_, err := Open(t.Context(), target, Options{OnDown: func(err error) { t.Errorf("OnDown(%v)", err) }})
+		if err == nil {
+			t.Fatal("a server that is gone was opened")
+		}
+	}
+}
