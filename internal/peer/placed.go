@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -145,18 +146,33 @@ func join(n *Node, w http.ResponseWriter, r *http.Request, server string) {
 		return
 	}
 	n.joined(&Join{
-		ReadWriteCloser: readAhead{conn, buffered.Reader}, Server: server, Leave: n.joins.leave,
+		ReadWriteCloser: &takenOver{conn, buffered.Reader, n.opt.WriteIdle}, Server: server, Leave: n.joins.leave,
 		Holds: func() bool { return n.opt.Holds(server, epoch) },
 	})
 }
 
-// readAhead is a connection of which something may have been read.
-type readAhead struct {
+// A takenOver connection may have been read from.
+type takenOver struct {
 	net.Conn
 	read *bufio.Reader
+	idle time.Duration // for writing a part
 }
 
-func (c readAhead) Read(b []byte) (int, error) {
+// Write ends a connection that the other replica does not read from.
+func (c *takenOver) Write(b []byte) (written int, err error) {
+	for err == nil && written < len(b) {
+		n := 0
+		c.SetWriteDeadline(time.Now().Add(c.idle))
+		n, err = c.Conn.Write(b[written:min(len(b), written+writtenPart)])
+		written += n
+	}
+	return written, err
+}
+
+// writtenPart is how much of a message is written in a time of its own.
+const writtenPart = 1 << 20
+
+func (c *takenOver) Read(b []byte) (int, error) {
 	if c.read.Buffered() > 0 {
 		return c.read.Read(b)
 	}

@@ -27,7 +27,9 @@ func having(t *testing.T, secret string) (*Node, Owner) {
 		lines := bufio.NewScanner(j)
 		lines.Buffer(nil, 8<<20)
 		for lines.Scan() {
-			io.WriteString(j, j.Server+": "+lines.Text()+"\n")
+			if _, err := io.WriteString(j, j.Server+": "+lines.Text()+"\n"); err != nil {
+				return
+			}
 		}
 	})
 	go srv.Serve(ln)
@@ -87,6 +89,22 @@ func TestDialPlaced(t *testing.T) {
 			t.Fatalf("%+v, %v", resp, err)
 		}
 		resp.Body.Close()
+	})
+	t.Run("cluster/place/not read", func(t *testing.T) {
+		has.opt.WriteIdle = 100 * time.Millisecond
+		conn, err := there.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for range 8 { // far more than waits in the buffers of the kernel
+			if _, err := io.WriteString(conn, strings.Repeat("x", 7<<20)+"\n"); err != nil {
+				return // which is what happens to who does not read
+			}
+		}
+		if _, err := io.Copy(io.Discard, conn); err == nil {
+			t.Error("the connection has not been cut")
+		}
 	})
 	t.Run("cluster/place/leave", func(t *testing.T) {
 		conn, err := there.Dial(t.Context())

@@ -68,7 +68,7 @@ func (d dialer) open(ctx context.Context) (*link, error) {
 	}
 	if err := l.loadFeatures(ctx); err != nil {
 		l.close(ctx)
-		return nil, err
+		return nil, l.left(err)
 	}
 	l.resubscribe(ctx)
 	if c := d.slot.owner(); c != nil && l.era == mcp.Legacy {

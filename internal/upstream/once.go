@@ -188,9 +188,18 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	l.watch(rpc, stream)
 	if err := d.handshake(ctx, l); err != nil {
 		l.close(ctx)
-		return nil, err
+		return nil, l.left(err)
 	}
 	return l, nil
+}
+
+// left is why a connection cannot be used. Where it broke, the server has not
+// crashed: it moves, or its replica ends.
+func (l *link) left(err error) error {
+	if !l.there() || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, failure.ErrSlow) {
+		return err
+	}
+	return errMoved
 }
 
 // there hears a replica that has a server.

@@ -54,6 +54,7 @@ type worldOptions struct {
 	log       io.Writer // instead of the test's own
 	greeting  *upstream.Greeting
 	memory    *memory.Memory
+	placer    upstream.Placer
 }
 
 func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
@@ -76,7 +77,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 		Log:    slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
-		Memory: o.memory, Greeting: o.greeting, OnChange: func(*upstream.Upstream) { w.ring() },
+		Memory: o.memory, Greeting: o.greeting, Placer: o.placer, OnChange: func(*upstream.Upstream) { w.ring() },
 	})
 	schema := config.NewSchema("default")
 	schema.Enabled, schema.Servers = true, servers

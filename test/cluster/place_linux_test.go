@@ -204,7 +204,7 @@ func ownerDies(t *testing.T, more string, kills int) {
 		before := runs(t, log)
 		began := time.Now()
 		has.kill()
-		wants(t, says(t, others[0], "after"), "after")
+		awaitSays(t, others[0], "after") // a fenced server is waited for longer than one call waits
 		worst = max(worst, time.Since(began))
 		wants(t, says(t, others[1], "after, by the other"), "by the other")
 		list := runs(t, log)
@@ -280,6 +280,7 @@ func tryCall(t *testing.T, r *replica, tool, arguments, text string) error {
 	c.Header.Set("Mcp-Protocol-Version", modern)
 	c.Header.Set("Mcp-Method", "tools/call")
 	c.Header.Set("Mcp-Name", tool)
+	c.Header.Set("Connection", "close") // else each call keeps one until the test ends
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments, modern))

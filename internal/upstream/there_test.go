@@ -1,0 +1,90 @@
+package upstream_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/hop"
+)
+
+// A replica has a server, for a gateway that reaches it there.
+type replica struct {
+	t      *testing.T
+	ln     net.Listener
+	joined chan *jsonrpc.Conn // those who have connected
+	moved  chan struct{}
+}
+
+func newReplica(t *testing.T) *replica {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{t, ln, make(chan *jsonrpc.Conn, 1), make(chan struct{})}
+	t.Cleanup(func() { ln.Close() })
+	server := mcptest.Demo()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			session := server.Open(nil)
+			r.joined <- jsonrpc.NewConn(hop.Stream(conn, 1<<20), jsonrpc.ConnOptions{
+				Handler: session, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+				Tags: hop.Asked(func(ctx context.Context, _ string) context.Context { return ctx }),
+			})
+		}
+	}()
+	return r
+}
+
+// Where says that the server is at the replica.
+func (r *replica) Where(string) upstream.Spot {
+	return upstream.Spot{Node: "b", Epoch: 1, Change: r.moved, Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", r.ln.Addr().String())
+	}}
+}
+
+func (r *replica) Begin(string, uint64) bool { return false }
+func (r *replica) End(string)                {}
+func (r *replica) Doubt(string, uint64)      {}
+
+// A connection to another replica that ends is no crash of the server: it is
+// opened again at once, however often.
+func TestConnectionToReplicaEnds(t *testing.T) {
+	for name, end := range map[string]func(*jsonrpc.Conn){
+		"broken": func(c *jsonrpc.Conn) { c.Close() },
+		"left": func(c *jsonrpc.Conn) {
+			if err := c.Notify(context.Background(), &jsonrpc.Notification{Method: hop.Leaving}); err != nil {
+				t.Error(err)
+			}
+			<-c.Done()
+		},
+	} {
+		t.Run("cluster/place/"+name, func(t *testing.T) {
+			r := newReplica(t)
+			server := fake(t, "once")
+			server.Place = config.PlaceOne
+			w := newWorld(t, worldOptions{placer: r}, server)
+			conn := <-r.joined
+			for i := range 12 {
+				w.echo("once", fmt.Sprint(i))
+				end(conn)
+				conn = <-r.joined
+			}
+			w.echo("once", "last")
+			conn.Close()
+			r.ln.Close()
+		})
+	}
+}
