@@ -143,8 +143,8 @@ func Read(dir string, now time.Time, q Query) Report {
 			}
 			all.add(k, s)
 			one.add(k, s)
-			if k.Kind == List && k.Server == "" && (q.By == ByTool || q.By == ByServer) {
-				continue // of all servers
+			if k.Kind == List && (q.By == ByTool || q.By == ByServer && k.Server == "") {
+				continue // of no tool, and of all servers
 			}
 			group := q.By.group(k)
 			if rows[group] == nil {

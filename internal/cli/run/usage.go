@@ -122,8 +122,6 @@ func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 		return row.Server + "." + row.Name + a.T(" (prompt)", "（提示）")
 	case usage.Resource:
 		return row.Server + a.T(" (resources)", "（资源）")
-	case usage.List:
-		return row.Server + a.T(" (definitions)", "（工具定义）")
 	}
 	return or(row.Server, own) + "." + row.Name
 }

@@ -39,9 +39,6 @@ func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Requ
 	return &jsonrpc.Response{Result: result}
 }
 
-// Announce tells somebody elsewhere that a server waits for approval.
-func (in *Instance) Announce(p inbox.Pending) { in.webhook.Announce(p) }
-
 // approvalWait is how long a call waits for a person's yes.
 const approvalWait = 2 * time.Minute
 

@@ -59,7 +59,7 @@ type Instance struct {
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      inbox.Inbox
-	webhook    *inbox.Webhook
+	Webhook    *inbox.Webhook
 	policy     atomic.Pointer[access.Policy]
 	allowed    *config.Access // what policy was made of; nil on stdio
 	// Admission hears that the policy is another one.
@@ -177,8 +177,8 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
-	in.webhook = inbox.NewWebhook(func() config.Inbox { return in.Set.Snapshot().Config.Inbox }, func() string { return in.URL }, o.Log)
-	in.Inbox.Tell(in.webhook.Tell)
+	in.Webhook = inbox.NewWebhook(func() config.Inbox { return in.Set.Snapshot().Config.Inbox }, func() string { return in.URL }, o.Log)
+	in.Inbox.Tell(in.Webhook.Tell)
 	in.Watchers.Add(in.warnLookalikes())
 	in.Shared.start(in, learnt)
 	in.Apply(o.Config)
@@ -215,7 +215,7 @@ func (in *Instance) Close(ctx context.Context) {
 	in.closeTelemetry()
 	in.Watchers.stop()
 	in.Guests.stop()
-	in.webhook.Close()
+	in.Webhook.Close()
 	if err := in.Launcher.Close(); err != nil {
 		in.Log.Warn("ending the helper", "err", err)
 	}
