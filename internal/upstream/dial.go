@@ -68,7 +68,7 @@ func (d dialer) open(ctx context.Context) (*link, error) {
 	}
 	if err := l.loadFeatures(ctx); err != nil {
 		l.close(ctx)
-		return nil, l.left(err)
+		return nil, leftBy(l, err)
 	}
 	l.resubscribe(ctx)
 	if c := d.slot.owner(); c != nil && l.era == mcp.Legacy {

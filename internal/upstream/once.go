@@ -188,14 +188,14 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	l.watch(rpc, stream)
 	if err := d.handshake(ctx, l); err != nil {
 		l.close(ctx)
-		return nil, l.left(err)
+		return nil, leftBy(l, err)
 	}
 	return l, nil
 }
 
-// left is why a connection cannot be used. Where it broke, the server has not
+// leftBy is why a connection cannot be used. Where it broke, the server has not
 // crashed: it moves, or its replica ends.
-func (l *link) left(err error) error {
+func leftBy(l *link, err error) error {
 	if !l.there() || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, failure.ErrSlow) {
 		return err
 	}

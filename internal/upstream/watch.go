@@ -59,6 +59,6 @@ func (l *link) watch(conn *jsonrpc.Conn, stream *watched) {
 			case <-late.C:
 			}
 		}
-		l.finish(l.left(err))
+		l.finish(leftBy(l, err))
 	})
 }
