@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -136,7 +137,7 @@ func TestClientTransportsAreTheSame(t *testing.T) {
 				}
 				got[i] = <-seen
 			}
-			if diff := cmp.Diff(got[1], got[0]); diff != "" {
+			if diff := cmp.Diff(got[1], got[0], cmpopts.IgnoreUnexported(jsonrpc.Message{})); diff != "" {
 				t.Errorf("modern %v, %q: net/http (-), ours (+):\n%.2000s", modern, req.Method, diff)
 			}
 		}
