@@ -244,7 +244,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
-	if g.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server, a.Tool, func(ctx context.Context) scripts.Yes { return g.gw.opt.Approve(ctx, a) }) {
+	if g.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) scripts.Yes { return g.gw.opt.Approve(ctx, a) }) {
 		return nil
 	}
 	if ctx.Err() != nil {

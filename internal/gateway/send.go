@@ -62,6 +62,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 		return cache.KeyOf(d.opening.Who.ID, d.opening.Schema, d.opening.Server, t.upstream.Name(), standing,
 			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
+	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
 	l.Hit = func() { traced(ctx).recalled() }
 	return l
 }

@@ -20,6 +20,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	if resp, ok := l.Answer(req); ok {
 		return resp, nil
 	}
+	l.up.calls.Asked.Add(1)
 	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.calls.Newest(allowed); k != nil {

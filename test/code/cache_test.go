@@ -220,8 +220,38 @@ func TestCacheIsDecidedOn(t *testing.T) {
 	})
 }
 
-// What a person answered once is not known the next time.
+// asking is a server on stdio that asks during each call, whether its client can
+// be asked or not, and answers with the number of calls so far.
+const asking = `calls=0
+while read -r line; do
+	id=${line#*'"id":'}; id=${id%%[,\}]*}
+	say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
+	case $line in
+	*'"server/discover"'*) say "$id" '"error":{"code":-32601,"message":"method not found"}' ;;
+	*'"initialize"'*) say "$id" '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}' ;;
+	*'"tools/list"'*) say "$id" '"result":{"tools":[{"name":"shrug","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}' ;;
+	*'"tools/call"'*)
+		calls=$((calls+1)); call=$id
+		say '"q"' '"method":"elicitation/create","params":{"message":"Well?","requestedSchema":{"type":"object","properties":{}}}' ;;
+	*'"q"'*) say "$call" '"result":{"content":[{"type":"text","text":"'"$calls"'"}]}' ;;
+	esac
+done`
+
+// What a person answered once, or nobody could be asked, is not known the next
+// time.
 func TestCacheOfQuestions(t *testing.T) {
+	t.Run("code/cache question that no client can be asked", func(t *testing.T) {
+		c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "mcpServers": map[string]any{
+			"lib": map[string]any{"command": "sh", "args": []string{"-c", asking}, "share": "all", "tools": map[string]any{"shrug": map[string]any{"cache": "10m"}}},
+		}}))}
+		c.gw.Initialize(mcp.V2025_11_25, `{}`)
+		for _, want := range []string{"1", "2"} {
+			id := c.send("exec", map[string]any{"server_name": "lib", "tool_name": "shrug"}, "")
+			if text := read(t, c.gw.Answer(fmt.Sprintf("%q", id))).text(); text != want {
+				t.Errorf("it is %s, want %s", text, want)
+			}
+		}
+	})
 	t.Run("code/cache question", func(t *testing.T) {
 		l := newCounter(t, nil)
 		delete(l.file, "access")

@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"context"
-	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -17,6 +15,10 @@ type Lookup struct {
 	// before and after the call: otherwise it is not known what it belongs to. Where
 	// there is none the call is made.
 	Key func() (key Key, ok bool)
+	// Asked is how many questions the server has asked so far. A result is not kept
+	// where it asked one during the call: what a person answered once is not known
+	// the next time.
+	Asked func() uint64
 	// Hit is called where no server has to be.
 	Hit func()
 }
@@ -34,12 +36,9 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 		l.Hit()
 		return &jsonrpc.Response{Result: result}, nil
 	}
-	asked := &attentive{Handler: req.Back}
-	if req.Back != nil {
-		req.Back = asked
-	}
+	asked := l.Asked()
 	resp, err := perform()
-	if err == nil && isFinal(resp) && !asked.heard.Load() {
+	if err == nil && isFinal(resp) && l.Asked() == asked {
 		if now, ok := l.Key(); ok && now == key {
 			s.Put(key, resp.Result, l.Life)
 		}
@@ -68,16 +67,4 @@ func isFinal(resp *jsonrpc.Response) bool {
 	}
 	kind, given := jsonrpc.GetString(resp.Result, "resultType")
 	return !given || kind == "complete"
-}
-
-// An attentive is the way back of a call, and knows whether the server asked
-// something: what a person answered once is not known the next time.
-type attentive struct {
-	jsonrpc.Handler
-	heard atomic.Bool
-}
-
-func (a *attentive) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	a.heard.Store(true)
-	return a.Handler.Handle(ctx, from, req)
 }

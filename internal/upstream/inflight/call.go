@@ -98,6 +98,7 @@ func (k *Call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	if resp, ok := k.table.conn.Answer(req); ok {
 		return resp, nil
 	}
+	k.table.server.Asked.Add(1)
 	if !k.Client.Offers().Allows(req.Method, req.Params) {
 		k.table.conn.NotOffered()
 		return k.Unanswered(ctx, req), nil

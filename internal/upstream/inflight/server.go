@@ -2,6 +2,7 @@ package inflight
 
 import (
 	"context"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -13,6 +14,9 @@ type Server struct {
 	Hits   *config.Hits // the limits that were reached
 	// Count counts what was dropped.
 	Count func(what string)
+
+	// Asked is how many questions the server has asked so far.
+	Asked atomic.Uint64
 
 	flow flow
 }
