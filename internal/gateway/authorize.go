@@ -244,6 +244,8 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
+	// A yes for a script is one to this entry: another server of the same name is
+	// asked about again.
 	if g.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) scripts.Yes { return g.gw.opt.Approve(ctx, a) }) {
 		return nil
 	}

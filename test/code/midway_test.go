@@ -278,8 +278,11 @@ func TestYesForTheScript(t *testing.T) {
 		if h.calls() != 0 {
 			t.Error("a tool ran before anybody said yes")
 		}
-		if text := h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"accept","for":"ever"}`); !strings.Contains(text, "bad_request") {
+		if text := h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"accept","for":"ever"}`); !strings.Contains(text, "left out or") {
 			t.Errorf("a yes for ever: %s", text)
+		}
+		if text := h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"decline","for":"script"}`); !strings.Contains(text, "goes with the action accept") {
+			t.Errorf("a no for the script: %s", text)
 		}
 		h.api(http.MethodPost, "inbox/"+first[1].ID, `{"action":"accept","for":"script"}`)
 		h.until("the other tool is asked about", func() bool { list := h.questions(1); return list[0].Tool == "echo" })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,10 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
 		if q.Code != "" {
-			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(a.T("from a script: ", "来自脚本：")+q.Code))
+			fmt.Fprintf(a.Stdout, "\t%s\n", a.T("from a script:", "来自脚本："))
+			for line := range strings.SplitSeq(q.Code, "\n") {
+				fmt.Fprintf(a.Stdout, "\t  %s\n", i18n.Seen(line))
+			}
 		}
 		if q.Client != "" {
 			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(q.Client))
@@ -83,6 +87,9 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	answer := inbox.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
 	if answer.Action == "" {
 		return command.UsageError(a, cmd, fmt.Sprintf("%s %q", a.T("unknown verb", "未知的动作"), verb))
+	}
+	if forScript && answer.Action != "accept" {
+		return command.UsageError(a, cmd, a.T("--for-script goes with answer", "--for-script 只能与 answer 一起使用"))
 	}
 	if forScript {
 		answer.For = inbox.ForScript

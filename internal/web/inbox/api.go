@@ -35,7 +35,7 @@ func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {
 	case errors.Is(err, errOwnQuestion):
 		api.Fail(w, r.Request, http.StatusForbidden, "own", i18n.Why(err))
 		return
-	case errors.Is(err, errNoScript):
+	case errors.Is(err, errNoScript) || errors.Is(err, errFor):
 		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	case err != nil:

@@ -126,7 +126,10 @@ func (b *Inbox) List(who access.Principal) []Question {
 var errOwnQuestion = i18n.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
 	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
 
-var errNoScript = i18n.Errorf("a yes for the whole script is one to a call of a script", "对整个脚本的同意只能用于脚本发起的调用")
+var (
+	errNoScript = i18n.Errorf("a yes for the whole script is one to a call of a script", "对整个脚本的同意只能用于脚本发起的调用")
+	errFor      = i18n.Errorf(`for is either left out or "script", and goes with the action accept`, `for 只能省略或为 "script"，且仅用于 accept`)
+)
 
 // Answer answers one question for a principal; api.ErrNotFound when it no longer
 // waits, or the principal does not see it.
@@ -137,13 +140,15 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 		b.mu.Unlock()
 		return errOwnQuestion
 	}
-	if i >= 0 && a.For != "" && (a.For != ForScript || b.waiting[i].Code == "" || a.Action != "accept") {
-		b.mu.Unlock()
-		return errNoScript
-	}
+	noScript := i >= 0 && a.For != "" && b.waiting[i].Code == ""
 	b.mu.Unlock()
-	if i < 0 {
+	switch {
+	case i < 0:
 		return api.ErrNotFound
+	case a.For != "" && (a.For != ForScript || a.Action != "accept"):
+		return errFor
+	case noScript:
+		return errNoScript
 	}
 	w := b.remove(id)
 	if w == nil {
