@@ -36,8 +36,9 @@ func TestTimeAddsUp(t *testing.T) {
 
 	t.Run("true/8 over HTTP", func(t *testing.T) {
 		root, below := timed(t, s, record, `{"name":"web__echo","arguments":{}}`)
-		// One round trip of the time that the server thinks is transport's.
-		if below.ServerTime <= 0 || below.Transport < sends || below.ServerTime+below.Transport < thinks+sends {
+		// One round trip of the time that the server thinks is transport's. On a busy
+		// machine the first byte is seen some time after it came.
+		if below.ServerTime <= 0 || below.Transport < sends/2 || below.ServerTime+below.Transport < thinks+sends {
 			t.Errorf("server %v of %v, transport %v of %v", below.ServerTime, thinks, below.Transport, sends)
 		}
 		if root.ServerTime != below.ServerTime || root.Transport != below.Transport {
