@@ -104,6 +104,9 @@ type house struct {
 	heard string
 	keys  map[string]string
 	store *access.Keys
+	file  map[string]any
+	path  string
+	gw    *mcptest.Process
 }
 
 func newHouse(t *testing.T, server map[string]any) *house {
@@ -119,11 +122,19 @@ func newHouse(t *testing.T, server map[string]any) *house {
 			t.Fatal(err)
 		}
 	}
-	server["command"], server["args"] = "sh", []string{"-c", `tee '` + h.heard + `' | "$0" demo`, mcptest.BuildProduct(t)}
-	h.url = mcptest.Gateway(t, encode(t, map[string]any{
+	h.listens(server)
+	h.file = map[string]any{
 		"mode": "code", "scripts": map[string]any{"calls": 100000}, "access": map[string]any{"keys": file}, "mcpServers": map[string]any{"demo": server},
-	})).URL
+	}
+	h.path = mcptest.WriteConfig(t, encode(t, h.file))
+	h.gw = mcptest.Start(t, mcptest.Product(t, "http", "--mcp-config", h.path, "--port", "0"))
+	h.url = h.gw.Listening()
 	return h
+}
+
+// listens makes the demo server of an entry write what it hears to h.heard.
+func (h *house) listens(server map[string]any) {
+	server["command"], server["args"] = "sh", []string{"-c", `tee '` + h.heard + `' | "$0" demo`, mcptest.BuildProduct(h.t)}
 }
 
 // run runs a script in a session of its own. The answer is empty where there is none.
@@ -303,6 +314,29 @@ func TestYesForTheScript(t *testing.T) {
 		}
 		if n := h.calls(); n != 7 {
 			t.Errorf("%d calls ran, want 7", n)
+		}
+	})
+	t.Run("code/yes for the script is none to another server of that name", func(t *testing.T) {
+		h := start(t)
+		done := h.run("ann", `await tools.demo.add({a: 1, b: 1}); try { await tools.demo.echo({message: 'x'}) } catch {}; return await tools.demo.add({a: 1, b: 2})`)
+		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"accept","for":"script"}`)
+		h.until("the other tool is asked about", func() bool { return h.questions(1)[0].Tool == "echo" })
+		h.heard += "2"
+		h.listens(h.file["mcpServers"].(map[string]any)["demo"].(map[string]any))
+		if err := os.WriteFile(h.path, []byte(encode(t, h.file)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.gw.Signal(syscall.SIGHUP)
+		h.until("the other server runs", func() bool { _, err := os.Stat(h.heard); return err == nil })
+		h.until("the other server is called", func() bool {
+			h.answer(h.run("bob", `await tools.demo.long_task({seconds: 0.01, steps: 1})`))
+			return h.calls() > 0
+		})
+		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"decline"}`)
+		h.until("it is asked about again", func() bool { return h.questions(1)[0].Tool == "add" })
+		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"decline"}`)
+		if text := h.answer(done); !strings.Contains(text, "nobody gave it") {
+			t.Errorf("it is %s", text)
 		}
 	})
 	t.Run("code/no script", func(t *testing.T) {
