@@ -2,6 +2,7 @@ package web
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,10 @@ func TestUsage(t *testing.T) {
 		if got.Total.OK != 0 {
 			t.Errorf("of another tool: %+v", got.Total)
 		}
-		c.want(400, "GET", "usage?by=weather", nil)
+		for _, query := range []string{"by=weather", "days=-1", "days=0", "days=367", "days=abc", "days=1e9", "days=1000000000", "days=99999999999999999999"} {
+			if answer := string(c.want(400, "GET", "usage?"+query, nil)); !strings.Contains(answer, "usage is shown") {
+				t.Errorf("%s: %s", query, answer)
+			}
+		}
 	}
 }

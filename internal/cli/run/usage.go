@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -38,21 +37,18 @@ func UsageCommand(a *env.Env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runUsage(cmd.Context(), a, f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included (7)", "最近 `DAYS` 天，含今天（7）"))
+	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included, at most 366 (7)", "最近 `DAYS` 天，含今天，最多 366（7）"))
 	flags.StringVar(&f.by, "by", f.by, a.T("sum up `BY` tool, server, client or key (tool)", "按 `BY` 汇总：tool、server、client 或 key（tool）"))
 	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools that nobody called; asks the running gateway", "显示无人调用的工具；询问正在运行的网关"))
 	return cmd
 }
 
 func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
-	if f.days < 1 || !slices.Contains(usage.Ways, usage.By(f.by)) {
-		why := i18n.New("--days is at least 1", "--days 至少为 1")
-		if f.days >= 1 {
-			why = i18n.Why(usage.ErrBy)
-		}
-		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one usage --help", "%s", why.In(a.Lang))
+	query := usage.Query{Days: f.days, By: usage.By(f.by), Sees: func(*usage.Key) bool { return true }}
+	if err := query.Check(); err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one usage --help", "%s", i18n.Why(err).In(a.Lang))
 	}
-	report, err := usageOf(ctx, a, f)
+	report, err := usageOf(ctx, a, query, f.unused)
 	if err != nil {
 		return err
 	}
@@ -71,17 +67,17 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 
 // usageOf asks the running gateway, else reads what others have kept. Which
 // tools there are only a gateway knows.
-func usageOf(ctx context.Context, a *env.Env, f usageFlags) (*web.UsageReport, error) {
+func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.UsageReport, error) {
 	var report web.UsageReport
 	r, err := control.RunningHere(ctx, a)
 	switch {
 	case err == nil:
-		query := url.Values{"days": {strconv.Itoa(f.days)}, "by": {f.by}}
+		query := url.Values{"days": {strconv.Itoa(q.Days)}, "by": {string(q.By)}}
 		return &report, r.Get(ctx, "/api/v1/usage?"+query.Encode(), &report)
-	case f.unused:
+	case unused:
 		return nil, err
 	}
-	report.Report = usage.Read(usage.Dir(), time.Now(), usage.Query{Days: f.days, By: usage.By(f.by), Sees: func(*usage.Key) bool { return true }})
+	report.Report = usage.Read(usage.Dir(), time.Now(), q)
 	return &report, nil
 }
 
