@@ -25,13 +25,17 @@ func newUsageHome(t *testing.T, config string) usageHome {
 	return h
 }
 
+func (h usageHome) env() []string {
+	return []string{"HOME=" + h.dir, "XDG_STATE_HOME=" + filepath.Join(h.dir, "state"), "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR="}
+}
+
 func (h usageHome) usage(t *testing.T, lang string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	binary := mcptest.BuildProduct(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append([]string{"usage", "-c", h.config}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+filepath.Join(h.dir, "state"), "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG="+lang)
+	cmd.Env = append(append(os.Environ(), h.env()...), "MCP_AIO_LANG="+lang)
 	var out, says strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &says
 	if err := cmd.Run(); ctx.Err() != nil {
@@ -52,5 +56,32 @@ func TestUsageDays(t *testing.T) {
 	}
 	if _, says, code := h.usage(t, "en", "--days", "366"); code != 0 {
 		t.Errorf("exit code %d: %s", code, says)
+	}
+}
+
+// usage/off: where nothing is counted, nothing is said about what was called.
+func TestUsageOff(t *testing.T) {
+	off, on := newUsageHome(t, `{"usage":{"enabled":false},"mcpServers":{}}`), newUsageHome(t, `{"mcpServers":{}}`)
+	for lang, want := range map[string]string{"en": "calls are not counted: usage.enabled is false", "zh": "未统计调用：usage.enabled 为 false"} {
+		if _, says, code := off.usage(t, lang); code != 0 || strings.TrimSpace(says) != want {
+			t.Errorf("exit code %d: %s", code, says)
+		}
+		if _, says, _ := on.usage(t, lang); strings.Contains(says, want) || says == "" {
+			t.Errorf("where calls are counted: %s", says)
+		}
+	}
+	for h, want := range map[usageHome]string{off: `"on":false`, on: `"on":true`} {
+		if out, says, _ := h.usage(t, "en", "--json"); !strings.Contains(out, want) {
+			t.Errorf("no %s in %s%s", want, out, says)
+		}
+	}
+	mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", off.config}, Env: off.env()}).Listening()
+	for _, args := range [][]string{nil, {"--unused"}} {
+		if _, says, code := off.usage(t, "en", args...); code != 0 || strings.TrimSpace(says) != "calls are not counted: usage.enabled is false" {
+			t.Errorf("of a gateway, %v: exit code %d: %s", args, code, says)
+		}
+	}
+	if out, says, _ := off.usage(t, "en", "--unused", "--json"); !strings.Contains(out, `"on":false`) {
+		t.Errorf("of a gateway: %s%s", out, says)
 	}
 }

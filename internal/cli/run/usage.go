@@ -52,9 +52,15 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 	if err != nil {
 		return err
 	}
+	if !report.On && !a.JSON {
+		fmt.Fprintln(a.Stderr, a.T("calls are not counted: usage.enabled is false", "未统计调用：usage.enabled 为 false"))
+		if f.unused || len(report.Rows) == 0 {
+			return nil
+		}
+	}
 	switch {
 	case a.JSON && f.unused:
-		env.WriteLine(a.Stdout, map[string]any{"since": report.Since, "days": f.days, "unused": report.Unused})
+		env.WriteLine(a.Stdout, map[string]any{"on": report.On, "since": report.Since, "days": f.days, "unused": report.Unused})
 	case a.JSON:
 		env.WriteLine(a.Stdout, report)
 	case f.unused:
@@ -78,6 +84,8 @@ func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.
 		return nil, err
 	}
 	report.Report = usage.Read(usage.Dir(), time.Now(), q)
+	cfg, err := a.Load(false)
+	report.On = err != nil || cfg.Usage.Enabled // a file that cannot be read turns nothing off
 	return &report, nil
 }
 
