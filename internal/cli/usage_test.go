@@ -85,3 +85,22 @@ func TestUsageOff(t *testing.T) {
 		t.Errorf("of a gateway: %s%s", out, says)
 	}
 }
+
+// usage/unreadable: a day that cannot be read is no day without calls.
+func TestUsageUnreadable(t *testing.T) {
+	h := newUsageHome(t, `{"mcpServers":{}}`)
+	folder, day := filepath.Join(h.dir, "state", "mcp-all-in-one", "usage"), time.Now().AddDate(0, 0, -2).Format(time.DateOnly)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, day+".tsv"), []byte("# usage 1: princ"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[string]string{"en": "figures of " + day + " cannot be read", "zh": day + " 的统计数据无法读取"} {
+		for _, args := range [][]string{nil, {"--json"}} {
+			if out, says, code := h.usage(t, lang, args...); code != 0 || args == nil && !strings.Contains(says, want) || args != nil && !strings.Contains(out, `"unreadable":["`+day+`"]`) {
+				t.Errorf("exit code %d: %s%s", code, out, says)
+			}
+		}
+	}
+}

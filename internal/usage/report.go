@@ -69,6 +69,8 @@ type Report struct {
 	Days  []Day  `json:"days"`
 	Total Figure `json:"total"`
 	Rows  []Row  `json:"rows"`
+	// Unreadable are the days whose figures could not be read, and are missing.
+	Unreadable []string `json:"unreadable,omitempty"`
 
 	called map[[3]string]bool // schema, server and name of the tools
 }
@@ -131,18 +133,23 @@ func (b *Book) Report(q Query) Report {
 	return r
 }
 
-// Read sums up what a folder has. A day that cannot be read is left out.
+// Read sums up what a folder has. A day that cannot be read is left out, and
+// named.
 func Read(dir string, now time.Time, q Query) Report {
 	r := Report{By: q.By, Days: []Day{}, Rows: []Row{}, called: make(map[[3]string]bool)}
 	all, rows, latest := &figures{}, map[Key]*figures{}, map[Key]string{}
-	if known := names(dir); len(known) > 0 {
+	known := names(dir)
+	if len(known) > 0 {
 		r.Since = known[0]
 	}
 	for ago := q.Days - 1; ago >= 0; ago-- {
 		name := shift(nameOf(now), -ago)
-		lines, err := read(filepath.Join(dir, name+ext))
-		if err != nil {
-			lines = nil // the next write sets it aside
+		var lines []line
+		if slices.Contains(known, name) {
+			var err error
+			if lines, err = read(filepath.Join(dir, name+ext)); err != nil {
+				r.Unreadable = append(r.Unreadable, name) // the next write sets it aside
+			}
 		}
 		one := &figures{}
 		for i := range lines {

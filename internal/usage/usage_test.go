@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,11 +107,11 @@ func TestTorn(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := open(t, dir, log)
-		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 0 {
+		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 0 || !slices.Equal(r.Unreadable, []string{"2026-11-17"}) {
 			t.Errorf("%q: %+v", text, r)
 		}
 		b.Count(tool("a", "b", "c"), traffic.StatusOK, noon, time.Millisecond, 1, 1)
-		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 1 {
+		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 1 || len(r.Unreadable) > 0 {
 			t.Errorf("%q: %+v", text, r)
 		}
 		if kept, err := os.ReadFile(filepath.Join(dir, aside)); err != nil || string(kept) != text {
@@ -222,6 +223,9 @@ func TestDiskRefuses(t *testing.T) {
 	}
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
+	}
+	if r := (*Book)(nil).Report(Query{Days: 1, By: ByTool, Sees: all}); len(r.Unreadable) > 0 {
+		t.Errorf("of no book: %+v", r)
 	}
 	if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 3 {
 		t.Errorf("%+v", r)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,9 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 	if err != nil {
 		return err
 	}
+	if len(report.Unreadable) > 0 && !a.JSON {
+		fmt.Fprintf(a.Stderr, a.T("figures of %s cannot be read and are missing\n", "%s 的统计数据无法读取，未计入\n"), strings.Join(report.Unreadable, ", "))
+	}
 	if !report.On && !a.JSON {
 		fmt.Fprintln(a.Stderr, a.T("calls are not counted: usage.enabled is false", "未统计调用：usage.enabled 为 false"))
 		if f.unused || len(report.Rows) == 0 {
@@ -60,7 +64,7 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 	}
 	switch {
 	case a.JSON && f.unused:
-		env.WriteLine(a.Stdout, map[string]any{"on": report.On, "since": report.Since, "days": f.days, "unused": report.Unused})
+		env.WriteLine(a.Stdout, map[string]any{"on": report.On, "since": report.Since, "days": f.days, "unused": report.Unused, "unreadable": report.Unreadable})
 	case a.JSON:
 		env.WriteLine(a.Stdout, report)
 	case f.unused:
@@ -93,6 +97,9 @@ func printUsage(a *env.Env, r *web.UsageReport) {
 	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
 	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", "TOKENS", a.T("LAST", "最近")},
 		None: a.T("no call was counted in these days", "这些天没有统计到调用")}
+	if len(r.Unreadable) > 0 {
+		t.None = a.T("no call was counted on other days", "其他日子没有统计到调用")
+	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		t.Add(i18n.Seen(rowName(a, r, row)), fmt.Sprint(row.Calls()), fmt.Sprint(row.Errors+row.ToolErrors), output.Milliseconds(row.P50)+" ms", output.Milliseconds(row.P95)+" ms", output.Thousands(int(row.Tokens)), row.Last)

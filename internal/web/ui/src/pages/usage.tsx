@@ -38,6 +38,7 @@ export function UsagePage() {
       {error && <Notice tone="err">{error}</Notice>}
       {!value ? !error && <Skeleton cards={["c8", "c4", "c12"]} /> : <div class="wide">
         {!value.on && <Notice tone="info">{t("usageOff")} {may("admin") && <a class="link" href="/ui/settings?q=usage">{t("settings")}</a>}</Notice>}
+        {value.unreadable && <Notice tone="warn">{t("usageUnreadable", value.unreadable.join(", "))}</Notice>}
         {all || value.total.tokens ? <div class="cols">
           <CallsByDay u={value} /><Context u={value} />
           <Table u={table} by={by} picked={narrowed} />
