@@ -200,7 +200,9 @@ func (by By) group(k *Key) Key {
 	return Key{Server: k.Server, Kind: k.Kind, Name: k.Name}
 }
 
-// Called says whether a tool was called in the days of the report.
-func (r *Report) Called(schema, server, name string) bool {
-	return r.called[[3]string{schema, server, name}]
+// Unused says that nobody called a tool in the days of the report. Of one whose
+// calls are counted as Other this is not known.
+func (r *Report) Unused(schema, server, name string) bool {
+	k := Key{Schema: schema, Server: server, Name: name}
+	return bounded(k) == k && !r.called[[3]string{schema, server, name}]
 }

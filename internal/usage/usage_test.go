@@ -62,8 +62,10 @@ func TestReport(t *testing.T) {
 	if p50, p95 := r.Rows[0].P50, r.Total.P95; p50 < 8*time.Millisecond || p50 > 16*time.Millisecond || p95 > time.Second {
 		t.Errorf("p50 %v p95 %v", p50, p95)
 	}
-	if !r.Called("default", "mail", "read") || r.Called("default", "mail", "old") {
-		t.Error("what was called is not what the report knows")
+	for name, want := range map[string]bool{"read": false, "old": true, strings.Repeat("n", maxName): true, strings.Repeat("n", maxName+1): false, "a\tb": false} {
+		if r.Unused("default", "mail", name) != want {
+			t.Errorf("whether nobody called %q: %v", name, !want)
+		}
 	}
 	client, key := "Cursor", "key:b"
 	if r := b.Report(Query{Days: 7, By: ByClient, Principal: &key, Sees: all}); len(r.Rows) != 1 || r.Rows[0].Client != client || r.Rows[0].Calls() != 2 || r.Rows[0].Definitions != 1000 {

@@ -103,7 +103,7 @@ func (p *usagePages) unused(who access.Principal, report *usage.Report) []Unused
 			continue // it has gone meanwhile
 		}
 		for _, row := range page.Rows {
-			if row.Kind == "tool" && row.On && !report.Called(schema, row.Server, row.Own) {
+			if row.Kind == "tool" && row.On && report.Unused(schema, row.Server, row.Own) {
 				list = append(list, UnusedTool{schema, row.Server, row.Own, row.Cost.Tokens})
 			}
 		}
