@@ -84,13 +84,17 @@ func only(q url.Values, name string) *string {
 }
 
 // counted says whether a principal is shown figures: its own, and those of others
-// that it may look at, of what it sees.
+// that it may look at, of what it sees. What others did at no server, lists for
+// example, is about all that they see.
 func (s *sight) counted(who access.Principal, k *usage.Key) bool {
+	if k.Server == "" && !who.Unbound() {
+		return k.Principal == who.ID
+	}
 	tool := ""
 	if k.Kind == usage.Tool {
 		tool = k.Name
 	}
-	return who.MayLookAt(k.Principal) && (k.Server == "" || who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
+	return who.MayLookAt(k.Principal) && (who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
 }
 
 // unused are the tools that a principal sees in the catalogue and that a report
