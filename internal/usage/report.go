@@ -24,8 +24,13 @@ const (
 // Ways are the values of By.
 var Ways = []By{ByTool, ByServer, ByClient, ByKey}
 
-// ErrBy says that a report cannot be summed up so.
-var ErrBy = i18n.Errorf("usage is shown by tool, server, client or key", "用量可按 tool、server、client 或 key 汇总")
+// maxDays is how far back a report goes: as far as figures can be kept.
+const maxDays = 366
+
+var (
+	errBy   = i18n.Errorf("usage is shown by tool, server, client or key", "用量可按 tool、server、client 或 key 汇总")
+	errDays = i18n.Errorf("usage is shown for a number of days from 1 to %d", "用量可显示最近 1 到 %d 天", maxDays)
+)
 
 // A Query says what a report is about.
 type Query struct {
@@ -36,6 +41,17 @@ type Query struct {
 	Server, Name, Client, Principal *string
 	// Sees says what is shown at all.
 	Sees func(*Key) bool
+}
+
+// Check says what is wrong with what a person asked for.
+func (q *Query) Check() error {
+	switch {
+	case q.Days < 1 || q.Days > maxDays:
+		return errDays
+	case !slices.Contains(Ways, q.By):
+		return errBy
+	}
+	return nil
 }
 
 func (q *Query) wants(k *Key) bool {
@@ -53,6 +69,8 @@ type Report struct {
 	Days  []Day  `json:"days"`
 	Total Figure `json:"total"`
 	Rows  []Row  `json:"rows"`
+	// Unreadable are the days whose figures could not be read, and are missing.
+	Unreadable []string `json:"unreadable,omitempty"`
 
 	called map[[3]string]bool // schema, server and name of the tools
 }
@@ -115,19 +133,23 @@ func (b *Book) Report(q Query) Report {
 	return r
 }
 
-// Read sums up what a folder has. A day that cannot be read is left out.
+// Read sums up what a folder has. A day that cannot be read is left out, and
+// named.
 func Read(dir string, now time.Time, q Query) Report {
 	r := Report{By: q.By, Days: []Day{}, Rows: []Row{}, called: make(map[[3]string]bool)}
-	last := nameOf(now)
-	first := shift(last, 1-q.Days)
 	all, rows, latest := &figures{}, map[Key]*figures{}, map[Key]string{}
-	if known := names(dir); len(known) > 0 {
+	known := names(dir)
+	if len(known) > 0 {
 		r.Since = known[0]
 	}
-	for name := first; name <= last; name = shift(name, 1) {
-		lines, err := read(filepath.Join(dir, name+ext))
-		if err != nil {
-			lines = nil // the next write sets it aside
+	for ago := q.Days - 1; ago >= 0; ago-- {
+		name := shift(nameOf(now), -ago)
+		var lines []line
+		if slices.Contains(known, name) {
+			var err error
+			if lines, err = read(filepath.Join(dir, name+ext)); err != nil {
+				r.Unreadable = append(r.Unreadable, name) // the next write sets it aside
+			}
 		}
 		one := &figures{}
 		for i := range lines {
@@ -178,7 +200,9 @@ func (by By) group(k *Key) Key {
 	return Key{Server: k.Server, Kind: k.Kind, Name: k.Name}
 }
 
-// Called says whether a tool was called in the days of the report.
-func (r *Report) Called(schema, server, name string) bool {
-	return r.called[[3]string{schema, server, name}]
+// Unused says that nobody called a tool in the days of the report. Of one whose
+// calls are counted as Other this is not known.
+func (r *Report) Unused(schema, server, name string) bool {
+	k := Key{Schema: schema, Server: server, Name: name}
+	return bounded(k) == k && !r.called[[3]string{schema, server, name}]
 }

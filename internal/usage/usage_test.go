@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,8 +62,10 @@ func TestReport(t *testing.T) {
 	if p50, p95 := r.Rows[0].P50, r.Total.P95; p50 < 8*time.Millisecond || p50 > 16*time.Millisecond || p95 > time.Second {
 		t.Errorf("p50 %v p95 %v", p50, p95)
 	}
-	if !r.Called("default", "mail", "read") || r.Called("default", "mail", "old") {
-		t.Error("what was called is not what the report knows")
+	for name, want := range map[string]bool{"read": false, "old": true, strings.Repeat("n", maxName): true, strings.Repeat("n", maxName+1): false, "a\tb": false} {
+		if r.Unused("default", "mail", name) != want {
+			t.Errorf("whether nobody called %q: %v", name, !want)
+		}
 	}
 	client, key := "Cursor", "key:b"
 	if r := b.Report(Query{Days: 7, By: ByClient, Principal: &key, Sees: all}); len(r.Rows) != 1 || r.Rows[0].Client != client || r.Rows[0].Calls() != 2 || r.Rows[0].Definitions != 1000 {
@@ -106,11 +109,11 @@ func TestTorn(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := open(t, dir, log)
-		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 0 {
+		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 0 || !slices.Equal(r.Unreadable, []string{"2026-11-17"}) {
 			t.Errorf("%q: %+v", text, r)
 		}
 		b.Count(tool("a", "b", "c"), traffic.StatusOK, noon, time.Millisecond, 1, 1)
-		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 1 {
+		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 1 || len(r.Unreadable) > 0 {
 			t.Errorf("%q: %+v", text, r)
 		}
 		if kept, err := os.ReadFile(filepath.Join(dir, aside)); err != nil || string(kept) != text {
@@ -222,6 +225,9 @@ func TestDiskRefuses(t *testing.T) {
 	}
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
+	}
+	if r := (*Book)(nil).Report(Query{Days: 1, By: ByTool, Sees: all}); len(r.Unreadable) > 0 {
+		t.Errorf("of no book: %+v", r)
 	}
 	if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 3 {
 		t.Errorf("%+v", r)

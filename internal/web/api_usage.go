@@ -1,18 +1,17 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web/api"
 )
-
-// maxDays is how far back a report goes: as far as figures can be kept.
-const maxDays = 366
 
 // usagePages show what was called over days.
 type usagePages struct {
@@ -43,19 +42,19 @@ type UnusedTool struct {
 
 func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
-	by := usage.By(q.Get("by"))
-	if by == "" {
-		by = usage.ByTool
-	}
-	if !slices.Contains(usage.Ways, by) {
-		api.Fail(w, r.Request, http.StatusBadRequest, "by", i18n.Why(usage.ErrBy))
-		return
-	}
-	report := UsageReport{Report: p.book.Report(usage.Query{
-		Days: int(max(r.Number("days", 7, maxDays), 1)), By: by,
+	query := usage.Query{
+		Days: 7, By: usage.By(cmp.Or(q.Get("by"), string(usage.ByTool))),
 		Server: only(q, "server"), Name: only(q, "tool"), Client: only(q, "client"), Principal: only(q, "key"),
 		Sees: func(k *usage.Key) bool { return p.sight.counted(r.Who, k) },
-	})}
+	}
+	if text := q.Get("days"); text != "" {
+		query.Days, _ = strconv.Atoi(text) // what is no number is none of those allowed
+	}
+	if err := query.Check(); err != nil {
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		return
+	}
+	report := UsageReport{Report: p.book.Report(query)}
 	for i := range report.Rows {
 		id := report.Rows[i].Principal
 		if p.named == nil || id == "" {
@@ -85,13 +84,17 @@ func only(q url.Values, name string) *string {
 }
 
 // counted says whether a principal is shown figures: its own, and those of others
-// that it may look at, of what it sees.
+// that it may look at, of what it sees. What others did at no server, lists for
+// example, is about all that they see.
 func (s *sight) counted(who access.Principal, k *usage.Key) bool {
+	if k.Server == "" && !who.Unbound() {
+		return k.Principal == who.ID
+	}
 	tool := ""
 	if k.Kind == usage.Tool {
 		tool = k.Name
 	}
-	return who.MayLookAt(k.Principal) && (k.Server == "" || who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
+	return who.MayLookAt(k.Principal) && (who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
 }
 
 // unused are the tools that a principal sees in the catalogue and that a report
@@ -104,7 +107,7 @@ func (p *usagePages) unused(who access.Principal, report *usage.Report) []Unused
 			continue // it has gone meanwhile
 		}
 		for _, row := range page.Rows {
-			if row.Kind == "tool" && row.On && !report.Called(schema, row.Server, row.Own) {
+			if row.Kind == "tool" && row.On && report.Unused(schema, row.Server, row.Own) {
 				list = append(list, UnusedTool{schema, row.Server, row.Own, row.Cost.Tokens})
 			}
 		}

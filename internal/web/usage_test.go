@@ -2,13 +2,39 @@ package web
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web/api"
 )
+
+// console/usage: who sees one server sees of other principals what they did there.
+func TestUsageOfOneServer(t *testing.T) {
+	book := usage.Open(usage.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(book.Close)
+	book.Use(true, 30)
+	c := start(t, func(o *Options) { o.Usage = book })
+	for _, principal := range []string{"key:bound", "key:other"} {
+		for _, server := range []string{"", "demo", "prompts"} {
+			book.Count(usage.Key{Principal: principal, Door: traffic.DoorSession, Schema: "default", Server: server, Kind: usage.Tool, Name: "echo"}, traffic.StatusOK, time.Now(), time.Millisecond, 4, 4)
+			book.Count(usage.Key{Principal: principal, Door: traffic.DoorSession, Schema: "default", Server: server, Kind: usage.List}, traffic.StatusOK, time.Now(), time.Millisecond, 0, 400)
+		}
+	}
+	for _, grant := range []access.Grant{{Admin: true, Servers: []string{"demo"}}, {Admin: true, Tools: []string{"demo/echo"}}} {
+		c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(access.Principal{ID: "key:bound", Grant: grant})})
+		for key, want := range map[string][2]int64{"key:bound": {2, 200}, "key:other": {1, 100}} {
+			var got UsageReport
+			c.get("usage?key="+key, &got)
+			if got.Total.OK != want[0] || got.Total.Definitions != want[1] {
+				t.Errorf("%+v sees of %s %+v", grant, key, got.Total)
+			}
+		}
+	}
+}
 
 // console/usage: each principal sees its own figures, an administrator all.
 func TestUsage(t *testing.T) {
@@ -37,6 +63,10 @@ func TestUsage(t *testing.T) {
 		if got.Total.OK != 0 {
 			t.Errorf("of another tool: %+v", got.Total)
 		}
-		c.want(400, "GET", "usage?by=weather", nil)
+		for _, query := range []string{"by=weather", "days=-1", "days=0", "days=367", "days=abc", "days=1e9", "days=1000000000", "days=99999999999999999999"} {
+			if answer := string(c.want(400, "GET", "usage?"+query, nil)); !strings.Contains(answer, "usage is shown") {
+				t.Errorf("%s: %s", query, answer)
+			}
+		}
 	}
 }

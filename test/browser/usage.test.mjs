@@ -80,5 +80,11 @@ test("console/usage before the first call, and when it is turned off", async () 
   await page.getByText("Usage is turned off").waitFor();
   await page.getByRole("link", { name: "Connect a client" }).waitFor();
   await accessible(page);
+  // Calls from before it was turned off say nothing about what was not called since.
+  const some = { ...none, ok: 1 };
+  await page.route("**/api/v1/usage*", (r) => r.fulfill({ json: { on: false, by: "tool", days: [{ day: "2026-11-17", ...some }], total: some, unreadable: ["2026-11-15"], rows: [{ server: "demo", kind: "tool", name: "echo", last: "2026-11-17", ...some }] } }));
+  await visit(page, "usage");
+  await page.getByTestId("unused").getByText("Usage is turned off").waitFor();
+  await page.getByText("Figures of 2026-11-15 cannot be read").waitFor();
   await done(page);
 });

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,27 +38,33 @@ func UsageCommand(a *env.Env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runUsage(cmd.Context(), a, f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included (7)", "最近 `DAYS` 天，含今天（7）"))
+	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included, at most 366 (7)", "最近 `DAYS` 天，含今天，最多 366（7）"))
 	flags.StringVar(&f.by, "by", f.by, a.T("sum up `BY` tool, server, client or key (tool)", "按 `BY` 汇总：tool、server、client 或 key（tool）"))
 	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools that nobody called; asks the running gateway", "显示无人调用的工具；询问正在运行的网关"))
 	return cmd
 }
 
 func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
-	if f.days < 1 || !slices.Contains(usage.Ways, usage.By(f.by)) {
-		why := i18n.New("--days is at least 1", "--days 至少为 1")
-		if f.days >= 1 {
-			why = i18n.Why(usage.ErrBy)
-		}
-		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one usage --help", "%s", why.In(a.Lang))
+	query := usage.Query{Days: f.days, By: usage.By(f.by), Sees: func(*usage.Key) bool { return true }}
+	if err := query.Check(); err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one usage --help", "%s", i18n.Why(err).In(a.Lang))
 	}
-	report, err := usageOf(ctx, a, f)
+	report, err := usageOf(ctx, a, query, f.unused)
 	if err != nil {
 		return err
 	}
+	if len(report.Unreadable) > 0 && !a.JSON {
+		fmt.Fprintf(a.Stderr, a.T("figures of %s cannot be read and are missing\n", "%s 的统计数据无法读取，未计入\n"), strings.Join(report.Unreadable, ", "))
+	}
+	if !report.On && !a.JSON {
+		fmt.Fprintln(a.Stderr, a.T("calls are not counted: usage.enabled is false", "未统计调用：usage.enabled 为 false"))
+		if f.unused || len(report.Rows) == 0 {
+			return nil
+		}
+	}
 	switch {
 	case a.JSON && f.unused:
-		env.WriteLine(a.Stdout, map[string]any{"since": report.Since, "days": f.days, "unused": report.Unused})
+		env.WriteLine(a.Stdout, map[string]any{"on": report.On, "since": report.Since, "days": f.days, "unused": report.Unused, "unreadable": report.Unreadable})
 	case a.JSON:
 		env.WriteLine(a.Stdout, report)
 	case f.unused:
@@ -71,17 +77,19 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 
 // usageOf asks the running gateway, else reads what others have kept. Which
 // tools there are only a gateway knows.
-func usageOf(ctx context.Context, a *env.Env, f usageFlags) (*web.UsageReport, error) {
+func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.UsageReport, error) {
 	var report web.UsageReport
 	r, err := control.RunningHere(ctx, a)
 	switch {
 	case err == nil:
-		query := url.Values{"days": {strconv.Itoa(f.days)}, "by": {f.by}}
+		query := url.Values{"days": {strconv.Itoa(q.Days)}, "by": {string(q.By)}}
 		return &report, r.Get(ctx, "/api/v1/usage?"+query.Encode(), &report)
-	case f.unused:
+	case unused:
 		return nil, err
 	}
-	report.Report = usage.Read(usage.Dir(), time.Now(), usage.Query{Days: f.days, By: usage.By(f.by), Sees: func(*usage.Key) bool { return true }})
+	report.Report = usage.Read(usage.Dir(), time.Now(), q)
+	cfg, err := a.Load(false)
+	report.On = err != nil || cfg.Usage.Enabled // a file that cannot be read turns nothing off
 	return &report, nil
 }
 
@@ -89,6 +97,9 @@ func printUsage(a *env.Env, r *web.UsageReport) {
 	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
 	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", "TOKENS", a.T("LAST", "最近")},
 		None: a.T("no call was counted in these days", "这些天没有统计到调用")}
+	if len(r.Unreadable) > 0 {
+		t.None = a.T("no call was counted on other days", "其他日子没有统计到调用")
+	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		t.Add(i18n.Seen(rowName(a, r, row)), fmt.Sprint(row.Calls()), fmt.Sprint(row.Errors+row.ToolErrors), output.Milliseconds(row.P50)+" ms", output.Milliseconds(row.P95)+" ms", output.Thousands(int(row.Tokens)), row.Last)

@@ -48,7 +48,7 @@ export interface Past { start: string; step: number; steps: Step[]; total: Step;
 export interface UsageFigure { ok: number; tool: number; err: number; p50: number; p95: number; tokens: number; definitions: number }
 export interface UsageRow extends UsageFigure { server?: string; kind?: "tool" | "prompt" | "resource" | "list"; name?: string; client?: string; principal?: string; last: string }
 export interface Usage {
-  on: boolean; since?: string; by: string; days: (UsageFigure & { day: string })[]; total: UsageFigure; rows: UsageRow[]; names?: Record<string, string>;
+  on: boolean; since?: string; by: string; days: (UsageFigure & { day: string })[]; total: UsageFigure; rows: UsageRow[]; unreadable?: string[]; names?: Record<string, string>;
   unused?: { schema: string; server: string; name: string; tokens: number }[];
 }
 

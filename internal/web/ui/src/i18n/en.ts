@@ -625,6 +625,7 @@ export const en = {
   usage: "Usage",
   usageWhat: "{0} call, {1} tokens in the last {2} days|{0} calls, {1} tokens in the last {2} days",
   usageOff: "Usage is turned off: calls are not counted.",
+  usageUnreadable: "Figures of {0} cannot be read and are missing.",
   noUsage: "No calls counted yet",
   noUsageText: "Calls of your clients are counted by the day, without arguments and results.",
   callsByDay: "Calls by day",

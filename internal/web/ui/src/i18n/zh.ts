@@ -627,6 +627,7 @@ export const zh: Record<keyof typeof en, string> = {
   usage: "用量",
   usageWhat: "最近 {2} 天 {0} 次调用，{1} token",
   usageOff: "用量统计已关闭，不再统计调用。",
+  usageUnreadable: "{0} 的统计数据无法读取，未计入。",
   noUsage: "还没有统计到调用",
   noUsageText: "客户端的调用按天统计，不含参数与结果。",
   callsByDay: "每天的调用",
