@@ -153,8 +153,8 @@ func TestProgressAndLimits(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			s := mustOpen(t, overHTTP(t, mcptest.Demo(), "/mcp"), Options{Protocol: protocol})
 			var seen []Progress
-			x, err := s.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"long_task","arguments":{"seconds":0.4,"steps":4}}`),
-				CallOptions{Idle: 300 * time.Millisecond, OnProgress: func(p Progress) { seen = append(seen, p) }})
+			x, err := s.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"long_task","arguments":{"seconds":1.2,"steps":4}}`),
+				CallOptions{Idle: time.Second, OnProgress: func(p Progress) { seen = append(seen, p) }})
 			if err != nil {
 				t.Fatalf("progress must renew the idle limit: %v", err)
 			}
