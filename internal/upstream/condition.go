@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A State is where an upstream is in its life.
@@ -48,7 +49,7 @@ func (c *condition) describe(s *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.State, s.Since, s.Reason, s.Restarts = c.state, c.since, i18n.Why(c.reason), c.falls
-	s.PerUser = c.state == SignIn && lacksValues(c.reason)
+	s.PerUser = c.state == SignIn && failure.LacksValues(c.reason)
 }
 
 // State is where the upstream is in its life, and why.

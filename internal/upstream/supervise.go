@@ -127,7 +127,7 @@ func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Dura
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
-	case failure.IsAuth(err) || lacksValues(err):
+	case failure.IsAuth(err) || failure.LacksValues(err):
 		return SignIn, backoff.Cap
 	case endsInWindow > max(crashLimit, cfg.Retries):
 		return CrashLooping, backoff.Spread(backoff.Cap)

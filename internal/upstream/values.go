@@ -107,27 +107,7 @@ func (p personal) explain(err error) error {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(p.Config().PerUser))
-	return &withoutValues{strings.Join(names, ", "), err}
-}
-
-// withoutValues is why a server does not work without the values of a user.
-type withoutValues struct {
-	names string
-	err   error
-}
-
-func (e *withoutValues) Error() string { return e.In(i18n.English) }
-
-// In says it in a language.
-func (e *withoutValues) In(l i18n.Lang) string {
-	return i18n.New("it works for users who have set %s; without that it says: %v", "仅供已设置 %s 的用户使用；未设置时：%v", e.names, e.err).In(l)
-}
-
-func (e *withoutValues) Unwrap() error { return e.err }
-
-// lacksValues says that a connection could not be opened for want of values.
-func lacksValues(err error) bool {
-	return errors.As(err, new(*failure.ValueError)) || errors.As(err, new(*withoutValues))
+	return &failure.WithoutValues{Names: strings.Join(names, ", "), Err: err}
 }
 
 // environment is the entry's own environment for a process, with the values of

@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -50,6 +51,26 @@ func Word(s string) string {
 
 // Unwrap is the error that a client gets.
 func (e *ValueError) Unwrap() error { return mcp.Failure(mcp.ValueMissing, e.Server, e.Error()) }
+
+// A WithoutValues says why a server does not work without the values of a user.
+type WithoutValues struct {
+	Names string
+	Err   error
+}
+
+func (e *WithoutValues) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *WithoutValues) In(l i18n.Lang) string {
+	return i18n.New("it works for users who have set %s; without that it says: %v", "仅供已设置 %s 的用户使用；未设置时：%v", e.Names, e.Err).In(l)
+}
+
+func (e *WithoutValues) Unwrap() error { return e.Err }
+
+// LacksValues says that a connection could not be opened for want of values.
+func LacksValues(err error) bool {
+	return errors.As(err, new(*ValueError)) || errors.As(err, new(*WithoutValues))
+}
 
 // A MissingError names the variables that an entry needs and that are not
 // set.
