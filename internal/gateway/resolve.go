@@ -257,7 +257,7 @@ func (f *finder) shortened(p party, name string, miss *catalog.Miss) (catalog.Re
 	return ref, nil
 }
 
-// ownTool finds a tool of our own; nil where there is none of that name.
+// ownTool returns the gateway's own tool of that name, or nil.
 func (f *finder) ownTool(name string) *builtin.Tool {
 	if f.opening.isScript(name) {
 		return &builtin.ScriptTool

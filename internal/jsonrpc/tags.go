@@ -42,7 +42,7 @@ func (t *Tags) back(req *Request) Handler {
 	return req.Back
 }
 
-// cut parts a message from its tag, which is nil where there is none.
+// cut splits data into the tag and the message. The tag is nil if there is none.
 func (t *Tags) cut(data []byte) (tag, msg []byte) {
 	if t == nil || len(data) == 0 || data[0] == '{' {
 		return nil, data

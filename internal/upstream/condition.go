@@ -76,7 +76,7 @@ func (c *condition) change(s State, why error, falls int) {
 	moved := c.moved
 	c.moved = make(chan struct{})
 	c.mu.Unlock()
-	// Whoever is woken looks at what there is now, so the change is told first.
+	// Waiting calls read the lists when moved closes, so the lists change first.
 	c.changed()
 	if s != Starting {
 		c.settle()

@@ -11,9 +11,9 @@ import (
 type Lookup struct {
 	// Life is how long; zero keeps nothing.
 	Life time.Duration
-	// Key is that of the call as things are now. A result is kept if it is the same
-	// before and after the call: otherwise it is not known what it belongs to. Where
-	// there is none the call is made.
+	// Key returns the key of the call. It changes when the server does, so a result
+	// is kept only if the key is the same before and after the call. Without a key
+	// the call is made, and its result is not kept.
 	Key func() (key Key, ok bool)
 	// Asked is how many questions the server has asked so far. A result is not kept
 	// where it asked one during the call: what a person answered once is not known
