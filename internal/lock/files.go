@@ -9,7 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
@@ -97,9 +101,21 @@ func compare(s *config.Server, dir string) error {
 }
 
 // hashes returns the hash of every file below dir. A file that is as it was when
-// it was hashed is not read again.
+// it was hashed is not read again; the others are read side by side, because a
+// server waits for them to start.
 func (k *known) hashes(dir string) (map[string]string, error) {
 	all, found := map[string]string{}, map[string]hashed{}
+	var guard sync.Mutex // of all and found
+	var readers errgroup.Group
+	readers.SetLimit(runtime.GOMAXPROCS(0))
+	keep := func(name string, h hashed, settled bool) {
+		guard.Lock()
+		defer guard.Unlock()
+		all[name] = h.hash
+		if settled {
+			found[name] = h
+		}
+	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -113,29 +129,37 @@ func (k *known) hashes(dir string) (map[string]string, error) {
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(path)
-			all[name] = "link " + to
+			keep(name, hashed{hash: "link " + to}, false)
 			return err
 		case !d.Type().IsRegular():
-			all[name] = d.Type().String()
+			keep(name, hashed{hash: d.Type().String()}, false)
 			return nil
 		}
-		is, settled := stampOf(path)
-		last, ok := k.found[name]
-		if !ok || last.stamp != is {
-			last = hashed{stamp: is}
-			if last.hash, err = contentHash(path); err != nil {
-				return err
+		readers.Go(func() error {
+			is, settled := stampOf(path)
+			h := k.found[name]
+			if h.hash == "" || h.stamp != is {
+				hash, err := contentHash(path)
+				if err != nil {
+					return err
+				}
+				h = hashed{is, hash}
 			}
-		}
-		all[name] = last.hash
-		if settled {
-			found[name] = last
-		}
+			keep(name, h, settled)
+			return nil
+		})
 		return nil
 	})
+	if failed := readers.Wait(); err == nil {
+		err = failed
+	}
 	k.found = found
 	return all, err
 }
+
+// A package has thousands of small files; a buffer for each would cost more than
+// to read them.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // contentHash is the hash of the content of a file.
 func contentHash(path string) (string, error) {
@@ -144,8 +168,9 @@ func contentHash(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
+	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{file}, buffer[:]); err != nil { // a File brings a buffer of its own
 		return "", err
 	}
 	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil
