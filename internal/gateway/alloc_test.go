@@ -115,6 +115,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		"unrecorded": {gateway.Options{}, maxAllocations},
 		"recorded":   {gateway.Options{Traffic: traffic.New(traffic.Options{})}, maxAllocations + 6},
+		"on stdio":   {gateway.Options{Usage: counting(t)}, maxAllocations},
 		"counted":    {gateway.Options{Traffic: traffic.New(traffic.Options{}), Usage: counting(t)}, maxAllocations + 6},
 	} {
 		t.Run(name, func(t *testing.T) {

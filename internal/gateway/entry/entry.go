@@ -25,7 +25,10 @@ type Keeper struct {
 }
 
 // Watched says whether anything keeps a record of calls.
-func (k *Keeper) Watched() bool { return k.Traffic.Enabled() || k.Observe != nil || k.Usage.On() }
+func (k *Keeper) Watched() bool { return k.Detailed() || k.Usage.On() }
+
+// Detailed says whether anything keeps a record of what servers are asked, too.
+func (k *Keeper) Detailed() bool { return k.Traffic.Enabled() || k.Observe != nil }
 
 // End notes how a call ended.
 func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
