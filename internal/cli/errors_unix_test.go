@@ -115,6 +115,7 @@ explain none
 // TestErrorsInBothLanguages runs each of them in both languages and holds what
 // is said against what was agreed on.
 func TestErrorsInBothLanguages(t *testing.T) {
+	t.Parallel()
 	files, err := txtar.ParseFile(filepath.Join("testdata", "errors", "files.txtar"))
 	if err != nil {
 		t.Fatal(err)

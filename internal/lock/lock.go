@@ -105,4 +105,6 @@ func replace(path string, data []byte) error {
 }
 
 // EntryHash is the hash of an entry of the config file.
-func EntryHash(s *config.Server) string { return "sha256-" + s.ApprovalHash() }
+func EntryHash(s *config.Server) string { return hashOf(s.ApprovalHash()) }
+
+func hashOf(approval string) string { return "sha256-" + approval }

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,6 +22,12 @@ import (
 // Resolve makes the entry of a server, and has npm or uv write its lock file.
 // What the server offers is not in it yet.
 func (f *File) Resolve(ctx context.Context, s *config.Server) (*Entry, error) {
+	return f.resolve(ctx, s, "")
+}
+
+// resolve resolves a version other than the one that the entry asks for, unless
+// it is empty.
+func (f *File) resolve(ctx context.Context, s *config.Server, version string) (*Entry, error) {
 	e := &Entry{Entry: EntryHash(s)}
 	if s.URL != "" {
 		e.Level, e.URL = LevelTools, s.URL
@@ -39,10 +46,10 @@ func (f *File) Resolve(ctx context.Context, s *config.Server) (*Entry, error) {
 	}
 	defer os.RemoveAll(work)
 	e.Level = LevelTree
-	if pkg.NPM() {
-		err = resolveNPM(ctx, e, pkg, s, work)
+	if version = cmp.Or(version, pkg.Version(), Newest); pkg.NPM() {
+		err = resolveNPM(ctx, e, pkg.Name(), version, s, work)
 	} else {
-		err = resolvePyPI(ctx, e, pkg, s, work)
+		err = resolvePyPI(ctx, e, pkg.Name(), version, s, work)
 	}
 	if err != nil {
 		return nil, err
@@ -72,12 +79,8 @@ func (f *File) keep(key, work string) error {
 	return nil
 }
 
-func resolveNPM(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.Server, work string) error {
-	version := pkg.Version()
-	if version == "" {
-		version = "*"
-	}
-	manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{pkg.Name(): version}})
+func resolveNPM(ctx context.Context, e *Entry, name, version string, s *config.Server, work string) error {
+	manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{name: version}})
 	if err != nil {
 		return err
 	}
@@ -91,11 +94,11 @@ func resolveNPM(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.S
 	if err != nil {
 		return err
 	}
-	top, ok := t.packages["node_modules/"+pkg.Name()]
+	top, ok := t.packages["node_modules/"+name]
 	if !ok {
-		return i18n.Errorf("npm did not resolve %s", "npm 没有解析出 %s", pkg.Name())
+		return i18n.Errorf("npm did not resolve %s", "npm 没有解析出 %s", name)
 	}
-	e.NPM, e.Integrity, e.Tree, e.Packages, e.Scripts = pkg.Name()+"@"+top.Version, top.Integrity, t.hash(), len(t.packages), t.scripts()
+	e.NPM, e.Integrity, e.Tree, e.Packages, e.Scripts = name+"@"+top.Version, top.Integrity, t.hash(), len(t.packages), t.scripts()
 	e.Runtime = runtimeOf(ctx, s, "node")
 	return nil
 }
@@ -158,11 +161,11 @@ func (t *tree) scripts() []string {
 	return list
 }
 
-func resolvePyPI(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.Server, work string) error {
+func resolvePyPI(ctx context.Context, e *Entry, name, version string, s *config.Server, work string) error {
 	e.Runtime = runtimeOf(ctx, s, "python3")
-	spec := pkg.Name()
-	if pkg.Version() != "" {
-		spec += "==" + pkg.Version()
+	spec := name
+	if version != Newest {
+		spec += "==" + version
 	}
 	least := strings.TrimPrefix(e.Runtime, "python ")
 	project := fmt.Sprintf("[project]\nname = \"locked\"\nversion = \"0\"\nrequires-python = \">=%s\"\ndependencies = [%q]\n", least, spec)
@@ -177,11 +180,11 @@ func resolvePyPI(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.
 		return err
 	}
 	e.Tree, e.Packages = fileHash(data), strings.Count(string(data), "[[package]]")-1
-	version := regexp.MustCompile(`(?m)^name = "` + regexp.QuoteMeta(normalized(pkg.Name())) + `"\nversion = "([^"]+)"`).FindSubmatch(data)
-	if version == nil {
-		return i18n.Errorf("uv did not resolve %s", "uv 没有解析出 %s", pkg.Name())
+	found := regexp.MustCompile(`(?m)^name = "` + regexp.QuoteMeta(normalized(name)) + `"\nversion = "([^"]+)"`).FindSubmatch(data)
+	if found == nil {
+		return i18n.Errorf("uv did not resolve %s", "uv 没有解析出 %s", name)
 	}
-	e.PyPI, e.Build = pkg.Name()+"=="+string(version[1]), toBuild(data)
+	e.PyPI, e.Build = name+"=="+string(found[1]), toBuild(data)
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // A Package is what npx or uvx would download and run.
 type Package struct{ f *fetched }
 
@@ -21,6 +23,16 @@ func (p *Package) Name() string { return p.f.name }
 
 // Version is the version that the command asks for; "" if it does not say.
 func (p *Package) Version() string { return p.f.version }
+
+// At is the arguments of its command with another version of it.
+func (p *Package) At(version string, args []string) []string {
+	other, changed := *p.f, slices.Clone(args)
+	other.version = version
+	if i := slices.Index(args, p.f.spec()); i >= 0 {
+		changed[i] = other.spec()
+	}
+	return changed
+}
 
 // Program is what runs the package once it is installed in dir.
 func (p *Package) Program(dir string, env []string) (path string, args []string, err error) {

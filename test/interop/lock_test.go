@@ -202,3 +202,61 @@ func TestLockBuild(t *testing.T) {
 		}
 	})
 }
+
+// A newer version of a published server is shown before it is taken.
+func TestLockUpgrade(t *testing.T) {
+	t.Parallel()
+	const before, after = "@modelcontextprotocol/server-filesystem@2026.1.14", "@modelcontextprotocol/server-filesystem@2026.8.31"
+	l := newLocker(t, map[string]any{"files": map[string]any{"command": "npx", "args": []string{"-y", before, "${PWD}"}}})
+	read := func(name string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(l.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if text, code := l.run(t, "lock", "upgrade", "files"); code != 1 || !strings.Contains(text, "files is not in mcp.lock") {
+		t.Errorf("before it is locked, exit code %d: %s", code, text)
+	}
+	if text, code := l.run(t, "lock"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, text)
+	}
+	t.Run("install/lock/upgrade changes nothing before a yes", func(t *testing.T) {
+		config, lock := read("mcp.json"), read("mcp.lock")
+		text, code := l.run(t, "lock", "upgrade", "files")
+		for _, want := range []string{before + " -> " + after, "~ @modelcontextprotocol/server-filesystem 2026.1.14 -> 2026.8.31", "~ tool move_file", ".annotations.destructiveHint: false, then true", "--yes"} {
+			if code == 0 || !strings.Contains(text, want) {
+				t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+			}
+		}
+		if read("mcp.json") != config || read("mcp.lock") != lock {
+			t.Error("a file has changed")
+		}
+	})
+	t.Run("install/lock/upgrade refusals", func(t *testing.T) {
+		for want, args := range map[string][]string{
+			`"../files" is no version`: {"files", "--to", "../files"},
+			"No matching version":      {"files", "--to", "99.9.9"},
+			"no server gone":           {"gone"},
+		} {
+			if text, code := l.run(t, append([]string{"lock", "upgrade", "--yes"}, args...)...); code == 0 || !strings.Contains(text, want) {
+				t.Errorf("%v: exit code %d: %s", args, code, text)
+			}
+		}
+	})
+	t.Run("install/lock/upgrade takes it", func(t *testing.T) {
+		if text, code := l.run(t, "lock", "upgrade", "files", "--yes", "--to", "2026.8.31"); code != 0 || !strings.Contains(text, "locked: files, "+after) {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		if config := read("mcp.json"); !strings.Contains(config, after) || !strings.Contains(config, "${PWD}") {
+			t.Errorf("the config file is %s", config)
+		}
+		if text, code := l.run(t, "lock", "verify", "--tools"); code != 0 {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+		if text, code := l.run(t, "lock", "upgrade", "files", "--to", "2026.8.31"); code != 0 || !strings.Contains(text, "nothing to upgrade") {
+			t.Errorf("again, exit code %d: %s", code, text)
+		}
+	})
+}

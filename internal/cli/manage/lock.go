@@ -27,7 +27,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 		Use: "lock [NAME...]", Short: a.T("write down what exactly the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Writes mcp.lock beside the config file: the packages that npx and uvx would run with everything that they depend on, and the tools that the servers show. `http --locked` and `stdio --locked` start nothing else.",
 			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
-		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify",
+		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify\n  mcp-all-in-one lock upgrade notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return lockServers(cmd.Context(), a, schema, args, yes, build)
 		},
@@ -35,7 +35,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 	command.AddSchemaFlag(a, cmd, &schema)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("accept packages with install scripts, which are not run", "接受带安装脚本的软件包（脚本不会运行）"))
 	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs code of theirs", "接受需要构建的 Python 软件包（构建会运行其代码）"))
-	cmd.AddCommand(lockVerifyCommand(a))
+	cmd.AddCommand(lockVerifyCommand(a), lockUpgradeCommand(a))
 	return cmd
 }
 
@@ -58,9 +58,8 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 		if err != nil {
 			return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
 		}
-		if len(e.Build) > 0 && !build {
-			return env.Fail(env.ExitFailure, env.CodeLock, "--allow-build", "%s: %v", s.Name, i18n.Errorf("these packages have to be built, which runs code of theirs: %s; --allow-build accepts that",
-				"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
+		if err := acceptBuild(s, e, build); err != nil {
+			return err
 		}
 		if len(e.Scripts) > 0 && !yes {
 			fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
@@ -84,6 +83,16 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
 	}
 	return nil
+}
+
+// acceptBuild refuses packages that have to be built unless a person has
+// accepted that.
+func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
+	if len(e.Build) == 0 || accepted {
+		return nil
+	}
+	return env.Fail(env.ExitFailure, env.CodeLock, "--allow-build", "%s: %v", s.Name, i18n.Errorf("these packages have to be built, which runs code of theirs: %s; --allow-build accepts that",
+		"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
 }
 
 func lockNote(a *env.Env, e *lock.Entry) string {
@@ -121,15 +130,16 @@ func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*c
 // lockDefinitions starts a server as it is locked now, and takes down what it
 // shows. One that does not start is locked without, and says so.
 func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
-	return asLocked(ctx, a, cfg, s, func(u *upstream.Upstream) { takeDefinitions(a, u, e) })
+	return asLocked(ctx, a, cfg, nil, s, func(u *upstream.Upstream) { takeDefinitions(a, u, e) })
 }
 
-// asLocked starts one server as the lock has it, and ends it after look.
-func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, look func(*upstream.Upstream)) error {
+// asLocked starts one server as a lock has it, and ends it after look. The lock
+// is the one beside the config file unless another is given.
+func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, look func(*upstream.Upstream)) error {
 	whole := cfg.Schema(s.Schema)
 	one, alone := *whole, *cfg
 	one.Servers, alone.Schemas, alone.Locked = []*config.Server{s}, []*config.Schema{&one}, true
-	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name, Compare: true})
+	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name, Compare: true, Lock: file})
 	if err != nil {
 		return err
 	}

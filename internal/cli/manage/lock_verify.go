@@ -90,7 +90,7 @@ func compareLock(ctx context.Context, a *env.Env, cfg *config.Config, file *lock
 			if err := file.Verify(ctx, s); err != nil {
 				v.faults = append(v.faults, i18n.Why(err))
 			} else if tools {
-				if err := asLocked(ctx, a, cfg, s, func(u *upstream.Upstream) { v.faults = compareShown(u, file.Servers[v.key]) }); err != nil {
+				if err := asLocked(ctx, a, cfg, nil, s, func(u *upstream.Upstream) { v.faults = compareShown(u, file.Servers[v.key]) }); err != nil {
 					return nil, err
 				}
 			}

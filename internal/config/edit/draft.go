@@ -40,6 +40,15 @@ func (d *Draft) Entry(schema, name string) []byte {
 	return e.Value.AppendJSON(nil, "", "  ")
 }
 
+// ApprovalHash is the hash that the entry of a server will be loaded with.
+func (d *Draft) ApprovalHash(schema, name string) string {
+	e := d.find(schema, name)
+	if e == nil {
+		return ""
+	}
+	return layout.Hash(layout.Of(d.root, &problem.List{}).Approvable(*e))
+}
+
 // SetServer adds a server, or changes the one of that name. entry is a JSON
 // object; a value of [REDACTED] keeps what the file has there.
 func (d *Draft) SetServer(schema, name string, entry []byte) error {

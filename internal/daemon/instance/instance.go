@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/gateway/addresses"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lock"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/peer"
@@ -113,6 +114,8 @@ type Options struct {
 	// Compare lets locked servers show what differs from the lock, too, for who
 	// compares it.
 	Compare bool
+	// Lock holds the servers instead of mcp.lock beside the config file; nil is none.
+	Lock *lock.File
 }
 
 // New starts the configured servers and returns at once.
@@ -121,7 +124,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
-	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Admission: make(chan struct{}, 1), held: held{compare: o.Compare}}
+	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Admission: make(chan struct{}, 1), held: held{compare: o.Compare, given: o.Lock}}
 	if o.Schema == "" { // on stdio there is one client, and no other replica
 		if in.Shared, err = share(o.Config, o.Log); err != nil {
 			return nil, err

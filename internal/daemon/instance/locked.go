@@ -26,14 +26,15 @@ type held struct {
 	file *lock.File // nil holds nothing
 	err  error      // why there is none, though there should be
 
-	compare bool // definitions that differ are shown, too
+	compare bool       // definitions that differ are shown, too
+	given   *lock.File // instead of the one beside the config file
 }
 
 func (h *held) use(cfg *config.Config) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.file, h.err = nil, nil
-	if cfg.Locked {
+	h.file, h.err = h.given, nil
+	if cfg.Locked && h.given == nil {
 		h.file, h.err = lock.Open(cfg.Path)
 	}
 }

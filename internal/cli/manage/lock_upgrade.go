@@ -1,0 +1,255 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/sandbox"
+	"mcp-all-in-one/internal/tester/lint"
+	"mcp-all-in-one/internal/upstream"
+)
+
+func lockUpgradeCommand(a *env.Env) *cobra.Command {
+	var schema, to string
+	var yes, build bool
+	cmd := &cobra.Command{
+		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and take it", "显示锁定服务的新版本有何变化，并采用"), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Resolves the newest version of a locked package, or the one of --to, starts it beside the locked one, and prints the packages, tools and prompts that differ. Only a yes changes mcp.lock, and the config file where the entry names a version.",
+			"解析锁定软件包的最新版本（或 --to 指定的版本），在锁定版本之外启动它，并打印有差异的软件包、工具与提示词。只有确认后才会修改 mcp.lock；若条目写明了版本，也会修改配置文件。"),
+		Example: "  mcp-all-in-one lock upgrade notes\n  mcp-all-in-one lock upgrade notes --to 1.4.2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return command.UsageError(a, cmd, a.T("one server is needed", "需要一个服务"))
+			}
+			return upgradeLocked(cmd.Context(), a, schema, args[0], to, yes, build)
+		},
+	}
+	command.AddSchemaFlag(a, cmd, &schema)
+	cmd.Flags().StringVar(&to, "to", "", a.T("take `VERSION` instead of the newest", "采用 `VERSION` 而不是最新版本"))
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
+	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs code of theirs", "接受需要构建的 Python 软件包（构建会运行其代码）"))
+	return cmd
+}
+
+// An upgrade is what a new version of a locked server changes.
+type upgrade struct {
+	Name     string               `json:"name"`
+	From     string               `json:"from"`
+	To       string               `json:"to"`
+	Packages []packageChange      `json:"packages"`
+	Scripts  []string             `json:"scripts,omitempty"` // new ones with install scripts
+	Shown    []lint.FeatureChange `json:"changes"`
+	Written  bool                 `json:"written"`
+}
+
+// A packageChange is a package of the tree whose version differs; an empty one
+// is not there.
+type packageChange struct {
+	Name string `json:"name"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+func (c packageChange) String() string {
+	switch {
+	case c.From == "":
+		return "+ " + c.Name + " " + c.To
+	case c.To == "":
+		return "- " + c.Name + " " + c.From
+	}
+	return "~ " + c.Name + " " + c.From + " -> " + c.To
+}
+
+// upgradeLocked shows what another version of a server changes, and makes it the
+// locked one if a person says so.
+func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes, build bool) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	file, err := lock.Open(cfg.Path)
+	if err != nil {
+		return err
+	}
+	servers, err := toLock(a, cfg, schema, []string{name})
+	if err != nil {
+		return err
+	}
+	s, version := servers[0], lock.Newest
+	if to != "" {
+		if err := lock.CheckVersion(to); err != nil {
+			return env.Fail(env.ExitUsage, env.CodeUsage, "--to", "%v", err)
+		}
+		version = to
+	}
+	dir, err := os.MkdirTemp("", "lock-upgrade-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	staged, next, err := file.Upgrade(ctx, s, version, dir)
+	if err != nil {
+		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", err)
+	}
+	key := lock.Key(s)
+	u := &upgrade{Name: key, From: locked(file.Servers[key]), To: locked(staged.Servers[key]), Packages: []packageChange{}, Shown: []lint.FeatureChange{}}
+	if file.Servers[key].Tree == staged.Servers[key].Tree {
+		return u.tell(a, a.T("nothing to upgrade: ", "无需升级：")+key+", "+u.To)
+	}
+	if err := acceptBuild(s, staged.Servers[key], build); err != nil {
+		return err
+	}
+	if err := u.compare(ctx, a, cfg, file, staged, s, next); err != nil {
+		return err
+	}
+	u.print(a)
+	if !yes {
+		if err := confirm(a, a.T("Lock this version? [y/N] ", "锁定这个版本吗？[y/N] ")); err != nil {
+			return err
+		}
+	}
+	if slices.Equal(s.Args, next.Args) {
+		err = file.Take(key, staged, "")
+	} else {
+		_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
+			if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
+				return err
+			}
+			return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
+		})
+	}
+	if err != nil {
+		return err
+	}
+	u.Written = true
+	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; a running gateway takes it with: ", "；正在运行的网关可用此命令采用：")+a.Again("reload")+" && "+a.Again("restart", s.Name))
+}
+
+// locked is the package that an entry holds, with its version.
+func locked(e *lock.Entry) string { return e.NPM + e.PyPI }
+
+// compare finds what differs: the packages, and what both versions show.
+func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, file, staged *lock.File, s, next *config.Server) error {
+	before, err := file.Versions(u.Name)
+	if err != nil {
+		return err
+	}
+	after, err := staged.Versions(u.Name)
+	if err != nil {
+		return err
+	}
+	for name, version := range after {
+		if before[name] != version {
+			u.Packages = append(u.Packages, packageChange{name, before[name], version})
+		}
+	}
+	for name, version := range before {
+		if after[name] == "" {
+			u.Packages = append(u.Packages, packageChange{name, version, ""})
+		}
+	}
+	slices.SortFunc(u.Packages, func(a, b packageChange) int { return strings.Compare(a.Name, b.Name) })
+	fresh := staged.Servers[u.Name]
+	for _, script := range fresh.Scripts {
+		if !slices.Contains(file.Servers[u.Name].Scripts, script) {
+			u.Scripts = append(u.Scripts, script)
+		}
+	}
+	var old, now lint.Features
+	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old = featuresOf(up) }); err != nil {
+		return err
+	}
+	var failed i18n.Text
+	err = asLocked(ctx, a, cfg, staged, next, func(up *upstream.Upstream) {
+		if st := up.Status(); st.State != upstream.Ready {
+			failed = st.Reason
+			return
+		}
+		now = featuresOf(up)
+		fresh.Tools, fresh.Prompts, fresh.Instructions = shownBy(up)
+	})
+	switch {
+	case err != nil:
+		return err
+	case now == nil:
+		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("%s: %s does not start, so nothing was changed: %v", "%s：%s 无法启动，未作任何修改：%v", u.Name, u.To, failed))
+	}
+	u.Shown = append(u.Shown, lint.DiffFeatures(old, now)...)
+	if fresh.Instructions != file.Servers[u.Name].Instructions {
+		u.Shown = append(u.Shown, lint.FeatureChange{Kind: "instructions", Change: "changed"})
+	}
+	return nil
+}
+
+// featuresOf are the tools and prompts that a server shows, and what it says of
+// itself to a model.
+func featuresOf(up *upstream.Upstream) lint.Features {
+	byKey := func(items []catalog.Item) map[string]json.RawMessage {
+		all := map[string]json.RawMessage{}
+		for _, item := range items {
+			all[item.Key] = item.Raw
+		}
+		return all
+	}
+	f := up.Features(nil)
+	return lint.Features{"tools": byKey(f.Tools), "prompts": byKey(f.Prompts)}
+}
+
+// print shows a person what differs.
+func (u *upgrade) print(a *env.Env) {
+	if a.JSON {
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, u.From, u.To)
+	fmt.Fprintf(a.Stdout, a.T("packages that differ: %d\n", "有差异的软件包：%d\n"), len(u.Packages))
+	for _, c := range u.Packages {
+		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.String()))
+	}
+	if len(u.Scripts) > 0 {
+		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), strings.Join(u.Scripts, ", "))
+	}
+	fmt.Fprintf(a.Stdout, a.T("what it shows differs in: %d\n", "提供的内容差异：%d\n"), len(u.Shown))
+	for _, c := range u.Shown {
+		for line := range strings.SplitSeq(strings.TrimSpace(c.In(a.Lang)), "\n") {
+			fmt.Fprintln(a.Stdout, "  "+i18n.Seen(line))
+		}
+	}
+}
+
+func (u *upgrade) tell(a *env.Env, line string) error {
+	if a.JSON {
+		env.WriteLine(a.Stdout, u)
+		return nil
+	}
+	done(a, line, "")
+	return nil
+}
+
+// setVersion writes the new version into the entry, and nothing else. What the
+// file has may hold variables, which stay.
+func setVersion(d *edit.Draft, s *config.Server, version string) error {
+	entry := d.Entry(s.Schema, s.Name)
+	var args []string
+	if err := json.Unmarshal(jsonrpc.Get(entry, "args"), &args); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(sandbox.ReadPackage(s.Command, s.Args).At(version, args))
+	if err != nil {
+		return err
+	}
+	return d.SetServer(s.Schema, s.Name, jsonrpc.Set(entry, raw, "args"))
+}
