@@ -25,8 +25,12 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// startLimit is how long servers may take to start.
-const startLimit = 5 * time.Minute
+const (
+	// startLimit is how long servers may take to start.
+	startLimit = 5 * time.Minute
+	// noteAfter is when a person wonders why nothing happens.
+	noteAfter = 2 * time.Second
+)
 
 // A stage is a gateway in which nothing is for real but looking things up.
 type stage struct {
@@ -59,7 +63,12 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 	h.who.Fit = grant.Fit
 	wait, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	in.Settled(wait)
+	soon, cancelSoon := context.WithTimeout(ctx, noteAfter)
+	defer cancelSoon()
+	if in.Settled(soon); soon.Err() != nil && ctx.Err() == nil {
+		fmt.Fprintln(a.Stderr, a.T("waiting for the servers to start", "正在等待服务启动"))
+		in.Settled(wait)
+	}
 	if ctx.Err() != nil {
 		h.close()
 		return nil, target.Failed(a, context.Cause(ctx), m)
