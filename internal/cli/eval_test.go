@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +75,8 @@ func (m *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":5}}`, m.say(&c, n), len(raw)/4)
 }
 
+var keptResult = regexp.MustCompile(`result://[0-9a-f]+`)
+
 // say is the message that the model writes.
 func (m *talker) say(c *chat, n int) string {
 	names := make(map[string]bool)
@@ -110,6 +113,12 @@ func (m *talker) say(c *chat, n int) string {
 		return call("server__"+tool, arguments)
 	}
 	switch {
+	case strings.Contains(task, "large") && names["run"] && last.Role == "user":
+		return call("run", `{"code":"return 'needle '.repeat(5000)"}`)
+	case strings.Contains(task, "large") && strings.Contains(last.Content, "result://"):
+		return call("read", `{"result":"`+keptResult.FindString(last.Content)+`","offset":14000}`)
+	case strings.Contains(task, "large") && names["run"] && !strings.Contains(last.Content, "needle"):
+		return `{"role":"assistant","content":"It is lost."}`
 	case strings.Contains(task, "hello"):
 		return `{"role":"assistant","content":"Hello to you."}`
 	case strings.Contains(task, "time"):
@@ -229,6 +238,7 @@ const evals = `
   - {name: in two steps, task: Log the time, results: {get_current_time: noon}, expect: {tool: log_something, args: {message: it is noon}}, runs: 1}
   - {name: must not, task: What is 2 + 3?, expect: {tool: echo, not: add}, runs: 1}
   - {name: too long, task: many turns, expect: {tool: echo}, results: {long_task: not yet}, runs: 1, turns: 3}
+  - {name: reads on, task: a large value, expect: {tool: add}, runs: 1}
 `
 
 // TestEval gives tasks to a model in all modes. The server is never called, and
@@ -252,6 +262,7 @@ func TestEval(t *testing.T) {
 		"greets with a tool": {false, "answered without calling echo: Hello to you."},
 		"calls for nothing":  {false, "called server.add, expected no tool"},
 		"in two steps":       {true, ""},
+		"reads on":           {true, ""},
 		"must not":           {false, "called server.add, which it must not"},
 		"too long":           {false, "nothing was decided after 3 turns"},
 	}

@@ -21,6 +21,7 @@ type conversation struct {
 	session *probe.Session
 	run     *Run
 	said    []any // the messages
+	aliases aliases
 }
 
 // callLimit bounds one call of a tool; a script has limits of its own below it.
@@ -131,7 +132,7 @@ func (c *conversation) call(ctx context.Context, call *toolCall) error {
 		return nil
 	}
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(call.Function.Name), "name")
-	params = jsonrpc.Set(params, arguments, "arguments")
+	params = jsonrpc.Set(params, c.aliases.reveal(arguments), "arguments")
 	before := len(c.trial.called())
 	x, err := c.session.Call(ctx, mcp.MethodToolsCall, params, probe.CallOptions{Limit: callLimit})
 	if len(c.trial.called()) == before {
@@ -143,7 +144,7 @@ func (c *conversation) call(ctx context.Context, call *toolCall) error {
 	if err != nil && !errors.Is(err, probe.ErrLimit) {
 		return err
 	}
-	c.said = append(c.said, toolMessage{Role: "tool", ID: call.ID, Content: outcome(x, err)})
+	c.said = append(c.said, toolMessage{Role: "tool", ID: call.ID, Content: c.aliases.hide(outcome(x, err))})
 	return nil
 }
 

@@ -160,8 +160,8 @@ func (r *Recording) Ask(_ context.Context, q *Question) (*Reply, error) {
 	defer r.mu.Unlock()
 	list, n := r.entries[digest], r.spent[digest]
 	if len(list) == 0 {
-		return nil, stop(Unrecorded, i18n.New("eval %q in mode %s, run %d, turn %d: this request is not in %s. The task, the tools, what they answer or the model have changed; record it again with --record",
-			"eval %q（模式 %s，第 %d 次运行，第 %d 轮）：%s 中没有这一请求。任务、工具、工具的应答或模型已改变；请用 --record 重新录制", q.Eval, q.Mode, q.Run, q.Turn, r.path))
+		return nil, stop(Unrecorded, i18n.New("eval %q in mode %s, run %d, turn %d: this request is not in %s: it was not recorded, or the task, the tools, what they answer or the model have changed since; record it again with --record",
+			"eval %q（模式 %s，第 %d 次运行，第 %d 轮）：%s 中没有这一请求：未曾录制，或任务、工具、工具的应答、模型已改变；请用 --record 重新录制", q.Eval, q.Mode, q.Run, q.Turn, r.path))
 	}
 	if n == len(list) {
 		return nil, stop(Unrecorded, i18n.New("eval %q in mode %s, run %d, turn %d: %s has %d answers to this request and no more; use fewer --runs, or record it again with --record",
