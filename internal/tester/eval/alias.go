@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// Aliases stand for the names of results that the gateway keeps. Those are random,
+// aliases stand for the names of results that the gateway keeps. Those are random,
 // so that no two runs would be told the same, and a recording would know none of
 // the requests that have one in them.
 type aliases struct {

@@ -72,7 +72,9 @@ func (r *Result) sum() {
 		}
 		total.sum()
 		total.Why, total.Runs = nil, nil
-		r.Total = append(r.Total, total)
+		if total.Of > 0 {
+			r.Total = append(r.Total, total)
+		}
 	}
 	r.Rows = slices.DeleteFunc(r.Rows, func(row *Row) bool { return row.Of == 0 })
 }

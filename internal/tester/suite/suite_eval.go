@@ -90,7 +90,7 @@ type Wanted struct {
 	Schema any   `yaml:"schema"`
 }
 
-// Wanted are the calls that are right; none where no tool is.
+// All are the calls that are right; none where no tool is.
 func (c *Choice) All() []Wanted {
 	if len(c.Any) > 0 {
 		return c.Any
