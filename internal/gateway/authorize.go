@@ -17,27 +17,28 @@ import (
 
 // A decision lets a call to a target pass, or returns why it may not run. Those
 // with peer are decided where the call runs; all others by the replica that the
-// client is connected to, once.
+// client is connected to, once. Those with runs are about the work of a server
+// or of a person: a call that is only rehearsed makes none.
 type decision struct {
-	name   string
-	decide func(*guard, context.Context, *Call, *target) error
-	peer   bool
+	name       string
+	decide     func(*guard, context.Context, *Call, *target) error
+	peer, runs bool
 }
 
 // decisions are all that can stop a call before it is sent, in this order. A
 // person is asked last, about a call that nothing else stops.
 var decisions = [...]decision{
-	{"draining", (*guard).notDraining, true},
-	{"pressure", (*guard).hasMemory, true},
-	{"scope", (*guard).inScope, false},
-	{"present", (*guard).isPresent, true},
-	{"lists", (*guard).isListed, false},
-	{"pin", (*guard).isUnchanged, false},
-	{"rate", (*guard).withinRate, false}, // of what is there for who asks: a refusal tells of nothing else
-	{"headers", (*guard).headersMatch, false},
-	{"arguments", (*guard).argumentsFit, false},
-	{"repeat", (*guard).makesProgress, false},
-	{"ask", (*guard).personAgrees, false},
+	{"draining", (*guard).notDraining, true, false},
+	{"pressure", (*guard).hasMemory, true, false},
+	{"scope", (*guard).inScope, false, false},
+	{"present", (*guard).isPresent, true, false},
+	{"lists", (*guard).isListed, false, false},
+	{"pin", (*guard).isUnchanged, false, false},
+	{"rate", (*guard).withinRate, false, true}, // of what is there for who asks: a refusal tells of nothing else
+	{"headers", (*guard).headersMatch, false, false},
+	{"arguments", (*guard).argumentsFit, false, false},
+	{"repeat", (*guard).makesProgress, false, true},
+	{"ask", (*guard).personAgrees, false, true},
 }
 
 // A guard decides on the calls of one client.
@@ -45,13 +46,17 @@ type guard struct{ *viewer }
 
 // authorize decides whether a call may run. Nothing else does.
 func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
+	rehearsed := g.opening.Rehearse != nil && t.kind == toolItem && t.upstream != nil
 	for i := range decisions {
-		if g.opening.Peer && !decisions[i].peer {
+		if g.opening.Peer && !decisions[i].peer || rehearsed && decisions[i].runs {
 			continue
 		}
 		if err := decisions[i].decide(g, ctx, c, t); err != nil {
 			return err
 		}
+	}
+	if rehearsed {
+		return g.rehearse(ctx, c, t)
 	}
 	return nil
 }

@@ -51,6 +51,8 @@ type target struct {
 	params, arguments []byte
 	// agreed are the servers that a person has agreed to lose by this call.
 	agreed []string
+	// instead is the answer to a call that is only rehearsed.
+	instead *jsonrpc.Response
 }
 
 // An itemKind says what a target is.

@@ -181,6 +181,9 @@ type Opening struct {
 	// Peer says that another replica asks, which has decided on the calls of its
 	// clients and shows them what they may see. It gets one server as it is.
 	Peer bool
+	// Rehearse answers calls of servers' tools in place of the servers; nil lets
+	// all run that may. See Pick.
+	Rehearse func(Pick) *jsonrpc.Response
 }
 
 // Open returns a session for a client. The error says which schemas or servers

@@ -23,6 +23,8 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	switch {
 	case t.own != nil:
 		return d.runOwn(ctx, c, t)
+	case t.instead != nil:
+		return t.instead, nil
 	case c.Method == mcp.MethodSubscribe:
 		return d.subscriptions.begin(ctx, c, t)
 	case c.Method == mcp.MethodComplete && !t.upstream.Features(c.client.caller).Offers("completions"):

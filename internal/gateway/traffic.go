@@ -85,6 +85,9 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	}
 	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
+		if to.instead != nil {
+			o.Notes = []string{traffic.Rehearsed}
+		}
 	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // whose own call has an end of its own
 		o.Item = to.own.Name
 	}

@@ -9,8 +9,13 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// JQ runs a jq expression over a value and returns every result.
-func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
+// CheckJQ says whether a jq expression can be run.
+func CheckJQ(expression string) error {
+	_, err := compileJQ(expression)
+	return err
+}
+
+func compileJQ(expression string) (*gojq.Code, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
@@ -18,6 +23,15 @@ func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
 	code, err := gojq.Compile(query)
 	if err != nil {
 		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
+	}
+	return code, nil
+}
+
+// JQ runs a jq expression over a value and returns every result.
+func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
+	code, err := compileJQ(expression)
+	if err != nil {
+		return nil, err
 	}
 	var input any
 	dec := json.NewDecoder(strings.NewReader(string(value)))

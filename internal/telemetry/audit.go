@@ -49,11 +49,13 @@ type Entry struct {
 	Code    int64  `json:"code,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	// Cached says that no server was called: the answer was known.
-	Cached   bool    `json:"cached,omitempty"`
-	Millis   float64 `json:"ms"`
-	Request  int64   `json:"requestBytes"`
-	Response int64   `json:"responseBytes"`
-	Trace    string  `json:"trace,omitempty"`
+	Cached bool `json:"cached,omitempty"`
+	// Rehearsed says that no server was called: a rehearsal answered.
+	Rehearsed bool    `json:"rehearsed,omitempty"`
+	Millis    float64 `json:"ms"`
+	Request   int64   `json:"requestBytes"`
+	Response  int64   `json:"responseBytes"`
+	Trace     string  `json:"trace,omitempty"`
 }
 
 // An Audit writes who called what, and how it ended, to a file that begins
@@ -92,7 +94,7 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	e := Entry{
 		Time: o.Start.UTC(), Principal: o.Principal, Door: string(o.Door), Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
 		Method: o.Method, Name: o.Name, Item: o.Item, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
-		Cached: slices.Contains(o.Notes, traffic.Recalled),
+		Cached: slices.Contains(o.Notes, traffic.Recalled), Rehearsed: slices.Contains(o.Notes, traffic.Rehearsed),
 		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
 	}
 	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {

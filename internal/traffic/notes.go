@@ -32,6 +32,14 @@ func recalled() i18n.Text {
 	return i18n.New("answered from the cache", "由缓存应答")
 }
 
+// Rehearsed is the note about a call that a rehearsal answered in place of the
+// server.
+var Rehearsed = rehearsed().String()
+
+func rehearsed() i18n.Text {
+	return i18n.New("rehearsed: the server was not called", "演练：未调用服务")
+}
+
 // known are the notes that can be said in Chinese. An entry keeps the English
 // ones, which are what a filter searches.
 var known = []struct {
@@ -41,6 +49,7 @@ var known = []struct {
 	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), func(of []string) i18n.Text { return bridged(of[0], of[1]) }},
 	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), func(of []string) i18n.Text { return spoken(of[0], of[1]) }},
 	{regexp.MustCompile(`^answered from the cache$`), func([]string) i18n.Text { return recalled() }},
+	{regexp.MustCompile(`^rehearsed: the server was not called$`), func([]string) i18n.Text { return rehearsed() }},
 }
 
 func remarksOf(notes []string) remarks {

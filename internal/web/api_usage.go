@@ -26,9 +26,9 @@ type UsageReport struct {
 	usage.Report
 	// Names are what people call the principals of the rows.
 	Names map[string]string `json:"names,omitempty"`
-	// Unused are the tools that clients see and nobody called in these days; for
-	// those who see what all called.
-	Unused []UnusedTool `json:"unused,omitempty"`
+	// Unused are the tools that clients see and nobody called in these days; nil
+	// for those who do not see what all called.
+	Unused []UnusedTool `json:"unused,omitzero"`
 }
 
 // An UnusedTool is one that nobody called.

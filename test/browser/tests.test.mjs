@@ -78,3 +78,15 @@ test("a file that starts a command says what will run", async () => {
   await page.locator("main [data-state=passed]").first().waitFor();
   await done(page);
 });
+
+test("a file with evals says how a model is asked", async () => {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "picks.yaml"), "target: demo\nevals:\n  - { task: What is 2 + 3?, expect: { tool: add } }\n");
+  const page = await newPage();
+  await visit(page, "tests/picks");
+  await page.getByText("1 eval in this file is for a model").waitFor();
+  await page.getByText("mcp-all-in-one eval " + join(folder, "picks.yaml")).waitFor();
+  assert.ok(await page.getByTestId("run-suite").isDisabled());
+  await accessible(page);
+  await done(page);
+});

@@ -88,3 +88,20 @@ test("console/usage before the first call, and when it is turned off", async () 
   await page.getByText("Figures of 2026-11-15 cannot be read").waitFor();
   await done(page);
 });
+
+test("console/usage a key without admin is not told that every tool was called", async () => {
+  const page = await newPage();
+  // The gateway leaves the tools that nobody called out for such a key.
+  await page.route("**/api/v1/usage*", async (r) => {
+    const { unused, ...rest } = await (await r.fetch()).json();
+    assert.ok(unused);
+    await r.fulfill({ json: rest });
+  });
+  await visit(page, "usage");
+  await page.getByTestId("unused").getByText("Your key sees its own calls alone").waitFor();
+  assert.equal(await page.getByText("Every tool was called").count(), 0);
+  await visit(page, "catalog");
+  await page.getByRole("button", { name: /^Off/ }).waitFor();
+  assert.equal(await page.getByText(/Not called/).count(), 0);
+  await done(page);
+});

@@ -15,7 +15,7 @@ import (
 func ProbeCommands(a *env.Env) []*cobra.Command {
 	return append([]*cobra.Command{
 		use.InspectCommand(a), use.ShellCommand(a), use.ListCommand(a), use.CallCommand(a), use.ScriptCommand(a), use.ReadCommand(a), use.PromptCommand(a), use.LogsCommand(a),
-		test.TestCommand(a), test.RecordCommand(a), test.ReplayCommand(a), test.MockCommand(a), test.LoadCommand(a), test.DiffCommand(a), test.LintCommand(a),
+		test.TestCommand(a), test.EvalCommand(a), test.RecordCommand(a), test.ReplayCommand(a), test.MockCommand(a), test.LoadCommand(a), test.DiffCommand(a), test.LintCommand(a),
 		use.InboxCommand(a), use.TrafficCommand(a), use.HistoryCommand(a), test.CompareCommand(a),
 	}, command.Aside(use.CompleteCommand(a), use.PingCommand(a), use.SubscribeCommand(a), use.WatchCommand(a))...)
 }

@@ -6,6 +6,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/probe"
 
 	"github.com/spf13/cobra"
 )
@@ -37,24 +38,66 @@ func Hosted(ctx context.Context, a *env.Env, cmd *cobra.Command, f *Flags, serve
 
 // hostedURL is a gateway of our own with the server at a URL.
 func hostedURL(a *env.Env, f *Flags, url string) (*Target, error) {
-	at, err := TargetURL(a, f, url, nil)
+	m, err := TargetURL(a, f, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
+	return m, m.host(a, f)
+}
+
+// host puts a gateway of our own before a target that is not configured.
+func (m *Target) host(a *env.Env, f *Flags) error {
+	s, err := m.AsServer(a, f, Alone)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := config.NewServer(Alone)
-	s.Schema, s.URL, s.Type = config.DefaultSchema, at.Probe.URL, at.Probe.Type
-	s.Headers = make(map[string]config.Secret)
-	for name := range at.Probe.Header {
-		s.Headers[name] = config.Secret(at.Probe.Header.Get(name))
+	if m.cfg, err = config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false)); err != nil {
+		return err
 	}
 	f.Direct = true // no gateway that runs has it
-	m := &Target{Label: url, Server: s, schema: config.DefaultSchema, cfg: cfg, hosted: true}
-	m.Probe.Secrets = at.Probe.Secrets
-	return m, nil
+	m.Server, m.schema, m.hosted = s, config.DefaultSchema, true
+	m.Probe = probe.Target{Secrets: m.Probe.Secrets}
+	return nil
+}
+
+// AsServer is a target that is not configured as an entry of a config file.
+func (m *Target) AsServer(a *env.Env, f *Flags, name string) (*config.Server, error) {
+	s := config.NewServer(name)
+	s.Schema = config.DefaultSchema
+	s.Command, s.Args, s.Cwd, s.URL, s.Type = m.Probe.Command, m.Probe.Args, m.Probe.Cwd, m.Probe.URL, m.Probe.Type
+	s.Headers = make(map[string]config.Secret)
+	for name := range m.Probe.Header {
+		s.Headers[name] = config.Secret(m.Probe.Header.Get(name))
+	}
+	if s.Command != "" {
+		s.Type, s.InheritEnv.All = config.TypeStdio, true
+	}
+	variables, _, err := f.Environment(a)
+	if err != nil {
+		return nil, err
+	}
+	s.Env = CloneSecrets(nil, variables)
+	return s, nil
+}
+
+// Hosting is the configuration of a gateway that has what is aimed at and no
+// more, and the schema that it is in.
+func (m *Target) Hosting(a *env.Env, f *Flags) (*config.Config, string, error) {
+	if m.like != nil {
+		return nil, "", env.Fail(env.ExitUsage, env.CodeUsage, a.T("give a configured name, a URL, . or -- COMMAND", "请使用已配置的名称、URL、. 或 -- 命令"),
+			"%s", a.T("a connected client is no target for this", "不能以已连接的客户端为目标"))
+	}
+	if m.cfg == nil {
+		if err := m.host(a, f); err != nil {
+			return nil, "", err
+		}
+	}
+	if m.Server != nil {
+		return m.onlyServer(), m.schema, nil
+	}
+	cfg := *m.cfg
+	cfg.Schemas = []*config.Schema{cfg.Schema(m.schema)}
+	return &cfg, m.schema, nil
 }
 
 // onlyServer is the configuration with the one server of the target.

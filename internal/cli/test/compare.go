@@ -237,23 +237,12 @@ const compareWait = time.Minute
 // era.
 func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 	m := c.aim
-	s := config.NewServer("target")
+	s, err := m.AsServer(c.env, c.flags, "target")
+	if err != nil {
+		return nil, err
+	}
 	if m.Server != nil {
 		*s = *m.Server
-	} else {
-		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.Probe.Command, m.Probe.Args, m.Probe.Cwd, m.Probe.URL, m.Probe.Type
-		s.Headers = make(map[string]config.Secret)
-		for name := range m.Probe.Header {
-			s.Headers[name] = config.Secret(m.Probe.Header.Get(name))
-		}
-		if s.Command != "" {
-			s.Type, s.InheritEnv.All = config.TypeStdio, true
-		}
-		env, _, err := c.flags.Environment(c.env)
-		if err != nil {
-			return nil, err
-		}
-		s.Env = target.CloneSecrets(nil, env)
 	}
 	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
 	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.env.LoadOptions(false))

@@ -96,6 +96,12 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 		if err != nil {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 		}
+		if len(suite.Evals) > 0 && !a.JSON {
+			fmt.Fprintf(a.Stderr, a.T("%s has evals, which are for a model: %s\n", "%s 含有 evals，由模型执行：%s\n"), file, a.Again("eval", file))
+		}
+		if len(suite.Tests) == 0 {
+			continue
+		}
 		r, err := runSuite(ctx, a, f, suite, command)
 		if err != nil {
 			return err

@@ -22,3 +22,14 @@ func TestHelpShowsATestFile(t *testing.T) {
 		t.Errorf("it was read as %+v", suite)
 	}
 }
+
+// TestHelpShowsEvals reads the file that the help of eval shows.
+func TestHelpShowsEvals(t *testing.T) {
+	s, err := suite.ParseSuite("help.yaml", []byte(evalFormat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Evals) != 3 || s.Model.Key == "" || len(s.Evals[1].Expect.All()) != 2 || !s.Evals[2].Expect.None {
+		t.Errorf("it was read as %+v", s)
+	}
+}

@@ -29,6 +29,9 @@ type Suite struct {
 	// Protocol is the version that the tests speak.
 	Protocol string `yaml:"protocol"`
 	Tests    []Test `yaml:"tests"`
+	// Model is who the evals are put to, unless the command line says.
+	Model Model  `yaml:"model"`
+	Evals []Eval `yaml:"evals"`
 }
 
 // A Test is one request and what is expected of it. Exactly one of Call, Script,
@@ -153,8 +156,11 @@ func (s *Suite) Argv() []string {
 }
 
 func (s *Suite) check() error {
-	if len(s.Tests) == 0 {
+	if len(s.Tests) == 0 && len(s.Evals) == 0 {
 		return i18n.Errorf("there are no tests in it", "其中没有测试")
+	}
+	if err := s.checkEvals(); err != nil {
+		return err
 	}
 	names := make(map[string]bool)
 	for i := range s.Tests {

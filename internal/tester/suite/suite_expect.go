@@ -118,17 +118,22 @@ func (j *judgement) content(e *Expect) {
 			j.fail("the text has %q in it", "文本中有 %q", part)
 		}
 	}
-	for _, expression := range e.JQ {
-		results, err := probe.JQ(expression, j.value())
+	j.holds(e.JQ, j.value())
+	if e.Equals != nil {
+		j.differences(i18n.New("the answer", "应答"), JSONOf(e.Equals), j.value(), nil)
+	}
+}
+
+// holds wants every expression to give true.
+func (j *judgement) holds(expressions []string, value json.RawMessage) {
+	for _, expression := range expressions {
+		results, err := probe.JQ(expression, value)
 		switch {
 		case err != nil:
 			j.fail("jq %s: %v", "jq %s：%v", expression, err)
 		case len(results) != 1 || string(results[0]) != "true":
-			j.fail("jq %s gives %s, expected true; the value is %s", "jq %s 的结果为 %s，应为 true；值为 %s", expression, joinRaw(results), probe.Clip(j.value()))
+			j.fail("jq %s gives %s, expected true; the value is %s", "jq %s 的结果为 %s，应为 true；值为 %s", expression, joinRaw(results), probe.Clip(value))
 		}
-	}
-	if e.Equals != nil {
-		j.differences(i18n.New("the answer", "应答"), JSONOf(e.Equals), j.value(), nil)
 	}
 }
 

@@ -20,6 +20,8 @@ type suiteBody struct {
 	// Target is what it tests, in words.
 	Target string `json:"target,omitempty"`
 	Tests  int    `json:"tests"`
+	// Evals are tasks for a model, which the command line gives to it.
+	Evals int `json:"evals,omitempty"`
 	// Error says why the file cannot be used.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"errorZH,omitempty"`
@@ -61,7 +63,7 @@ func (s *Suites) describe(who access.Principal, name, path string) (suiteBody, b
 	if err != nil {
 		b.Error, b.ErrorZH = i18n.Why(err).Both()
 	} else {
-		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
+		b.Target, b.Tests, b.Evals = targetOfSuite(suite), len(suite.Tests), len(suite.Evals)
 	}
 	if !who.MayInspect() {
 		b.Path = ""

@@ -119,7 +119,7 @@ export interface Finding { schema?: string; name?: string; ok: boolean; what: st
 
 export interface TestResult { name: string; status: "passed" | "failed" | "skipped"; problems?: string[]; problemsZH?: string[]; took: number; updated?: boolean }
 export interface SuiteRun { start: string; took: number; passed: number; failed: number; skipped: number; error?: string; errorZH?: string; results?: TestResult[] }
-export interface Suite { name: string; path: string; target?: string; tests: number; error?: string; errorZH?: string; running?: TestResult[]; isRunning?: boolean; runs: SuiteRun[]; text?: string }
+export interface Suite { name: string; path: string; target?: string; tests: number; evals?: number; error?: string; errorZH?: string; running?: TestResult[]; isRunning?: boolean; runs: SuiteRun[]; text?: string }
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 

@@ -640,5 +640,7 @@ export const en = {
   gatewayItself: "gateway",
   showAllN: "Show all {0}",
   allCalled: "Every tool was called",
+  unusedNeedsAdmin: "Your key sees its own calls alone; what nobody called is shown to keys with the scope admin",
+  evalsHere: "{0} eval in this file is for a model:|{0} evals in this file are for a model:",
   unusedHint: "Turning them off saves {0} tokens",
 } as const;

@@ -642,5 +642,7 @@ export const zh: Record<keyof typeof en, string> = {
   gatewayItself: "网关",
   showAllN: "显示全部 {0} 项",
   allCalled: "每个工具都被调用过",
+  unusedNeedsAdmin: "此密钥只能看到自己的调用；未被调用的工具仅对具有 admin 权限的密钥显示",
+  evalsHere: "此文件中有 {0} 个 eval，由模型执行：",
   unusedHint: "停用后可节省 {0} token",
 };

@@ -48,10 +48,10 @@ export function Catalog() {
     </Head>
     {error && <Notice tone="err">{error}</Notice>}
     {!value && !error && <div class="scroll"><Skeleton cards={["c8", "c4", "c12"]} /></div>}
-    {value && <div class="catalog-body"><CostCards page={value} unused={unused} since={called.since} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
+    {value && <div class="catalog-body"><CostCards page={value} unused={unused} since={called.known ? called.since : ""} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
       <section class="card flush catalog-table" aria-label={t("tools")}>
         <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterTools", count(value.rows.length))} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
-          {chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
+          {called.known && chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
         {shown.length ? <Table page={value} rows={shown} calls={calls} unused={unused} chosen={chosen} onChoose={setChosen} onChanged={reload} open={!!filter || !!only} />
           : <Empty><b>{t(value.rows.length ? "nothingMatches" : "catalogEmpty")}</b>{value.rows.length ? <button type="button" class="button" onClick={() => setQuery({ q: undefined, only: undefined })}>{t("clearFilter")}</button> : null}</Empty>}
       </section></div>}

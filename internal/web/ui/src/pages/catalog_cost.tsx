@@ -24,11 +24,12 @@ function shares(rows: CatalogRow[], unused: Set<string>): Share[] {
   return [...by.values()].filter((s) => s.tokens > 0).sort((a, b) => b.tokens - a.tokens);
 }
 
+/** CostCards has what the tools cost; since is empty where what was not called is not known. */
 export function CostCards({ page, unused, since, onSelect }: { page: CatalogPage; unused: Set<string>; since: string; onSelect: () => void }) {
   const list = shares(page.rows, unused), spare = list.reduce((n, s) => n + s.spare, 0), sum = list.reduce((n, s) => n + s.tokens, 0);
   const now = page.lens?.shown.tokens || (page.list[page.mode as "full"] ?? page.list.full).tokens, most = Math.max(1, page.list.full.tokens, page.list.compact.tokens, page.list.search.tokens);
   return <div class="cols cost-cards">
-    <section class="card flush c8" aria-labelledby="h-map"><header><h2 id="h-map">{t("costByServer")}</h2><span class="end legend" aria-hidden="true"><span><i class="key k-map" />{t("tokens")}</span><span><i class="key hatched" />{t("notCalled", since)}</span></span></header>
+    <section class="card flush c8" aria-labelledby="h-map"><header><h2 id="h-map">{t("costByServer")}</h2><span class="end legend" aria-hidden="true"><span><i class="key k-map" />{t("tokens")}</span>{since && <span><i class="key hatched" />{t("notCalled", since)}</span>}</span></header>
       <Treemap list={list} />
       {unused.size > 0 && <footer><Icon name="bell" /><span class="cut">{t("unusedSaves", unused.size, short(spare), percent(spare, sum), since)}</span><span class="space" /><button type="button" class="button small" onClick={onSelect}>{t("selectThem")}</button></footer>}</section>
     <section class="card flush c4" aria-labelledby="h-cost"><header><h2 id="h-cost">{t("costPerConversation")}</h2></header>

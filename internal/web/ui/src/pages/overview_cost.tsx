@@ -14,8 +14,8 @@ export function costByServer(page: CatalogPage): [string, number][] {
   return [...by].sort((a, b) => b[1] - a[1]);
 }
 
-/** Called is how often tools were called, by server and name, and since when that is known. */
-export interface Called { calls: Map<string, number>; since: string; unused: (page: CatalogPage) => CatalogRow[] }
+/** Called is how often tools were called, by server and name, and since when that is known. Who sees its own calls alone does not know what nobody called. */
+export interface Called { calls: Map<string, number>; since: string; known: boolean; unused: (page: CatalogPage) => CatalogRow[] }
 
 /** useCalled reads the calls of the last days where they are counted, else those since the gateway runs. */
 export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called {
@@ -24,11 +24,11 @@ export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called 
     const own = (page: CatalogPage, called: (key: string) => boolean) => page.rows.filter((r) => r.on && r.kind === "tool" && !called(r.server + "\n" + r.own));
     if (u?.on) {
       const first = u.days[0]!.day, since = u.since && u.since > first ? u.since : first;
-      return { calls: new Map(u.rows.filter((r) => r.kind === "tool").map((r) => [r.server + "\n" + r.name, r.ok + r.tool + r.err])), since: day(Date.parse(since + "T00:00")),
-        unused: (page) => { const list = new Set((u.unused ?? []).filter((x) => x.schema === page.schema).map((x) => x.server + "\n" + x.name)); return own(page, (key) => !list.has(key)); } };
+      return { calls: new Map(u.rows.filter((r) => r.kind === "tool").map((r) => [r.server + "\n" + r.name, r.ok + r.tool + r.err])), since: day(Date.parse(since + "T00:00")), known: !!u.unused,
+        unused: (page) => { if (!u.unused) return []; const list = new Set(u.unused.filter((x) => x.schema === page.schema).map((x) => x.server + "\n" + x.name)); return own(page, (key) => !list.has(key)); } };
     }
     const calls = new Map(stats.filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s.calls]));
-    return { calls, since: t("theStart"), unused: (page) => (u ? own(page, (key) => !!calls.get(key)) : []) };
+    return { calls, since: t("theStart"), known: true, unused: (page) => (u ? own(page, (key) => !!calls.get(key)) : []) };
   }, [u, stats, lang.value]);
 }
 

@@ -32,11 +32,12 @@ export function SuitePage({ name }: { name: string }) {
     <Head title={<><a href="/ui/tests">{t("tests")}</a> / {name}</>} what={<>{s.isRunning ? <Status tone="busy" state="running">{t("runningN", s.running?.length ?? 0, s.tests)}</Status> : last && <Outcome run={last} />}
       <span class="mut"><code>{s.target}</code>{last ? ` · ${ns(last.took)} · ${ago(last.start, now.value)}` : ""}</span></>}><span class="trend-box hide-m"><Trend runs={s.runs} /></span>
       {s.isRunning ? <button type="button" class="button danger" onClick={() => void change("DELETE", path("suites", name, "run")).catch((e) => toast(errorText(e), undefined, "err"))}><Icon name="stop" />{t("cancel")}</button>
-        : <button type="button" class="button primary" data-testid="run-suite" disabled={!!s.error || !may("call")} onClick={() => void start(false)}><Icon name="play" />{t("run")}</button>}
-      {may("call") && <button type="button" class="button" disabled={!!s.error || s.isRunning} title={t("acceptHint")} onClick={() => void start(true)}>{t("acceptNew")}</button>}
+        : <button type="button" class="button primary" data-testid="run-suite" disabled={!!s.error || !s.tests || !may("call")} onClick={() => void start(false)}><Icon name="play" />{t("run")}</button>}
+      {may("call") && <button type="button" class="button" disabled={!!s.error || !s.tests || s.isRunning} title={t("acceptHint")} onClick={() => void start(true)}>{t("acceptNew")}</button>}
       {may("admin") && <button type="button" class="button danger" onClick={() => void remove()}>{t("remove")}</button>}</Head>
     {confirm && <Confirm run={confirm.run} onYes={() => void start(confirm.update, confirm.run)} onNo={() => setConfirm(undefined)} />}
     {s.error && <Notice tone="err">{said(s.error, s.errorZH)}</Notice>}
+    {s.evals && <Notice tone="info">{t("evalsHere", s.evals)} <code>{command("eval", s.path || name)}</code></Notice>}
     {last?.error && !s.isRunning && <Notice tone="err">{said(last.error, last.errorZH)}</Notice>}
     <div class="tabline"><Tabs name="suite" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })} tabs={[{ id: "results", label: t("result") }, { id: "file", label: t("testFile") }]} /></div>
     <Panel name="suite" selected={tab} class="fill">{tab === "file" ? <SuiteText name={name} text={s.text ?? ""} path={s.path} /> : <Results list={s.isRunning ? s.running ?? [] : last?.results ?? []} never={!last && !s.isRunning} />}</Panel>

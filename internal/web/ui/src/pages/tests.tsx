@@ -44,7 +44,7 @@ function SuiteList() {
   const failing = list.filter(bad).length;
   const all = async () => {
     for (const s of list) {
-      const needs = s.isRunning || s.error ? "" : await runSuite(s.name, false);
+      const needs = s.isRunning || s.error || !s.tests ? "" : await runSuite(s.name, false);
       if (needs) go(href(["tests", s.name]));
     }
   };
@@ -68,7 +68,7 @@ function SuiteRow({ s }: { s: Suite }) {
     <td><a class="name" href={href(["tests", s.name])}>{s.name}</a></td><td class="mut"><code>{s.target}</code></td><td class="r">{s.tests}</td>
     <td>{s.error ? <Status tone="err">{t("unreadable")}</Status> : s.isRunning ? <Status tone="busy" state="running">{t("runningN", s.running?.length ?? 0, s.tests)}</Status> : last ? <><Outcome run={last} /> <span class="mut">· {ago(last.start, now.value)}</span></> : <span class="mut">{t("neverRun")}</span>}</td>
     <td class="r">{last ? ns(last.took) : "–"}</td><td class="spark-cell"><Trend runs={s.runs} /></td>
-    <td class="actions" onClick={(e) => e.stopPropagation()}><button type="button" class="button small" disabled={s.isRunning || !!s.error || !may("call")} onClick={() => void runSuite(s.name, false).then((run) => { if (run) go(href(["tests", s.name])); })}>{t("run")}</button></td></tr>;
+    <td class="actions" onClick={(e) => e.stopPropagation()}><button type="button" class="button small" disabled={s.isRunning || !!s.error || !s.tests || !may("call")} onClick={() => void runSuite(s.name, false).then((run) => { if (run) go(href(["tests", s.name])); })}>{t("run")}</button></td></tr>;
 }
 
 export function Outcome({ run }: { run: SuiteRun }) {

@@ -126,7 +126,7 @@ function Unused({ u }: { u: Usage }) {
   const list = u.unused ?? [], tokens = list.reduce((n, x) => n + x.tokens, 0), most = list[0]?.tokens || 1;
   return <section class="card flush c6" aria-labelledby="unused-h" data-testid="unused"><header><h2 id="unused-h">{t("only_unused")}</h2>{list.length > 0 && <span class="count">{count(list.length)}</span>}<span class="end">{t("tokensPerConversation")}</span></header>
     <ul class="plain slow tokens-of">{list.slice(0, 8).map((x) => <li key={x.schema + x.server + x.name}><a class="cut plain-link" href={href(["bench", x.server, "tools", x.name])}><b>{x.server}</b> <code>{x.name}</code></a><Bar part={x.tokens / most} /><b class="r num">{count(x.tokens)}</b></li>)}
-      {!list.length && <li class="mut none">{t(u.on ? "allCalled" : "usageOff")}</li>}</ul>
+      {!list.length && <li class="mut none">{t(!u.on ? "usageOff" : u.unused ? "allCalled" : "unusedNeedsAdmin")}</li>}</ul>
     {list.length > 0 && <footer><Icon name="bell" /><span class="cut">{t("unusedHint", short(tokens))}</span><span class="space" /><a class="link" href={href(["catalog"], { only: "unused", days: String(u.days.length) })}>{t("trim")}</a></footer>}
   </section>;
 }

@@ -1,0 +1,263 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// A Model answers chat completions.
+type Model interface {
+	Ask(ctx context.Context, q *Question) (*Reply, error)
+}
+
+// A Question is one request, and where it is asked.
+type Question struct {
+	Eval, Mode string
+	Run, Turn  int
+	Body       []byte
+}
+
+// A Reply is a chat completion, and how long it took.
+type Reply struct {
+	Body json.RawMessage
+	Took time.Duration
+}
+
+// Kind says why a model cannot be asked.
+type Kind int
+
+const (
+	Unreachable Kind = iota
+	Unauthorized
+	NotThere // no such address, or no such model
+	Busy
+	Malformed  // it answers, but not as an API of this kind
+	Unrecorded // a recording does not have the answer
+)
+
+// A StopError says that the model cannot be asked, so that nothing further can
+// be learnt.
+type StopError struct {
+	Kind Kind
+	text i18n.Text
+}
+
+func (e *StopError) Error() string           { return e.text.String() }
+func (e *StopError) In(l i18n.Lang) string   { return e.text.In(l) }
+func stop(k Kind, text i18n.Text) *StopError { return &StopError{k, text} }
+
+// A RefusedError says that one request failed, which says something about the
+// mode that made it: too many tools, for example.
+type RefusedError struct{ text i18n.Text }
+
+func (e *RefusedError) Error() string         { return e.text.String() }
+func (e *RefusedError) In(l i18n.Lang) string { return e.text.In(l) }
+
+const (
+	// maxAnswer bounds what is read of an answer.
+	maxAnswer = 8 << 20
+	// tries is how often a busy model is asked, and longestWait how long it may
+	// ask us to wait in between.
+	tries       = 4
+	longestWait = time.Minute
+	// minSecret is the length below which a key is a word that stands anywhere.
+	minSecret = 8
+	// Patience is how long one answer may take, where nobody says.
+	Patience = 2 * time.Minute
+)
+
+// An API is a model behind an address.
+type API struct {
+	endpoint string
+	key      config.Secret
+	patience time.Duration
+	client   *http.Client
+	// pause is the first wait where the API does not say how long.
+	pause time.Duration
+}
+
+// NewAPI returns the model at an address: what stands before /chat/completions.
+func NewAPI(address string, key config.Secret, patience time.Duration) (*API, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, i18n.Errorf("the address of the model is not a URL: %q", "模型地址不是 URL：%q", address)
+	}
+	if u.User != nil {
+		return nil, i18n.Errorf("the address of the model has a password in it; use the key", "模型地址中包含密码；请使用 key")
+	}
+	if patience <= 0 {
+		patience = Patience
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions"), "/") + "/chat/completions"
+	return &API{endpoint: u.String(), key: key, patience: patience, client: safehttp.NewConfigured(0), pause: time.Second}, nil
+}
+
+// Ask puts a question, and again where the API says that it is busy.
+func (m *API) Ask(ctx context.Context, q *Question) (*Reply, error) {
+	pause := m.pause
+	for n := 1; ; n++ {
+		reply, wait, err := m.post(ctx, q.Body)
+		if wait == nil {
+			return reply, err
+		}
+		if *wait < 0 {
+			*wait, pause = pause, 2*pause
+		}
+		if n == tries || *wait > longestWait {
+			return nil, err
+		}
+		timer := time.NewTimer(*wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// post sends a request once. wait is set where it may be sent again: after that
+// long, or below zero where the API does not say.
+func (m *API) post(ctx context.Context, body []byte) (reply *Reply, wait *time.Duration, err error) {
+	limited, cancel := context.WithTimeout(ctx, m.patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limited, http.MethodPost, m.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key := m.key.Reveal(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	began := time.Now()
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return nil, nil, m.broken(ctx, limited, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, nil, m.broken(ctx, limited, err)
+	case len(raw) > maxAnswer:
+		return nil, nil, stop(Malformed, i18n.New("the answer of %s is over the limit of %d MB", "%s 的应答超过 %d MB 的上限", m.endpoint, maxAnswer>>20))
+	case resp.StatusCode == http.StatusOK:
+		return &Reply{Body: json.RawMessage(m.hide(raw)), Took: time.Since(began)}, nil, nil
+	}
+	err = m.status(resp, raw)
+	if isBusy(resp.StatusCode) {
+		after := retryAfter(resp.Header.Get("Retry-After"))
+		return nil, &after, err
+	}
+	return nil, nil, err
+}
+
+// broken is the error about an exchange that did not end. An answer that takes
+// too long is the run's, all else the address's.
+func (m *API) broken(ctx, limited context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if limited.Err() != nil {
+		return &RefusedError{i18n.New("no answer within %v", "%v 内没有应答", m.patience)}
+	}
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err // which names the address once more
+	}
+	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.endpoint, err))
+}
+
+// isBusy says whether a status asks to try again.
+func isBusy(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// retryAfter reads how long to wait: seconds, or a date; below zero when it does
+// not say.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return -1
+}
+
+// status is the error of an answer that is no completion.
+func (m *API) status(resp *http.Response, raw []byte) error {
+	said := m.said(raw)
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		if m.key == "" {
+			return stop(Unauthorized, i18n.New("%s wants a key (HTTP %d)%s", "%s 需要密钥（HTTP %d）%s", m.endpoint, code, said))
+		}
+		return stop(Unauthorized, i18n.New("%s refused the key (HTTP %d)%s", "%s 拒绝了密钥（HTTP %d）%s", m.endpoint, code, said))
+	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
+		return stop(NotThere, i18n.New("%s has no such model, or is not the address of an API (HTTP %d)%s", "%s 没有该模型，或不是 API 的地址（HTTP %d）%s", m.endpoint, code, said))
+	case code >= 300 && code < 400:
+		return stop(NotThere, i18n.New("%s leads to %s, which is not followed: the key is for the first alone", "%s 重定向到 %s；不会跟随，因为密钥只用于前者", m.endpoint, clip(resp.Header.Get("Location"))))
+	case isBusy(code):
+		after := ""
+		if text := resp.Header.Get("Retry-After"); text != "" {
+			after = ", Retry-After: " + clip(text)
+		}
+		return stop(Busy, i18n.New("%s is busy or broken (HTTP %d%s)%s", "%s 繁忙或出错（HTTP %d%s）%s", m.endpoint, code, after, said))
+	case code >= 400 && code < 500:
+		return &RefusedError{i18n.New("the API refused the request (HTTP %d)%s", "API 拒绝了请求（HTTP %d）%s", code, said)}
+	default:
+		return stop(Malformed, i18n.New("%s answered HTTP %d%s", "%s 应答 HTTP %d%s", m.endpoint, code, said))
+	}
+}
+
+// said is what the API says about an error, after a colon; nothing when it says
+// nothing. The key is never part of it.
+func (m *API) said(raw []byte) string {
+	var body struct {
+		Error   json.RawMessage
+		Message string
+		Detail  string
+	}
+	text := string(raw)
+	if json.Unmarshal(raw, &body) == nil {
+		var inner struct{ Message string }
+		switch {
+		case json.Unmarshal(body.Error, &inner) == nil && inner.Message != "":
+			text = inner.Message
+		case json.Unmarshal(body.Error, &text) == nil && text != "":
+		case body.Message+body.Detail != "":
+			text = body.Message + body.Detail
+		default:
+			text = string(raw)
+		}
+	}
+	if text = clip(string(m.hide([]byte(text)))); text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// hide replaces the key, should the API quote it.
+func (m *API) hide(raw []byte) []byte {
+	if len(m.key) < minSecret {
+		return raw
+	}
+	return bytes.ReplaceAll(raw, []byte(m.key.Reveal()), []byte("…"))
+}

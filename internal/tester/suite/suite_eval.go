@@ -1,0 +1,279 @@
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+)
+
+// A Model is who the evals of a file are put to: a chat completions API.
+type Model struct {
+	// URL is what stands before /chat/completions.
+	URL string `yaml:"url"`
+	// Name is what the API calls the model.
+	Name string `yaml:"name"`
+	// Key is a variable, such as ${env:NAME} or ${secret:NAME}: whoever sees the
+	// file sees what is written in it.
+	Key string `yaml:"key"`
+	// System is said before every task.
+	System string `yaml:"system"`
+	// Params are sent with every request as they are, temperature for example.
+	Params map[string]any `yaml:"params"`
+	// Fit is what the API takes of a tool, as in the config file; openai when
+	// empty.
+	Fit     string   `yaml:"fit"`
+	Timeout duration `yaml:"timeout"`
+}
+
+// Patience is how long one answer of the model may take; zero when the file does
+// not say.
+func (m *Model) Patience() time.Duration { return time.Duration(m.Timeout) }
+
+// IsVariable says whether a key is a variable: $NAME, or ${...} as in the config
+// file.
+func IsVariable(key string) bool {
+	return strings.HasPrefix(key, "$") && len(key) > 1 && !strings.HasPrefix(key, "$$") || strings.Contains(key, "${")
+}
+
+// ours are the members of a request that are not the file's to set.
+var ours = []string{"model", "messages", "tools", "stream"}
+
+// An Eval is a task for a model, and the tool that it should pick.
+type Eval struct {
+	Name string `yaml:"name"`
+	// Task is what the model is told, in the words of a person.
+	Task   string `yaml:"task"`
+	Expect Choice `yaml:"expect"`
+	// Results are what tools answer that are called on the way, by their names.
+	Results map[string]any `yaml:"results"`
+	// Call is never, or readonly: tools on the way that change nothing are called.
+	Call string `yaml:"call"`
+	// Runs is how often the task is given, Turns how often the model may answer
+	// in each; zero for the usual number.
+	Runs  int `yaml:"runs"`
+	Turns int `yaml:"turns"`
+	// MinRate is the part of the runs that has to pass; nil asks for nothing.
+	MinRate *float64 `yaml:"min_rate"`
+	Skip    string   `yaml:"skip"`
+}
+
+// CallReadOnly is the Call of an eval that calls tools which change nothing.
+const CallReadOnly = "readonly"
+
+// A Choice is which calls are right. Exactly one of Tool, Any and None is set.
+type Choice struct {
+	Wanted `yaml:",inline"`
+	// Any are several that are right.
+	Any []Wanted `yaml:"any"`
+	// None says that no tool is right.
+	None bool `yaml:"none"`
+	// Not are tools that must not be called on the way either.
+	Not words `yaml:"not"`
+}
+
+// Wanted is a call that is right.
+type Wanted struct {
+	// Tool is TOOL or SERVER.TOOL, by the server's own name; one of them where
+	// there are several.
+	Tool words `yaml:"tool"`
+	// Args are a part of the arguments, Equals all of them.
+	Args   map[string]any `yaml:"args"`
+	Equals any            `yaml:"equals"`
+	// JQ must give true for the arguments; Schema is what they keep to.
+	JQ     words `yaml:"jq"`
+	Schema any   `yaml:"schema"`
+}
+
+// All are the calls that are right; none where no tool is.
+func (c *Choice) All() []Wanted {
+	if len(c.Any) > 0 {
+		return c.Any
+	}
+	if len(c.Tool) > 0 {
+		return []Wanted{c.Wanted}
+	}
+	return nil
+}
+
+// String is the tools that are right, in a line.
+func (c *Choice) String() string {
+	var names []string
+	for _, w := range c.All() {
+		names = append(names, w.Tool...)
+	}
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// IsTool says whether the name of a tool in a test file is the one that a server
+// has.
+func IsTool(name, server, tool string) bool {
+	return name == tool || name == server+"."+tool
+}
+
+// Names says whether a call is of a tool that is right.
+func (w *Wanted) Names(server, tool string) bool {
+	return slices.ContainsFunc(w.Tool, func(name string) bool { return IsTool(name, server, tool) })
+}
+
+// Unmet says what is wrong with the arguments of a call; nothing when they are
+// right.
+func (w *Wanted) Unmet(arguments json.RawMessage) []i18n.Text {
+	j := &judgement{}
+	if w.Args != nil {
+		j.part(JSONOf(w.Args), arguments)
+	}
+	if w.Equals != nil {
+		j.differences(i18n.New("args", "参数"), JSONOf(w.Equals), arguments, nil)
+	}
+	j.holds(w.JQ, arguments)
+	if w.Schema != nil {
+		wrong, err := probe.CheckJSON(w.schema(), arguments)
+		if err != nil {
+			j.fail("schema: %v", "schema：%v", err)
+		}
+		for _, line := range wrong {
+			j.fail("schema: %v", "schema：%v", line)
+		}
+	}
+	return j.problems
+}
+
+// schema is the schema of the arguments, which are an object.
+func (w *Wanted) schema() json.RawMessage {
+	raw := JSONOf(w.Schema)
+	if jsonrpc.Get(raw, "type") == nil {
+		raw = jsonrpc.Set(jsonrpc.AsObject(raw), []byte(`"object"`), "type")
+	}
+	return raw
+}
+
+// part holds the members that are wanted against those that came; others may be
+// there.
+func (j *judgement) part(want, got json.RawMessage) {
+	found, err := probe.DiffJSON(want, got, nil)
+	if err != nil {
+		j.fail("%v: %v", "%v：%v", i18n.New("args", "参数"), err)
+		return
+	}
+	for _, d := range found {
+		if d.A != nil || isIndex(d.Path) {
+			j.fail("args: %v", "参数：%v", d.Unmet())
+		}
+	}
+}
+
+// isIndex says that a path ends in a place of an array: of those, all count.
+func isIndex(path string) bool {
+	return strings.HasSuffix(path, "]") && !strings.HasSuffix(path, `"]`)
+}
+
+// checkModel refuses what cannot be sent, and a key that stands in the file.
+func (s *Suite) checkModel() error {
+	m := &s.Model
+	for _, name := range ours {
+		if _, set := m.Params[name]; set {
+			return i18n.Errorf("model.params: %s is not one to set", "model.params：不能设置 %s", name)
+		}
+	}
+	if m.Key != "" && !IsVariable(m.Key) {
+		return i18n.Errorf("model.key: write ${env:NAME} or ${secret:NAME}; what stands in a test file is seen by all who see the file", "model.key：请写 ${env:NAME} 或 ${secret:NAME}；能看到测试文件的人都能看到其中的内容")
+	}
+	return nil
+}
+
+func (s *Suite) checkEvals() error {
+	if err := s.checkModel(); err != nil {
+		return err
+	}
+	names := make(map[string]bool)
+	for i := range s.Evals {
+		e := &s.Evals[i]
+		if e.Name == "" {
+			e.Name = firstLine(e.Task)
+			for n := 2; names[e.Name]; n++ {
+				e.Name = fmt.Sprintf("%s (%d)", firstLine(e.Task), n)
+			}
+		}
+		if names[e.Name] {
+			return i18n.Errorf("two evals are called %q", "有两个 eval 都叫 %q", e.Name)
+		}
+		names[e.Name] = true
+		if err := e.check(); err != nil {
+			return i18n.Errorf("eval %q: %w", "eval %q：%w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+func (e *Eval) check() error {
+	switch {
+	case strings.TrimSpace(e.Task) == "":
+		return i18n.Errorf("task is missing: what the model is told", "缺少 task：交给模型的任务")
+	case e.Call != "" && e.Call != "never" && e.Call != CallReadOnly:
+		return i18n.Errorf("call is never or readonly, not %q", "call 应为 never 或 readonly，而不是 %q", e.Call)
+	case e.Runs < 0 || e.Turns < 0:
+		return i18n.Errorf("runs and turns are at least 1", "runs 与 turns 至少为 1")
+	case e.MinRate != nil && (*e.MinRate < 0 || *e.MinRate > 1):
+		return i18n.Errorf("min_rate is a part from 0 to 1, not %v", "min_rate 应为 0 到 1 之间的比例，而不是 %v", *e.MinRate)
+	}
+	return e.Expect.check()
+}
+
+func (c *Choice) check() error {
+	n := 0
+	for _, set := range []bool{len(c.Tool) > 0, len(c.Any) > 0, c.None} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return i18n.Errorf("expect has %d of tool, any and none; exactly one is needed", "expect 含有 tool、any 和 none 中的 %d 项；应恰好有一项", n)
+	}
+	if len(c.Tool) == 0 && c.Wanted.isBound() {
+		return i18n.Errorf("args, equals, jq and schema stand beside the tool that they are about", "args、equals、jq 和 schema 应与其所说的 tool 写在一起")
+	}
+	for i := range c.Any {
+		if len(c.Any[i].Tool) == 0 {
+			return i18n.Errorf("every entry of any has a tool", "any 的每一项都应有 tool")
+		}
+	}
+	for _, w := range c.All() {
+		for _, expression := range w.JQ {
+			if err := probe.CheckJQ(expression); err != nil {
+				return i18n.Errorf("jq: %w", "jq：%w", err)
+			}
+		}
+		if w.Schema == nil {
+			continue
+		}
+		if _, err := probe.CheckJSON(w.schema(), []byte(`{}`)); err != nil {
+			return i18n.Errorf("schema: %w", "schema：%w", err)
+		}
+	}
+	return nil
+}
+
+// isBound says that something is expected of the arguments.
+func (w *Wanted) isBound() bool {
+	return w.Args != nil || w.Equals != nil || len(w.JQ) > 0 || w.Schema != nil
+}
+
+// Tools are the names of tools that an eval mentions.
+func (e *Eval) Tools() []string {
+	var names []string
+	for _, w := range e.Expect.All() {
+		names = append(names, w.Tool...)
+	}
+	names = append(names, e.Expect.Not...)
+	for name := range e.Results {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
