@@ -108,6 +108,13 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		}
 		writeJSON(w, http.StatusOK, report)
 	})
+	mux.HandleFunc("POST "+control.KeysChanged, func(w http.ResponseWriter, r *http.Request) {
+		if err := in.Access().Keys.Read(); err != nil {
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{})
+	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.Console {
 			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
