@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // A controlServer is the local channel to a running gateway: a socket that only the
@@ -130,7 +131,7 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Host = "localhost"
-		console.ServeHTTP(w, r)
+		console.ServeHTTP(w, r.WithContext(api.Typed(r.Context())))
 	})
 	return mux
 }
