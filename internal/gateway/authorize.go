@@ -91,7 +91,7 @@ func (g *guard) mayUse(t *target) bool {
 	server := t.upstream.Name()
 	switch t.kind {
 	case toolItem:
-		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
+		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && t.item.ReadOnly())
 	case taskItem:
 		return g.opening.seesServer(server) && g.gw.tasks.Belong(g.taskKey(t), who)
 	case methodItem:

@@ -54,7 +54,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 // What another replica asks for is kept there.
 func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
 	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
-	if l.Life == 0 || d.opening.Peer || t.item == nil || !isReadOnly(t.item) {
+	if l.Life == 0 || d.opening.Peer || t.item == nil || !t.item.ReadOnly() {
 		return cache.Lookup{}
 	}
 	l.Key = func() (cache.Key, bool) {
