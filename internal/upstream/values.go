@@ -42,7 +42,7 @@ func (p personal) values(user string) (map[string]string, error) {
 		case err != nil:
 			return nil, err
 		case cfg.PerUser[name].Header != "" && strings.ContainsFunc(given[name], func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: mcp-all-in-one secret set %s --user %s", name, user, name, failure.Word(user)))
+			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: %s", name, user, failure.SetValue(name, user)))
 		}
 	}
 	return given, nil
