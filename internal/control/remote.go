@@ -154,8 +154,11 @@ func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, e
 	return true, r.Post(ctx, "/reload", nil, nil)
 }
 
-// KeysChanged is what TellAll can tell.
-const KeysChanged = "/keys"
+// What TellAll can tell.
+const (
+	KeysChanged    = "/keys"
+	SignInsChanged = "/sign-ins"
+)
 
 // TellAll tells every running gateway of this user what has changed in a file:
 // gateways of several config files may share it. It counts there when TellAll

@@ -116,6 +116,10 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		}
 		writeJSON(w, http.StatusOK, map[string]any{})
 	})
+	mux.HandleFunc("POST "+control.SignInsChanged, func(w http.ResponseWriter, _ *http.Request) {
+		in.Tokens.Read()
+		writeJSON(w, http.StatusOK, map[string]any{})
+	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.Console {
 			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
