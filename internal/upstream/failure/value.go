@@ -9,11 +9,15 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A ValueError says that a user has not brought along what a server needs.
+// A ValueError says that a user has not brought along what a server needs, or
+// something that it refuses.
 type ValueError struct {
 	Server, User string
 	// Name is the value; Description what the configuration says of it.
 	Name, Description string
+	// Refused is the digest of the value that the server has refused; empty where
+	// there was none.
+	Refused string
 }
 
 func (e *ValueError) Error() string { return e.In(i18n.English) }
@@ -23,6 +27,9 @@ func (e *ValueError) In(l i18n.Lang) string {
 	what := e.Name
 	if e.Description != "" {
 		what += " (" + e.Description + ")"
+	}
+	if e.Refused != "" {
+		return i18n.New("server %q refused your own value: %s. Set another one with: %s", "服务 %q 拒绝了你自己的值：%s。重新设置：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
 	}
 	return i18n.New("server %q needs a value of your own: %s. Set it with: %s", "服务 %q 需要你自己的值：%s。设置方法：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
 }
@@ -37,6 +44,9 @@ func (e *ValueError) Question() string {
 	what := e.Name
 	if e.Description != "" {
 		what = e.Description
+	}
+	if e.Refused != "" {
+		return fmt.Sprintf("Server %q refused your own value: %s. Enter another one on the page of the gateway; the model does not see it.", e.Server, what)
 	}
 	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
 }
