@@ -127,7 +127,7 @@ func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > promptItem {
 		return nil
 	}
-	if t.upstream.Withheld(t.kind.of(), t.name) {
+	if t.upstream.Withheld(c.client.caller, t.kind.of(), t.name) {
 		return g.notFound(c)
 	}
 	return nil
