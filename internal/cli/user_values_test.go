@@ -64,20 +64,6 @@ func (w *valuesWorld) secret(value string, args ...string) {
 	}
 }
 
-func (w *valuesWorld) do(req *http.Request) (int, string) {
-	w.t.Helper()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // ask calls a tool with a key, outside any session, as a client of 2026-07-28 that
 // has these capabilities.
 func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string) string {
@@ -91,7 +77,7 @@ func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string)
 	}
 	req.Header = http.Header{"Authorization": {"Bearer " + w.keys[key]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}}
-	_, answer := w.do(req)
+	_, answer := answerTo(w.t, http.DefaultClient, req)
 	return answer
 }
 
@@ -141,7 +127,7 @@ func TestUserValues(t *testing.T) {
 		}
 		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
 		awaitTrue(t, path+" with "+want, func() bool {
-			_, body := w.do(req)
+			_, body := answerTo(t, http.DefaultClient, req)
 			return strings.Contains(body, want)
 		})
 	}
@@ -208,7 +194,7 @@ func TestUserValuesPage(t *testing.T) {
 		}
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", w.url)
-		return w.do(req)
+		return answerTo(t, http.DefaultClient, req)
 	}
 	if status, body := visit(http.MethodGet, m[1], ""); status != http.StatusOK || !strings.Contains(body, "calls of ann alone") {
 		t.Errorf("%d %s", status, body)
