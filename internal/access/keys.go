@@ -75,10 +75,7 @@ func OpenKeys(path string) (*Keys, error) { return OpenSharedKeys(path, nil) }
 // the shelf has; without a shelf it is OpenKeys.
 func OpenSharedKeys(path string, shelf record.Shelf) (*Keys, error) {
 	k := &Keys{path: path, doc: record.On(shelf, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
-	k.refresh(true)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k, k.err
+	return k, k.Read()
 }
 
 // KeyFile is the file of keys at a path.

@@ -10,8 +10,8 @@ import (
 const lookEvery = 400 * time.Millisecond
 
 // OnRevoke calls fn with the id of each principal whose key stops being valid:
-// revoked, expired, or gone from the file. It is called from Watch, Create,
-// Revoke and Authenticate, without locks held. The returned function ends it.
+// revoked, expired, or gone from the file. It is called from Watch, Read,
+// Create, Revoke and Authenticate, without locks held. The returned function ends it.
 func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,6 +37,18 @@ func (k *Keys) Watch(ctx context.Context) {
 			k.refresh(true)
 		}
 	}
+}
+
+// Read has what the file says now count from here on. A file that cannot be read
+// holds no valid key.
+func (k *Keys) Read() error {
+	if k == nil {
+		return nil
+	}
+	k.refresh(true)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.err
 }
 
 // refresh reads the file again when it has changed, and tells whose key is not

@@ -79,6 +79,9 @@ type Item struct {
 	rules *jsonschema.Schema
 }
 
+// ReadOnly says that the server calls a tool read-only.
+func (it *Item) ReadOnly() bool { return string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" }
+
 // Source is one configured server, whether or not it is up.
 type Source struct {
 	Server string

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -230,23 +229,7 @@ func (c *console) propose(arguments string) {
 // call makes a request to the API.
 func (c *console) call(key, method, path, body string) (int, string) {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/api/v1/"+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("X-MCP-AIO", "1")
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
+	return ask(c.t, method, c.url+"/api/v1/"+path, body, map[string]string{"Authorization": "Bearer " + key, "X-MCP-AIO": "1"})
 }
 
 // shown is what the console shows of a server that waits.

@@ -116,15 +116,7 @@ func TestAuthLogin(t *testing.T) {
 		}
 	}
 	login := run("auth", "login", "hub", "--no-browser")
-	awaitTrue(t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
-	resp, err := http.Get(address.FindString(login.Stderr()))
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("the browser: %v, %v", resp, err)
-	}
-	resp.Body.Close()
-	if code := login.Wait(20 * time.Second); code != 0 || !strings.Contains(login.Stdout(), "signed in to hub") {
-		t.Fatalf("exit code %d: %s", code, login.Stdout())
-	}
+	consent(t, login)
 	awaitTrue(t, "the gateway is signed in", func() bool { return strings.Contains(status(), `"ready"`) })
 	if _, body := ask(t, http.MethodPost, gw.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hub__good"}}`, nil); !strings.Contains(body, `"ok"`) {
 		t.Errorf("a call: %s", body)
@@ -147,6 +139,62 @@ func TestAuthLogin(t *testing.T) {
 	logout := run("auth", "logout", "hub")
 	if code := logout.Wait(20 * time.Second); code != 0 || !hub.revoked {
 		t.Errorf("logout: exit code %d, revoked %v", code, hub.revoked)
+	}
+}
+
+// consent signs in where a command says, as a person at a browser does.
+func consent(t *testing.T, login *mcptest.Process) {
+	t.Helper()
+	awaitTrue(t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
+	resp, err := http.Get(address.FindString(login.Stderr()))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the browser: %v, %v", resp, err)
+	}
+	resp.Body.Close()
+	if code := login.Wait(20 * time.Second); code != 0 || !strings.Contains(login.Stdout(), "signed in to hub") {
+		t.Fatalf("exit code %d: %s", code, login.Stdout())
+	}
+}
+
+// Who has signed out of a server finds nothing of it in the gateway any more.
+func TestLogoutForgets(t *testing.T) {
+	hub := newLockedHub(t)
+	hub.inner.evil = `,"annotations":{"readOnlyHint":true}`
+	home := t.TempDir()
+	file := filepath.Join(home, "mcp.json")
+	entry := fmt.Sprintf(`{"mcpServers":{"hub":{"url":%q,"type":"http","protocol":"legacy","auth":{"perUser":true},"tools":{"good":{"cache":"10m","results":{"limit":1}}}}}}`, hub.URL+"/mcp")
+	if err := os.WriteFile(file, []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) *mcptest.Process {
+		p := mcptest.Product(t, append(args, "--mcp-config", file)...)
+		p.Env = append(p.Env, "HOME="+home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
+		return mcptest.Start(t, p)
+	}
+	consent(t, run("auth", "login", "hub", "--no-browser", "--user", "anonymous"))
+	gw := run("http", "--port", "0")
+	gw.Listening()
+	post := func(method, params string) string {
+		_, body := ask(t, http.MethodPost, gw.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, nil)
+		return body
+	}
+	const call = `{"name":"hub__good"}`
+	uri := regexp.MustCompile(`result://[0-9a-f]{32}`).FindString(post("tools/call", call))
+	if text := post("resources/read", `{"uri":"`+uri+`"}`); uri == "" || !strings.Contains(text, `"text":"ok"`) {
+		t.Fatalf("the result %q: %s", uri, text)
+	}
+	post("tools/call", call)
+	if n := strings.Count(hub.inner.received(), "tools/call"); n != 1 {
+		t.Fatalf("the server was called %d times, want once", n)
+	}
+	if logout := run("auth", "logout", "hub", "--user", "anonymous"); logout.Wait(20*time.Second) != 0 {
+		t.Fatal(logout.Stderr())
+	}
+	if text := post("tools/call", call); !strings.Contains(text, "sign in") || strings.Contains(text, "result://") {
+		t.Errorf("a call after the sign-out: %s", text)
+	}
+	if text := post("resources/read", `{"uri":"`+uri+`"}`); !strings.Contains(text, "signed out of the server") {
+		t.Errorf("a result after the sign-out: %s", text)
 	}
 }
 

@@ -295,7 +295,8 @@ func (g *guarded) audited(t *testing.T) {
 // Without keys the owner decides for clients, and nobody for the owner.
 func TestOwnerDecidesForOthers(t *testing.T) {
 	g := unguarded(t)
-	g.write("mcp.json", fmt.Sprintf(`{"mcpServers":{"one":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, g.binary))
+	trail := filepath.Join(g.dir, "audit.jsonl")
+	g.write("mcp.json", fmt.Sprintf(`{"audit":{"file":%q},"mcpServers":{"one":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, trail, g.binary))
 	g.start()
 	owner := g.owner()
 	t.Run("door/1 the owner's own call is refused at once", func(t *testing.T) {
@@ -317,21 +318,35 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 			t.Errorf("the call: %s", got)
 		}
 	})
-	t.Run("door/1 a client's call waits for the owner", func(t *testing.T) {
-		answer := make(chan string, 1)
-		go func() { answer <- g.call("", "one__echo", `{"message":"please"}`) }()
-		var list []struct{ ID, From string }
-		g.await("the question", func() bool {
-			_, body := owner("GET", "inbox", "")
-			return json.Unmarshal([]byte(body), &list) == nil && len(list) == 1
+	for door, accept := range map[string]func(id string){
+		"console": func(id string) {
+			if status, body := owner("POST", "inbox/"+id, `{"action":"accept"}`); status != 204 {
+				t.Errorf("the yes: %d %s", status, body)
+			}
+		},
+		"cli": func(id string) { g.command("inbox", "answer", id) },
+	} {
+		t.Run("door/1 a client's call waits for the owner, "+door, func(t *testing.T) {
+			answer := make(chan string, 1)
+			go func() { answer <- g.call("", "one__echo", `{"message":"please"}`) }()
+			var list []struct{ ID, From string }
+			g.await("the question", func() bool {
+				_, body := owner("GET", "inbox", "")
+				return json.Unmarshal([]byte(body), &list) == nil && len(list) == 1
+			})
+			if list[0].From != "anonymous" {
+				t.Errorf("the question: %+v", list)
+			}
+			accept(list[0].ID)
+			if got := <-answer; !strings.Contains(got, "please") {
+				t.Errorf("the answer: %s", got)
+			}
+			g.await("the audit trail", func() bool {
+				data, _ := os.ReadFile(trail)
+				return strings.Contains(string(data), `"approval":{"by":"owner","door":"`+door+`"}`)
+			})
 		})
-		if status, body := owner("POST", "inbox/"+list[0].ID, `{"action":"accept"}`); status != 204 || list[0].From != "anonymous" {
-			t.Errorf("the yes to %+v: %d %s", list, status, body)
-		}
-		if got := <-answer; !strings.Contains(got, "please") {
-			t.Errorf("the answer: %s", got)
-		}
-	})
+	}
 	t.Run("door/9 this machine sees the services", func(t *testing.T) {
 		for _, path := range []string{"/health", "/status"} {
 			if _, body := g.page("", path); !strings.Contains(body, `"name":"one"`) {

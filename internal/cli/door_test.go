@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
@@ -143,16 +142,7 @@ func (g *guarded) login(code string) func(method, path, body string) (int, strin
 			g.t.Fatal(err)
 		}
 		req.Header.Set("X-MCP-AIO", "1")
-		resp, err := client.Do(req)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
+		return answerTo(g.t, client, req)
 	}
 	if status, body := send("POST", "login", fmt.Sprintf(`{"code":%q}`, code)); status != 200 {
 		g.t.Fatalf("login: %d %s", status, body)

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,21 +37,7 @@ func TestKeySight(t *testing.T) {
 	url := gateway.Listening()
 	ask := func(t *testing.T, key, method, path, body string) (int, string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header = http.Header{"Authorization": {"Bearer " + keys[key]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		data, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(data)
+		return ask(t, method, url+path, body, map[string]string{"Authorization": "Bearer " + keys[key]})
 	}
 	deadline := time.Now().Add(time.Minute)
 	for {

@@ -102,7 +102,13 @@ func ask(t *testing.T, method, url, body string, header map[string]string) (int,
 	for name, v := range header {
 		req.Header.Set(name, v)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	return answerTo(t, http.DefaultClient, req)
+}
+
+// answerTo sends a request and returns the status and the body of the answer.
+func answerTo(t *testing.T, client *http.Client, req *http.Request) (int, string) {
+	t.Helper()
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

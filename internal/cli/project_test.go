@@ -212,3 +212,61 @@ func TestProjectOnStdio(t *testing.T) {
 		}
 	})
 }
+
+// TestProjectsWithoutAsking has modern clients make requests during which they
+// cannot be asked for their roots.
+func TestProjectsWithoutAsking(t *testing.T) {
+	home, x, y := realDir(t), realDir(t), realDir(t)
+	path := filepath.Join(home, "mcp.json")
+	// Each process writes what it hears to the folder that it runs in.
+	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"a":{"command":"sh","args":["-c","tee -a heard | \"$0\" -role where",%q],"share":"project","protocol":"legacy"}}}`,
+		filepath.Join(home, "keys.json"), mcptest.Build(t))
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
+	cmd := exec.Command(mcptest.BuildProduct(t), "key", "create", "admin", "--scope", "admin", "-c", path)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.TrimSpace(string(out))
+	url := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path}, Env: env, Dir: home}).Listening()
+	heard := func(dir, what string) int {
+		text, _ := os.ReadFile(filepath.Join(dir, "heard")) // there may be none yet
+		return strings.Count(string(text), what)
+	}
+	one := work(t, url, key, "modern", rootsOf(x)...)
+	if _, dir := one.at(); dir != x {
+		t.Fatalf("started in %s, not in %s", dir, x)
+	}
+	uses := func(in string) {
+		t.Helper()
+		before := map[string]int{}
+		for _, method := range []string{mcp.MethodComplete, mcp.MethodSubscribe} {
+			before[method] = heard(in, `"`+method+`"`)
+		}
+		params := `{"ref":{"type":"ref/prompt","name":"summarize"},"argument":{"name":"style","value":""}}`
+		if ex, err := one.Call(t.Context(), mcp.MethodComplete, []byte(params), probe.CallOptions{Idle: 20 * time.Second, Limit: 20 * time.Second}); err != nil || ex.Err != nil {
+			t.Fatalf("%v, %+v", err, ex)
+		}
+		stop, err := one.Subscribe(t.Context(), "demo://clock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for method, n := range before {
+			awaitTrue(t, method+" reaches "+in, func() bool { return heard(in, `"`+method+`"`) > n })
+		}
+		if err := stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uses(x)
+	// With another client of the key that works on something else, nobody can tell.
+	other := work(t, url, key, "modern", rootsOf(y)...)
+	if _, dir := other.at(); dir != y {
+		t.Fatalf("started in %s, not in %s", dir, y)
+	}
+	uses(home)
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -145,22 +144,7 @@ func TestReloadRoute(t *testing.T) {
 	url := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", path}, Env: env}).Listening()
 	reload := func(key string) (int, string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1/reload", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+key)
-		req.Header.Set("X-MCP-AIO", "1")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(body)
+		return ask(t, http.MethodPost, url+"/api/v1/reload", "", map[string]string{"Authorization": "Bearer " + key, "X-MCP-AIO": "1"})
 	}
 	write(`"one":` + demo + `,"two":` + demo)
 	if status, body := reload(user); status != http.StatusForbidden {

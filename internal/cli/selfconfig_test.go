@@ -267,6 +267,37 @@ func TestSelfConfigurationAbuse(t *testing.T) {
 	})
 }
 
+// The audit trail says that the person at the client agreed to a removal.
+func TestAuditOfRemoval(t *testing.T) {
+	t.Parallel()
+	const tool, arguments, yes = "remove-mcp-server", `{"name":"fine"}`, `{"action":"accept","content":{"approve":true}}`
+	for era, remove := range map[string]func(s *settings){
+		"legacy": func(s *settings) {
+			s.Initialize("2025-06-18", `{"elicitation":{}}`)
+			s.attempt(tool, arguments, yes)
+		},
+		"modern": func(s *settings) {
+			asked, raw := s.modern(tool, arguments, "")
+			for key := range asked.InputRequests {
+				_, raw = s.modern(tool, arguments, fmt.Sprintf(`,"inputResponses":{%q:%s},"requestState":%q`, key, yes, asked.RequestState))
+			}
+			if !strings.Contains(raw, "success") {
+				s.t.Errorf("it is not removed: %s", raw)
+			}
+		},
+	} {
+		t.Run(era, func(t *testing.T) {
+			trail := filepath.Join(t.TempDir(), "audit.jsonl")
+			s := settingsOf(t, `},"audit":{"file":`+quote(trail))
+			remove(s)
+			awaitTrue(t, "the audit trail", func() bool {
+				data, _ := os.ReadFile(trail)
+				return strings.Contains(string(data), `"approval":{"by":"local","door":"elicitation"}`)
+			})
+		})
+	}
+}
+
 // attempt calls a tool, answers the question that may follow, and returns it.
 func (s *settings) attempt(tool, arguments, answer string) (question string) {
 	s.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,20 +64,6 @@ func (w *valuesWorld) secret(value string, args ...string) {
 	}
 }
 
-func (w *valuesWorld) do(req *http.Request) (int, string) {
-	w.t.Helper()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // ask calls a tool with a key, outside any session, as a client of 2026-07-28 that
 // has these capabilities.
 func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string) string {
@@ -90,7 +77,7 @@ func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string)
 	}
 	req.Header = http.Header{"Authorization": {"Bearer " + w.keys[key]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}}
-	_, answer := w.do(req)
+	_, answer := answerTo(w.t, http.DefaultClient, req)
 	return answer
 }
 
@@ -140,7 +127,7 @@ func TestUserValues(t *testing.T) {
 		}
 		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
 		awaitTrue(t, path+" with "+want, func() bool {
-			_, body := w.do(req)
+			_, body := answerTo(t, http.DefaultClient, req)
 			return strings.Contains(body, want)
 		})
 	}
@@ -207,7 +194,7 @@ func TestUserValuesPage(t *testing.T) {
 		}
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", w.url)
-		return w.do(req)
+		return answerTo(t, http.DefaultClient, req)
 	}
 	if status, body := visit(http.MethodGet, m[1], ""); status != http.StatusOK || !strings.Contains(body, "calls of ann alone") {
 		t.Errorf("%d %s", status, body)
@@ -285,6 +272,72 @@ func TestUserValuesPage(t *testing.T) {
 	}
 	if m := tokenInEnv.FindStringSubmatch(legacy(request)); m == nil || m[1] != "page-of-eve" {
 		t.Errorf("the call again has %s", m)
+	}
+}
+
+// A person whose value the server refuses is asked for another one, and replaces
+// that one alone.
+func TestUserValueRefused(t *testing.T) {
+	inner := &upstreamServer{}
+	hub := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer good" {
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		inner.serve(rw, r)
+	}))
+	t.Cleanup(hub.Close)
+	w := &valuesWorld{t: t, home: t.TempDir()}
+	path := filepath.Join(w.home, "mcp.json")
+	content := fmt.Sprintf(`{"mcpServers": {"hub": {"url": %q, "type": "http", "protocol": "legacy", "perUser": {"hub-token": {"header": "Authorization", "prefix": "Bearer "}}}}}`, hub.URL)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.gateway = mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path},
+		Env: []string{"HOME=" + w.home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME="}})
+	w.url = w.gateway.Listening()
+	client := mcptest.NewRawHTTP(t, w.url+"/mcp")
+	client.Initialize("2025-11-25", `{"elicitation":{"url":{}}}`)
+	call := func() string {
+		t.Helper()
+		reply, err := client.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hub__good","arguments":{}}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(reply.Body)
+	}
+	page := func(answer string) string {
+		t.Helper()
+		m := regexp.MustCompile(`"url":"(http://[^"]+/ui/value/[^"]+)"`).FindStringSubmatch(answer)
+		if m == nil {
+			t.Fatalf("no page: %s", answer)
+		}
+		return m[1]
+	}
+	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": w.url}
+	enter := func(page, value string) (int, string) {
+		t.Helper()
+		return ask(t, http.MethodPost, page, "value="+value, form)
+	}
+	if status, body := enter(page(call()), "bad"); status != http.StatusOK {
+		t.Fatalf("the first value: %d %s", status, body)
+	}
+	answer := call()
+	if !strings.Contains(answer, "refused your own value") {
+		t.Errorf("after the refusal: %s", answer)
+	}
+	if _, body := ask(t, http.MethodGet, page(answer), "", nil); !strings.Contains(body, "hub refused the value that is stored now") {
+		t.Errorf("the page: %s", body)
+	}
+	w.secret("other", "set", "hub-token", "--user", "anonymous")
+	if status, _ := enter(page(answer), "good"); status != http.StatusNotFound {
+		t.Errorf("a value that was not refused was replaced: %d", status)
+	}
+	if status, body := enter(page(call()), "good"); status != http.StatusOK {
+		t.Errorf("another value: %d %s", status, body)
+	}
+	if answer := call(); !strings.Contains(answer, `"ok"`) {
+		t.Errorf("with the right value: %s", answer)
 	}
 }
 

@@ -116,7 +116,7 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 			d.Outcome = a.T("would be imported", "将导入")
 		}
 		if f.Unseen && t.strange {
-			d.Notes = append(d.Notes, a.T("waits for approval: mcp-all-in-one approve "+t.Name, "等待批准：mcp-all-in-one approve "+t.Name))
+			d.Notes = append(d.Notes, a.T("waits for approval: ", "等待批准：")+i18n.Command("mcp-all-in-one", "approve", t.Name))
 		}
 		if t.Name != t.own {
 			d.As = t.Name

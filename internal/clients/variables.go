@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // variables are the ways in which a client writes what is filled in later.
@@ -120,7 +121,7 @@ func asCurly(_ *Translation, _ *env.Env, at place, m []string) string {
 
 // asSecret writes what the client asks a person for, or keeps in a store.
 func (t *Translation) asSecret(a *env.Env, _ place, m []string) string {
-	t.note(a.T("store it: ", "请保存：") + "mcp-all-in-one secret set " + m[1])
+	t.note(a.T("store it: ", "请保存：") + i18n.Command("mcp-all-in-one", "secret", "set", m[1]))
 	return "${secret:" + m[1] + "}"
 }
 
@@ -128,7 +129,7 @@ func (t *Translation) asSecret(a *env.Env, _ place, m []string) string {
 // value, so that a person stores it.
 func (t *Translation) asOutput(a *env.Env, at place, m []string) string {
 	name := t.Name + "-" + strings.ToLower(at.key)
-	t.note(fmt.Sprintf(a.T("store what %s prints: ", "请保存 %s 的输出："), m[0]) + "mcp-all-in-one secret set " + name)
+	t.note(fmt.Sprintf(a.T("store what %s prints: ", "请保存 %s 的输出："), m[0]) + i18n.Command("mcp-all-in-one", "secret", "set", name))
 	return "${secret:" + name + "}"
 }
 

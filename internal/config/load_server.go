@@ -110,7 +110,8 @@ func undefinedHint(name string) (en, zh string) {
 	case "file":
 		return "the file must exist and be readable", "文件必须存在且可读"
 	case "secret", "input":
-		return "store it with: mcp-all-in-one secret set " + key, "用 mcp-all-in-one secret set " + key + " 保存"
+		command := i18n.Command("mcp-all-in-one", "secret", "set", key)
+		return "store it with: " + command, "用 " + command + " 保存"
 	}
 	return "set it in the environment, or write ${" + name + ":-default}", "请设置该环境变量，或写成 ${" + name + ":-默认值}"
 }

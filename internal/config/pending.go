@@ -1,12 +1,10 @@
 package config
 
 import (
-	"strconv"
-	"strings"
-
 	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Record returns the record of this file.
@@ -40,20 +38,16 @@ func (r *reader) pending(s *Server, why approval.Wait) {
 
 // approveCommand is what a person types to approve a server of this file.
 func (r *reader) approveCommand(s *Server) string {
-	line := "mcp-all-in-one approve " + s.Name
+	line := []string{"mcp-all-in-one", "approve", s.Name}
 	if s.Schema != layout.DefaultSchema {
-		line += " --schema " + s.Schema
+		line = append(line, "--schema", s.Schema)
 	}
 	if r.cfg.Project {
-		line += " --project"
+		line = append(line, "--project")
 	}
 	// Another program's file, or one that was named, must be named again.
 	if r.cfg.Project || r.o.Path != "" || r.o.Personality != MCPAllInOne {
-		path := r.cfg.Path
-		if strings.ContainsAny(path, " \t'\"$&;()") {
-			path = strconv.Quote(path)
-		}
-		line += " -c " + path
+		line = append(line, "-c", r.cfg.Path)
 	}
-	return line
+	return i18n.Command(line...)
 }

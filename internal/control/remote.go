@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -49,9 +50,8 @@ func Private(ctx context.Context, mark string) *Remote {
 // all finds every running gateway of this user. Sockets that nobody listens on
 // any more are removed.
 func all(ctx context.Context) []*Remote {
-	sockets, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
 	var list []*Remote
-	for _, path := range sockets {
+	for _, path := range sockets() {
 		r := Dial(path)
 		err := r.Get(ctx, "/local", &r.Info)
 		if errors.Is(err, syscall.ECONNREFUSED) {
@@ -61,6 +61,11 @@ func all(ctx context.Context) []*Remote {
 			list = append(list, r)
 		}
 	}
+	return list
+}
+
+func sockets() []string {
+	list, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
 	return list
 }
 
@@ -147,4 +152,28 @@ func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, e
 		return false, nil
 	}
 	return true, r.Post(ctx, "/reload", nil, nil)
+}
+
+// What TellAll can tell.
+const (
+	KeysChanged    = "/keys"
+	SignInsChanged = "/sign-ins"
+)
+
+// TellAll tells every running gateway of this user what has changed in a file:
+// gateways of several config files may share it. It counts there when TellAll
+// returns; the error is of those that could not be told.
+func TellAll(ctx context.Context, a *env.Env, what string) (told bool, err error) {
+	var failed []error
+	for _, path := range sockets() {
+		r := Dial(path)
+		r.lang = a.Lang
+		switch err := r.Post(ctx, what, nil, nil); {
+		case err == nil:
+			told = true
+		case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // those have ended
+			failed = append(failed, err)
+		}
+	}
+	return told, errors.Join(failed...)
 }

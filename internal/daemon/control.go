@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // A controlServer is the local channel to a running gateway: a socket that only the
@@ -108,6 +109,17 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		}
 		writeJSON(w, http.StatusOK, report)
 	})
+	mux.HandleFunc("POST "+control.KeysChanged, func(w http.ResponseWriter, r *http.Request) {
+		if err := in.Access().Keys.Read(); err != nil {
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{})
+	})
+	mux.HandleFunc("POST "+control.SignInsChanged, func(w http.ResponseWriter, _ *http.Request) {
+		in.Tokens.Read()
+		writeJSON(w, http.StatusOK, map[string]any{})
+	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.Console {
 			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
@@ -123,7 +135,7 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Host = "localhost"
-		console.ServeHTTP(w, r)
+		console.ServeHTTP(w, r.WithContext(api.Typed(r.Context())))
 	})
 	return mux
 }

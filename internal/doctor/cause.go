@@ -18,6 +18,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
@@ -124,7 +125,7 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
 			return whereIs(a, cfg.Command)
 		case errors.Is(why, fs.ErrPermission):
-			return "chmod +x " + env.ShellLine([]string{cfg.Command})
+			return i18n.Command("chmod", "+x", cfg.Command)
 		}
 		return start.Hint.In(a.Lang)
 	}

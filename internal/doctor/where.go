@@ -70,6 +70,7 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 		if st.Sandbox != "" {
 			f.Detail += a.T(", confined: ", "，已隔离：") + st.Sandbox
 		}
+		f.Detail = strings.Join(append([]string{f.Detail}, idleSettings(a, u)...), "\n")
 		return f
 	case upstream.Disabled:
 		f.OK, f.Detail = true, a.T("disabled", "已停用")

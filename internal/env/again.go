@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Again is one of our commands as it has to be typed now: with the file that
@@ -20,7 +21,7 @@ func (a *Env) Again(words ...string) string {
 	if a.ConfigPath != "" {
 		line = append(line, "-c", a.ConfigPath)
 	}
-	return ShellLine(line)
+	return i18n.Command(line...)
 }
 
 // AgainFor is a command about one server.

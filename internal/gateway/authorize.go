@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
+	"mcp-all-in-one/internal/traffic"
 )
 
 // A decision lets a call to a target pass, or returns why it may not run. Those
@@ -95,7 +96,7 @@ func (g *guard) mayUse(t *target) bool {
 	server := t.upstream.Name()
 	switch t.kind {
 	case toolItem:
-		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
+		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && t.item.ReadOnly())
 	case taskItem:
 		return g.opening.seesServer(server) && g.gw.tasks.Belong(g.taskKey(t), who)
 	case methodItem:
@@ -131,7 +132,7 @@ func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > promptItem {
 		return nil
 	}
-	if t.upstream.Withheld(t.kind.of(), t.name) {
+	if t.upstream.Withheld(c.client.caller, t.kind.of(), t.name) {
 		return g.notFound(c)
 	}
 	return nil
@@ -251,13 +252,23 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	a.Code = scripts.Code(ctx)
 	// A yes for a script is one to this entry: another server of the same name is
 	// asked about again.
-	if g.gw.opt.Approve != nil && scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) scripts.Yes { return g.gw.opt.Approve(ctx, a) }) {
+	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })
+	if yes != (traffic.Yes{}) {
+		traced(ctx).agreed(yes)
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
+}
+
+// approve puts a call to a person, where there is one.
+func (g *Gateway) approve(ctx context.Context, a Approval) traffic.Yes {
+	if g.opt.Approve == nil {
+		return traffic.Yes{}
+	}
+	return g.opt.Approve(ctx, a)
 }
 
 func (g *guard) approval(server, tool string, t *target) Approval {
@@ -271,12 +282,16 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	yes, asked := g.opening.asker(c.client).Removal(ctx, ids)
-	if !asked && g.gw.opt.Approve != nil {
-		yes = g.gw.opt.Approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t)) != scripts.No
+	yes := traffic.Yes{By: g.opening.Who.ID, Door: traffic.ByElicitation}
+	switch agreed, asked := g.opening.asker(c.client).Removal(ctx, ids); {
+	case !asked:
+		yes = g.gw.approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t))
+	case !agreed:
+		yes = traffic.Yes{}
 	}
 	switch {
-	case yes:
+	case yes != traffic.Yes{}:
+		traced(ctx).agreed(yes)
 		t.agreed = ids
 		return nil
 	case ctx.Err() != nil:

@@ -10,7 +10,6 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/pressure"
-	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
@@ -144,12 +143,12 @@ func TestAskThroughExec(t *testing.T) {
 			})
 			var asked []Approval
 			answer := false
-			g.opt.Approve = func(_ context.Context, a Approval) scripts.Yes {
+			g.opt.Approve = func(_ context.Context, a Approval) traffic.Yes {
 				asked = append(asked, a)
 				if answer {
-					return scripts.Once
+					return traffic.Yes{By: "owner", Door: traffic.DoorConsole}
 				}
-				return scripts.No
+				return traffic.Yes{}
 			}
 			s := open(t, g, "", mcp.V2025_11_25, `{}`)
 			params := `{"name":"exec","arguments":{"server_name":"up","tool_name":"echo","arguments":{}}}`

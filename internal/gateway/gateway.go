@@ -69,7 +69,7 @@ type Options struct {
 	Hits *config.Hits
 	// Approve puts a call to a person and says whether it may run; nil lets
 	// nobody say yes.
-	Approve func(context.Context, Approval) scripts.Yes
+	Approve func(context.Context, Approval) traffic.Yes
 	// AskValue leads a person to a page where they enter a value that a call lacks.
 	AskValue visit.Asker
 	// OnClients is called whenever Clients would list others; it must not

@@ -9,7 +9,15 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/upstream"
 )
+
+// SignedOut forgets what a user got from a server, of whatever user for "": who
+// has signed out shall not find it here.
+func (g *Gateway) SignedOut(u *upstream.Upstream, user string) {
+	upstream.SignedOut(u, user)
+	g.kept.Forget(kept.Owner{Principal: user, Schema: u.Config().Schema}, u.Name())
+}
 
 // A shelf has the large results of a client of which it was shown a part.
 type shelf struct{ *account }
@@ -23,7 +31,7 @@ func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 	}
 	rules := s.resultRules().Of(t.upstream.Config(), t.name)
 	if !kept.Small(len(resp.Result), rules.Limit, rules.Blobs) {
-		s.cut(c, rules, resp)
+		s.cut(c, t, rules, resp)
 	}
 	if size := len(resp.Result); size > kept.LeastShown {
 		name, _ := jsonrpc.GetString(c.client.caller.Info, "name")
@@ -32,21 +40,19 @@ func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 }
 
 // cut shows a large result in part, and counts what is left out.
-func (s *shelf) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response) {
-	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: s.put}
+func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
+	keep := func(data []byte, block bool) (string, error) {
+		uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
+		if err != nil {
+			s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
+		}
+		return uri, err
+	}
+	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: keep}
 	if left, some := cut.Cut(resp); some {
 		s.account.tally.Cut(left)
 		s.gw.tallies.Of(s.opening.Schema).Cut(left)
 	}
-}
-
-// put keeps a part of a result that is not shown.
-func (s *shelf) put(data []byte, block bool) (string, error) {
-	uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block})
-	if err != nil {
-		s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
-	}
-	return uri, err
 }
 
 // read answers resources/read of a kept result.

@@ -49,7 +49,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
 	}
-	l.confirm(ctx, p, ownersOf(owned, watched))
+	confirm(ctx, slices.Concat(owned, watched))
 	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
 	if err := l.Tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
@@ -62,23 +62,11 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	return l.End(), nil
 }
 
-// heard is a resource or a task that a listener hears about.
+// heard is a resource or a task of a server that a listener hears about as caller.
 type heard struct {
-	owner *upstream.Upstream
-	end   func(context.Context) // stops hearing about it
-}
-
-// ownersOf are the servers of what is heard about, each once.
-func ownersOf(lists ...[]heard) []*upstream.Upstream {
-	var owners []*upstream.Upstream
-	for _, list := range lists {
-		for _, h := range list {
-			if !slices.Contains(owners, h.owner) {
-				owners = append(owners, h.owner)
-			}
-		}
-	}
-	return owners
+	owner  *upstream.Upstream
+	caller *upstream.Caller
+	end    func(context.Context) // stops hearing about it
 }
 
 // hear asks the owners of the wanted resources or tasks and returns those that

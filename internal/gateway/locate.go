@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
 
@@ -15,13 +16,20 @@ const rootsWait = 5 * time.Second
 
 // locate finds out what a client works on, where a server has a connection for
 // each project. A session is asked once, and again when its roots have changed; a
-// modern client has no session, so each of its calls asks. A task stays where it
-// was begun.
+// modern client has no session, so each of its calls asks. Where the protocol has
+// no way to ask it, it works on the only project of its principal. A task stays
+// where it was begun.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
-	if t.upstream != nil && t.upstream.Config().ByProject() && p.roots != nil && !p.caller.Peer && p.caller.Offer.Roots {
-		d.askRoots(ctx, c, t)
+	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+		return
 	}
+	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {
+		p.caller = p.caller.Again() // the request may be about other servers, too
+		p.caller.Move(upstream.OnlyProject(t.upstream, d.opening.Who.ID))
+		return
+	}
+	d.askRoots(ctx, c, t)
 }
 
 func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {

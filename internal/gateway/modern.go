@@ -99,7 +99,8 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 			p.back = back
 			return s.forward(ctx, p, req)
 		},
-		Owner: func(ctx context.Context, req *jsonrpc.Request) string { return s.ownerFor(ctx, p, req) },
+		Owner:   func(ctx context.Context, req *jsonrpc.Request) string { return s.ownerFor(ctx, p, req) },
+		Resumed: func(began context.Context) { traced(ctx).resumes(traced(began)) },
 	}, req)
 	if err == nil && resp.Err == nil {
 		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())

@@ -22,7 +22,7 @@ type Pick struct {
 // answers runs, if all that was not decided yet lets it, and only where the tool
 // changes nothing.
 func (g *guard) rehearse(ctx context.Context, c *Call, t *target) error {
-	p := Pick{Server: t.upstream.Name(), Tool: t.name, Arguments: jsonrpc.AsObject(t.arguments), ReadOnly: t.item != nil && isReadOnly(t.item)}
+	p := Pick{Server: t.upstream.Name(), Tool: t.name, Arguments: jsonrpc.AsObject(t.arguments), ReadOnly: t.item != nil && t.item.ReadOnly()}
 	if t.instead = g.opening.Rehearse(p); t.instead != nil {
 		return nil
 	}

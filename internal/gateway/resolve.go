@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -118,15 +119,12 @@ func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	}
 	awaitServer(ctx, u, f.gw.config().Limits.Handshake)
 	soon, cancel := context.WithTimeout(ctx, maxHello)
-	u.Prepare(soon, f.caller) // it may list more to a client with these offers
+	lacks := u.Prepare(soon, f.caller) // it may list more to a client with these offers
 	cancel()
 	if miss.Kind != catalog.ServerDown || u.Features(f.caller) != nil {
 		return nil
 	}
-	if err := u.Refused(f.caller); err != nil {
-		return err
-	}
-	return u.Unavailable()
+	return cmp.Or(lacks, u.Refused(f.caller), u.Unavailable())
 }
 
 // prompt finds the prompt that a call names. Its arguments are the

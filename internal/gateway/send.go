@@ -56,7 +56,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 // What another replica asks for is kept there.
 func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
 	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
-	if l.Life == 0 || d.opening.Peer || t.item == nil || !isReadOnly(t.item) {
+	if l.Life == 0 || d.opening.Peer || t.item == nil || !t.item.ReadOnly() {
 		return cache.Lookup{}
 	}
 	l.Key = func() (cache.Key, bool) {
@@ -225,7 +225,7 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 		return heard{}, false
 	}
 	l.Note(c.Target)
-	return heard{t.upstream, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, c.client.caller, t.name, l) }}, true
+	return heard{t.upstream, c.client.caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, c.client.caller, t.name, l) }}, true
 }
 
 // watchTask makes a listener hear about a task likewise.
@@ -243,10 +243,10 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 			return heard{}, false
 		}
 		b.Watch(l)
-		return heard{t.upstream, func(context.Context) { b.Unwatch(l) }}, true
+		return heard{t.upstream, c.client.caller, func(context.Context) { b.Unwatch(l) }}, true
 	}
 	end := func(ctx context.Context) { t.upstream.UnwatchTask(ctx, c.client.caller, t.name, l) }
-	return heard{t.upstream, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+	return heard{t.upstream, c.client.caller, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
 }
 
 // allowed finds what a listener wants to hear about, where it may.
@@ -255,13 +255,22 @@ func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	if err != nil || l.s.guard.authorize(ctx, c, t) != nil {
 		return nil, false
 	}
+	l.s.locate(ctx, c, t)
 	return t, true
 }
 
 // confirm waits until the servers have confirmed what a listener hears about.
-func (l *listener) confirm(ctx context.Context, p party, servers []*upstream.Upstream) {
-	for _, u := range servers {
-		u.Listening(ctx, p.caller)
+func confirm(ctx context.Context, list []heard) {
+	type place struct {
+		owner   *upstream.Upstream
+		project string
+	}
+	told := make(map[place]bool)
+	for _, h := range list {
+		if at := (place{h.owner, h.caller.Project().ID()}); !told[at] {
+			told[at] = true
+			h.owner.Listening(ctx, h.caller)
+		}
 	}
 }
 

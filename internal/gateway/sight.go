@@ -9,7 +9,6 @@ import (
 	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/results"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
@@ -52,11 +51,7 @@ func (s *sight) readOnly(server, tool string) bool {
 		return false
 	}
 	i := slices.IndexFunc(features.Tools, func(t catalog.Item) bool { return t.Key == tool })
-	return i >= 0 && isReadOnly(&features.Tools[i])
-}
-
-func isReadOnly(tool *catalog.Item) bool {
-	return string(jsonrpc.Get(tool.Annotations, "readOnlyHint")) == "true"
+	return i >= 0 && features.Tools[i].ReadOnly()
 }
 
 // seesOther says whether the principal may use the prompts and resources of a

@@ -24,6 +24,8 @@ type trace struct {
 	target atomic.Pointer[target] // the last one that it led to
 	back   back                   // for a request of a legacy session
 	cached atomic.Bool            // its answer was known
+	yes    atomic.Pointer[traffic.Yes]
+	first  atomic.Pointer[trace] // of the request that began the call
 }
 
 // leadsTo notes what a call leads to.
@@ -37,6 +39,20 @@ func (t *trace) leadsTo(to *target) {
 func (t *trace) recalled() {
 	if t != nil {
 		t.cached.Store(true)
+	}
+}
+
+// agreed notes who said yes to a call.
+func (t *trace) agreed(yes traffic.Yes) {
+	if t != nil {
+		t.yes.Store(&yes)
+	}
+}
+
+// resumes notes that a call is the one that another request began.
+func (t *trace) resumes(first *trace) {
+	if t != nil {
+		t.first.Store(first)
 	}
 }
 
@@ -79,7 +95,10 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 		return
 	}
 	o, body := entry.Outcome(ctx, resp, err)
-	o.Total = time.Since(t.start)
+	o.Total, o.Yes = time.Since(t.start), t.yes.Load()
+	if first := t.first.Load(); first != nil {
+		o.Yes = first.yes.Load()
+	}
 	if t.cached.Load() {
 		o.Notes = []string{traffic.Recalled}
 	}

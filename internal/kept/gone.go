@@ -27,6 +27,9 @@ func expired(keep time.Duration) *GoneError {
 var displaced = &GoneError{i18n.New("the result had to make room for newer ones; call the tool again, or allow more with results.disk",
 	"该结果已为更新的结果腾出空间；请重新调用工具，或用 results.disk 增大空间")}
 
+var signedOut = &GoneError{i18n.New("the result was forgotten, because its user signed out of the server; sign in and call the tool again",
+	"该结果已被清除，因为其用户已注销该服务；请登录后重新调用工具")}
+
 // gone remembers why results are no longer kept; the oldest is forgotten first.
 type gone struct {
 	why   map[string]goneEntry

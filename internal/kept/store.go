@@ -2,8 +2,8 @@
 // and reads parts of them.
 //
 // It owns the store, which is bounded and encrypted with a key that dies with
-// the process, and the ways to read on: by lines, by a pattern, by jq. It
-// refuses to know where a result came from.
+// the process, and the ways to read on: by lines, by a pattern, by jq. Where a
+// result came from is a text to it, by which results can be forgotten.
 package kept
 
 import (
@@ -68,6 +68,7 @@ type entry struct {
 	owner Owner
 	size  int64
 	block bool
+	from  string
 	data  []byte // nil when it is on the disk
 	used  time.Time
 }
@@ -99,13 +100,15 @@ var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "ç»“æž
 type Result struct {
 	Data  []byte
 	Block bool
+	// From is the server that it came from; empty where that cannot be told.
+	From string
 }
 
 // Put keeps a result and returns its URI. The bytes are stored when it returns.
 func (s *Store) Put(owner Owner, r Result) (string, error) {
 	data, raw := r.Data, make([]byte, 16)
 	rand.Read(raw)
-	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data)), block: r.Block}
+	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data)), block: r.Block, from: r.From}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.used = s.opt.Now()
@@ -199,7 +202,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	}
 	e.used = s.opt.Now()
 	if e.data != nil {
-		return Result{e.data, e.block}, nil
+		return Result{e.data, e.block, e.from}, nil
 	}
 	box, err := os.ReadFile(s.file(e))
 	if err != nil || len(box) < s.aead.NonceSize() {
@@ -211,7 +214,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 		s.drop(e)
 		return Result{}, ErrNotFound
 	}
-	return Result{data, e.block}, nil
+	return Result{data, e.block, e.from}, nil
 }
 
 // expire drops what was not read for too long.
@@ -253,6 +256,19 @@ func (s *Store) drop(e *entry) {
 	s.disk -= e.size
 	if s.shares[e.owner.Principal] -= e.size; s.shares[e.owner.Principal] <= 0 {
 		delete(s.shares, e.owner.Principal)
+	}
+}
+
+// Forget drops what came from a server of a schema, and what may have: the
+// results of one principal, of all for "".
+func (s *Store) Forget(owner Owner, from string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.by {
+		if e.owner.Schema == owner.Schema && (e.from == from || e.from == "") && (owner.Principal == "" || e.owner.Principal == owner.Principal) {
+			s.drop(e)
+			s.gone.add(e, signedOut)
+		}
 	}
 }
 

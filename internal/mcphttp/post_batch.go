@@ -26,7 +26,7 @@ func (p *post) serveBatch(body []byte) {
 	defer p.end()
 	h, openErr := p.srv.open(ctx, p.opening(TransportPost))
 	if openErr != nil {
-		p.failOpen(nil, openErr)
+		refuseOpen(p.w, p.srv.log, nil, openErr, p.status)
 		return
 	}
 	defer h.Close()

@@ -113,13 +113,13 @@ func refusedByWeight(params string) bool {
 
 // refuse answers with an error before any message was read.
 func refuse(w http.ResponseWriter, status int, code int64, why string) {
-	writeError(w, status, jsonrpc.Errorf(code, "%s", why))
+	writeError(w, status, nil, jsonrpc.Errorf(code, "%s", why))
 }
 
-func writeError(w http.ResponseWriter, status int, e *jsonrpc.Error) {
+func writeError(w http.ResponseWriter, status int, id []byte, e *jsonrpc.Error) {
 	w.Header()["Content-Type"] = typeJSON
 	w.WriteHeader(status)
-	w.Write(jsonrpc.AppendResponse(nil, nil, &jsonrpc.Response{Err: e}))
+	w.Write(jsonrpc.AppendResponse(nil, id, &jsonrpc.Response{Err: e}))
 }
 
 // refuseSession is the one answer to a session id that is unknown, foreign or
@@ -132,10 +132,10 @@ var retrySoon = []string{"5"}
 
 func refuseDraining(w http.ResponseWriter) {
 	w.Header()["Retry-After"] = retrySoon
-	writeError(w, http.StatusServiceUnavailable, draining())
+	writeError(w, http.StatusServiceUnavailable, nil, draining())
 }
 
 func refuseOverload(w http.ResponseWriter, why string) {
 	w.Header()["Retry-After"] = retrySoon
-	writeError(w, http.StatusServiceUnavailable, mcp.Failure(mcp.Overloaded, "", why))
+	writeError(w, http.StatusServiceUnavailable, nil, mcp.Failure(mcp.Overloaded, "", why))
 }

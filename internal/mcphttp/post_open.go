@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -17,22 +18,24 @@ func (in *incoming) opening(t Transport) *Opening {
 	}
 }
 
-// failOpen answers a request whose Session could not be made.
-func (a *reply) failOpen(id []byte, err error) {
-	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
-		status := a.status(&jsonrpc.Response{Err: wire})
-		if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
-			status = int(wire.Code)
-		}
-		if reason, _ := jsonrpc.GetString(wire.Data, "reason"); reason == string(mcp.Overloaded) {
-			a.w.Header()["Retry-After"] = retrySoon
-			status = http.StatusServiceUnavailable
-		}
-		a.fail(status, id, wire)
+// refuseOpen answers a request whose Session could not be made. An error that has
+// no HTTP status of its own gets the one of an answer with it.
+func refuseOpen(w http.ResponseWriter, log *slog.Logger, id []byte, err error, statusOf func(*jsonrpc.Response) int) {
+	wire := new(jsonrpc.Error)
+	if !errors.As(err, &wire) {
+		log.Error("session not opened", "err", err)
+		writeError(w, http.StatusInternalServerError, id, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
 		return
 	}
-	a.srv.log.Error("session not opened", "err", err)
-	a.fail(http.StatusInternalServerError, id, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
+	status := statusOf(&jsonrpc.Response{Err: wire})
+	if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
+		status = int(wire.Code)
+	}
+	if reason, _ := jsonrpc.GetString(wire.Data, "reason"); reason == string(mcp.Overloaded) {
+		w.Header()["Retry-After"] = retrySoon
+		status = http.StatusServiceUnavailable
+	}
+	writeError(w, status, id, wire)
 }
 
 // serveAlone answers one message outside any session. A client that hangs up
@@ -50,7 +53,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	}
 	h, err := p.srv.open(ctx, p.opening(t))
 	if err != nil {
-		p.failOpen(m.ID, err)
+		refuseOpen(p.w, p.srv.log, m.ID, err, p.status)
 		return
 	}
 	defer h.Close()
@@ -82,7 +85,7 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 		s.table.release(p.principal)
 		ss.close(ErrSessionEnded)
 		if err != nil {
-			p.failOpen(m.ID, err)
+			refuseOpen(p.w, p.srv.log, m.ID, err, p.status)
 		} else {
 			p.answer(m.ID, resp)
 		}

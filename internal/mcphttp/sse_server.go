@@ -1,9 +1,7 @@
 package mcphttp
 
 import (
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -39,7 +37,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := s.openLine(ss, r); err != nil {
 		s.table.release(principal)
 		ss.close(ErrSessionEnded)
-		refuseOpen(w, s.log, err)
+		refuseOpen(w, s.log, nil, err, func(*jsonrpc.Response) int { return http.StatusServiceUnavailable })
 		return
 	}
 	defer ss.close(ErrSessionEnded)
@@ -57,21 +55,6 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	s.gone(ss.line.pump(k))
-}
-
-// refuseOpen answers a client whose Session could not be made.
-func refuseOpen(w http.ResponseWriter, log *slog.Logger, err error) {
-	wire := new(jsonrpc.Error)
-	if !errors.As(err, &wire) {
-		log.Error("session not opened", "err", err)
-		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
-		return
-	}
-	status := http.StatusServiceUnavailable
-	if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
-		status = int(wire.Code)
-	}
-	writeError(w, status, wire)
 }
 
 // openLine makes the handler of an SSE session and the connection to it.

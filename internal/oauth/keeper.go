@@ -39,6 +39,9 @@ type Options struct {
 	// OnSignIn hears that a sign-in that somebody waited for may have
 	// happened, here or in another process. It may be nil.
 	OnSignIn func()
+	// OnSignOut hears whose sign-in to the server of an id another process has
+	// ended. It may be nil, and must not use the keeper.
+	OnSignOut func(server, user string)
 }
 
 // A Keeper keeps the grants of all servers. Nothing is read before the first
@@ -188,6 +191,8 @@ func (k *Keeper) loadLocked() {
 		k.opt.Log.Warn("reading tokens", "err", err)
 		return
 	}
+	before := k.grants
+	defer func() { k.missLocked(before) }()
 	k.read, k.mark = true, mark
 	k.grants = nil
 	for _, name := range names {
@@ -202,6 +207,23 @@ func (k *Keeper) loadLocked() {
 		}
 		k.grants = append(k.grants, g)
 	}
+}
+
+// missLocked tells of the sign-ins that there were before.
+func (k *Keeper) missLocked(before []*grant) {
+	for _, g := range before {
+		same := func(now *grant) bool { return now.Server == g.Server && now.User == g.User }
+		if k.opt.OnSignOut != nil && !slices.ContainsFunc(k.grants, same) {
+			k.opt.OnSignOut(g.Server, g.User)
+		}
+	}
+}
+
+// Read has the sign-ins and sign-outs of other processes count from here on.
+func (k *Keeper) Read() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loadLocked()
 }
 
 func modified(path string) time.Time {

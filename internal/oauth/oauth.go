@@ -32,10 +32,11 @@ func (e *SignInError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
 func (e *SignInError) In(l i18n.Lang) string {
-	command := "mcp-all-in-one auth login " + e.Server
+	words := []string{"mcp-all-in-one", "auth", "login", e.Server}
 	if e.User != "" {
-		command += " --user " + e.User
+		words = append(words, "--user", e.User)
 	}
+	command := i18n.Command(words...)
 	switch {
 	case e.Status == http.StatusForbidden:
 		return i18n.New("sign in again to grant %s: %s", "请重新登录以授予 %s：%s", strings.Join(e.Scopes, " "), command).In(l)

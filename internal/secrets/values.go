@@ -1,6 +1,8 @@
 package secrets
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,10 +65,16 @@ func (v *Values) Get(user, name string) (string, error) {
 	return value, nil
 }
 
-// Has says that a user has a value of that name.
-func (v *Values) Has(user, name string) bool {
-	_, err := v.Get(user, name)
-	return err == nil
+// Has says that a user has a value of that name, other than the one of a digest.
+func (v *Values) Has(user, name, other string) bool {
+	value, err := v.Get(user, name)
+	return err == nil && Digest(value) != other
+}
+
+// Digest names a value without telling it.
+func Digest(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:])
 }
 
 // sameFile says that a file was not replaced in between.

@@ -16,6 +16,9 @@ func Fault(name string) i18n.Text {
 	if name == "" {
 		return i18n.New("is empty", "名称为空")
 	}
+	if name == "." || name == ".." {
+		return i18n.New("is a folder in paths, and disappears from addresses", "在路径中表示目录，会从地址中消失")
+	}
 	if len([]rune(name)) > maxName {
 		return i18n.New("is too long", "名称过长")
 	}

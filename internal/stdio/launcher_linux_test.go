@@ -165,6 +165,7 @@ func TestHelperDies(t *testing.T) {
 		{"daemon", func(fifo string) Command { return roleCommand("daemon", fifo) }},
 	} {
 		t.Run("fault/F12 helper killed, "+kind.name, func(t *testing.T) {
+			before := zombiesOf(nil, os.Getpid())
 			l, spared := newTestLauncher(t), newTestLauncher(t)
 			other := mustStart(t, spared, roleCommand("echo"))
 			ours := exec.Command("sleep", "1000")
@@ -189,7 +190,7 @@ func TestHelperDies(t *testing.T) {
 			if err := ours.Wait(); err == nil || err.Error() != "signal: terminated" {
 				t.Errorf("a process that is no server: %v", err)
 			}
-			if z := zombiesOf(os.Getpid()); len(z) > 0 {
+			if z := zombiesOf(before, os.Getpid()); len(z) > 0 {
 				t.Errorf("zombies: %v", z)
 			}
 		})

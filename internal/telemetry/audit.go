@@ -44,10 +44,12 @@ type Entry struct {
 	// proved, not read.
 	Arguments string `json:"arguments,omitempty"`
 	// Script is the SHA-256 of the code that the call ran.
-	Script  string `json:"script,omitempty"`
-	Outcome string `json:"outcome"`
-	Code    int64  `json:"code,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	Script string `json:"script,omitempty"`
+	// Approval is who said yes to a call that needs one.
+	Approval *traffic.Yes `json:"approval,omitempty"`
+	Outcome  string       `json:"outcome"`
+	Code     int64        `json:"code,omitempty"`
+	Reason   string       `json:"reason,omitempty"`
 	// Cached says that no server was called: the answer was known.
 	Cached bool `json:"cached,omitempty"`
 	// Rehearsed says that no server was called: a rehearsal answered.
@@ -94,7 +96,7 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	e := Entry{
 		Time: o.Start.UTC(), Principal: o.Principal, Door: string(o.Door), Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
 		Method: o.Method, Name: o.Name, Item: o.Item, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
-		Cached: slices.Contains(o.Notes, traffic.Recalled), Rehearsed: slices.Contains(o.Notes, traffic.Rehearsed),
+		Approval: o.Yes, Cached: slices.Contains(o.Notes, traffic.Recalled), Rehearsed: slices.Contains(o.Notes, traffic.Rehearsed),
 		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
 	}
 	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {

@@ -71,4 +71,6 @@ type Observation struct {
 	Item string
 	// Request is the raw params.
 	Request []byte
+	// Yes is the one that a person gave to it; nil where it needed none.
+	Yes *Yes
 }

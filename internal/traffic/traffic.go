@@ -121,7 +121,28 @@ type Outcome struct {
 	Server, Item string
 	// Notes are added to those the call began with.
 	Notes []string
+	// Yes is the one that it needed, and got; nil where it needed none.
+	Yes *Yes
 }
+
+// A Yes is what a person says to a call that runs only then; the zero Yes is a
+// no.
+type Yes struct {
+	// By is the principal who gave it.
+	By string `json:"by"`
+	// Door is the way by which it came: DoorConsole, DoorCLI or ByElicitation.
+	Door Door `json:"door"`
+	// For is ForScript where it was given for all calls of the tool by the same
+	// run of a script; empty for one call.
+	For string `json:"for,omitempty"`
+}
+
+const (
+	// ByElicitation is the Door of a yes that the person at the client gave.
+	ByElicitation Door = "elicitation"
+	// ForScript is a value of Yes.For.
+	ForScript = "script"
+)
 
 // Side names one of the two bodies of a call.
 type Side uint8

@@ -52,11 +52,12 @@ const dialHold = 2 * time.Second
 var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 
 // open makes the connection: transport, handshake, lists, subscriptions.
-func (d dialer) open(ctx context.Context) (*link, error) {
+func (d dialer) open(ctx context.Context) (_ *link, err error) {
 	u := d.up
 	if err := u.opt.dials.Acquire(ctx); err != nil {
 		return nil, err
 	}
+	defer func() { err = personal{u}.refused(d.slot, err) }()
 	// A server that hangs does not keep the others from starting.
 	release := sync.OnceFunc(u.opt.dials.Release)
 	late := time.AfterFunc(dialHold, release)

@@ -76,7 +76,7 @@ func (e *ending) explainExit(err error) error {
 
 // lastWords are what the process behind a connection wrote before it ended.
 func (e *ending) lastWords() string {
-	return failure.LastWords(e.child.Stderr().Lines(40), environment(e.entry.Config(), e.values))
+	return failure.LastWords(e.child.Stderr().Lines(40), e.entry.Config().EnvironmentFor(e.values))
 }
 
 // finish notes why the connection ended. The first reason counts.

@@ -29,7 +29,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 // taken from old.
 func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Features) (*catalog.Features, error) {
 	source := lists.Source{
-		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins,
+		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins.For(l.slot.user),
 		Report: l.up.reportIssues, Timeout: l.up.limits.Handshake, Log: l.up.log,
 	}
 	return source.Fetch(ctx, which, old)
@@ -64,10 +64,10 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 	return resp, err
 }
 
-// Withheld says whether a tool or a prompt may not be used, because it is no
-// longer what was approved.
-func (u *Upstream) Withheld(k catalog.Kind, name string) bool {
-	return u.pins.Holds(k, name)
+// Withheld says whether c may not use a tool or a prompt, because it is no longer
+// what was approved.
+func (u *Upstream) Withheld(c *Caller, k catalog.Kind, name string) bool {
+	return u.pins.For(u.userOf(c)).Holds(k, name)
 }
 
 // repin fetches the lists again when they have to be checked anew.

@@ -2,10 +2,15 @@ package upstream_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/pin"
 )
@@ -139,4 +144,61 @@ func TestPinnedOrders(t *testing.T) {
 			t.Errorf("listed: %v", got)
 		}
 	})
+}
+
+// What a server shows to one user neither approves nor withholds anything for
+// another.
+func TestPinsOfUsers(t *testing.T) {
+	own := func(name string) string {
+		return strings.Replace(mail, "Sends mail.", "Sends mail of "+name+".", 1)
+	}
+	shelves := map[string]*shelf{"": newShelf(t, mail), "ann": newShelf(t, own("ann")), "bob": newShelf(t, own("bob"))}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, _ := strings.Cut(r.Header.Get("X-Key"), "-")
+		shelves[name].serve(w, r)
+	}))
+	t.Cleanup(front.Close)
+	entry := remote("shelf", front.URL)
+	entry.Pin, entry.Protocol = pin.Hold, "legacy"
+	entry.PerUser = map[string]config.UserValue{"hub": {Header: "X-Key"}}
+	dir, pins := t.TempDir(), pin.Open(t.TempDir())
+	w := newWorld(t, worldOptions{pins: pins, values: secrets.NewValues(dir)}, entry)
+	w.state("shelf", upstream.Ready)
+	u := w.up("shelf")
+	// connects opens a connection of each user, with another value each time.
+	times := 0
+	connects := func(users ...string) {
+		times++
+		for _, user := range users {
+			setValue(t, dir, "key:"+user, fmt.Sprintf("%s-%d", user, times))
+			if err := u.Prepare(t.Context(), asUser("key:"+user)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	held := func(when string, want map[string]bool) {
+		t.Helper()
+		for user, is := range want {
+			c := asUser("key:" + user)
+			if u.Withheld(c, catalog.Tools, "mail") != is || (len(u.Features(c).Tools) == 0) != is {
+				t.Errorf("%s: that it is withheld from %s is not %v", when, user, is)
+			}
+		}
+	}
+	connects("ann", "bob")
+	held("at first", map[string]bool{"ann": false, "bob": false})
+	shelves["bob"].set(own("eve"))
+	connects("bob")
+	held("after a change", map[string]bool{"ann": false, "bob": true})
+	connects("ann")
+	held("after another user's list", map[string]bool{"ann": false, "bob": true})
+	changed := u.Status().Changed
+	if kept := pins.Changed("default/shelf"); len(changed) != 1 || changed[0].User != "key:bob" || len(kept) != 1 || kept[0].User != "key:bob" {
+		t.Errorf("what changed is %+v, and %+v on the disk", changed, kept)
+	}
+	if err := u.Approve(changed); err != nil {
+		t.Fatal(err)
+	}
+	connects("ann", "bob")
+	held("after a yes", map[string]bool{"ann": false, "bob": false})
 }

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 const (
@@ -63,6 +64,21 @@ func (r *slots) all() []*slot {
 		list = append(list, free...)
 	}
 	return list
+}
+
+// OnlyProject is the project for which a principal uses a server now; nil where
+// there is none, or are several.
+func OnlyProject(u *Upstream, principal string) (only *project.Project) {
+	for _, s := range u.slots.all() {
+		if s.project == nil || s.holder != principal || s.current() == nil {
+			continue
+		}
+		if only != nil && only.ID() != s.project.ID() {
+			return nil
+		}
+		only = s.project
+	}
+	return only
 }
 
 // connected is how many of them have a connection, beside those that are leased.

@@ -80,6 +80,13 @@ func Asked(u *Upstream) uint64 { return u.calls.Asked.Load() }
 // restand notes that the answers of a server may be others from now on.
 func restand(e *entry) { e.standing.Store(standings.Add(1)) }
 
+// SignedOut notes that a user has signed out of a server, or the gateway for "":
+// what was opened before ends, and what was answered stands for nothing.
+func SignedOut(u *Upstream, user string) {
+	restand(&u.entry)
+	personal{&u.connections}.end(user)
+}
+
 // standings counts for all servers: one that takes another's place has none of its
 // numbers.
 var standings atomic.Uint64

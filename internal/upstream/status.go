@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -97,24 +98,30 @@ func (u *Upstream) Refused(c *Caller) error {
 
 // Prepare waits until the server has answered or failed once, and until the
 // connection that c has to itself, or that its era has, is open, where there is
-// one. What a server offers may differ between the eras.
-func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
+// one. What a server offers may differ between the eras. The error says what the
+// user of c has to do first.
+func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 	select {
 	case <-u.settled:
 	case <-ctx.Done():
-		return
+		return nil
 	}
 	if state, _ := u.State(); u.Absent() || state == Unconfigured {
-		return
+		return nil
 	}
 	b := c.binding(&u.connections)
 	apart := b.own || b.exact || b.pool != "" && u.byOffer() // where a connection costs nothing
 	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
-		return
+		return nil
 	}
-	if _, release, err := u.acquire(ctx, c, ""); err == nil {
+	_, release, err := u.acquire(ctx, c, "")
+	if err == nil {
 		release()
 	}
+	if value := new(failure.ValueError); errors.As(err, &value) {
+		return value
+	}
+	return nil
 }
 
 // Unavailable is the error for a call to a server that is down.

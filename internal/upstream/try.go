@@ -82,6 +82,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	if failure.StatusOf(err) == http.StatusUnauthorized {
 		l.finish(err) // the next caller learns it from the state
+		err = personal{&u.connections}.refused(l.slot, err)
 	}
 	return nil, u.report.Failure(ctx, err, l.whyEnded), true
 }

@@ -170,11 +170,13 @@ func (e *entry) Config() *config.Server { return e.config.Load() }
 func (u *connections) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env)+len(values))
-	for k, v := range environment(cfg, values) {
+	for k, v := range cfg.EnvironmentFor(values) {
 		own[k] = v.Reveal()
 	}
 	env, withheld := stdio.Environ(os.Environ(), stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
-	env = withoutInherited(env, cfg, values)
+	if len(values) == 0 {
+		env = cfg.WithoutUserValues(env)
+	}
 	u.noteWithheld(withheld)
 	cmd := stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
 	if cfg.Sandbox.On {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/secrets"
@@ -42,7 +41,7 @@ func (p personal) values(user string) (map[string]string, error) {
 		case err != nil:
 			return nil, err
 		case cfg.PerUser[name].Header != "" && strings.ContainsFunc(given[name], func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: mcp-all-in-one secret set %s --user %s", name, user, name, failure.Word(user)))
+			return nil, mcp.Failure(mcp.ValueMissing, p.name, fmt.Sprintf("the value %s of %s has a character in it that no header can have; set it again with: %s", name, user, failure.SetValue(name, user)))
 		}
 	}
 	return given, nil
@@ -100,6 +99,21 @@ func (p personal) learn(s *slot, f *catalog.Features) {
 	}
 }
 
+// refused is why the connection in s failed: where the server has refused the
+// values of its user, what that user has to do. Which of several it refused it
+// does not say.
+func (p personal) refused(s *slot, err error) error {
+	if !failure.RefusesValues(err) || p.Config().Auth.PerUser {
+		return err
+	}
+	values, lacks := p.valuesFor(s)
+	if lacks != nil || len(values) == 0 {
+		return err
+	}
+	name := slices.Min(slices.Collect(maps.Keys(values)))
+	return &failure.ValueError{Server: p.name, User: s.user, Name: name, Description: p.Config().PerUser[name].Description, Refused: secrets.Digest(values[name])}
+}
+
 // explain says of a primary connection that could not be opened that the values
 // are missing there.
 func (p personal) explain(err error) error {
@@ -108,37 +122,4 @@ func (p personal) explain(err error) error {
 	}
 	names := slices.Sorted(maps.Keys(p.Config().PerUser))
 	return &failure.WithoutValues{Names: strings.Join(names, ", "), Err: err}
-}
-
-// environment is the entry's own environment for a process, with the values of
-// its user.
-func environment(cfg *config.Server, values map[string]string) map[string]config.Secret {
-	if len(values) == 0 {
-		return cfg.Env
-	}
-	own := maps.Clone(cfg.Env)
-	if own == nil {
-		own = make(map[string]config.Secret, len(values))
-	}
-	for name, v := range cfg.PerUser {
-		own[v.Env] = config.Secret(v.Prefix + values[name])
-	}
-	return own
-}
-
-// withoutInherited leaves out the variables that only users bring along: what
-// the gateway itself has of that name is not for a process that lacks them.
-func withoutInherited(env []string, cfg *config.Server, values map[string]string) []string {
-	if len(values) > 0 || len(cfg.PerUser) == 0 {
-		return env
-	}
-	return slices.DeleteFunc(env, func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		for _, v := range cfg.PerUser {
-			if v.Env != "" && strings.EqualFold(v.Env, name) {
-				return true
-			}
-		}
-		return false
-	})
 }

@@ -173,7 +173,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 				}
 			}
 			setValue(t, dir, "key:joe", "wrong")
-			if _, err := w.ask(asUser("key:joe"), nil, "hub", "echo", `{"message":"hi"}`); err == nil || !strings.Contains(err.Error(), "Invalid or missing hub") {
+			if _, err := w.ask(asUser("key:joe"), nil, "hub", "echo", `{"message":"hi"}`); reasonOf(err) != "value_missing" || !strings.Contains(err.Error(), "refused your own value: hub. Set another one with: mcp-all-in-one secret set hub --user key:joe") {
 				t.Errorf("a value that the server refuses: %v", err)
 			}
 			mu.Lock()

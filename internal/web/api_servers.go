@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
@@ -111,7 +112,7 @@ func (p *serverPages) runsAlready(schema, name, command string, args []string) b
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	return json.Unmarshal(d.Entry, &entry) == nil && api.CommandLine(entry.Command, entry.Args) == api.CommandLine(command, args)
+	return json.Unmarshal(d.Entry, &entry) == nil && entry.Command == command && slices.Equal(entry.Args, args)
 }
 
 func (p *serverPages) delete(w http.ResponseWriter, r *api.Request) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,6 +106,7 @@ type house struct {
 	keys  map[string]string
 	store *access.Keys
 	file  map[string]any
+	audit string
 	path  string
 	gw    *mcptest.Process
 }
@@ -123,8 +125,9 @@ func newHouse(t *testing.T, server map[string]any) *house {
 		}
 	}
 	h.listens(server)
+	h.audit = file + ".audit"
 	h.file = map[string]any{
-		"mode": "code", "scripts": map[string]any{"calls": 100000}, "access": map[string]any{"keys": file}, "mcpServers": map[string]any{"demo": server},
+		"mode": "code", "scripts": map[string]any{"calls": 100000}, "access": map[string]any{"keys": file}, "audit": map[string]any{"file": h.audit}, "mcpServers": map[string]any{"demo": server},
 	}
 	h.path = mcptest.WriteConfig(t, encode(t, h.file))
 	h.gw = mcptest.Start(t, mcptest.Product(t, "http", "--mcp-config", h.path, "--port", "0"))
@@ -304,6 +307,16 @@ func TestYesForTheScript(t *testing.T) {
 		if text := h.answer(done); !strings.Contains(text, `18!`) {
 			t.Errorf("it is %s", text)
 		}
+		list, err := h.store.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		chief := list[slices.IndexFunc(list, func(k access.Key) bool { return k.Name == "chief" })].ID
+		h.until("the audit trail says who said yes", func() bool {
+			trail, _ := os.ReadFile(h.audit)
+			yes := fmt.Sprintf(`"approval":{"by":"key:%s","door":"console"`, chief)
+			return strings.Count(string(trail), yes+`,"for":"script"}`) == 6 && strings.Count(string(trail), yes+`}`) == 1
+		})
 		// The same code once more is another run.
 		again := h.run("ann", code)
 		for _, q := range h.questions(3) {

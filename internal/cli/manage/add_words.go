@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -86,15 +87,15 @@ func withDash(a *env.Env, cmd *cobra.Command) string {
 		return ""
 	case dash < 0 && hostPath.MatchString(words[command]) && name != command:
 		words[command] = "https://" + words[command]
-		return env.ShellLine(words)
+		return i18n.Command(words...)
 	case dash < 0:
 		words = slices.Insert(words, command, "--")
 		dash = command
 		if name != command {
-			return env.ShellLine(words)
+			return i18n.Command(words...)
 		}
 	}
-	return env.ShellLine(slices.Insert(words, dash, nameFor(words[dash+1:])))
+	return i18n.Command(slices.Insert(words, dash, nameFor(words[dash+1:]))...)
 }
 
 // nameFor is a name for the server that a command starts: of its package, which

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // keyFlags are the flags of key create.
@@ -40,7 +42,9 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
 		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
-			RunE: func(_ *cobra.Command, args []string) error { return keyRevoke(a, args[0]) }})
+			Long: a.T("Revokes a key. The running gateway ends its sessions and takes no call of it any more when\nthe command has printed its line. A gateway of another user of this machine, and other\nreplicas of a cluster, notice within a second.",
+				"撤销密钥。命令输出结果时，正在运行的网关已结束其会话，不再接受它的任何调用。\n本机其他用户的网关以及集群的其他副本会在一秒内得知。"),
+			RunE: func(cmd *cobra.Command, args []string) error { return keyRevoke(cmd.Context(), a, args[0]) }})
 	return cmd
 }
 
@@ -167,7 +171,7 @@ func keyStateIn(a *env.Env, column int) func(int, string) string {
 	}
 }
 
-func keyRevoke(a *env.Env, name string) error {
+func keyRevoke(ctx context.Context, a *env.Env, name string) error {
 	keys, _, _, err := keys(a)
 	if err != nil {
 		return err
@@ -179,7 +183,15 @@ func keyRevoke(a *env.Env, name string) error {
 	if err != nil {
 		return err
 	}
+	told, err := control.TellAll(ctx, a, control.KeysChanged)
 	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("revoked: ", "已撤销："), key.Name)
+	switch {
+	case err != nil:
+		fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be told, and may take calls of this key for another second: %s\n",
+			"警告：无法通知某个正在运行的网关，它可能在一秒内仍接受此密钥的调用：%s\n"), i18n.Why(err).In(a.Lang))
+	case told:
+		fmt.Fprintln(a.Stderr, a.T("the running gateway takes no call of it any more", "正在运行的网关不再接受它的任何调用"))
+	}
 	// No other key has this ID, so nobody can use its values any more.
 	return a.Secrets().Values().Forget("key:" + key.ID)
 }

@@ -68,6 +68,9 @@ func printChanged(a *env.Env, c pin.Change) {
 	if c.Kind != c.Name {
 		kind += " " + i18n.Reveal(c.Name)
 	}
+	if c.User != "" {
+		kind += a.T(", as it is shown to ", "，显示对象：") + i18n.Reveal(c.User)
+	}
 	fmt.Fprintln(a.Stderr, kind)
 }
 

@@ -62,7 +62,7 @@ func secretRemove(a *env.Env, name, user string) error {
 		if err := checkUser(a, user); err != nil {
 			return err
 		}
-		remove, list = func(name string) error { return a.Secrets().Values().Delete(user, name) }, list+" --user "+user
+		remove, list = func(name string) error { return a.Secrets().Values().Delete(user, name) }, list+" --user "+i18n.Command(user)
 	}
 	err := remove(name)
 	if errors.Is(err, secrets.ErrNoSecret) {
@@ -97,7 +97,7 @@ func secretSet(a *env.Env, name, user string, keychain bool) error {
 	}
 	text := strings.TrimRight(string(value), "\r\n")
 	if text == "" {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one secret set "+name+" < FILE", "%s", a.T("the secret is empty", "密钥为空"))
+		return env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "secret", "set", name)+" < FILE", "%s", a.T("the secret is empty", "密钥为空"))
 	}
 	if _, err := a.UserDir(); err != nil {
 		return err

@@ -107,7 +107,7 @@ func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if image, ok := strings.CutPrefix(args[0], "docker:"); ok {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one add NAME -- docker run -i --rm "+i18n.Seen(image), "%s",
+		return env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", "NAME", "--", "docker", "run", "-i", "--rm", i18n.Seen(image)), "%s",
 			a.T("an image is added as the command that runs it", "镜像应以运行它的命令来添加"))
 	}
 	if strings.Contains(args[0], "/") && !strings.ContainsAny(args[0][:1], "./~") {

@@ -27,7 +27,7 @@ func ItemSignature(k catalog.Kind, it *catalog.Item) string {
 	switch k {
 	case catalog.Tools:
 		text := signature.Short(it.Name, it.InputSchema)
-		if string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" {
+		if it.ReadOnly() {
 			text += " [read]"
 		} else if string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true" {
 			text += " [destructive]"

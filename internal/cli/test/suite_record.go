@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/cli/use"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/record"
 	"mcp-all-in-one/internal/tester/suite"
@@ -96,6 +97,6 @@ func recordTest(a *env.Env, cmd *cobra.Command, f *target.Flags, m *target.Targe
 	if err := os.WriteFile(path, suite.SuiteFrom(from, recorded.Turns()), 0o644); err != nil {
 		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", path, a.T("written; run it with: mcp-all-in-one test "+path, "已写入；运行：mcp-all-in-one test "+path))
+	fmt.Fprintf(a.Stderr, "%s %s%s\n", path, a.T("written; run it with: ", "已写入；运行："), i18n.Command("mcp-all-in-one", "test", path))
 	return nil
 }

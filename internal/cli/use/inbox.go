@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/inbox"
 )
 
@@ -92,7 +93,7 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 		return command.UsageError(a, cmd, a.T("--for-script goes with answer", "--for-script 只能与 answer 一起使用"))
 	}
 	if forScript {
-		answer.For = inbox.ForScript
+		answer.For = traffic.ForScript
 	}
 	if answer.Action == "accept" {
 		content, err := inboxContent(a, cmd, r, id, words)

@@ -223,7 +223,7 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 func changesHash(changed []pin.Change) string {
 	h := sha256.New()
 	for _, c := range changed {
-		fmt.Fprintf(h, "%q %q %q\n", c.Kind, c.Name, c.Fingerprint)
+		fmt.Fprintf(h, "%q %q %q %q\n", c.Kind, c.Name, c.User, c.Fingerprint)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

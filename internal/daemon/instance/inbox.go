@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/gateway"
-	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/inbox"
 )
 
@@ -44,9 +44,9 @@ const approvalWait = 2 * time.Minute
 
 // approve puts a call to a person at the console, or at the command inbox, who is
 // not the one that wants it. Where nobody could say yes nobody is asked.
-func (in *Instance) approve(ctx context.Context, a gateway.Approval) scripts.Yes {
+func (in *Instance) approve(ctx context.Context, a gateway.Approval) traffic.Yes {
 	if in.URL == "" || !in.Access().DecidesFor(a.Who.ID) {
-		return scripts.No // on stdio there is no console
+		return traffic.Yes{} // on stdio there is no console
 	}
 	ctx, cancel := context.WithTimeout(ctx, approvalWait)
 	defer cancel()
@@ -55,11 +55,12 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) scripts.Yes
 		arguments = json.RawMessage("{}")
 	}
 	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
-	switch {
-	case err != nil || answer.Action != "accept":
-		return scripts.No
-	case answer.For == inbox.ForScript:
-		return scripts.ForScript
+	if err != nil || answer.Action != "accept" {
+		return traffic.Yes{}
 	}
-	return scripts.Once
+	yes := traffic.Yes{By: answer.By, Door: traffic.DoorConsole, For: answer.For}
+	if answer.Typed {
+		yes.Door = traffic.DoorCLI
+	}
+	return yes
 }

@@ -108,6 +108,7 @@ func (s *Shared) start(in *Instance, learnt *memory.Memory) {
 	}
 	s.Follow(record.Pins, in.Set.Repin)
 	s.Follow(record.Memory, learnt.Reread)
+	s.Follow(record.Tokens, in.Tokens.Read)
 	s.Start()
 }
 

@@ -58,6 +58,7 @@ func tokenPlace(opt oauth.Options, log *slog.Logger) cluster.Place {
 func (in *Instance) openTokens(ctx context.Context) {
 	opt := in.Shared.tokens(in.Config, folders.Home())
 	opt.Log, opt.OnSignIn = in.Log, in.SignedIn
+	opt.OnSignOut = func(server, user string) { signedOut(in, server, user) }
 	in.Tokens = oauth.NewKeeper(ctx, opt)
 }
 
@@ -66,6 +67,17 @@ func (in *Instance) SignedIn() {
 	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
 			u.SignedIn()
+		}
+	}
+}
+
+// signedOut forgets what a user who has signed out of a server got from it.
+func signedOut(in *Instance, server, user string) {
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			if u.Config().ID() == server {
+				in.Gateway.SignedOut(u, user)
+			}
 		}
 	}
 }

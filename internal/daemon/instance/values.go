@@ -18,7 +18,7 @@ func askValue(in *Instance) visit.Asker {
 		if !in.Console {
 			return ""
 		}
-		path := in.Wanted.Ask(values.Question{Who: q.Who, Server: q.Missing.Server, Name: q.Missing.Name, Description: q.Missing.Description})
+		path := in.Wanted.Ask(values.Question{Who: q.Who, Server: q.Missing.Server, Name: q.Missing.Name, Description: q.Missing.Description, Refused: q.Missing.Refused})
 		switch {
 		case q.At.Host == "":
 			return in.URL + path

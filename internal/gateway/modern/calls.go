@@ -26,6 +26,7 @@ var ErrExpired = i18n.Errorf("the client did not answer in time", "客户端未�
 // the call.
 type Call struct {
 	ID     string
+	began  context.Context // of the request that began it
 	cancel context.CancelCauseFunc
 	done   chan struct{} // the call is over: resp and err are set
 	resp   *jsonrpc.Response
@@ -79,7 +80,7 @@ type Calls struct {
 // the server says by back.
 func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) *Call {
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	k := &Call{ID: RandomID(), cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
+	k := &Call{ID: RandomID(), began: live, cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
 	p.wg.Go(func() {
 		k.resp, k.err = run(live, k)
 		close(k.done)

@@ -31,6 +31,8 @@ type Round struct {
 	// Owner is the replica that a retry of the request has to reach; empty for
 	// any.
 	Owner func(ctx context.Context, req *jsonrpc.Request) string
+	// Resumed hears that the request goes on with a call that another one began.
+	Resumed func(began context.Context)
 }
 
 // Run answers a request, or a retry of one that waits.
@@ -41,7 +43,7 @@ func (r *Rounds) Run(ctx context.Context, round *Round, req *jsonrpc.Request) (*
 			return nil, jsonrpc.InvalidParams("requestState is not valid")
 		}
 		if ours && handle.Call != "" {
-			return r.resume(ctx, round.Client.From, handle.Call, req)
+			return r.resume(ctx, round, handle.Call, req)
 		}
 		if ours {
 			req = handle.Restore(req)
@@ -80,11 +82,12 @@ func (r *Rounds) inputRequired(call *Call, req *jsonrpc.Request) (*jsonrpc.Respo
 }
 
 // resume gives a waiting call the answers of its client.
-func (r *Rounds) resume(ctx context.Context, from jsonrpc.Peer, id string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	call, left := r.Calls.Resume(id, from, jsonrpc.Get(req.Params, "inputResponses"))
+func (r *Rounds) resume(ctx context.Context, round *Round, id string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	call, left := r.Calls.Resume(id, round.Client.From, jsonrpc.Get(req.Params, "inputResponses"))
 	if call == nil {
 		return nil, jsonrpc.InvalidParams("requestState is not valid any more")
 	}
+	round.Resumed(call.began)
 	if left > 0 {
 		return r.inputRequired(call, req)
 	}

@@ -1,61 +1,68 @@
 package scripts
 
-import "context"
+import (
+	"context"
 
-// A Yes is what a person said about a call.
-type Yes uint8
-
-// What a person may say.
-const (
-	No Yes = iota
-	// Once lets the call run.
-	Once
-	// ForScript lets this call run, and all of the same tool that the same run of
-	// a script makes.
-	ForScript
+	"mcp-all-in-one/internal/traffic"
 )
 
-// Agreed puts a call to a person by ask, and says whether it may run. Where a
-// person has agreed to all calls of that tool by this run of a script, nobody is
-// asked, and calls that wait for an answer have it.
-func Agreed(ctx context.Context, server, tool string, ask func(context.Context) Yes) bool {
+// Agreed puts a call to a person by ask, and returns the yes that it may run
+// under. Where a person has agreed to all calls of that tool by this run of a
+// script, nobody is asked, and calls that wait for an answer have it.
+func Agreed(ctx context.Context, server, tool string, ask func(context.Context) traffic.Yes) traffic.Yes {
 	s := scriptOf(ctx)
 	if s == nil {
-		return ask(ctx) != No
+		return ask(ctx)
 	}
 	defer s.watch.pause()()
-	consent, give := s.consentTo(server, tool)
-	if consent.Err() != nil {
-		return true
+	c := s.consentTo(server, tool)
+	if c.given.Err() != nil {
+		return c.yes
 	}
 	asking, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(consent, end)()
+	defer context.AfterFunc(c.given, end)()
 	yes := ask(asking)
-	if yes == ForScript {
-		give()
+	switch {
+	case yes.For == traffic.ForScript:
+		s.give(c, yes)
+	case yes == traffic.Yes{} && c.given.Err() != nil && ctx.Err() == nil:
+		return c.yes
 	}
-	return yes != No || consent.Err() != nil && ctx.Err() == nil
+	return yes
 }
 
-// consentTo is a context that ends when a person agrees to all calls of a tool by
-// this run, and what ends it.
-func (s *scripted) consentTo(server, tool string) (context.Context, context.CancelFunc) {
+// A consent is one to all calls of a tool by one run. given ends when a person
+// gives it, and yes is written before.
+type consent struct {
+	given context.Context
+	end   context.CancelFunc
+	yes   traffic.Yes
+}
+
+// consentTo is the consent to the calls of a tool.
+func (s *scripted) consentTo(server, tool string) *consent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := [2]string{server, tool}
-	c, ok := s.consents[key]
-	if !ok {
-		c.given, c.give = context.WithCancel(context.Background())
+	c := s.consents[key]
+	if c == nil {
+		c = new(consent)
+		c.given, c.end = context.WithCancel(context.Background())
 		if s.consents == nil {
-			s.consents = make(map[[2]string]consent)
+			s.consents = make(map[[2]string]*consent)
 		}
 		s.consents[key] = c
 	}
-	return c.given, c.give
+	return c
 }
 
-type consent struct {
-	given context.Context
-	give  context.CancelFunc
+// give gives a consent, once.
+func (s *scripted) give(c *consent, yes traffic.Yes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.given.Err() == nil {
+		c.yes = yes
+		c.end()
+	}
 }

@@ -65,7 +65,7 @@ type scripted struct {
 	code  string
 
 	mu       sync.Mutex
-	consents map[[2]string]consent // by server and tool
+	consents map[[2]string]*consent // by server and tool
 }
 
 // Code is the script that makes a call; empty for none.

@@ -57,7 +57,7 @@ func (r *Ready) Rows() []Row {
 	rows := append([]Row{}, r.Offer.rows...)
 	e := r.filled.Entry
 	if e.Command != "" {
-		rows = append(rows, Row{i18n.New("runs", "运行"), i18n.Plain(i18n.Seen(env.ShellLine(append([]string{e.Command}, e.Args...))))})
+		rows = append(rows, Row{i18n.New("runs", "运行"), i18n.Plain(i18n.Seen(i18n.Command(append([]string{e.Command}, e.Args...)...)))})
 	} else {
 		rows = append(rows, Row{i18n.New("asks", "连接"), i18n.Plain(i18n.Seen(e.URL))})
 	}

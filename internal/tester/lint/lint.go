@@ -89,7 +89,7 @@ var toolRules = []struct {
 	}},
 	{"tool-schema-default", "warning", wrongDefault},
 	{"tool-annotations", "warning", func(it *catalog.Item) i18n.Text {
-		both := string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" && string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true"
+		both := it.ReadOnly() && string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true"
 		return when(both, "it says that it only reads and that it destroys", "它同时声明只读与破坏性")
 	}},
 	{"tool-header", "error", func(it *catalog.Item) i18n.Text {

@@ -50,7 +50,7 @@ func Walk(ctx context.Context, s *probe.Session) ([]Step, error) {
 func walkItem(k catalog.Kind, it *catalog.Item) (Step, bool) {
 	switch k {
 	case catalog.Tools:
-		readOnly := string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true"
+		readOnly := it.ReadOnly()
 		params := jsonrpc.Set([]byte(`{"arguments":{}}`), jsonrpc.Quote(it.Key), "name")
 		return Step{Name: "tools/call " + it.Key, Method: mcp.MethodToolsCall, Params: params}, readOnly && len(it.Required) == 0
 	case catalog.Resources:

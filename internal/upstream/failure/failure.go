@@ -39,6 +39,13 @@ func IsAuth(err error) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
+// RefusesValues says that a server may have refused what a user brought along:
+// not a token that is known to have ended.
+func RefusesValues(err error) bool {
+	signIn := wantsSignIn(err)
+	return StatusOf(err) == http.StatusUnauthorized && (signIn == nil || !signIn.Again)
+}
+
 // A Lost is a refusal that says that the request did not run.
 type Lost struct{ Err error }
 

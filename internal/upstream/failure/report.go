@@ -39,7 +39,10 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 	var wire *jsonrpc.Error
 	var status *httpclient.StatusError
 	var limit *sse.LimitError
+	var value *ValueError
 	switch {
+	case errors.As(err, &value):
+		return value
 	case errors.As(err, &wire):
 		return wire
 	case errors.Is(err, ErrLong):
@@ -115,8 +118,8 @@ func (r *Reporter) Auth(status int, err error) error {
 
 // Unavailable is the error for a call that found no connection.
 func (r *Reporter) Unavailable(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if value := new(ValueError); err == nil || errors.As(err, &value) {
+		return err
 	}
 	if IsAuth(err) {
 		return r.Auth(StatusOf(err), err)

@@ -4,17 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A ValueError says that a user has not brought along what a server needs.
+// A ValueError says that a user has not brought along what a server needs, or
+// something that it refuses.
 type ValueError struct {
 	Server, User string
 	// Name is the value; Description what the configuration says of it.
 	Name, Description string
+	// Refused is the digest of the value that the server has refused; empty where
+	// there was none.
+	Refused string
 }
 
 func (e *ValueError) Error() string { return e.In(i18n.English) }
@@ -25,8 +28,15 @@ func (e *ValueError) In(l i18n.Lang) string {
 	if e.Description != "" {
 		what += " (" + e.Description + ")"
 	}
-	return i18n.New("server %q needs a value of your own: %s. Set it with: mcp-all-in-one secret set %s --user %s",
-		"服务 %q 需要你自己的值：%s。设置方法：mcp-all-in-one secret set %s --user %s", e.Server, what, e.Name, Word(e.User)).In(l)
+	if e.Refused != "" {
+		return i18n.New("server %q refused your own value: %s. Set another one with: %s", "服务 %q 拒绝了你自己的值：%s。重新设置：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
+	}
+	return i18n.New("server %q needs a value of your own: %s. Set it with: %s", "服务 %q 需要你自己的值：%s。设置方法：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
+}
+
+// SetValue is the command that sets a value of a user.
+func SetValue(name, user string) string {
+	return i18n.Command("mcp-all-in-one", "secret", "set", name, "--user", user)
 }
 
 // Question asks the person for the value.
@@ -35,18 +45,10 @@ func (e *ValueError) Question() string {
 	if e.Description != "" {
 		what = e.Description
 	}
+	if e.Refused != "" {
+		return fmt.Sprintf("Server %q refused your own value: %s. Enter another one on the page of the gateway; the model does not see it.", e.Server, what)
+	}
 	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
-}
-
-// Word is a text as one word of a command line.
-func Word(s string) string {
-	plain := func(r rune) bool {
-		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune(":@._/-", r)
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // Unwrap is the error that a client gets.

@@ -34,6 +34,9 @@ type Change struct {
 	// Kind is tool, prompt or instructions.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// User is to whom the server shows it, where each user has an account of his
+	// own there; empty where it shows all the same.
+	User string `json:"user,omitempty"`
 	// Withheld says that it is not listed until somebody approves it.
 	Withheld bool `json:"withheld"`
 	// Fingerprint is the new definition's.
@@ -63,14 +66,47 @@ func (p *Checker) Approve(shown []Change) error { return p.pins.Approve(p.id, sh
 type Checker struct {
 	pins *Store
 	id   string
+	user string // to whom they are shown; empty for all
 	lock Lock
 
 	mu      sync.Mutex
+	users   map[string]*Checker
 	kept    *pinFile // what no disk keeps; nil while the file has it all
 	read    pinStamp // the state of the file that was checked against
 	counted uint64   // which definitions counted in it
 	mode    string
 	changed map[string][]Change // by kind
+}
+
+// For is the checker of what a server shows to a user who has an account of his
+// own there: it says nothing of what the server shows to others. Without a user
+// it is p itself.
+func (p *Checker) For(user string) *Checker {
+	if user == "" {
+		return p
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.users[user]
+	if c == nil {
+		c = &Checker{pins: p.pins, id: ofUser(p.id, user), user: user, lock: p.lock}
+		if p.users == nil {
+			p.users = make(map[string]*Checker)
+		}
+		p.users[user] = c
+	}
+	return c
+}
+
+// all are the checkers of a server: p, and those of users.
+func (p *Checker) all() []*Checker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := []*Checker{p}
+	for _, user := range slices.Sorted(maps.Keys(p.users)) {
+		list = append(list, p.users[user])
+	}
+	return list
 }
 
 // Check returns the items of a server that may be listed, and what is to be said
@@ -127,6 +163,9 @@ func (p *Checker) check(kind string, items []catalog.Item, mode string) ([]catal
 		p.counted = book.counts()
 	}
 	changed := book.of(kind).changes(kind, items, mode == Hold)
+	for i := range changed {
+		changed[i].User = p.user
+	}
 	if p.changed == nil {
 		p.changed = make(map[string][]Change)
 	}
@@ -192,9 +231,10 @@ func (p *Checker) loadLocked() *pinFile {
 // Outdated says that what was last checked has to be checked again: somebody
 // approved something, or the configuration says otherwise.
 func (p *Checker) Outdated(mode string) bool {
-	if p.pins == nil {
-		return false
-	}
+	return p.pins != nil && slices.ContainsFunc(p.all(), func(c *Checker) bool { return c.outdated(mode) })
+}
+
+func (p *Checker) outdated(mode string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mode == "" || p.mode == mode && (mode == Off || p.pins.stamp(p.id) == p.read) {
@@ -204,10 +244,14 @@ func (p *Checker) Outdated(mode string) bool {
 	return p.pins.shelf == nil || p.mode != mode || p.pins.load(p.id).counts() != p.counted
 }
 
-func (p *Checker) List() []Change {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Concat(p.changed[Tool], p.changed[Prompt], p.changed[Instructions])
+// List is what changed, for whomever.
+func (p *Checker) List() (list []Change) {
+	for _, c := range p.all() {
+		c.mu.Lock()
+		list = slices.Concat(list, c.changed[Tool], c.changed[Prompt], c.changed[Instructions])
+		c.mu.Unlock()
+	}
+	return list
 }
 
 // Holds says whether a tool or a prompt is held back.

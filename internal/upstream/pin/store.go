@@ -2,6 +2,7 @@ package pin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/record"
 )
 
@@ -32,9 +34,24 @@ func Open(dir string) *Store { return &Store{dir: dir} }
 // OpenShared are pins that replicas share, with copies in a directory.
 func OpenShared(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
 
+// ofUser is the id of what a server shows to a user; without one it is the
+// server's.
+func ofUser(id, user string) string {
+	if user == "" {
+		return id
+	}
+	return id + "\x00" + user
+}
+
+// pinName is the name of a file. Those of the users of a server begin as the
+// server's does.
 func pinName(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:16])
+	var parts []string
+	for part := range strings.SplitSeq(id, "\x00") {
+		sum := sha256.Sum256([]byte(part))
+		parts = append(parts, hex.EncodeToString(sum[:16]))
+	}
+	return strings.Join(parts, "-")
 }
 
 func (p *Store) file(id string) string { return filepath.Join(p.dir, pinName(id)+".json") }
@@ -103,24 +120,53 @@ func cloneItems(items []catalog.Item) []catalog.Item {
 	return own
 }
 
-// Changed is what a server, named schema/name, shows that nobody has approved
-// since it changed.
+// Changed is what a server, named schema/name, shows to whomever that nobody has
+// approved since it changed.
 func (p *Store) Changed(id string) []Change {
-	content := p.load(id)
+	list := p.changed(id, "")
+	files, _ := os.ReadDir(p.dir) // there may be none
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), pinName(id)+"-") {
+			continue
+		}
+		raw, _ := os.ReadFile(filepath.Join(p.dir, f.Name())) // as in load
+		server, _ := jsonrpc.GetString(raw, "server")
+		if user, ok := strings.CutPrefix(server, id+"\x00"); ok {
+			list = append(list, p.changed(id, user)...)
+		}
+	}
+	return list
+}
+
+func (p *Store) changed(id, user string) []Change {
+	content := p.load(ofUser(id, user))
 	var list []Change
 	for _, kind := range pinKinds {
 		book := content.of(kind)
 		for _, name := range slices.Sorted(maps.Keys(book)) {
 			if book[name].pending != nil {
-				list = append(list, book[name].change(kind, name))
+				c := book[name].change(kind, name)
+				c.User = user
+				list = append(list, c)
 			}
 		}
 	}
 	return list
 }
 
-// Approve accepts changed definitions, each as it was shown.
-func (p *Store) Approve(id string, shown []Change) error {
+// Approve accepts changed definitions, each as it was shown, for whom it was.
+func (p *Store) Approve(id string, shown []Change) (err error) {
+	by := make(map[string][]Change)
+	for _, c := range shown {
+		by[c.User] = append(by[c.User], c)
+	}
+	for _, user := range slices.Sorted(maps.Keys(by)) {
+		err = cmp.Or(err, p.approve(ofUser(id, user), by[user]))
+	}
+	return err
+}
+
+func (p *Store) approve(id string, shown []Change) error {
 	stale := false
 	err := p.document(id).Change(edited(id, func(f *pinFile) {
 		stale = false

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"regexp"
-	"strings"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -85,27 +83,13 @@ func Answer(f func(r *Request) (any, error)) HandlerFunc {
 	}
 }
 
-var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// CommandLine is how a command would be typed into a shell.
-func CommandLine(command string, args []string) string {
-	words := make([]string, 0, len(args)+1)
-	for _, w := range append([]string{command}, args...) {
-		if !safeWord.MatchString(w) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		words = append(words, w)
-	}
-	return strings.Join(words, " ")
-}
-
 // Confirmed refuses a request that would run a new command until it repeats
 // that command: the page must have shown it.
 func Confirmed(w http.ResponseWriter, r *Request, command string, args []string, confirm string) bool {
 	if command == "" {
 		return true
 	}
-	run := CommandLine(command, args)
+	run := i18n.Command(append([]string{command}, args...)...)
 	if confirm == run {
 		return true
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -16,6 +17,16 @@ type Request struct {
 	Who    access.Principal
 	params map[string]string
 }
+
+// typedKey marks a request that a command makes.
+type typedKey struct{}
+
+// Typed is the context of a request that somebody makes at a command line, not in
+// a browser.
+func Typed(ctx context.Context) context.Context { return context.WithValue(ctx, typedKey{}, true) }
+
+// IsTyped says whether a request is one of a command line.
+func IsTyped(ctx context.Context) bool { return ctx.Value(typedKey{}) != nil }
 
 // Param is a parameter of the pattern.
 func (r *Request) Param(name string) string { return r.params[name] }

@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
-	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -202,8 +201,7 @@ func (x *bench) label() string {
 	case t.Server != "":
 		return t.Server
 	case t.Command != "":
-		words := x.from().Command
-		return api.CommandLine(words[0], words[1:])
+		return i18n.Command(x.from().Command...)
 	default:
 		return x.from().String()
 	}

@@ -25,6 +25,7 @@ func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {
 	if !r.Read(w, &a) {
 		return
 	}
+	a.Typed = api.IsTyped(r.Context())
 	switch a.Action {
 	case "accept", "decline", "cancel":
 	default:

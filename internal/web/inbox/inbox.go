@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 )
 
@@ -62,13 +63,13 @@ type Answer struct {
 	// Content is the content of an elicitation, or the whole result of a
 	// sampling request.
 	Content json.RawMessage `json:"content,omitempty"`
-	// For is ForScript where a yes is one for all calls of the same tool by the
-	// same run of a script; empty for this call alone.
+	// For is traffic.ForScript where a yes is one for all calls of the same tool
+	// by the same run of a script; empty for this call alone.
 	For string `json:"for,omitempty"`
+	// By is the principal who answered; Typed says that it was on a command line.
+	By    string `json:"-"`
+	Typed bool   `json:"-"`
 }
-
-// ForScript is a value of Answer.For.
-const ForScript = "script"
 
 // An Inbox holds the questions that wait. The zero value is ready; it may be
 // used concurrently.
@@ -145,7 +146,7 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	switch {
 	case i < 0:
 		return api.ErrNotFound
-	case a.For != "" && (a.For != ForScript || a.Action != "accept"):
+	case a.For != "" && (a.For != traffic.ForScript || a.Action != "accept"):
 		return errFor
 	case noScript:
 		return errNoScript
@@ -154,6 +155,7 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	if w == nil {
 		return api.ErrNotFound
 	}
+	a.By = who.ID
 	w.answer <- a
 	b.tell()
 	return nil

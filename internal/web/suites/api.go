@@ -88,7 +88,7 @@ func targetOfSuite(s *suite.Suite) string {
 	case s.URL != "":
 		return s.URL
 	case len(s.Argv()) > 0:
-		return api.CommandLine(s.Argv()[0], s.Argv()[1:])
+		return i18n.Command(s.Argv()...)
 	}
 	return ""
 }

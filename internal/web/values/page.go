@@ -19,8 +19,9 @@ const maxForm = 256 << 10
 // A Page serves what is below Path.
 type Page struct {
 	Book *Book
-	// Has says that a user has a value: nobody is to replace it here.
-	Has func(user, name string) bool
+	// Has says that a user has a value other than the refused one, which a digest
+	// names: nobody is to replace it here.
+	Has func(user, name, refused string) bool
 	// Store keeps a value of a user.
 	Store func(user, name, value string) error
 	// Current returns a principal as it is now; false when its credential is no
@@ -37,18 +38,26 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		_, ok = p.Current(q.Who)
 	}
-	ok = ok && !p.Has(q.Who.ID, q.Name)
+	ok = ok && !p.Has(q.Who.ID, q.Name, q.Refused)
 	switch {
 	case !ok:
 		v.write(http.StatusNotFound, gone, "")
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		v.form(http.StatusOK, q, i18n.Text{})
+		v.form(http.StatusOK, q, q.fault())
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		v.write(http.StatusMethodNotAllowed, i18n.New("Use GET or POST.", "请使用 GET 或 POST。"), "")
 	default:
 		p.post(v, r, text, q)
 	}
+}
+
+// fault says that the value that is there was refused.
+func (q *Question) fault() i18n.Text {
+	if q.Refused == "" {
+		return i18n.Text{}
+	}
+	return i18n.New("%s refused the value that is stored now. Enter another one.", "%s 拒绝了现在保存的值。请输入另一个。", q.Server)
 }
 
 var gone = i18n.New("This link was used already, or is too old. Let your program call the tool again.", "此链接已使用或已过期。请让你的程序再次调用该工具。")

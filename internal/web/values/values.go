@@ -29,6 +29,9 @@ type Question struct {
 	Who access.Principal
 	// Server wants it, Name names it, Description says what it is.
 	Server, Name, Description string
+	// Refused is the digest of the value that the server has refused, and that
+	// may be replaced; empty where there is none yet.
+	Refused string
 }
 
 // A Book has the open questions, by the tickets that lead to them. It may be used

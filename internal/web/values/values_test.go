@@ -28,7 +28,7 @@ func newWorld() *world {
 	w := &world{stored: map[string]string{}, ended: map[string]bool{}}
 	w.page = Page{
 		Book: &Book{}, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
-		Has: func(user, name string) bool { return w.stored[user+" "+name] != "" },
+		Has: func(user, name, refused string) bool { is := w.stored[user+" "+name]; return is != "" && is != refused },
 		Store: func(user, name, value string) error {
 			if w.broken == nil {
 				w.stored[user+" "+name] = value

@@ -16,7 +16,7 @@ export interface ServerDetail extends Server {
   approval?: { entry?: string; hash: string };
 }
 
-export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
+export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; user?: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
 
 export interface Client {
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;

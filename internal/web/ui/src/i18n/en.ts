@@ -184,7 +184,7 @@ export const en = {
   logout: "Log out",
   logs: "Logs",
   longNames: "{0} names over {1} characters",
-  changed_tool: "Tool", changed_prompt: "Prompt", changed_instructions: "Instructions", ordersModel: "This text gives the model instructions:",
+  changed_tool: "Tool", changed_prompt: "Prompt", changed_instructions: "Instructions", ordersModel: "This text gives the model instructions:", shownToUser: "shown to",
   lookalikes: "Tools with similar names",
   makeTests: "Create tests",
   maxTokens: "max tokens",

@@ -186,7 +186,7 @@ export const zh: Record<keyof typeof en, string> = {
   logout: "退出登录",
   logs: "日志",
   longNames: "{0} 个名称超过 {1} 个字符",
-  changed_tool: "工具", changed_prompt: "提示词", changed_instructions: "使用说明", ordersModel: "这段文字在指示模型：",
+  changed_tool: "工具", changed_prompt: "提示词", changed_instructions: "使用说明", ordersModel: "这段文字在指示模型：", shownToUser: "显示对象：",
   lookalikes: "名称易混淆的工具",
   makeTests: "生成测试",
   maxTokens: "最大 token 数",

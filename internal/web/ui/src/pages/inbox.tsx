@@ -51,7 +51,7 @@ function PendingServer({ s }: { s: Server }) {
     <header class="bar"><Status tone="warn"><b>{t("kind_approval")}</b></Status> <b>{s.name}</b><span class="mut">{t(fresh ? "newServer" : "changedTools", s.pending?.length ?? 0)}</span></header>
     {fresh ? d?.approval?.entry ? <pre class="code text" tabIndex={0} role="group" aria-label={t("entry")}>{d.approval.entry}</pre>
       : d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div>
-      : d?.changes?.map((c) => <Change key={c.kind + c.name} c={c} />)}
+      : d?.changes?.map((c) => <Change key={c.kind + c.name + (c.user ?? "")} c={c} />)}
     <div class="bar"><button type="button" class="button primary" disabled={!may("admin") || !d?.approval} onClick={() => d && void approve(d, reload)}>{t("approve")}</button>
       <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a>
       {fresh && <button type="button" class="button danger" disabled={!may("admin")} onClick={() => void remove(s)}>{t("remove")}</button>}</div>

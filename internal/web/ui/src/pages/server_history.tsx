@@ -11,7 +11,7 @@ export function History({ d, reload }: { d: ServerDetail; reload: () => void }) 
   return <div class="page history-page">
     {changes.length > 0 && <div class="bar"><Status tone="warn">{t("changedTools", changes.length)}</Status><span class="space" />
       {may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approveChanges")}</button>}</div>}
-    {changes.map((c) => <Change key={c.kind + c.name} c={c} />)}
+    {changes.map((c) => <Change key={c.kind + c.name + (c.user ?? "")} c={c} />)}
     {alike.length > 0 && <section class="card" aria-labelledby="h-alike"><h2 id="h-alike">{t("lookalikes")}</h2>
       <ul class="plain">{alike.map((l) => <li key={l.tools.join()}><Status tone={l.same ? "idle" : "warn"}>{l.tools.map((x, i) => <span key={x}>{i ? " · " : ""}<code><Revealed text={x} /></code></span>)}</Status> <span class="mut">{t(l.same ? "sameName" : "onlyLooks")}</span></li>)}</ul></section>}
     {!changes.length && <Empty>{t("noChanges")}</Empty>}
@@ -20,7 +20,7 @@ export function History({ d, reload }: { d: ServerDetail; reload: () => void }) 
 
 export function Change({ c }: { c: Definition }) {
   return <section class="card change" aria-label={c.name || t(`changed_${c.kind}`)} data-testid={"change-" + (c.name || c.kind)}>
-    <h2><span class="mut">{t(`changed_${c.kind}`)}</span> {c.name && <code><Revealed text={c.name} /></code>} {c.withheld && <span class="tag d">{t("withheldTool")}</span>}</h2>
+    <h2><span class="mut">{t(`changed_${c.kind}`)}</span> {c.name && <code><Revealed text={c.name} /></code>} {c.user && <span class="mut">{t("shownToUser")} <code><Revealed text={c.user} /></code></span>} {c.withheld && <span class="tag d">{t("withheldTool")}</span>}</h2>
     {c.changes.some((x) => /⟨U\+/.test((x.was ?? "") + (x.now ?? ""))) && <Notice tone="warn">{t("hiddenCharacters")}</Notice>}
     {c.suspicious?.map((x) => <Notice key={x.path + x.text} tone="warn">{t("ordersModel")} <q><Revealed text={x.text} /></q></Notice>)}
     <div class="table-scroll" tabIndex={0} role="group" aria-label={c.name || c.kind}><table class="diff sides"><thead><tr><th>{t("place")}</th><th>{t("was")}</th><th>{t("isNow")}</th></tr></thead>

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// EnvironmentFor is the entry's own environment for a process, with the values
+// of its user.
+func (s *Server) EnvironmentFor(values map[string]string) map[string]Secret {
+	if len(values) == 0 {
+		return s.Env
+	}
+	own := maps.Clone(s.Env)
+	if own == nil {
+		own = make(map[string]Secret, len(values))
+	}
+	for name, v := range s.PerUser {
+		own[v.Env] = Secret(v.Prefix + values[name])
+	}
+	return own
+}
+
+// WithoutUserValues leaves out the variables that only users bring along: what
+// the gateway itself has of that name is not for a process that lacks them.
+func (s *Server) WithoutUserValues(env []string) []string {
+	if len(s.PerUser) == 0 {
+		return env
+	}
+	return slices.DeleteFunc(env, func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		for _, v := range s.PerUser {
+			if v.Env != "" && strings.EqualFold(v.Env, name) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/spelling"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// idleSettings are what the entry of a server says about its tools to no effect.
+func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
+	tools, features := u.Config().Tools, u.Features(nil)
+	if len(tools) == 0 || features == nil {
+		return nil
+	}
+	known := make(map[string]*catalog.Item, len(features.Tools))
+	for i := range features.Tools {
+		known[features.Tools[i].Key] = &features.Tools[i]
+	}
+	issues := u.Status().Issues
+	for _, name := range env.SortedKeys(tools) {
+		item := known[name]
+		switch {
+		case item != nil && tools[name].Cache > 0 && !item.ReadOnly():
+			lines = append(lines, fmt.Sprintf(a.T("tools.%s.cache has no effect: the server does not call that tool read-only (readOnlyHint)",
+				"tools.%s.cache 不起作用：服务没有将该工具标为只读（readOnlyHint）"), name))
+		case item != nil || slices.ContainsFunc(issues, func(i catalog.Issue) bool { return i.Item == name }): // it is there, and not listed
+		default:
+			line := fmt.Sprintf(a.T("tools.%s has no effect: the server lists no tool of that name", "tools.%s 不起作用：服务没有列出这个名称的工具"), name)
+			if near := spelling.Nearest(name, env.SortedKeys(known)); near != "" {
+				line += fmt.Sprintf(a.T("; did you mean %s?", "；是否指 %s？"), near)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
