@@ -13,9 +13,11 @@ DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --f
 MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide')
+# The output of each of several targets in one piece, where make can do that.
+IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +42,8 @@ run: build ## build, then serve over HTTP
 # start hundreds of them.
 check: export GORACE = atexit_sleep_ms=0
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	test/again.sh -race -p 3 -timeout 20m -- $(UNIT) # they wait more than they compute
+	test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
+	$(GO) test . # reads the source, and takes four times as long with the race detector
 	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
@@ -61,11 +64,16 @@ lint: vet ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
-test: check lint crosscheck e2e interop conformance-once ## everything that guards a change (about 15 minutes)
+test: check build ## everything that guards a change (about 15 minutes)
+	$(MAKE) -j 3 $(IN_PIECES) e2e browser crosscheck interop lint conformance-once # they wait more than they compute
+	test/again.sh -count=1 -timeout 30m -run '^TestTimed$$' -- ./test/browser
 	$(GO) test -count=1 ./test/requirements
 
-e2e: ## the source documents and pairs of versions, against the binary
+e2e: ## the source documents, decisions, replicas and faults, against the binary
 	test/again.sh -count=1 -timeout 30m -p 1 -- $(E2E)
+
+browser: ## the console in a real browser, but for what is timed
+	test/again.sh -count=1 -timeout 30m -skip '^TestTimed$$' -- ./test/browser
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start: servers, gateways, and the product in
@@ -77,7 +85,7 @@ cover: ## at least 70 % of the statements of internal/..., with a report of case
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
 	@run() { MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -timeout 30m \
 	    -skip '$(COVER_SKIP)' -cover -coverpkg=./internal/... "$$@" -args -test.gocoverdir=$(CURDIR)/coverage/tests >>coverage/tests.json; }; \
-	  run $(UNIT) $(E2E) || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
+	  run $(UNIT) $(E2E) ./test/browser || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
 	    echo "once more, alone: $$again"; run -p 1 -count=1 $$again || true; }
 	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
 	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent

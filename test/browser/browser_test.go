@@ -72,7 +72,14 @@ func install(t *testing.T) {
 // timed are the scripts that measure how fast the page is; they run alone.
 var timed = []string{"budget.test.mjs", "console.test.mjs"}
 
-func TestBrowser(t *testing.T) {
+// A stage is what the scripts need: a configuration, and where things are.
+type stage struct {
+	config string
+	env    []string
+}
+
+func prepared(t *testing.T) *stage {
+	t.Helper()
 	browser, err := chromium()
 	if err != nil {
 		t.Fatal(err)
@@ -94,11 +101,15 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"CHROMIUM=" + browser, "CORPUS_COMMAND=" + corpus,
+	return &stage{string(config), []string{"CHROMIUM=" + browser, "CORPUS_COMMAND=" + corpus,
 		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
-		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}
+		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}}
+}
+
+func TestBrowser(t *testing.T) {
+	at := prepared(t)
 	if some := strings.Fields(os.Getenv("BROWSER_TESTS")); len(some) > 0 {
-		run(t, string(config), env, some) // while they are written
+		at.run(t, some) // while they are written
 		return
 	}
 	files, err := filepath.Glob("*.test.mjs")
@@ -111,15 +122,20 @@ func TestBrowser(t *testing.T) {
 			lanes[0], lanes[1] = append(lanes[1], file), lanes[0]
 		}
 	}
-	t.Run("side by side", func(t *testing.T) {
-		for _, files := range lanes {
-			t.Run(files[0], func(t *testing.T) {
-				t.Parallel()
-				run(t, string(config), env, files)
-			})
-		}
-	})
-	t.Run("alone", func(t *testing.T) { run(t, string(config), env, timed) })
+	for _, files := range lanes {
+		t.Run(files[0], func(t *testing.T) {
+			t.Parallel()
+			at.run(t, files)
+		})
+	}
+}
+
+// TestTimed runs the scripts that measure; make test runs it while nothing else
+// does.
+func TestTimed(t *testing.T) {
+	if os.Getenv("BROWSER_TESTS") == "" {
+		prepared(t).run(t, timed)
+	}
 }
 
 // goEnv is a setting of the go command under the home of who runs the tests.
@@ -150,12 +166,12 @@ func code(t *testing.T, program mcptest.Program) string {
 
 // run runs scripts before a gateway of their own, one after the other, and makes
 // a subtest of each of their tests.
-func run(t *testing.T, config string, env, files []string) {
+func (s *stage) run(t *testing.T, files []string) {
 	t.Helper()
-	file := mcptest.WriteConfig(t, config)
+	file := mcptest.WriteConfig(t, s.config)
 	program := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
 	base := mcptest.Start(t, program).Listening()
-	env = slices.Concat(os.Environ(), program.Env, env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
+	env := slices.Concat(os.Environ(), program.Env, s.env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
 		"CONSOLE_STATE=" + filepath.Join(t.TempDir(), "state.json"), "PROGRAM=" + program.Path})
 	for _, args := range [][]string{{"login.mjs"}, append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)} {
 		cmd := exec.CommandContext(t.Context(), "node", args...)
