@@ -79,6 +79,66 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	})
 }
 
+// A server of a person's that a client replaces runs on as it was, also after a
+// restart, until a person approves the new entry.
+func TestReplacedServerRunsOn(t *testing.T) {
+	s := openSettings(t, `{"elicitation":{}}`)
+	home := filepath.Dir(s.path)
+	answers := func(when string) {
+		t.Helper()
+		s.next++
+		if m := s.Ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"fine__echo","arguments":{"message":"as before"}}}`, s.next)); !strings.Contains(m.Raw, "as before") {
+			t.Errorf("%s: %s", when, m.Raw)
+		}
+	}
+	answers("at first")
+	replace := `{"name":"fine","replace":true,` + s.touch() + `}`
+	if q := s.attempt("add-mcp-server", replace, `{"action":"decline"}`); !strings.Contains(q, s.marker) {
+		t.Errorf("the question: %s", q)
+	}
+	answers("after a no")
+	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the one before it runs until then`) {
+		t.Errorf("what waits is not said: %v", v)
+	}
+	// It is still the person's, so that to remove it needs a yes.
+	if q := s.attempt("remove-mcp-server", `{"name":"fine"}`, `{"action":"decline"}`); q == "" || !strings.Contains(s.file(), `"fine"`) {
+		t.Errorf("removed unasked: %s", s.file())
+	}
+	answers("after a removal that was declined")
+	s.Finish(20 * time.Second)
+	s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
+		Path: mcptest.BuildProduct(t), Args: []string{"stdio", "--watch", "-c", s.path}, Env: []string{"HOME=" + home, "XDG_STATE_HOME="},
+	})
+	s.Initialize("2025-06-18", `{}`)
+	answers("after a restart")
+	if _, err := os.Stat(s.marker); err == nil {
+		t.Error("the new entry ran")
+	}
+	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the one before it runs") {
+		t.Errorf("what waits: %d %s", code, out)
+	}
+	// The same proposal again is no other one.
+	s.attempt("add-mcp-server", replace, `{"action":"decline"}`)
+	answers("after the same proposal again")
+	// A person switches off what runs.
+	for _, command := range []string{"disable", "enable"} {
+		if out, code := product(t, home, "/", command, "fine", "-c", s.path); code != 0 {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
+		out, _ := product(t, home, "/", "call", "fine", "echo", "message=as before", "--direct", "-c", s.path)
+		if strings.Contains(out, "is disabled") != (command == "disable") {
+			t.Errorf("after %s: %s", command, out)
+		}
+	}
+	if out, code := product(t, home, "/", "approve", "fine", "--yes", "--no-sandbox", "-c", s.path); code != 0 || !strings.Contains(out, s.marker) {
+		t.Errorf("approve: %d %s", code, out)
+	}
+	waitFor(t, s.marker)
+	if record, err := os.ReadFile(s.path + ".pending.json"); err == nil && strings.Contains(string(record), "hunter2") {
+		t.Errorf("the old entry is still kept: %s", record)
+	}
+}
+
 // TestApprovalShowsEverything looks at what a person is asked.
 func TestApprovalShowsEverything(t *testing.T) {
 	t.Run("door/5 nothing that runs is hidden in the question", func(t *testing.T) {

@@ -68,10 +68,10 @@ func TestPendingWrites(t *testing.T) {
 		for _, entry := range []string{`{"command": "x", "args": ["a"]}`, `{"command": "x", "env": {"A": "b"}}`, `{"command": "x", "env": {"A": "c"}}`, `{"command": "x", "cwd": "/"}`, `{"command": "x", "enabled": false}`, `{"url": "http://h"}`, `{"command": "x"}`} {
 			propose(t, "own", entry)
 			cfg, s := server(t, "own")
-			if !s.Pending {
-				t.Errorf("%s is not pending", entry)
+			if s.Waiting == nil {
+				t.Fatalf("%s does not wait", entry)
 			}
-			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
+			if err := cfg.Approvals().Approve(s.ID(), s.Waiting.ApprovalHash()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,6 +109,59 @@ func TestPendingWrites(t *testing.T) {
 		_, err := config.Load(load)
 		configtest.ProblemOf(t, err, problem.Marks)
 	})
+}
+
+// What a client puts in the place of a person's entry waits, and that one counts.
+func TestReplacedEntryCounts(t *testing.T) {
+	const own = `{"command": "x", "env": {"A": "1"}, "deny": ["y"]}`
+	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": `+own+`}}`)
+	load := configtest.Options(t, path, nil)
+	propose := func(entry string) {
+		t.Helper()
+		if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(entry)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when, command, waits string) *config.Config {
+		t.Helper()
+		cfg, err := config.Load(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := cfg.Schemas[0].Server("own")
+		got := ""
+		if s.Waiting != nil {
+			got = s.Waiting.Command
+		}
+		if !s.Runnable() || s.Command != command || got != waits {
+			t.Errorf("%s: %s runs (%v), and %q waits", when, s.Command, s.Runnable(), got)
+		}
+		return cfg
+	}
+	expect("at first", "x", "")
+	propose(`{"command": "evil"}`)
+	cfg := expect("replaced", "x", "evil")
+	if s := cfg.Schemas[0].Server("own"); len(s.Deny) != 1 || s.Env["A"].Reveal() != "1" {
+		t.Errorf("what runs is not what it was: %+v", s)
+	}
+	propose(`{"command": "worse"}`)
+	propose(`{"command": "evil"}`)
+	expect("replaced again", "x", "evil")
+	propose(own)
+	expect("put back", "x", "")
+	propose(`{"command": "other"}`)
+	cfg = expect("replaced once more", "x", "other")
+	if err := cfg.Approvals().Approve("default/own", cfg.Schemas[0].Server("own").Waiting.ApprovalHash()); err != nil {
+		t.Fatal(err)
+	}
+	expect("approved", "other", "")
+	propose(`{"command": "late"}`)
+	expect("replaced after that", "other", "late")
+	// What a person writes counts at once.
+	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(`{"command": "mine"}`)) }); err != nil {
+		t.Fatal(err)
+	}
+	expect("written by a person", "mine", "")
 }
 
 // A client that replaces or removes what a person wrote does not take its
@@ -161,8 +214,11 @@ func TestTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := cfg.Schemas[0].Server(tt.ask)
-			if diff := cmp.Diff(tt.want, s.Taken); diff != "" || !s.Pending {
+			s := cfg.Schemas[0].Server(tt.ask).Waits()
+			if s == nil {
+				t.Fatal("it does not wait")
+			}
+			if diff := cmp.Diff(tt.want, s.Taken); diff != "" {
 				t.Errorf("asked later (-want +got):\n%s", diff)
 			}
 			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {

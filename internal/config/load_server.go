@@ -49,8 +49,41 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// server reads one entry.
+// server reads one entry. One that waits for approval in the place of a person's
+// leaves that one as it is.
 func (r *reader) server(schema *Schema, e layout.Entry) {
+	s, why := r.entry(schema, e)
+	was := r.before(schema, e, s)
+	if s.Pending {
+		r.pending(s, why, was != nil)
+	}
+	if was != nil {
+		was.Waiting, s = s, was
+	}
+	schema.Servers = append(schema.Servers, s)
+}
+
+// before is the entry that s takes the place of once it is approved; nil where
+// there is none, or none that can still be used.
+func (r *reader) before(schema *Schema, e layout.Entry, s *Server) *Server {
+	raw := r.Marks.Was(s.ID())
+	if !s.Pending || raw == nil || r.o.AsFiled {
+		return nil
+	}
+	own := *r
+	own.c = &problem.List{} // what is wrong with it is not in the file
+	if e.Value = document.Parse(raw, document.FormatJSON, own.c); e.Value == nil {
+		return nil
+	}
+	was, why := own.entry(schema, e)
+	if why != approval.WaitsNot || own.c.Failed() {
+		return nil
+	}
+	return was
+}
+
+// entry reads one entry, as it is, and says why it waits for approval.
+func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) {
 	path := document.PathText(e.Path)
 	s := &Server{Name: e.Name, Schema: schema.Name, Line: e.At.Line, Column: e.At.Col}
 	if fault := spelling.Fault(e.Name); !fault.Empty() {
@@ -65,7 +98,6 @@ func (r *reader) server(schema *Schema, e layout.Entry) {
 	if s.Pending = why != approval.WaitsNot; s.Pending {
 		vars = variable.AsWritten // nothing is looked up for what nobody has approved
 		s.Taken = r.Marks.TakenBy(r.Layout, e)
-		r.pending(s, why)
 	}
 	var refs variable.References
 	expanded := vars.Expand(own, &refs)
@@ -90,7 +122,7 @@ func (r *reader) server(schema *Schema, e layout.Entry) {
 	if len(s.Missing) > 0 && s.Enabled && schema.Enabled {
 		r.undefined(s, expanded, path)
 	}
-	schema.Servers = append(schema.Servers, s)
+	return s, why
 }
 
 // undefined says why a server is off.

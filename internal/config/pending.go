@@ -21,9 +21,14 @@ func (r *reader) takeMarks() {
 	}
 }
 
-// pending says that s waits for approval, and how it gets it.
-func (r *reader) pending(s *Server, why approval.Wait) {
-	p := r.c.Add(problem.SeverityDisabled, problem.Pos{Line: s.Line, Col: s.Column}, s.ID(), problem.Pending, s.Name)
+// pending says that s waits for approval, and how it gets it. Where it takes the
+// place of another one, that one runs.
+func (r *reader) pending(s *Server, why approval.Wait, replaces bool) {
+	severity, code := problem.SeverityDisabled, problem.Pending
+	if replaces {
+		severity, code = problem.SeverityWarning, problem.Proposed
+	}
+	p := r.c.Add(severity, problem.Pos{Line: s.Line, Col: s.Column}, s.ID(), code, s.Name)
 	switch why {
 	case approval.WaitsFiles:
 		p.Hint = "a file that it reads by ${file:…} does not hold what it held when the server was approved, so look at it and approve it again"

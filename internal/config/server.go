@@ -117,6 +117,9 @@ type Server struct {
 	// Taken is what clients have taken away that a person who is asked to
 	// approve the entry has to know.
 	Taken []approval.Taken `json:"-"`
+	// Waiting is the entry that a client has put in the place of this one, and that
+	// no person has approved yet: until then this one counts.
+	Waiting *Server `json:"-"`
 
 	entry    string // the entry as a person approves it
 	approval string // its hash
@@ -203,6 +206,14 @@ func (s *Server) ID() string { return s.Schema + "/" + s.Name }
 // Runnable reports whether the server may be started or dialled.
 func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }
 
+// Waits is the entry of this server that waits for approval; nil when none does.
+func (s *Server) Waits() *Server {
+	if s.Pending {
+		return s
+	}
+	return s.Waiting
+}
+
 // Transport is how the server is reached; a url without a type is tried over
 // HTTP first.
 func (s *Server) Transport() string {
@@ -251,7 +262,7 @@ func (s *Server) ApprovalHash() string { return s.approval }
 // policyHash covers everything that Hash does not.
 func (s *Server) policyHash() string {
 	rest := *s
-	rest.Line, rest.Column, rest.entry, rest.approval, rest.Taken = 0, 0, "", "", nil
+	rest.Line, rest.Column, rest.entry, rest.approval, rest.Taken, rest.Waiting = 0, 0, "", "", nil, nil
 	rest.Env, rest.Headers = nil, nil
 	h := digest.New()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {

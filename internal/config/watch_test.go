@@ -149,8 +149,8 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := <-w.configs
-		s := cfg.Schemas[0].Servers[0]
-		if !s.Pending {
+		s := cfg.Schemas[0].Servers[0].Waits()
+		if s == nil {
 			t.Fatal("not pending")
 		}
 		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
@@ -161,7 +161,7 @@ func TestWatch(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("the approval was not noticed")
 		}
-		if cfg.Schemas[0].Servers[0].Pending {
+		if cfg.Schemas[0].Servers[0].Waits() != nil {
 			t.Error("still pending")
 		}
 	})

@@ -103,7 +103,7 @@ func (r *reloader) reconsider() {
 			continue
 		}
 		for _, s := range view.Servers {
-			if now := schema.Server(s.Name); now != nil && now.Pending != s.Pending {
+			if now := schema.Server(s.Name); now != nil && (now.Pending != s.Pending || (now.Waiting == nil) != (s.Waiting == nil)) {
 				r.apply(cfg)
 				return
 			}

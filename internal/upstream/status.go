@@ -45,12 +45,13 @@ type Status struct {
 	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
 	Changed            []pin.Change // what is not what it was
+	Replaced           bool         // another entry waits for approval in its place
 }
 
 // Status describes the upstream now.
 func (u *Upstream) Status() Status {
 	cfg := u.Config()
-	s := Status{Name: u.name, Schema: u.schema, Type: cfg.Type, Running: u.queue.Running(), Queued: u.queue.Waiting()}
+	s := Status{Name: u.name, Schema: u.schema, Type: cfg.Type, Replaced: cfg.Waiting != nil, Running: u.queue.Running(), Queued: u.queue.Waiting()}
 	u.condition.describe(&s)
 	u.observed.describe(&s)
 	if cfg.Type == config.TypeStdio {

@@ -54,9 +54,12 @@ func listWaiting(a *env.Env) error {
 	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务"), "SCHEMA", a.T("WAITS FOR", "等待")}}
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
-			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
+			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Waits() != nil}
 			what := a.T("its first start", "首次启动")
-			if !s.Pending {
+			if s.Waiting != nil {
+				what = a.T("its new entry; the one before it runs", "新条目；原条目仍在运行")
+			}
+			if !w.New {
 				for _, c := range pins().Changed(s.ID()) {
 					w.Changed = append(w.Changed, c.Name)
 				}
@@ -90,6 +93,9 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		s := cfg.Schema(schema).Server(name)
 		if s == nil {
 			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", approval.ErrChanged)
+		}
+		if s.Waiting != nil {
+			s = s.Waiting
 		}
 		if changed := pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
 			return approveTools(a, cmd, cfg, s, changed, yes)

@@ -144,6 +144,8 @@ type Proposal struct {
 	Waited          bool            // the entry before waited for approval
 	Replaces        bool            // it was a person's
 	Held            json.RawMessage // ... and this held the server back
+	Entry           json.RawMessage // what counts until it is approved; nil for what counted before
+	EntryHash       string
 }
 
 // Propose records that servers wait for approval, and the hash of the file that
@@ -165,8 +167,19 @@ func (a *Record) Propose(list []Proposal, content string) error {
 func (all Marks) Propose(list []Proposal) {
 	for _, p := range list {
 		m := all[p.ID]
+		if all.Restores(p.ID, p.Is) {
+			m.held, m.was, m.wasHash = nil, nil, ""
+			all.put(p.ID, m)
+			continue
+		}
 		if p.Replaces {
 			m.held = p.Held
+		}
+		if p.Entry != nil {
+			m.was, m.wasHash = p.Entry, p.EntryHash
+		}
+		if p.Was == "" || p.Is == "" { // it takes the place of nothing, or nothing takes its place
+			m.was, m.wasHash = nil, ""
 		}
 		if p.Is != "" {
 			if m.earlier != "" {
@@ -199,7 +212,7 @@ func (a *Record) Own(list []Proposal) error {
 	}
 	list = slices.DeleteFunc(list, func(p Proposal) bool {
 		m := all[p.ID]
-		return m.earlier == "" && m.files[p.Is] == "" && !slices.Contains(m.hashes, p.Is) && !(m.confined && p.Was == "") && m.held == nil
+		return m.earlier == "" && m.files[p.Is] == "" && !slices.Contains(m.hashes, p.Is) && !(m.confined && p.Was == "") && m.held == nil && m.was == nil
 	})
 	if len(list) == 0 {
 		return nil
@@ -210,7 +223,7 @@ func (a *Record) Own(list []Proposal) error {
 			if p.Was == "" {
 				m.confined = false // a new entry of a person's own
 			}
-			m.held = nil
+			m.held, m.was, m.wasHash = nil, nil, ""
 			all.put(p.ID, m)
 			if p.Is != "" { // to remove it approves nothing
 				all.drop(p.ID, p.Is, "")

@@ -37,7 +37,11 @@ type mark struct {
 	confined bool
 	// held is what held the server back as a person had written it, before a
 	// client replaced or removed it.
-	held    json.RawMessage
+	held json.RawMessage
+	// was is the whole entry that a client has replaced, and its hash: it counts
+	// until a person approves another one.
+	was     json.RawMessage
+	wasHash string
 	earlier string
 }
 
@@ -48,6 +52,8 @@ type markJSON struct {
 	Files    map[string]string `json:"files,omitempty"`
 	Confined bool              `json:"confined,omitempty"`
 	Held     json.RawMessage   `json:"held,omitempty"`
+	Was      json.RawMessage   `json:"was,omitempty"`
+	WasHash  string            `json:"wasHash,omitempty"`
 }
 
 // wholeFile stands for the id of a server where a mark is about the file as a
@@ -77,7 +83,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by, m.files, m.confined, m.held = v.Hashes, v.By, v.Files, v.Confined, v.Held
+	m.hashes, m.by, m.files, m.confined, m.held, m.was, m.wasHash = v.Hashes, v.By, v.Files, v.Confined, v.Held, v.Was, v.WasHash
 	return err
 }
 
@@ -85,11 +91,18 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.held != nil {
-		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.held})
+	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.held != nil || m.was != nil {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.held, m.was, m.wasHash})
 	}
 	return json.Marshal(m.hashes)
 }
+
+// Was is the entry of a server that a client has replaced, and that counts until
+// a person approves another one; nil where there is none.
+func (all Marks) Was(id string) json.RawMessage { return all[id].was }
+
+// Restores says that an entry of that hash is the one that a client has replaced.
+func (all Marks) Restores(id, hash string) bool { return hash != "" && all[id].wasHash == hash }
 
 // drop takes one hash of a server away, because a person has seen the entry.
 // files is what its files hold at its
@@ -102,7 +115,7 @@ func (all Marks) drop(id, hash, files string) {
 	if files != "" {
 		m.files = map[string]string{hash: files}
 	}
-	m.earlier, m.held = "", nil
+	m.earlier, m.held, m.was, m.wasHash = "", nil, nil, ""
 	all.put(id, m)
 }
 
@@ -187,6 +200,9 @@ func (all Marks) add(more Marks) {
 		m.confined = m.confined || all[id].confined
 		if m.held == nil {
 			m.held = all[id].held
+		}
+		if m.was == nil {
+			m.was, m.wasHash = all[id].was, all[id].wasHash
 		}
 		if m.earlier == "" {
 			m.earlier = all[id].earlier

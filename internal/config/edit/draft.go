@@ -26,6 +26,8 @@ type Draft struct {
 	old    *document.Node // nil: there is no file yet
 	root   *document.Node
 	unread map[string]bool // ids of servers that were changed by somebody who has not read them
+	// switched are the ids of servers that were switched on, or off.
+	switched map[string]bool
 	// proposed are the ids of servers that wait for approval even if a person writes them.
 	proposed map[string]bool
 }
@@ -154,6 +156,10 @@ func (d *Draft) EnableServer(schema, name string, on bool) error {
 		key, value = "disabled", !on
 	}
 	d.isUnread(schema, name)
+	if d.switched == nil {
+		d.switched = map[string]bool{}
+	}
+	d.switched[cmp.Or(schema, layout.DefaultSchema)+"/"+name] = on
 	flag := &document.Node{Kind: document.KindBool, Text: fmt.Sprint(value)}
 	d.root = replaceAt(d.root, append(slices.Clip(e.Path), document.KeyStep(key)), flag)
 	return nil

@@ -48,7 +48,10 @@ func (o WriteOptions) removed(d *Draft, record *approval.Record) ([]string, erro
 	was, after := old.Hashes(), layout.Below(d.root).ByID()
 	var ids []string
 	for id, entry := range old.ByID() {
-		if after[id] == nil && record.State(all, id, was[id], func() string { return record.FilesOf(entry) }) == approval.WaitsNot {
+		if after[id] != nil {
+			continue
+		}
+		if all.Was(id) != nil || record.State(all, id, was[id], func() string { return record.FilesOf(entry) }) == approval.WaitsNot {
 			ids = append(ids, id)
 		}
 	}

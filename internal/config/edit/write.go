@@ -1,10 +1,13 @@
 package edit
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 
 	"mcp-all-in-one/internal/config"
@@ -85,6 +88,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 // check holds a draft to what may be written.
 func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err error) {
 	o.Load.AsWritten = o.Load.AsWritten || o.Pending || len(d.proposed) > 0 // a client's words are judged before anything in them is looked up
+	o.Load.AsFiled = true
 	if data, err = d.content(); err != nil {
 		return nil, nil, err
 	}
@@ -161,6 +165,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 		p.Waited = record.State(all, id, p.Was, func() string { return record.FilesOf(before[id]) }) != approval.WaitsNot
 		if p.Replaces = before[id] != nil && !p.Waited; p.Replaces {
 			p.Held = approval.HeldText(old, old.Entry(id))
+			p.Entry, p.EntryHash = old.Approvable(old.Entry(id)).AppendJSON(nil, "", ""), p.Was
 		}
 		return p
 	}
@@ -171,8 +176,13 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 				continue
 			}
 			p := propose(id, s.ApprovalHash())
+			if on, ok := d.switched[id]; ok && all.Was(id) != nil {
+				p.Entry, p.EntryHash = switched(all.Was(id), on) // that is what runs
+			}
 			unread := d.unread[id] || keeps(after[id])
 			switch {
+			case all.Restores(id, p.Is):
+				waiting = append(waiting, p)
 			case o.Pending || d.proposed[id]:
 				res.Pending = append(res.Pending, id)
 				if keeps(after[id]) {
@@ -199,6 +209,18 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 	all.Propose(waiting)
 	tell(res, now, all)
 	return waiting, owned, nil
+}
+
+// switched is an entry, switched on or off, and its hash.
+func switched(entry json.RawMessage, on bool) (json.RawMessage, string) {
+	n := document.Parse(entry, document.FormatJSON, &problem.List{})
+	if n == nil {
+		return nil, ""
+	}
+	members := slices.DeleteFunc(slices.Clone(n.Members), func(m document.Member) bool { return m.Key == "enabled" || m.Key == "disabled" })
+	n = n.With(members)
+	n.Add("enabled", &document.Node{Kind: document.KindBool, Text: strconv.FormatBool(on)})
+	return n.AppendJSON(nil, "", ""), layout.Hash(n)
 }
 
 // tell gives the servers that a write makes wait what it has taken away.

@@ -108,6 +108,8 @@ var explanations = map[string]struct{ en, zh string }{
 		"cluster 一节使多个网关成为一体。各网关的 cluster.secret 必须相同，且至少 32 字节：用 `mcp-all-in-one cluster secret new` 生成，放入各机器的文件。cluster.peer 是仅供其他副本访问本副本的地址与端口。见 docs/cluster.md。"},
 	Pending: {"A tool call, or the file of a project, added or changed this server. It is not started until a person has read its command: `mcp-all-in-one approve NAME`, or the console.",
 		"该服务由工具调用或项目文件添加或修改。在有人确认其命令之前不会启动：`mcp-all-in-one approve NAME`，或使用控制台。"},
+	Proposed: {"A tool call changed a server that you had written or approved. The server runs as it was until a person has read the new entry: `mcp-all-in-one approve NAME`, or the console. To refuse it, write the entry as you want it.",
+		"工具调用修改了由你编写或批准的服务。在有人确认新条目之前，服务按原条目运行：`mcp-all-in-one approve NAME`，或使用控制台。如要拒绝，请改回你想要的条目。"},
 	Marks: {"The file that records which servers wait for approval cannot be read, so nothing is started. Repair it; deleting it approves everything.",
 		"记录待批准服务的文件无法读取，因此不启动任何服务。请修复它；删除它等于批准全部。"},
 }

@@ -48,6 +48,7 @@ const (
 	Cluster     = "AIO2055"
 	Pending     = "AIO2060"
 	Marks       = "AIO2061"
+	Proposed    = "AIO2062"
 )
 
 // text is what a code says in both languages.
@@ -99,5 +100,6 @@ var Texts = map[string]text{
 	TLS:         {"the certificate: %s %s", "证书：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that lead here", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
 	Cluster:     {"the cluster: %s %s", "集群：%s %s", "a replica needs cluster.secret, the same on each, and cluster.peer, where the others reach it; see docs/cluster.md", "每个副本都需要相同的 cluster.secret，以及供其他副本访问的 cluster.peer；见 docs/cluster.md"},
 	Pending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
+	Proposed:    {"the new entry of server %q waits for approval; the one before it runs until then", "服务 %q 的新条目等待批准；在此之前继续运行原条目", "read its command, then approve it", "请确认其命令后批准"},
 	Marks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
 }

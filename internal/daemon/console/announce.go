@@ -26,7 +26,7 @@ func announcer(in *instance.Instance) func() {
 				if told[key] == what.Hash {
 					continue
 				}
-				in.Webhook.Announce(inbox.Pending{Schema: key[0], Server: key[1], Hash: what.Hash, Tools: !cfg.Pending, From: in.Config.Approvals().Asker(cfg.ID(), what.Hash)})
+				in.Webhook.Announce(inbox.Pending{Schema: key[0], Server: key[1], Hash: what.Hash, Tools: cfg.Waits() == nil, From: in.Config.Approvals().Asker(cfg.ID(), what.Hash)})
 			}
 		}
 		told = waits

@@ -60,7 +60,7 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	}
 	w.Title, _ = jsonrpc.GetString(s.ServerInfo, "name")
 	w.Version, _ = jsonrpc.GetString(s.ServerInfo, "version")
-	if s.State == upstream.Pending {
+	if s.State == upstream.Pending || s.Replaced {
 		w.Pending = []string{"new"}
 	}
 	w.ToolsSeen = func(who access.Principal) int {
@@ -204,15 +204,15 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string, watch 
 // approvalOf is what waits for a person: an entry, or changed definitions; nil
 // when nothing does.
 func approvalOf(u *upstream.Upstream) *web.Approval {
-	cfg, changed := u.Config(), u.Status().Changed
+	waits, changed := u.Config().Waits(), u.Status().Changed
 	switch {
-	case cfg.Pending:
-		entry := cfg.Entry()
-		for _, taken := range cfg.Taken {
+	case waits != nil:
+		entry := waits.Entry()
+		for _, taken := range waits.Taken {
 			en, zh := taken.Say().Both()
 			entry += "\n\n" + en + " / " + zh + "\n  " + strings.Join(taken.Lines, "\n  ")
 		}
-		return &web.Approval{Entry: entry, Hash: cfg.ApprovalHash()}
+		return &web.Approval{Entry: entry, Hash: waits.ApprovalHash()}
 	case len(changed) > 0:
 		return &web.Approval{Hash: changesHash(changed)}
 	}
@@ -236,7 +236,7 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 		return api.ErrNotFound
 	}
 	cfg := u.Config()
-	if !cfg.Pending {
+	if cfg.Waits() == nil {
 		changed := u.Status().Changed
 		if len(changed) > 0 && changesHash(changed) != shown {
 			return api.ErrChanged

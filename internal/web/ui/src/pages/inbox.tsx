@@ -45,12 +45,12 @@ function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
 
 /** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
 function PendingServer({ s }: { s: Server }) {
-  const fresh = s.state === "pending";
   const { value: d, reload } = useLoad(() => get<ServerDetail>(path("servers", s.schema, s.name)), [s.schema, s.name, JSON.stringify(s)]);
+  const fresh = s.state === "pending" || !!d?.approval?.entry; // an entry, not definitions
   return <article class="card question" aria-label={`${t("kind_approval")} ${s.name}`} data-testid={"approval-" + s.name}>
     <header class="bar"><Status tone="warn"><b>{t("kind_approval")}</b></Status> <b>{s.name}</b><span class="mut">{t(fresh ? "newServer" : "changedTools", s.pending?.length ?? 0)}</span></header>
-    {fresh ? d?.approval?.entry ? <pre class="code text" tabIndex={0} role="group" aria-label={t("entry")}>{d.approval.entry}</pre>
-      : d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div>
+    {d?.approval?.entry ? <pre class="code text" tabIndex={0} role="group" aria-label={t("entry")}>{d.approval.entry}</pre>
+      : fresh ? d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div>
       : d?.changes?.map((c) => <Change key={c.kind + c.name + (c.user ?? "")} c={c} />)}
     <div class="bar"><button type="button" class="button primary" disabled={!may("admin") || !d?.approval} onClick={() => d && void approve(d, reload)}>{t("approve")}</button>
       <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a>
