@@ -62,8 +62,7 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, networ
 
 // Listen opens the peer port.
 func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", address)
+	ln, err := http1.Listen(ctx, address)
 	if err != nil {
 		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
 	}
