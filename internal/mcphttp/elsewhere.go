@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -134,7 +135,14 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 // tooLate hands a request on that came when all that runs had been ended: it was
 // still being read.
 func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
-	return ctx.Err() != nil && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
+	return errors.Is(context.Cause(ctx), ErrDraining) && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
+}
+
+// notBegun hands a request on that was refused because this replica ends, also
+// when all that runs is ended at that moment.
+func notBegun(ctx context.Context, p *post, m *jsonrpc.Message, resp *jsonrpc.Response) bool {
+	why := context.Cause(ctx)
+	return (why == nil || errors.Is(why, ErrDraining)) && mcp.IsDraining(resp) && resp.Err != cutShort && p.handOn(m)
 }
 
 // hush keeps everybody else from answering, or lets them; false when a stream
