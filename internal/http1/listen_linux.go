@@ -20,15 +20,16 @@ var dropFirst = []unix.SockFilter{
 }
 
 // noMore lets nobody connect to a listener any more. The function that it returns
-// waits for somebody who has, and says whether there is one.
+// waits for somebody who has, and says whether there is one; it is nil where that
+// cannot be told.
 func noMore(ln net.Listener) (waits func(time.Duration) bool) {
 	sc, ok := ln.(syscall.Conn)
 	if !ok {
-		return func(time.Duration) bool { return false }
+		return nil
 	}
 	raw, err := sc.SyscallConn()
 	if err != nil {
-		return func(time.Duration) bool { return false }
+		return nil
 	}
 	raw.Control(func(fd uintptr) {
 		// Without the filter those are lost who connect between the last look

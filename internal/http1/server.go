@@ -131,6 +131,10 @@ func (s *Server) last(ln net.Listener, over *handedOver) {
 		return
 	}
 	waits := noMore(ln)
+	if waits == nil {
+		began := time.Now()
+		waits = func(wait time.Duration) bool { return time.Since(began) < wait }
+	}
 	for i := 0; i < lastLooks && waits(lastLook); i++ {
 		d.SetDeadline(time.Now().Add(lastLook))
 		if nc, err := ln.Accept(); err == nil {
