@@ -24,6 +24,8 @@ type trace struct {
 	target atomic.Pointer[target] // the last one that it led to
 	back   back                   // for a request of a legacy session
 	cached atomic.Bool            // its answer was known
+	// verdict is that on the answer of the server.
+	verdict entry.Verdict
 }
 
 // leadsTo notes what a call leads to.
@@ -78,7 +80,7 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	if t == nil {
 		return
 	}
-	o, body := entry.Outcome(ctx, resp, err)
+	o, body := t.verdict.Again(ctx, resp, err)
 	o.Total = time.Since(t.start)
 	if t.cached.Load() {
 		o.Notes = []string{traffic.Recalled}
