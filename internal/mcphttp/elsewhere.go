@@ -31,7 +31,7 @@ type Away struct {
 	Endpoint  Endpoint
 	Principal string
 	Session   string // its id; empty outside sessions
-	Handle    string // requestState
+	Handle    string // requestState, or the id of a task
 	Ends      bool   // this replica ends, and any other one may answer what has no session
 	Line      bool   // the session is a connection of legacy HTTP+SSE
 
@@ -94,6 +94,9 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 // outside is a request outside sessions, for another replica.
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
+	if member := mcp.NameMember(m.Method); member == mcp.TaskMember && handle == "" {
+		handle, _ = jsonrpc.GetString(m.Params, member) // the id of a task
+	}
 	return &Away{
 		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.ending.isDraining(),
 		Body: *p.buf, ID: m.ID, in: &p.incoming,
