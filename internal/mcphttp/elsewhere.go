@@ -76,20 +76,29 @@ const (
 // find looks for the session of a request, here and then at the other replicas.
 // When it returns nil the request has been answered.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, in *incoming) *session {
-	ss := s.sessionOf(r, ep, principal)
-	if ids := r.Header[mcp.HeaderSession]; ss == nil && s.elsewhere != nil && len(ids) == 1 {
-		switch s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], in: in}) {
-		case Answered:
+	ids := r.Header[mcp.HeaderSession]
+	for range looks {
+		if ss := s.sessionOf(r, ep, principal); ss != nil {
+			return ss
+		}
+		if s.elsewhere == nil || len(ids) != 1 {
+			break
+		}
+		came := s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], in: in})
+		if came == Answered {
 			return nil
-		case Here:
-			ss = s.sessionOf(r, ep, principal)
+		}
+		if came == Nowhere {
+			break
 		}
 	}
-	if ss == nil {
-		refuseSession(w)
-	}
-	return ss
+	refuseSession(w)
+	return nil
 }
+
+// looks is how often a session is looked for that was here a moment ago: this
+// replica may have begun to end, and given it up again.
+const looks = 3
 
 // outside is a request outside sessions, for another replica.
 func outside(p *post, m *jsonrpc.Message) *Away {

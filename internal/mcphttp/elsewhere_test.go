@@ -26,6 +26,7 @@ type ending struct {
 	arrives          func() // called before the body of a request is read
 	closes           bool   // it is closed while it answers
 	refuses          error  // what it answers then
+	restores         func() // begins a session again that is asked for
 }
 
 // A lateBody is the body of a request, of which the server knows before it
@@ -69,6 +70,11 @@ func (e *ending) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 
 // elsewhere is another replica, which answers everything.
 func (e *ending) elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	if restore := e.restores; restore != nil {
+		e.restores = nil
+		restore()
+		return mcphttp.Here
+	}
 	if !a.Read() {
 		return mcphttp.Answered
 	}
@@ -196,6 +202,21 @@ func TestHandedOn(t *testing.T) {
 		batch := "[" + callBody(7, "echo", "hello", 0) + "," + callBody(8, "echo", "hello", 0) + "]"
 		if reply := c.Post(batch); !strings.Contains(reply.Body, "another") || e.begun > 0 || string(e.seen[0].Body) != batch {
 			t.Errorf("answered %s, %d begun", reply.Body, e.begun)
+		}
+	})
+	t.Run("fault/T46 a session that is here for a moment", func(t *testing.T) {
+		e, url := startEnding(t)
+		c := mcptest.NewRawHTTP(t, url)
+		c.Header.Set("Mcp-Session-Id", "moved here")
+		e.restores = sync.OnceFunc(func() {
+			r := httptest.NewRequest(http.MethodPost, "/", nil)
+			if err := e.Restore(r, "moved here", mcphttp.Start{Transport: mcphttp.TransportSession, Principal: "who", Version: mcp.V2025_06_18, Capabilities: []byte(`{}`), ClientInfo: []byte(`{}`)}); err != nil {
+				t.Error(err)
+			}
+			e.Drain(t.Context())
+		})
+		if m := c.Post(callBody(7, "echo", "hello", 0)).Answer(t); string(m.Result) != `{"from":"another"}` {
+			t.Errorf("answered %s", m.Raw)
 		}
 	})
 	t.Run("fault/T46 a modern call", func(t *testing.T) {

@@ -123,7 +123,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 				notRun(w, notAlone)
 				return mcphttp.Answered
 			}
-			switch n.forward(w, a, v.owner(), false) {
+			switch n.forward(w, a, v.owner(), !v.Has) {
 			case answered:
 				n.moved.put(a.Session, v.owner())
 				return mcphttp.Answered
@@ -137,8 +137,15 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		Transport: mcphttp.TransportSession, Endpoint: a.Endpoint, Principal: a.Principal,
 		Version: t.Version, Capabilities: t.Caps, ClientInfo: t.Info,
 	}); err != nil {
-		n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
-		return mcphttp.Nowhere
+		switch {
+		case !n.draining.Load():
+			n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
+			return mcphttp.Nowhere
+		case asked: // this replica began to end meanwhile
+			notRun(w, notNow)
+			return mcphttp.Answered
+		}
+		return n.move(w, a, t, owner, true)
 	}
 	n.Counted.restored.Add(1)
 	n.opt.Log.Info("session restored", "node", owner.Node)

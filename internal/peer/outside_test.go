@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/seal"
 )
@@ -30,6 +31,17 @@ type sessions bool
 func (s sessions) Has(string) bool { return bool(s) }
 
 func (sessions) Restore(*http.Request, string, mcphttp.Start) error { return nil }
+
+// stopping is a replica that begins to end when it takes a session.
+type stopping struct {
+	sessions
+	*Node
+}
+
+func (s stopping) Restore(*http.Request, string, mcphttp.Start) error {
+	s.Retire()
+	return mcp.Failure(mcp.Overloaded, "", "this server is stopping")
+}
 
 // pair is a replica that knows another one, which answers with serve.
 func pair(t *testing.T, has bool, late bool, serve http.HandlerFunc) (a, b *Node) {
@@ -59,6 +71,37 @@ func TestGivenUp(t *testing.T) {
 		a, b := pair(t, true, false, func(w http.ResponseWriter, _ *http.Request) { notRun(w, notNow) })
 		if got := a.adopt(httptest.NewRecorder(), post("{}"), &ticket{Owner: b.self.String()}, false); got != mcphttp.Here {
 			t.Errorf("%d", got)
+		}
+	})
+}
+
+// A session that begins again at another replica is waited for there.
+func TestAlmostRestored(t *testing.T) {
+	t.Run("fault/T46 a session that another one is about to restore", func(t *testing.T) {
+		restored := ""
+		a, b := pair(t, false, false, func(w http.ResponseWriter, r *http.Request) { restored = r.Header.Get(headerRestore) })
+		away := post("{}")
+		for away.Session = "x"; rank(away.Session, "b") < rank(away.Session, "a"); away.Session += "x" {
+		}
+		defer b.restoring.enter(away.Session)()
+		if got := a.adopt(httptest.NewRecorder(), away, &ticket{Owner: "c 0 127.0.0.1:1"}, false); got != mcphttp.Answered || restored != "1" {
+			t.Errorf("%d, restored %q", got, restored)
+		}
+	})
+}
+
+// A replica that begins to end while it takes a session leaves it to another
+// one.
+func TestStopsMeanwhile(t *testing.T) {
+	t.Run("fault/T46 a replica that ends while it restores", func(t *testing.T) {
+		for _, asked := range []bool{false, true} {
+			a, _ := pair(t, false, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
+			a.local = stopping{false, a}
+			w, away := httptest.NewRecorder(), post("{}")
+			got := a.adopt(w, away, &ticket{Owner: "c 0 127.0.0.1:1", Time: time.Now().Unix()}, asked)
+			if got != mcphttp.Answered || asked && w.Header().Get(headerNotRun) != notNow || !asked && w.Body.String() != "ok" {
+				t.Errorf("asked %v: %d, answered %q, %v", asked, got, w.Body, w.Header())
+			}
 		}
 	})
 }
