@@ -117,7 +117,7 @@ type deadlined interface {
 const (
 	// lastLook is how long a listener is asked once more for a connection, and
 	// lastLooks how often at most: the backlog of a system is not longer.
-	lastLook  = 10 * time.Millisecond
+	lastLook  = 2 * time.Millisecond
 	lastLooks = 4096
 )
 

@@ -34,6 +34,7 @@ func known(t *testing.T, url string) *mcptest.RawHTTP {
 type tally struct {
 	mu      sync.Mutex
 	ok      int
+	served  []int          // calls answered, by client
 	lost    map[string]int // by what the client was told
 	wrong   []string       // what no client may see
 	outages []time.Duration
@@ -90,7 +91,7 @@ var loads atomic.Int64
 // Each goes on with its session, whatever happens.
 func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
 	t.Helper()
-	y := &tally{lost: map[string]int{}}
+	y := &tally{lost: map[string]int{}, served: make([]int, clients)}
 	nth := loads.Add(1) // a cluster may have several in turn
 	for i := range clients {
 		c := known(t, base+"/mcp")
@@ -126,6 +127,7 @@ func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-c
 					}
 				default:
 					y.ok++
+					y.served[i]++
 					if !down.IsZero() {
 						y.outages, down = append(y.outages, time.Since(down)), time.Time{}
 					}
@@ -307,6 +309,23 @@ func TestRolling(t *testing.T) {
 	}
 }
 
+// everyone waits until each client has been answered once more. Who could not
+// connect to a replica that ended tries again a second later: until then the next
+// one is not to end.
+func (y *tally) everyone(t *testing.T) {
+	t.Helper()
+	served := func() []int { y.mu.Lock(); defer y.mu.Unlock(); return slices.Clone(y.served) }
+	before := served()
+	await(t, "everyone is answered", func() bool {
+		for i, n := range served() {
+			if n == before[i] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // rolling restarts all replicas some times, while clients call and sessions are
 // idle. No call is lost.
 func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) *tally {
@@ -328,6 +347,7 @@ func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) *
 			}
 			r.start()
 			r.ready()
+			y.everyone(t)
 		}
 	}
 	close(stop)

@@ -24,7 +24,7 @@ func TestConformanceCluster(t *testing.T) {
 					t.Errorf("%s: ran %v, %s", name, ran, why)
 				}
 			}
-			figures.Report(t, "T52", "%s: all %d scenarios of the official suite that one gateway passes, through three replicas without stickiness", revision, len(required(t, revision)))
+			figures.Report(t, "T52", "%s: all %d scenarios of the official suite that one gateway passes, through %s and three replicas, without stickiness", revision, len(required(t, revision)), balancers.HAProxy(t).Name)
 		})
 	}
 }
