@@ -118,9 +118,13 @@ guide: interop-deps ## published servers and clients with and without the gatewa
 matrix: interop-deps ## every client version before every server version, over stdio and HTTP on either side, and the SDKs
 	MATRIX=full $(GO) test -count=1 -timeout 20m -v ./test/matrix
 
-torture: ## the fault tests in full size; writes docs/torture.md (about an hour)
+torture: interop-deps ## the fault tests in full size; writes docs/torture.md (about two hours)
+	test/cluster/deps.sh
 	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
-	TORTURE=full HAPROXY=$$(command -v haproxy) $(GO) test -count=1 -timeout 3h -v ./test/cluster
+	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/cluster
+	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run 'Model$$' ./internal/cluster ./internal/cluster/place -rapid.checks 10000
+	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run '^TestNATS$$' ./internal/cluster/natsengine
+	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run '^TestConformanceCluster$$' ./test/interop
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Differential|RouteMatrix|OriginMatrix' ./internal/jsonrpc ./internal/cli
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts' ./internal/stdio

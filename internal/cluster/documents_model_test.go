@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/test/figures"
 )
 
 // A linked engine is one replica's way to the engine, which can be cut, also
@@ -72,7 +74,9 @@ func (m *modelled) boot(w *world, dir string) {
 // time on three replicas. In the end every edit whose writer was told so is in
 // all copies once, every one that was refused is in none, and the copies agree.
 func TestDocumentsModel(t *testing.T) {
+	schedules := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		schedules++
 		steps := rapid.SliceOfN(rapid.IntRange(0, 3*7-1), 1, 40).Draw(rt, "steps")
 		failed := ""
 		synctest.Test(t, func(t *testing.T) { failed = runSchedule(t, steps) })
@@ -80,7 +84,10 @@ func TestDocumentsModel(t *testing.T) {
 			rt.Fatalf("fault/T54: %s", failed)
 		}
 	})
+	figures.Report(t, "T54d", "documents, %d schedules of edits, cuts, lost answers, restarts and time on three replicas: every edit whose writer was told so is in all copies once, every refused one in none", schedules)
 }
+
+func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
 
 // runSchedule returns what went wrong.
 func runSchedule(t *testing.T, steps []int) string {

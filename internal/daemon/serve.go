@@ -55,8 +55,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if err != nil {
 		return nil, err
 	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	ln, err := http1.Listen(ctx, net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, i18n.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}

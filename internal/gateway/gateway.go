@@ -98,6 +98,7 @@ type Gateway struct {
 	pressure *pressure.Gauge
 	rates    rate.Rates
 	seals    modern.Sealer
+	taskMark string // behind the ids of tasks that modern clients get
 	parks    modern.Calls
 	tasks    *tasks.Book
 	scripts  scripts.Pool
@@ -134,6 +135,7 @@ func New(opt Options) *Gateway {
 	}
 	g.parks.TTL = modern.TTL
 	g.seals = modern.NewSealer(opt.Seals)
+	g.taskMark = g.seals.TaskMark(opt.Owner)
 	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()

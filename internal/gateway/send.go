@@ -118,7 +118,7 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	var trip jsonrpc.Trip
 	req.Trip = &trip
 	resp, err := s.call(ctx, p, u, req)
-	o, body := entry.Outcome(ctx, resp, err)
+	o, body := t.verdict.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
 	entry.Split(&o, c.Start, &trip)
 	s.gw.record.End(id, &span, &c, &o, req.Params, body)

@@ -15,7 +15,8 @@ import (
 // Tasks have two dialects: the one of 2025-11-25, and the extension of the
 // modern era. A client speaks its own; where the server speaks the other one,
 // package tasks translates. Where several servers share an endpoint, the id of a
-// task says which one it belongs to.
+// task says which one it belongs to, and in a cluster, where the client is in no
+// session, at which replica.
 
 // task finds the server in the id of a task.
 func (f *finder) task(c *Call) (*target, error) {
@@ -25,8 +26,11 @@ func (f *finder) task(c *Call) (*target, error) {
 	}
 	c.Target = id
 	server, own := f.opening.Server, id
+	if f.gw.taskMark != "" {
+		own = f.gw.seals.TaskID(id)
+	}
 	if server == "" {
-		server, own, ok = tasks.Split(id)
+		server, own, ok = tasks.Split(own)
 	}
 	t := &target{kind: taskItem, upstream: f.upstream(server), name: own, params: c.Params}
 	if !ok || t.upstream == nil {
@@ -92,7 +96,11 @@ func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstr
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server, and leaves out listed ones of other principals.
 func (id *identity) nameTasks(server string, result []byte) []byte {
-	return id.gw.tasks.Rename(id.opening.Schema, server, id.opening.Server != "", &id.opening.Who, result)
+	mark := id.gw.taskMark
+	if id.opening.Session || id.opening.Peer {
+		mark = "" // what is asked about it comes here
+	}
+	return id.gw.tasks.Rename(id.opening.Schema, server, id.opening.Server != "", mark, &id.opening.Who, result)
 }
 
 // nameTask is a notification of a server with its tasks named.

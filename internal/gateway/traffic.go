@@ -26,6 +26,8 @@ type trace struct {
 	cached atomic.Bool            // its answer was known
 	yes    atomic.Pointer[traffic.Yes]
 	first  atomic.Pointer[trace] // of the request that began the call
+	// verdict is that on the answer of the server.
+	verdict entry.Verdict
 }
 
 // leadsTo notes what a call leads to.
@@ -94,7 +96,7 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	if t == nil {
 		return
 	}
-	o, body := entry.Outcome(ctx, resp, err)
+	o, body := t.verdict.Again(ctx, resp, err)
 	o.Total, o.Yes = time.Since(t.start), t.yes.Load()
 	if first := t.first.Load(); first != nil {
 		o.Yes = first.yes.Load()

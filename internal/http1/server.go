@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type Server struct {
 	conns     map[*conn]struct{}
 	accepting sync.WaitGroup // listeners that connections may come from
 	ending    bool
+	first     time.Duration // for what has asked nothing when the server ends
 	cut       bool          // nothing is waited for
 	closed    bool          // no connection comes any more
 	gone      chan struct{} // closed when the last connection ended, once closed
@@ -38,6 +40,15 @@ type Server struct {
 // Server is the one to shut down.
 func NewServer(std *http.Server) *Server {
 	return &Server{std: std, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
+}
+
+// Listen opens a listener at which a Server can end without breaking a
+// connection. It is one of plain TCP: those of MPTCP, which Go opens otherwise,
+// cannot be told to let nobody connect any more.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	lc.SetMultipathTCP(false)
+	return lc.Listen(ctx, "tcp", address)
 }
 
 // Serve accepts connections until Shutdown or Close, and then returns
@@ -105,29 +116,33 @@ type deadlined interface {
 
 const (
 	// lastLook is how long a listener is asked once more for a connection, and
-	// lastLooks how often at most.
-	lastLook  = 50 * time.Microsecond
-	lastLooks = 100
+	// lastLooks how often at most: the backlog of a system is not longer.
+	lastLook  = 2 * time.Millisecond
+	lastLooks = 4096
 )
 
 // last takes those who have connected already, and closes the listener when
 // there is nobody: closing it would break their connections, with requests on
-// them.
+// them. Where the system can, nobody connects any more meanwhile.
 func (s *Server) last(ln net.Listener, over *handedOver) {
+	defer ln.Close()
 	d, ok := ln.(deadlined)
-	for i := 0; ok && i < lastLooks; i++ {
+	if !ok {
+		return
+	}
+	waits := noMore(ln)
+	if waits == nil {
 		began := time.Now()
-		d.SetDeadline(began.Add(lastLook))
-		nc, err := ln.Accept()
-		if err == nil {
+		waits = func(wait time.Duration) bool { return time.Since(began) < wait }
+	}
+	for i := 0; i < lastLooks && waits(lastLook); i++ {
+		d.SetDeadline(time.Now().Add(lastLook))
+		if nc, err := ln.Accept(); err == nil {
 			s.take(nc, over)
-			continue
-		}
-		if time.Since(began) < 20*lastLook { // else somebody may have come meanwhile
-			break
+		} else if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
 		}
 	}
-	ln.Close()
 }
 
 // take serves one connection.
@@ -145,7 +160,7 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 	s.conns[c] = struct{}{}
 	over.fresh.Add(1)
 	if s.ending {
-		c.retire()
+		c.retire(s.first)
 	}
 	go c.serve()
 }
@@ -179,9 +194,9 @@ func (s *Server) isEnding() bool {
 
 // end calls f for every connection and closes the listeners. When a listener is
 // seen closed, no connection begins another request: at most its first.
-func (s *Server) end(cut bool, f func(*conn)) {
+func (s *Server) end(cut bool, first time.Duration, f func(*conn)) {
 	s.mu.Lock()
-	s.ending, s.cut = true, s.cut || cut
+	s.ending, s.cut, s.first = true, s.cut || cut, first
 	all := slices.Collect(maps.Keys(s.conns))
 	listeners := slices.Clone(s.listeners)
 	s.mu.Unlock()
@@ -203,10 +218,14 @@ func (s *Server) end(cut bool, f func(*conn)) {
 }
 
 // Shutdown closes the listeners and what is idle, and lets what is being
-// answered finish until ctx ends. Who has just connected may still ask: the
-// request may be on its way, and would be lost.
+// answered finish until ctx ends. Who has just connected may still ask, for a
+// quarter of that time: the request may be on its way, and would be lost.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.end(false, (*conn).retire)
+	first := firstWait
+	if end, ok := ctx.Deadline(); ok {
+		first = min(first, time.Until(end)/4)
+	}
+	s.end(false, first, func(c *conn) { c.retire(first) })
 	err := s.std.Shutdown(ctx)
 	select {
 	case <-s.gone:
@@ -218,6 +237,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Close ends everything at once.
 func (s *Server) Close() error {
-	s.end(true, (*conn).cut)
+	s.end(true, 0, (*conn).cut)
 	return s.std.Close()
 }

@@ -16,9 +16,9 @@ const (
 	// lingering is how long a connection that is closed with input unread
 	// stays: closing it at once would take the answer away.
 	lingering = 500 * time.Millisecond
-	// firstWait is how long a connection that has asked nothing stays when the
-	// server ends.
-	firstWait = 250 * time.Millisecond
+	// firstWait is how long a connection that has asked nothing stays, at most,
+	// when the server ends.
+	firstWait = 2 * time.Second
 )
 
 // A conn is one connection that we serve ourselves.

@@ -2,12 +2,14 @@ package http1
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A gate is a listener whose connections do not write until they are let.
@@ -107,6 +109,38 @@ func TestServerShutdownFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServerShutdownLate: on a busy machine a request may follow its connection
+// late.
+func TestServerShutdownLate(t *testing.T) {
+	t.Run("fault/T46 a request that is late", func(t *testing.T) {
+		ln := listen(t)
+		std := newStd(answers)
+		std.ReadHeaderTimeout = time.Minute
+		connected := make(chan struct{}, 1)
+		std.ConnState = func(net.Conn, http.ConnState) { connected <- struct{}{} }
+		f := NewServer(std)
+		go f.Serve(ln)
+		c := dial(t, ln.Addr().String())
+		<-connected
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- f.Shutdown(ctx) }()
+		<-time.After(firstWait / 2) // there is nothing to wait for but time
+		io.WriteString(c, post("x"))
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
+			t.Errorf("got %q, %v", body, err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestServerUnreadBody: a connection that cannot go on because the handler did

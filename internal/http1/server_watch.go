@@ -181,8 +181,8 @@ func (c *conn) gone() {
 }
 
 // retire closes the connection, when it has answered. One that has asked
-// nothing gets a moment for it.
-func (c *conn) retire() {
+// nothing may take some time for it.
+func (c *conn) retire(first time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retired = true
@@ -191,7 +191,7 @@ func (c *conn) retire() {
 	case c.asked:
 		c.nc.Close()
 	default:
-		time.AfterFunc(firstWait, func() {
+		time.AfterFunc(first, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if !c.asked && !c.given {

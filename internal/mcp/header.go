@@ -17,6 +17,9 @@ const (
 	HeaderLastEvent = "Last-Event-Id"
 )
 
+// TaskMember names the task that a request is about.
+const TaskMember = "taskId"
+
 // NameMember is the member of params that Mcp-Name repeats; "" for none.
 func NameMember(method string) string {
 	switch method {
@@ -26,7 +29,7 @@ func NameMember(method string) string {
 		return "uri"
 	}
 	if strings.HasPrefix(method, "tasks/") {
-		return "taskId"
+		return TaskMember
 	}
 	return ""
 }

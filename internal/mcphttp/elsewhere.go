@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -30,7 +31,7 @@ type Away struct {
 	Endpoint  Endpoint
 	Principal string
 	Session   string // its id; empty outside sessions
-	Handle    string // requestState
+	Handle    string // requestState, or the id of a task
 	Ends      bool   // this replica ends, and any other one may answer what has no session
 	Line      bool   // the session is a connection of legacy HTTP+SSE
 
@@ -75,24 +76,36 @@ const (
 // find looks for the session of a request, here and then at the other replicas.
 // When it returns nil the request has been answered.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, in *incoming) *session {
-	ss := s.sessionOf(r, ep, principal)
-	if ids := r.Header[mcp.HeaderSession]; ss == nil && s.elsewhere != nil && len(ids) == 1 {
-		switch s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], in: in}) {
-		case Answered:
+	ids := r.Header[mcp.HeaderSession]
+	for range looks {
+		if ss := s.sessionOf(r, ep, principal); ss != nil {
+			return ss
+		}
+		if s.elsewhere == nil || len(ids) != 1 {
+			break
+		}
+		came := s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], in: in})
+		if came == Answered {
 			return nil
-		case Here:
-			ss = s.sessionOf(r, ep, principal)
+		}
+		if came == Nowhere {
+			break
 		}
 	}
-	if ss == nil {
-		refuseSession(w)
-	}
-	return ss
+	refuseSession(w)
+	return nil
 }
+
+// looks is how often a session is looked for that was here a moment ago: this
+// replica may have begun to end, and given it up again.
+const looks = 3
 
 // outside is a request outside sessions, for another replica.
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
+	if member := mcp.NameMember(m.Method); member == mcp.TaskMember && handle == "" {
+		handle, _ = jsonrpc.GetString(m.Params, member) // the id of a task
+	}
 	return &Away{
 		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.ending.isDraining(),
 		Body: *p.buf, ID: m.ID, in: &p.incoming,
@@ -134,7 +147,14 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 // tooLate hands a request on that came when all that runs had been ended: it was
 // still being read.
 func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
-	return ctx.Err() != nil && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
+	return errors.Is(context.Cause(ctx), ErrDraining) && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
+}
+
+// notBegun hands a request on that was refused because this replica ends, also
+// when all that runs is ended at that moment.
+func notBegun(ctx context.Context, p *post, m *jsonrpc.Message, resp *jsonrpc.Response) bool {
+	why := context.Cause(ctx)
+	return (why == nil || errors.Is(why, ErrDraining)) && mcp.IsDraining(resp) && resp.Err != cutShort && p.handOn(m)
 }
 
 // hush keeps everybody else from answering, or lets them; false when a stream

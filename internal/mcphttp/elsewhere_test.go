@@ -1,11 +1,13 @@
 package mcphttp_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,6 +24,9 @@ type ending struct {
 	begun            int
 	seen             []mcphttp.Away
 	arrives          func() // called before the body of a request is read
+	closes           bool   // it is closed while it answers
+	refuses          error  // what it answers then
+	restores         func() // begins a session again that is asked for
 }
 
 // A lateBody is the body of a request, of which the server knows before it
@@ -51,7 +56,12 @@ func (e *ending) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 		close(e.stopped)
 		return result(`{}`)
 	}
-	if e.begun++; e.begun == 1 {
+	if e.begun++; e.closes {
+		go e.Server.Close()
+		<-ctx.Done()
+		return nil, e.refuses
+	}
+	if e.begun == 1 {
 		go e.Drain(context.WithoutCancel(ctx))
 		<-e.stopped
 	}
@@ -60,13 +70,18 @@ func (e *ending) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 
 // elsewhere is another replica, which answers everything.
 func (e *ending) elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	if restore := e.restores; restore != nil {
+		e.restores = nil
+		restore()
+		return mcphttp.Here
+	}
 	if !a.Read() {
 		return mcphttp.Answered
 	}
 	e.seen = append(e.seen, *a)
 	e.seen[len(e.seen)-1].Body = append([]byte(nil), a.Body...)
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"from":"another"}}`, a.ID)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"from":"another"}}`, cmp.Or(string(a.ID), "null"))
 	return mcphttp.Answered
 }
 
@@ -137,6 +152,71 @@ func TestHandedOn(t *testing.T) {
 		})
 		if m := c.Post(callBody(7, "echo", "hello", 0)).Answer(t); string(m.Result) != `{"from":"another"}` || e.begun > 0 {
 			t.Errorf("answered %s, %d begun", m.Raw, e.begun)
+		}
+	})
+	t.Run("fault/T46 a call that is refused when all that runs is ended", func(t *testing.T) {
+		refusal := mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+		for _, modern := range []bool{false, true} {
+			for _, refused := range []error{refusal, context.Canceled} { // the second one has begun
+				e, url := startEnding(t)
+				e.closes, e.refuses = true, refused
+				c, line := mcptest.NewRawHTTP(t, url), callBody(7, "echo", "hello", 0)
+				if modern {
+					c, line = modernClient(t, url, mcp.MethodToolsCall, "echo"), modernLine(7, mcp.MethodToolsCall)
+				} else {
+					c.Initialize(mcp.V2025_06_18, `{}`)
+				}
+				m := c.Post(line).Answer(t)
+				if refused == refusal && string(m.Result) != `{"from":"another"}` {
+					t.Errorf("modern %v: refused, answered %s", modern, m.Raw)
+				}
+				if refused != refusal && (m.Error == nil || len(e.seen) > 0) {
+					t.Errorf("modern %v: begun, answered %s", modern, m.Raw)
+				}
+			}
+		}
+	})
+	t.Run("fault/T46 a session that begins at the very end", func(t *testing.T) {
+		for _, closed := range []bool{false, true} {
+			e, url := startEnding(t)
+			c := mcptest.NewRawHTTP(t, url)
+			e.arrives = sync.OnceFunc(func() {
+				ended := make(chan struct{})
+				go func() { e.Server.Close(); close(ended) }()
+				if <-e.stopped; closed {
+					<-ended
+				}
+			})
+			if m := c.Post(mcptest.InitializeLine(mcp.V2025_06_18, `{}`)).Answer(t); string(m.Result) != `{"from":"another"}` {
+				t.Errorf("closed %v: answered %s", closed, m.Raw)
+			}
+		}
+	})
+	t.Run("fault/T46 a batch", func(t *testing.T) {
+		e, url := startEnding(t)
+		c := mcptest.NewRawHTTP(t, url)
+		e.arrives = sync.OnceFunc(func() {
+			go e.Drain(t.Context())
+			<-e.stopped
+		})
+		batch := "[" + callBody(7, "echo", "hello", 0) + "," + callBody(8, "echo", "hello", 0) + "]"
+		if reply := c.Post(batch); !strings.Contains(reply.Body, "another") || e.begun > 0 || string(e.seen[0].Body) != batch {
+			t.Errorf("answered %s, %d begun", reply.Body, e.begun)
+		}
+	})
+	t.Run("fault/T46 a session that is here for a moment", func(t *testing.T) {
+		e, url := startEnding(t)
+		c := mcptest.NewRawHTTP(t, url)
+		c.Header.Set("Mcp-Session-Id", "moved here")
+		e.restores = sync.OnceFunc(func() {
+			r := httptest.NewRequest(http.MethodPost, "/", nil)
+			if err := e.Restore(r, "moved here", mcphttp.Start{Transport: mcphttp.TransportSession, Principal: "who", Version: mcp.V2025_06_18, Capabilities: []byte(`{}`), ClientInfo: []byte(`{}`)}); err != nil {
+				t.Error(err)
+			}
+			e.Drain(t.Context())
+		})
+		if m := c.Post(callBody(7, "echo", "hello", 0)).Answer(t); string(m.Result) != `{"from":"another"}` {
+			t.Errorf("answered %s", m.Raw)
 		}
 	})
 	t.Run("fault/T46 a modern call", func(t *testing.T) {

@@ -145,7 +145,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			return
 		}
 		resp := p.runInSession(ctx, p, m)
-		if ctx.Err() == nil && mcp.IsDraining(resp) && p.handOn(m) {
+		if notBegun(ctx, p, m, resp) {
 			return
 		}
 		p.answer(m.ID, resp)

@@ -46,10 +46,13 @@ func panicked(log *slog.Logger, method string, v any) *jsonrpc.Response {
 
 // outcome is the answer for what a handler returned.
 func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
-	if ctx.Err() != nil {
-		return ended(ctx, resp)
+	if wire := new(jsonrpc.Error); resp == nil && errors.As(err, &wire) {
+		resp, err = &jsonrpc.Response{Err: wire}, nil
 	}
-	if err == nil && resp != nil {
+	switch {
+	case ctx.Err() != nil:
+		return ended(ctx, resp)
+	case err == nil && resp != nil:
 		return resp
 	}
 	return &jsonrpc.Response{Err: wireError(log, method, err)}
@@ -74,13 +77,17 @@ func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 		return nil
 	case resp != nil && resp.Err == nil:
 		return resp
-	case errors.Is(why, ErrDraining):
-		return &jsonrpc.Response{Err: draining()}
+	case errors.Is(why, ErrDraining) && !mcp.IsDraining(resp):
+		return &jsonrpc.Response{Err: cutShort}
 	case resp != nil:
 		return resp
 	}
 	return &jsonrpc.Response{Err: mcp.Failure(mcp.Cancelled, "", "cancelled: "+why.Error())}
 }
+
+// cutShort is the error of a request that was ended because the server drains.
+// Unlike one that was refused for that reason, it has begun.
+var cutShort = draining()
 
 func draining() *jsonrpc.Error {
 	return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")

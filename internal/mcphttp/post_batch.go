@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -19,11 +20,17 @@ func (p *post) serveBatch(body []byte) {
 	if p.session != nil {
 		ctx := p.within(p.session.ctx, &jsonrpc.Message{})
 		defer p.end()
+		if handOnBatch(p, msgs) {
+			return
+		}
 		p.answerBatch(ctx, msgs, p.session.handler)
 		return
 	}
 	ctx := p.within(p.r.Context(), &jsonrpc.Message{})
 	defer p.end()
+	if handOnBatch(p, msgs) {
+		return
+	}
 	h, openErr := p.srv.open(ctx, p.opening(TransportPost))
 	if openErr != nil {
 		refuseOpen(p.w, p.srv.log, nil, openErr, p.status)
@@ -31,6 +38,15 @@ func (p *post) serveBatch(body []byte) {
 	}
 	defer h.Close()
 	p.answerBatch(ctx, msgs, h)
+}
+
+// handOnBatch gives a batch to another replica when this one ends: whole, before
+// anything of it runs. Answers of the client are for calls that run here.
+func handOnBatch(p *post, msgs []batched) bool {
+	answers := func(m batched) bool {
+		return m.err == nil && m.Kind != jsonrpc.KindRequest && m.Kind != jsonrpc.KindNotification
+	}
+	return !slices.ContainsFunc(msgs, answers) && p.handOn(&jsonrpc.Message{})
 }
 
 // A batched message has an error when it cannot be answered otherwise.

@@ -63,7 +63,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 		return
 	}
 	resp := run(ctx, p.srv.log, h, p, m)
-	if ctx.Err() == nil && mcp.IsDraining(resp) && p.handOn(m) {
+	if notBegun(ctx, p, m, resp) {
 		return
 	}
 	p.answer(m.ID, resp)
@@ -74,12 +74,19 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
 	if full := s.table.reserve(p.principal, &s.lim); full != "" {
-		refuseOverload(p.w, full)
+		if !p.handOn(m) {
+			refuseOverload(p.w, full)
+		}
 		return
 	}
 	ss := s.newSession(p.r, TransportSession, p.ep, p.principal)
 	ctx := p.within(ss.ctx, m)
 	defer p.end()
+	if tooLate(ctx, p, m) {
+		s.table.release(p.principal)
+		ss.close(ErrSessionEnded)
+		return
+	}
 	resp, err := p.initialize(ctx, ss, m)
 	if err != nil || resp == nil || resp.Err != nil || p.r.Context().Err() != nil {
 		s.table.release(p.principal)

@@ -62,23 +62,28 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, networ
 
 // Listen opens the peer port.
 func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", address)
+	ln, err := http1.Listen(ctx, address)
 	if err != nil {
 		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
 	}
-	return &listener{ln.(*net.TCPListener), n.certs.tls()}, nil
+	return &listener{ln, ln.(*net.TCPListener).SetDeadline, n.certs.tls()}, nil
 }
 
 // A listener accepts other replicas. It can be interrupted without being
-// closed, which would break connections that wait to be accepted.
+// closed. What it is made of is not shown: others are to find out at once that
+// nobody is there, and a connection that breaks before it is secure costs them
+// nothing.
 type listener struct {
-	*net.TCPListener
-	secure *tls.Config
+	net.Listener
+	interrupt func(time.Time) error
+	secure    *tls.Config
 }
 
+// SetDeadline bounds Accept.
+func (l *listener) SetDeadline(t time.Time) error { return l.interrupt(t) }
+
 func (l *listener) Accept() (net.Conn, error) {
-	conn, err := l.TCPListener.Accept()
+	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,7 @@ func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabou
 func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore bool) outcome {
 	ctx, done := n.busy(a.Request)
 	defer done()
+	dials := 0
 	for try := 1; ; try++ {
 		began := time.Now()
 		resp, err := n.transport.RoundTrip(n.request(ctx, a, to, restore))
@@ -134,7 +135,9 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 		case isDead(err):
 			return dead
 		case errors.Is(err, errClosed) && try < keptTries: // others that were kept may be closed too
-		case try >= dialTries:
+		case dials+1 < dialTries:
+			dials++
+		default:
 			n.opt.Log.Warn("replica not reached", "node", to.Node, "address", to.Address, "err", err)
 			return unreachable
 		}

@@ -49,7 +49,10 @@ func (n *Node) move(w http.ResponseWriter, a *mcphttp.Away, t *ticket, gone Owne
 	}
 	var not []string // boots that did not take it
 	for range moves {
-		to, ok := n.heir(a.Request.Context(), a.Session, gone, not)
+		to, ok, again := n.heir(a.Request.Context(), a.Session, gone, not)
+		if !ok && again {
+			continue
+		}
 		if !ok {
 			break
 		}
@@ -76,21 +79,23 @@ func (n *Node) unavailable(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Where
 	return mcphttp.Answered
 }
 
-// heir is the replica that a session belongs to when its owner is gone.
-func (n *Node) heir(ctx context.Context, id string, gone Owner, not []string) (to Owner, ok bool) {
+// heir is the replica that a session belongs to when its owner is gone; again
+// says that another look may find one.
+func (n *Node) heir(ctx context.Context, id string, gone Owner, not []string) (to Owner, ok, again bool) {
 	var best uint64
-	for _, v := range n.survey(ctx, id, "") {
+	views, silent := n.survey(ctx, id, "")
+	for _, v := range views {
 		if v.Boot == gone.Boot || slices.Contains(not, v.Boot) {
 			continue
 		}
 		if v.Has {
-			return v.owner(), true
+			return v.owner(), true, false
 		}
 		if r := rank(id, v.Node); !v.Draining && (!ok || r > best) {
 			to, best, ok = v.owner(), r, true
 		}
 	}
-	return to, ok
+	return to, ok, silent && ctx.Err() == nil
 }
 
 // rank orders the replicas for a session, each in its own way.
@@ -109,7 +114,8 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		return mcphttp.Here // somebody was faster
 	}
 	owner, _ := parseOwner(t.Owner)
-	for _, v := range n.survey(a.Request.Context(), a.Session, owner.Address) {
+	views, _ := n.survey(a.Request.Context(), a.Session, owner.Address)
+	for _, v := range views {
 		switch {
 		case v.Boot == n.self.Boot:
 		case v.Has, v.Restoring && !v.Draining && rank(a.Session, v.Node) > rank(a.Session, n.self.Node):
@@ -117,19 +123,29 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 				notRun(w, notAlone)
 				return mcphttp.Answered
 			}
-			if n.forward(w, a, v.owner(), false) == answered {
+			switch n.forward(w, a, v.owner(), !v.Has) {
+			case answered:
 				n.moved.put(a.Session, v.owner())
 				return mcphttp.Answered
+			case dead: // it has given the session up meanwhile
+			default:
+				return n.unavailable(w, a)
 			}
-			return n.unavailable(w, a)
 		}
 	}
 	if err := n.local.Restore(a.Request, a.Session, mcphttp.Start{
 		Transport: mcphttp.TransportSession, Endpoint: a.Endpoint, Principal: a.Principal,
 		Version: t.Version, Capabilities: t.Caps, ClientInfo: t.Info,
 	}); err != nil {
-		n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
-		return mcphttp.Nowhere
+		switch {
+		case !n.draining.Load():
+			n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
+			return mcphttp.Nowhere
+		case asked: // this replica began to end meanwhile
+			notRun(w, notNow)
+			return mcphttp.Answered
+		}
+		return n.move(w, a, t, owner, true)
 	}
 	n.Counted.restored.Add(1)
 	n.opt.Log.Info("session restored", "node", owner.Node)
@@ -137,28 +153,30 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 }
 
 // survey asks all replicas that are known about a session; also is one more
-// address. Who does not answer in time is left out.
-func (n *Node) survey(ctx context.Context, id, also string) []view {
+// address. Who does not answer in time is left out; silent says that somebody
+// did not, and may be there.
+func (n *Node) survey(ctx context.Context, id, also string) (views []view, silent bool) {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
-	views := []view{n.view(id)}
+	views = []view{n.view(id)}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, address := range n.Others.addresses(ctx, also) {
 		all.Go(func() {
 			v, err := n.ask(ctx, address, id)
-			if err != nil || v.Boot == n.self.Boot {
-				return
-			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil || v.Boot == n.self.Boot {
+				silent = silent || err != nil && !isDead(err)
+				return
+			}
 			if !slices.ContainsFunc(views, func(o view) bool { return o.Boot == v.Boot }) {
 				views = append(views, v)
 			}
 		})
 	}
 	all.Wait()
-	return views
+	return views, silent
 }
 
 // view is what this replica says of itself.

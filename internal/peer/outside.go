@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"context"
 	"math/rand/v2"
 	"net/http"
 
@@ -52,20 +51,21 @@ func (n outside) anyone(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabo
 		return mcphttp.Answered
 	}
 	ctx := a.Request.Context()
-	list := n.Others.addresses(ctx, "")
-	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	for _, address := range list {
-		if to, ok := n.takes(ctx, address); ok && n.forward(w, a, to, false) == answered {
-			return mcphttp.Answered
+	for round, again := 0, true; again && round < moves && ctx.Err() == nil; round++ {
+		var views []view
+		views, again = n.survey(ctx, "", "")
+		rand.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
+		for _, v := range views {
+			if v.Draining {
+				continue
+			}
+			switch n.forward(w, a, v.owner(), false) {
+			case answered:
+				return mcphttp.Answered
+			case unreachable:
+				again = true
+			}
 		}
 	}
 	return mcphttp.Nowhere
-}
-
-// takes says which replica is at an address, if it takes what is new.
-func (n outside) takes(ctx context.Context, address string) (Owner, bool) {
-	ctx, cancel := context.WithTimeout(ctx, surveyWait)
-	defer cancel()
-	v, err := n.ask(ctx, address, "")
-	return v.owner(), err == nil && !v.Draining && v.Boot != n.self.Boot
 }

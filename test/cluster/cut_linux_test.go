@@ -11,6 +11,7 @@ import (
 
 	agreed "mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // newProxies makes the server that proxies belong to, with a logger that says
@@ -70,27 +71,27 @@ func TestCut(t *testing.T) {
 	}
 	t.Run("fault/T48/engine away", func(t *testing.T) {
 		server.Down()
-		c.serveFor(t, time.Duration(size(3, 300))*time.Second)
+		n := c.serveFor(t, time.Duration(figures.Size(3, 300))*time.Second)
 		server.Restart()
-		c.agree(t)
+		c.agree(t, "engine stopped", n)
 	})
 	t.Run("fault/T48/one cut off", func(t *testing.T) {
 		cut := engine[number[others[0]]]
 		cut.Stop()
-		c.serveFor(t, time.Duration(size(3, 60))*time.Second)
+		n := c.serveFor(t, time.Duration(figures.Size(3, 60))*time.Second)
 		mend(t, cut)
-		c.agree(t)
+		c.agree(t, "one replica cut off from it", n)
 	})
 	t.Run("fault/T48/slow", func(t *testing.T) {
 		var heal []func()
 		for _, p := range engine {
 			heal = append(heal, poison(t, p))
 		}
-		c.serveFor(t, time.Duration(size(3, 60))*time.Second)
+		n := c.serveFor(t, time.Duration(figures.Size(3, 60))*time.Second)
 		for _, f := range heal {
 			f()
 		}
-		c.agree(t)
+		c.agree(t, "it is slow", n)
 	})
 	t.Run("fault/T48/peers", func(t *testing.T) {
 		s := client(t, has, `{}`)
@@ -107,10 +108,10 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// serveFor calls at each replica for a while: nothing fails.
-func (c *cluster) serveFor(t *testing.T, d time.Duration) {
+// serveFor calls at each replica for a while, half of the calls at a server that
+// runs once: nothing fails. It returns how many there were.
+func (c *cluster) serveFor(t *testing.T, d time.Duration) (n int) {
 	t.Helper()
-	n := 0
 	for end := time.Now().Add(d); time.Now().Before(end); n++ {
 		r := c.replicas[n%len(c.replicas)]
 		text := fmt.Sprintf("call %d", n)
@@ -118,11 +119,11 @@ func (c *cluster) serveFor(t *testing.T, d time.Duration) {
 			t.Fatalf("%s was not answered by %s: %v", text, r.name, err)
 		}
 	}
-	t.Logf("T48: %d calls answered, half of them at the server that runs once", 2*n)
+	return 2 * n
 }
 
-// agree waits until all replicas agree again.
-func (c *cluster) agree(t *testing.T) {
+// agree waits until all replicas agree again, after so many calls meanwhile.
+func (c *cluster) agree(t *testing.T, after string, calls int) {
 	t.Helper()
 	began := time.Now()
 	for _, r := range c.replicas {
@@ -131,9 +132,9 @@ func (c *cluster) agree(t *testing.T) {
 			return s.Engine.State == agreed.EngineReached && len(s.Members) == len(c.replicas)
 		})
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	took := time.Since(began)
+	if took > 20*time.Second {
 		t.Errorf("agreement was back after %v", took)
-	} else {
-		t.Logf("T48: agreement was back after %v", took.Round(time.Millisecond))
 	}
+	figures.Report(t, "T48", "%s: %d calls, half of them at a server that runs once, 0 failed, agreement back after %v", after, calls, took.Round(time.Millisecond))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestLarge hands large answers, slow readers and many streams over.
@@ -39,7 +40,7 @@ func TestLarge(t *testing.T) {
 	})
 	t.Run("fault/T49/streams", func(t *testing.T) {
 		var all []*mcptest.Events
-		for range size(20, 1000) {
+		for range figures.Size(20, 1000) {
 			s := client(t, home, `{}`)
 			all = append(all, at(s, other).Stream(http.MethodGet, ""))
 		}
@@ -50,10 +51,10 @@ func TestLarge(t *testing.T) {
 		for _, e := range all {
 			e.Close()
 		}
-		t.Logf("T49: %d streams handed over", len(all))
+		figures.Report(t, "T49", "cancel reaches the server; %d streams handed over", len(all))
 	})
 	t.Run("fault/T49/large", func(t *testing.T) {
-		mb := size(4, 64)
+		mb := figures.Size(4, 64)
 		peak := map[string]int{}
 		for _, r := range []*replica{home, other} {
 			name := map[*replica]string{home: "local", other: "handed over"}[r]
@@ -69,7 +70,7 @@ func TestLarge(t *testing.T) {
 			stop()
 			readers.Wait()
 			peak[name] = home.peak(t) + other.peak(t)
-			t.Logf("T49: %s: p50 of small calls %v, %v beside two answers of %d MiB to slow readers; peak RSS of both %d MiB", name, clear, beside, mb, peak[name])
+			figures.Report(t, "T49", "%s: p50 of small calls %v, %v beside two answers of %d MiB to slow readers; peak RSS of both %d MiB", name, clear, beside, mb, peak[name])
 		}
 		if far, near := peak["handed over"], peak["local"]; far > near*12/10+8 {
 			t.Errorf("answers that are handed over take %d MiB, others %d", far, near)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestOff: a gateway that is alone has nothing of a cluster, and the client of
@@ -61,7 +62,7 @@ func TestOff(t *testing.T) {
 		if !strings.Contains(string(trace), "init ") || sum > 64<<10 {
 			t.Errorf("the client of the engine takes %d bytes at the start", sum)
 		}
-		t.Logf("T55: the client of the engine takes %d bytes at the start", sum)
+		figures.Report(t, "T55", "session ids, ports and metrics as without a cluster; the client of the engine takes %d bytes at the start", sum)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // placed starts replicas with NATS and a server that runs once, as servers do
@@ -180,7 +181,7 @@ func TestOwnerDies(t *testing.T) {
 	for name, more := range map[string]string{"plain": "", "fence": `,"fence":true`} {
 		t.Run("fault/T47/"+name, func(t *testing.T) {
 			t.Parallel()
-			ownerDies(t, more, size(1, 20))
+			ownerDies(t, more, figures.Size(1, 20))
 		})
 	}
 	t.Run("fault/T47/stopped", func(t *testing.T) {
@@ -225,7 +226,8 @@ func ownerDies(t *testing.T, more string, kills int) {
 	if worst > limit {
 		t.Errorf("served again after %v", worst)
 	}
-	t.Logf("T47: %d kills, served again after %v at most", kills, worst.Round(time.Millisecond))
+	how := map[bool]string{true: "", false: " with `fence`, never two processes"}[more == ""]
+	figures.Report(t, "T47", "owner killed %d times%s: served again after %v at most", kills, how, worst.Round(time.Millisecond))
 }
 
 // ownerStops lets the replica that has the server stand still, and go on.
@@ -254,7 +256,7 @@ func ownerStops(t *testing.T) {
 		return alive == 1
 	})
 	awaitSays(t, has, "again")
-	t.Logf("T47: owner stopped, served again after %v", took.Round(time.Millisecond))
+	figures.Report(t, "T47", "owner frozen with SIGSTOP: served again after %v, one process is left when it goes on", took.Round(time.Millisecond))
 }
 
 // trySays calls the echo of the server that runs once, for a bounded time.

@@ -2,7 +2,11 @@ package cluster
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
+
+	"mcp-all-in-one/test/balancers"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestReleases restarts replicas of two releases side by side, from the older
@@ -11,14 +15,20 @@ import (
 // the program may be another file.
 func TestReleases(t *testing.T) {
 	t.Run("fault/T53", func(t *testing.T) {
-		older := os.Getenv("RELEASE")
+		older, name := os.Getenv("RELEASE"), "the same"
+		if older != "" {
+			name = filepath.Base(older)
+		}
 		c := start(t, 3, options{members: true, section: `,"drainDelay":"5s"`, access: behindBalancer, path: older})
-		base := balance(t, c)
-		for _, path := range []string{"", older} {
+		b := balancers.HAProxy(t)
+		base := b.Start(t, c.ports())
+		for i, path := range []string{"", older} {
+			way := []string{"from " + name + " to this program", "back"}[i]
 			for _, r := range c.replicas {
 				r.path = path
 			}
-			rolling(t, c, base, size(1, 5), 12, size(10, 100), 0)
+			y := rolling(t, c, base, figures.Size(1, 5), 12, figures.Size(10, 100))
+			figures.Report(t, "T53", "%d restarts %s behind %s, 12 clients, %d idle sessions: %v", figures.Size(3, 15), way, b.Name, figures.Size(10, 100), y)
 		}
 	})
 }

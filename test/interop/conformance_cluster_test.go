@@ -6,10 +6,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/balancers"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestConformanceCluster runs the suite before three replicas behind a balancer
@@ -23,6 +24,7 @@ func TestConformanceCluster(t *testing.T) {
 					t.Errorf("%s: ran %v, %s", name, ran, why)
 				}
 			}
+			figures.Report(t, "T52", "%s: all %d scenarios of the official suite that one gateway passes, through %s and three replicas, without stickiness", revision, len(required(t, revision)), balancers.HAProxy(t).Name)
 		})
 	}
 }
@@ -32,22 +34,28 @@ func TestConformanceCluster(t *testing.T) {
 func replicas(t *testing.T, entry string) string {
 	t.Helper()
 	peers := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
-	var urls []*url.URL
+	var ports []string
 	for i, peer := range peers {
-		text := fmt.Sprintf(`{"cluster":{"secret":%q,"node":"gw%d","peer":%q,"advertise":%[3]q,"members":["%s"],"drainDelay":"0s"},"server":{"hosts":["127.0.0.1","localhost"]},"mcpServers":{"everything":%s}}`,
+		text := fmt.Sprintf(`{"cluster":{"secret":%q,"node":"gw%d","peer":%q,"advertise":%[3]q,"members":["%s"],"drainDelay":"0s"},"server":{"hosts":["127.0.0.1","localhost"]},"access":{"key":"the-key-of-the-conformance-suite"},"mcpServers":{"everything":%s}}`,
 			strings.Repeat("s", 40), i, peer, strings.Join(peers, `","`), entry)
 		u, err := url.Parse(mcptest.Gateway(t, text).URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		urls = append(urls, u)
+		ports = append(ports, u.Port())
 	}
-	var turn atomic.Uint32
+	balancer, err := url.Parse(balancers.HAProxy(t).Start(t, ports))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The suite brings no key along, without which nobody comes through a
+	// balancer.
 	front := httptest.NewServer(&httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(urls[turn.Add(1)%3])
+			r.SetURL(balancer)
 			r.Out.Host = r.In.Host
+			r.Out.Header.Set("Authorization", "Bearer the-key-of-the-conformance-suite")
 		},
 	})
 	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })

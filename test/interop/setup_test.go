@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 var (
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	cache = strings.TrimSpace(string(out))
-	os.Exit(m.Run())
+	os.Exit(figures.Run(m))
 }
 
 // node is the path of Node.js 22, which the conformance suite needs.

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestBadBytes: servers that write garbage, or in pieces.
@@ -20,8 +21,8 @@ func TestBadBytes(t *testing.T) {
 		id, mode string
 		calls    int
 	}{
-		{"T13", "garbage,banner,stderr-flood", size(800, 10_000)},
-		{"T14", "partial,crlf,trailing-blank", size(160, 20_000)},
+		{"T13", "garbage,banner,stderr-flood", figures.Size(800, 10_000)},
+		{"T14", "partial,crlf,trailing-blank", figures.Size(160, 20_000)},
 	} {
 		t.Run("fault/"+tc.id, func(t *testing.T) {
 			gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"s0":{"command":%q,"args":["-role","hostile","-mode",%q]}}}`, mcptest.Build(t), tc.mode))
@@ -35,7 +36,7 @@ func TestBadBytes(t *testing.T) {
 			if after > before+40 {
 				t.Errorf("RSS grew from %.0f to %.0f MiB", before, after)
 			}
-			report(t, tc.id, "%d calls, server with %s: all right; RSS %.0f to %.0f MiB", out.OK, tc.mode, before, after)
+			figures.Report(t, tc.id, "%d calls, server with %s: all right; RSS %.0f to %.0f MiB", out.OK, tc.mode, before, after)
 		})
 	}
 }
@@ -49,13 +50,13 @@ func TestHuge(t *testing.T) {
 		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 		c.Initialize(mcp.LatestLegacy, `{}`)
 		sizes := []int{1, 8, 17, 64}
-		if full() {
+		if figures.Full() {
 			sizes = []int{1, 2, 4, 8, 15, 17, 32, 64, 128, 256}
 		}
 		peak, slowest, tried := 0.0, time.Duration(0), 0
 		for _, mib := range sizes {
 			for _, newline := range []bool{true, false} {
-				if !newline && !full() && mib != 17 {
+				if !newline && !figures.Full() && mib != 17 {
 					continue
 				}
 				tried++
@@ -74,7 +75,7 @@ func TestHuge(t *testing.T) {
 		if limit := 60.0 + 3*16 + 16; peak > limit {
 			t.Errorf("peak RSS %.0f MiB, limit %.0f", peak, limit)
 		}
-		report(t, "T15", "%d answers of 1 to %d MiB, with and without an end of line: too large ones refused, peak RSS %.0f MiB, the next echo after %v at most", tried, sizes[len(sizes)-1], peak, slowest.Round(time.Microsecond))
+		figures.Report(t, "T15", "%d answers of 1 to %d MiB, with and without an end of line: too large ones refused, peak RSS %.0f MiB, the next echo after %v at most", tried, sizes[len(sizes)-1], peak, slowest.Round(time.Microsecond))
 	})
 }
 
@@ -115,7 +116,7 @@ func TestFlood(t *testing.T) {
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
 		url := gateway.URL + "/mcp"
-		calm := echoes(t, url, "s1__echo", 16, size(800, 8000))
+		calm := echoes(t, url, "s1__echo", 16, figures.Size(800, 8000))
 		before := rss(t, gateway.PID())
 		flooder := mcptest.NewRawHTTP(t, url)
 		flooder.Initialize(mcp.LatestLegacy, `{}`)
@@ -123,12 +124,12 @@ func TestFlood(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			reply, err := flooder.Try(t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s0__flood","arguments":{"count":%d}}}`, size(50_000, 1_000_000)))
+			reply, err := flooder.Try(t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s0__flood","arguments":{"count":%d}}}`, figures.Size(50_000, 1_000_000)))
 			if err != nil || len(reply.Messages) == 0 || reply.Messages[0].Error != nil {
 				t.Errorf("the flooding call: %v %+v", err, reply)
 			}
 		}()
-		busy := echoes(t, url, "s1__echo", 16, size(800, 8000))
+		busy := echoes(t, url, "s1__echo", 16, figures.Size(800, 8000))
 		<-done
 		after := rss(t, gateway.PID())
 		if after > before+64 {
@@ -136,7 +137,7 @@ func TestFlood(t *testing.T) {
 		}
 		deaf.Close()
 		healthy(t, gateway)
-		report(t, "T16", "%d notifications as fast as a server can, a client that does not read: echo p99 on another server %v before, %v meanwhile; RSS %.0f to %.0f MiB", size(50_000, 1_000_000), p99(calm), p99(busy), before, after)
+		figures.Report(t, "T16", "%d notifications as fast as a server can, a client that does not read: echo p99 on another server %v before, %v meanwhile; RSS %.0f to %.0f MiB", figures.Size(50_000, 1_000_000), p99(calm), p99(busy), before, after)
 	})
 }
 
@@ -163,8 +164,8 @@ func TestSlowClients(t *testing.T) {
 		f.config = strings.Replace(f.config, `{"mcpServers"`, fmt.Sprintf(`{"limits":{"readHeader":%q,"bodyIdle":%q,"writeIdle":"2s"},"mcpServers"`, long(time.Second, 10*time.Second), long(time.Second, 10*time.Second)), 1)
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
-		url, many := gateway.URL+"/mcp", size(50, 2000)
-		calm := echoes(t, url, "s0__echo", 8, size(400, 4000))
+		url, many := gateway.URL+"/mcp", figures.Size(50, 2000)
+		calm := echoes(t, url, "s0__echo", 8, figures.Size(400, 4000))
 		files := descriptors(t, gateway.PID())
 		host := strings.TrimPrefix(gateway.URL, "http://")
 		var conns []net.Conn
@@ -182,7 +183,7 @@ func TestSlowClients(t *testing.T) {
 			fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: 500\r\n\r\n{", host)
 		}
 		begun := time.Now()
-		busy := echoes(t, url, "s0__echo", 8, size(400, 4000))
+		busy := echoes(t, url, "s0__echo", 8, figures.Size(400, 4000))
 		limit := long(time.Second, 10*time.Second) + 3*time.Second
 		for i, conn := range conns {
 			conn.SetReadDeadline(begun.Add(limit + patience))
@@ -197,11 +198,11 @@ func TestSlowClients(t *testing.T) {
 			}
 		}
 		took := time.Since(begun)
-		if full() && took > limit+patience/2 {
+		if figures.Full() && took > limit+patience/2 {
 			t.Errorf("the last was closed after %v", took)
 		}
 		eventually(t, "descriptors given back", patience, func() bool { return descriptors(t, gateway.PID()) <= files+10 })
-		report(t, "T22", "%d half-sent headers and %d half-sent bodies (limit %v): all closed after %v; echo p99 %v before, %v meanwhile", many, many, long(time.Second, 10*time.Second), took.Round(time.Millisecond), p99(calm), p99(busy))
+		figures.Report(t, "T22", "%d half-sent headers and %d half-sent bodies (limit %v): all closed after %v; echo p99 %v before, %v meanwhile", many, many, long(time.Second, 10*time.Second), took.Round(time.Millisecond), p99(calm), p99(busy))
 	})
 }
 
@@ -229,7 +230,7 @@ func TestShapes(t *testing.T) {
 		wrap := func(inner string) string {
 			return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s0__echo","arguments":{"a":` + inner + `}}}`
 		}
-		for range size(1, 10) {
+		for range figures.Size(1, 10) {
 			for _, depth := range []int{10, 900, 1001, 10_000, 100_000, 1_000_000, 4_000_000} {
 				status := http.StatusOK
 				if depth > 990 {
@@ -255,7 +256,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("peak RSS %.0f MiB from %.0f with bodies of %d MiB", peak, before, largest>>20)
 		}
 		healthy(t, gateway)
-		report(t, "T23", "%d deep, wide or long bodies up to %.1f MiB: right status each, slowest %v (with its way there and back), peak RSS %.0f MiB from %.0f", tried, float64(largest)/(1<<20), slowest.Round(time.Millisecond), peak, before)
+		figures.Report(t, "T23", "%d deep, wide or long bodies up to %.1f MiB: right status each, slowest %v (with its way there and back), peak RSS %.0f MiB from %.0f", tried, float64(largest)/(1<<20), slowest.Round(time.Millisecond), peak, before)
 	})
 
 	t.Run("fault/T24", func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestShapes(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing","arguments":{"a":"` + strings.Repeat("y", 4<<20) + `"}}}`
 		c.Post(body)
 		before, used := float64(proc(t, gateway.PID(), "VmHWM"))/1024, cpu(t, gateway.PID())
-		n := size(20, 200)
+		n := figures.Size(20, 200)
 		for range n {
 			c.Post(body)
 		}
@@ -279,6 +280,6 @@ func TestShapes(t *testing.T) {
 		if perMiB > 50*time.Millisecond {
 			t.Errorf("%v of CPU per MiB", perMiB)
 		}
-		report(t, "T24", "%d bodies of 4 MiB: peak RSS %.0f MiB from %.0f, %v of CPU per MiB", n, peak, before, perMiB)
+		figures.Report(t, "T24", "%d bodies of 4 MiB: peak RSS %.0f MiB from %.0f, %v of CPU per MiB", n, peak, before, perMiB)
 	})
 }

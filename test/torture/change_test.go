@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestReload: the file changes all the time; servers that did not change do
@@ -39,7 +40,7 @@ func TestReload(t *testing.T) {
 			rng := rand.New(rand.NewPCG(17, 17))
 			tick := time.NewTicker(300 * time.Millisecond)
 			defer tick.Stop()
-			for i := range size(8, 500) {
+			for i := range figures.Size(8, 500) {
 				<-tick.C
 				text := fmt.Sprintf(`{"mcpServers":{%s,"x%d":{"command":%q,"args":["-role","time"],"enabled":%v}}}`, inner, rng.IntN(5), fake, rng.IntN(3) > 0)
 				if i%10 == 4 {
@@ -55,9 +56,9 @@ func TestReload(t *testing.T) {
 		})
 		ok, failed := 0, 0
 		for round := 0; ; round++ {
-			out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: 16, Calls: size(50, 500), Tools: stable.tools("echo")}.Run(t)
+			out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: 16, Calls: figures.Size(50, 500), Tools: stable.tools("echo")}.Run(t)
 			ok += out.OK
-			failed += 16*size(50, 500) - out.OK
+			failed += 16*figures.Size(50, 500) - out.OK
 			select {
 			case <-done:
 			default:
@@ -77,6 +78,6 @@ func TestReload(t *testing.T) {
 			}
 		}
 		healthy(t, gateway)
-		report(t, "T17", "%d edits of the file, %d of them broken: %d calls to unchanged servers, 0 failed, their processes the same", edits, broken, ok)
+		figures.Report(t, "T17", "%d edits of the file, %d of them broken: %d calls to unchanged servers, 0 failed, their processes the same", edits, broken, ok)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // crowd is as many clients as the figures are promised for.
@@ -27,14 +28,14 @@ func TestCrosstalk(t *testing.T) {
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
 		before := rss(t, gateway.PID())
-		out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: crowd, Calls: size(6_400, 1_000_000) / crowd, Tools: f.tools("echo")}.Run(t)
-		total := size(6_400, 1_000_000) / crowd * crowd
+		out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: crowd, Calls: figures.Size(6_400, 1_000_000) / crowd, Tools: f.tools("echo")}.Run(t)
+		total := figures.Size(6_400, 1_000_000) / crowd * crowd
 		judge(t, out, total, f.ran(t))
 		if out.OK != total {
 			t.Errorf("%d of %d calls succeeded: %v", out.OK, total, out.Errors)
 		}
 		healthy(t, gateway)
-		report(t, "T01", "%d calls, %d clients, 8 stdio servers: 0 lost, 0 doubled, 0 crossed; %.0f calls/s, median %v, p99 %v; RSS %.0f to %.0f MiB",
+		figures.Report(t, "T01", "%d calls, %d clients, 8 stdio servers: 0 lost, 0 doubled, 0 crossed; %.0f calls/s, median %v, p99 %v; RSS %.0f to %.0f MiB",
 			total, crowd, float64(total)/out.Elapsed.Seconds(), out.Median.Round(time.Microsecond), out.P99.Round(time.Microsecond), before, rss(t, gateway.PID()))
 	})
 }
@@ -49,13 +50,13 @@ func TestLargeCrosstalk(t *testing.T) {
 		ready(t, gateway)
 		sizes := []int{9 << 20, 100, 3 << 20, 20 << 10, 3 << 20, 100 << 10, 1 << 20, 3 << 20, 2 << 20}
 		const clients = 6
-		calls := size(1, 50) * len(sizes)
+		calls := figures.Size(1, 50) * len(sizes)
 		out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: clients, Calls: calls, Sizes: sizes, Tools: []string{"s0__echo", "s1__echo", "s2__echo"}}.Run(t)
 		if out.OK != clients*calls || len(out.Wrong) > 0 {
 			t.Errorf("%d of %d calls succeeded: %v, wrong %.300v", out.OK, clients*calls, out.Errors, out.Wrong)
 		}
 		healthy(t, gateway)
-		report(t, "T01b", "%d calls with texts of 100 B to 9 MiB, %d clients, servers over stdio, HTTP and event streams: 0 lost, 0 crossed; peak RSS %.0f MiB",
+		figures.Report(t, "T01b", "%d calls with texts of 100 B to 9 MiB, %d clients, servers over stdio, HTTP and event streams: 0 lost, 0 crossed; peak RSS %.0f MiB",
 			out.OK, clients, float64(proc(t, gateway.PID(), "VmHWM"))/1024)
 	})
 }
@@ -119,10 +120,10 @@ func judge(t *testing.T, out mcptest.Outcome, total int, ran map[string]int) {
 // TestKilledServers: a server dies every 200 ms.
 func TestKilledServers(t *testing.T) {
 	t.Run("fault/T02", func(t *testing.T) {
-		killing(t, "T02", mcptest.BuildProduct(t), size(9_600, 2_000_000), 80)
+		killing(t, "T02", mcptest.BuildProduct(t), figures.Size(9_600, 2_000_000), 80)
 	})
 	t.Run("fault/T02r", func(t *testing.T) {
-		if !full() {
+		if !figures.Full() {
 			t.Log("the race detector runs with TORTURE=full; the unit tests run with it always")
 			return
 		}
@@ -156,7 +157,7 @@ func killing(t *testing.T, id, path string, calls, percent int) {
 	}
 	healthy(t, gateway)
 	ready(t, gateway)
-	report(t, id, "%d calls, %d clients, 8 stdio servers, %d kills (one every 200 ms): 0 lost, 0 doubled, 0 crossed; %.2f %% successful, errors %v; %.0f calls/s, p99 %v, longest %v; RSS %.0f MiB",
+	figures.Report(t, id, "%d calls, %d clients, 8 stdio servers, %d kills (one every 200 ms): 0 lost, 0 doubled, 0 crossed; %.2f %% successful, errors %v; %.0f calls/s, p99 %v, longest %v; RSS %.0f MiB",
 		total, crowd, kills, float64(out.OK)*100/float64(total), out.Errors, float64(total)/out.Elapsed.Seconds(),
 		out.P99.Round(time.Microsecond), out.Max.Round(time.Millisecond), rss(t, gateway.PID()))
 }

@@ -15,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // moreFiles lets this process have as many descriptors as it may.
@@ -61,7 +62,7 @@ func TestIdleSessions(t *testing.T) {
 		ready(t, gateway)
 		echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
 		before := rss(t, gateway.PID())
-		many := size(300, 9_900)
+		many := figures.Size(300, 9_900)
 		conns, ids := make([]net.Conn, many), make([]string, many)
 		var wg sync.WaitGroup
 		for w := range 20 {
@@ -86,7 +87,7 @@ func TestIdleSessions(t *testing.T) {
 		<-time.After(watch)
 		share := float64(cpu(t, gateway.PID())-used) / float64(watch) * 100
 		took := echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
-		if full() && (each > 64 || share > 5) {
+		if figures.Full() && (each > 64 || share > 5) {
 			t.Errorf("%.1f KiB a session, %.1f %% of a core", each, share)
 		}
 		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
@@ -101,7 +102,7 @@ func TestIdleSessions(t *testing.T) {
 		// the rest goes back once it is quiet.
 		eventually(t, "memory given back", 2*time.Minute, func() bool { return rss(t, gateway.PID()) <= before+(with-before)/2+10 })
 		healthy(t, gateway)
-		report(t, "T39", "%d idle sessions with open streams: %.1f KiB each, %.2f %% of a core, echo p99 %v; RSS %.0f MiB before, %.0f with them, %.0f after they left",
+		figures.Report(t, "T39", "%d idle sessions with open streams: %.1f KiB each, %.2f %% of a core, echo p99 %v; RSS %.0f MiB before, %.0f with them, %.0f after they left",
 			many, each, share, p99(took), before, with, rss(t, gateway.PID()))
 	})
 }
@@ -113,7 +114,7 @@ func TestReconnectingClients(t *testing.T) {
 		f := hostiles(t, 1, "")
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
-		many := size(200, 5000)
+		many := figures.Size(200, 5000)
 		var wg sync.WaitGroup
 		begun := time.Now()
 		for range many {
@@ -132,7 +133,7 @@ func TestReconnectingClients(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		healthy(t, gateway)
-		report(t, "T42", "%d clients connect at once: all in after %v (500 servers that come back: simulated in the unit tests)", many, took.Round(time.Millisecond))
+		figures.Report(t, "T42", "%d clients connect at once: all in after %v (500 servers that come back: simulated in the unit tests)", many, took.Round(time.Millisecond))
 	})
 }
 

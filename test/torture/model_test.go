@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestModel: whatever clients do in whatever order, the product does what a
@@ -20,22 +21,22 @@ func TestModel(t *testing.T) {
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
 		steps, sequences := 0, 0
-		rounds := size(10, 1000)
+		rounds := figures.Size(10, 1000)
 		for range rounds { // rapid's own number of checks is a flag
 			rapid.Check(t, func(r *rapid.T) {
 				sequences++
 				m := &model{t: t, gateway: gateway, sessions: map[int]*mcptest.RawHTTP{}}
-				for range rapid.IntRange(1, size(10, 40)).Draw(r, "steps") {
+				for range rapid.IntRange(1, figures.Size(10, 40)).Draw(r, "steps") {
 					steps++
 					m.step(r)
 				}
 			})
-			if sequences >= size(20, 5000) {
+			if sequences >= figures.Size(20, 5000) {
 				break
 			}
 		}
 		healthy(t, gateway)
-		report(t, "T44", "%d random sequences of connect, list, call, cancel, disconnect and crash, %d steps: no answer other than the model's", sequences, steps)
+		figures.Report(t, "T44", "%d random sequences of connect, list, call, cancel, disconnect and crash, %d steps: no answer other than the model's", sequences, steps)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // newProxies makes the server that proxies belong to, with a logger that says
@@ -24,7 +25,7 @@ func newProxies[M, L any](make func(M, L) *toxiproxy.ApiServer, metrics M) *toxi
 // slow, cut, or silent.
 func TestToxicNetwork(t *testing.T) {
 	t.Run("fault/T20", func(t *testing.T) {
-		calls := size(1, 200)
+		calls := figures.Size(1, 200)
 		var lines []string
 		for i, tc := range []struct {
 			name, toxic string
@@ -38,7 +39,7 @@ func TestToxicNetwork(t *testing.T) {
 			{"half-open", `{"type":"timeout","attributes":{"timeout":0}}`, false},
 		} {
 			for j, transport := range []string{"http", "sse"} {
-				if !full() && i%2 != j {
+				if !figures.Full() && i%2 != j {
 					continue
 				}
 				t.Run(tc.name+" "+transport, func(t *testing.T) {
@@ -54,7 +55,7 @@ func TestToxicNetwork(t *testing.T) {
 				})
 			}
 		}
-		report(t, "T20", "up to %d calls each, then the network heals and every server answers again: %s", calls, strings.Join(lines, "; "))
+		figures.Report(t, "T20", "up to %d calls each, then the network heals and every server answers again: %s", calls, strings.Join(lines, "; "))
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // marked are the processes that carry a mark in their environment.
@@ -53,7 +54,7 @@ func stubborn(t *testing.T, mark string) string {
 func TestOrphans(t *testing.T) {
 	t.Run("fault/T10", func(t *testing.T) {
 		worst := time.Duration(0)
-		runs := size(2, 100)
+		runs := figures.Size(2, 100)
 		for i := range runs {
 			mark := fmt.Sprintf("%d-%d", os.Getpid(), i)
 			gateway := mcptest.Gateway(t, stubborn(t, mark))
@@ -66,20 +67,20 @@ func TestOrphans(t *testing.T) {
 			eventually(t, "end of all processes", 3*time.Second, func() bool { return len(marked(t, mark)) == 0 })
 			worst = max(worst, time.Since(begun))
 		}
-		report(t, "T10", "gateway killed %d times with 3 stubborn servers (5 processes, one in a session of its own): 0 left, the last gone after %v at most", runs, worst.Round(time.Millisecond))
+		figures.Report(t, "T10", "gateway killed %d times with 3 stubborn servers (5 processes, one in a session of its own): 0 left, the last gone after %v at most", runs, worst.Round(time.Millisecond))
 	})
 }
 
 // TestDrain: what is in flight finishes within the bound, the rest is told.
 func TestDrain(t *testing.T) {
 	t.Run("fault/T09", func(t *testing.T) {
-		runs, finished, told := size(1, 100), 0, 0
+		runs, finished, told := figures.Size(1, 100), 0, 0
 		var worst time.Duration
 		for range runs {
 			f, d, took := drain(t)
 			finished, told, worst = finished+f, told+d, max(worst, took)
 		}
-		report(t, "T09", "%d times SIGTERM with 200 calls of 0 to 3 s in flight, 100 streams and a bound of 2 s: %d finished, %d told that we are draining, 0 lost; exit 0 after %v at most, no child left",
+		figures.Report(t, "T09", "%d times SIGTERM with 200 calls of 0 to 3 s in flight, 100 streams and a bound of 2 s: %d finished, %d told that we are draining, 0 lost; exit 0 after %v at most, no child left",
 			runs, finished, told, worst.Round(time.Millisecond))
 	})
 }
@@ -170,7 +171,7 @@ func TestRestarts(t *testing.T) {
 		ready(t, gateway)
 		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 		c.Initialize(mcp.LatestLegacy, `{}`)
-		total := size(24, 1000)
+		total := figures.Size(24, 1000)
 		var files int
 		var memory float64
 		zombies := 0
@@ -200,7 +201,7 @@ func TestRestarts(t *testing.T) {
 		if zombies > 0 {
 			t.Errorf("%d zombies seen", zombies)
 		}
-		report(t, "T11", "%d restarts (crash, exit 0, SIGKILL): 0 zombies, %d descriptors before and %d after, RSS %.0f and %.0f MiB", total, files, descriptors(t, gateway.PID()), memory, after)
+		figures.Report(t, "T11", "%d restarts (crash, exit 0, SIGKILL): 0 zombies, %d descriptors before and %d after, RSS %.0f and %.0f MiB", total, files, descriptors(t, gateway.PID()), memory, after)
 	})
 }
 
@@ -236,7 +237,7 @@ func TestBadStart(t *testing.T) {
 			entries = append(entries, fmt.Sprintf(`"s%d":{"command":%q,"args":["-role","hostile","-mode",%q]}`, i, fake, mode))
 		}
 		config := fmt.Sprintf(`{"startWait":"3s","mcpServers":{%s}}`, strings.Join(entries, ","))
-		runs := size(1, 50)
+		runs := figures.Size(1, 50)
 		var listening, listed time.Duration
 		for range runs {
 			begun := time.Now()
@@ -262,6 +263,6 @@ func TestBadStart(t *testing.T) {
 			}
 			gateway.Stop()
 		}
-		report(t, "T12", "%d starts with 4 of 10 servers that hang or exit: listening after %v, list of the healthy after %v (startWait 3 s)", runs, listening.Round(time.Millisecond), listed.Round(time.Millisecond))
+		figures.Report(t, "T12", "%d starts with 4 of 10 servers that hang or exit: listening after %v, list of the healthy after %v (startWait 3 s)", runs, listening.Round(time.Millisecond), listed.Round(time.Millisecond))
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestSecrets: what is secret stands in no log, page, error or file of ours.
@@ -72,7 +73,7 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("the %s shows: %q", what, seen.String()[max(0, at-200):at+len(secret)+20])
 			}
 		}
-		report(t, "T33", "%d secrets in environment, headers, URLs and variables, at the debug level: in %d bytes of logs, pages, errors and files none of them", len(canaries), seen.Len())
+		figures.Report(t, "T33", "%d secrets in environment, headers, URLs and variables, at the debug level: in %d bytes of logs, pages, errors and files none of them", len(canaries), seen.Len())
 	})
 }
 
@@ -90,7 +91,7 @@ func TestEnvironment(t *testing.T) {
 		if !strings.Contains(m.Raw, "OWN=yes") || !strings.Contains(m.Raw, "PATH=") || strings.Contains(m.Raw, "torture-secret") {
 			t.Errorf("the server sees %.2000s", m.Raw)
 		}
-		report(t, "T32", "50 variables of the gateway's own: the server sees none of them, its own and PATH")
+		figures.Report(t, "T32", "50 variables of the gateway's own: the server sees none of them, its own and PATH")
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestOwnNotifications: progress reaches the session that asked, in order,
@@ -25,7 +26,7 @@ func TestOwnNotifications(t *testing.T) {
 		fake := mcptest.Build(t)
 		gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"s0":{"command":%[1]q,"args":["-role","hostile"]},"demo":{"command":%[1]q,"args":["-era","legacy"],"share":"session"}}}`, fake))
 		ready(t, gateway)
-		total := size(640, 100_000)
+		total := figures.Size(640, 100_000)
 		var foreign, reports, asked, failed atomic.Int64
 		var wg sync.WaitGroup
 		for s := range 32 {
@@ -63,7 +64,7 @@ func TestOwnNotifications(t *testing.T) {
 			t.Errorf("%d reports, %d foreign or out of order; %d of %d questions failed", reports.Load(), foreign.Load(), failed.Load(), asked.Load())
 		}
 		healthy(t, gateway)
-		report(t, "T03", "%d calls in 32 sessions, a quarter left half-way: %d progress reports, 0 foreign, 0 out of order; %d questions, each answered by its own session", total, reports.Load(), asked.Load())
+		figures.Report(t, "T03", "%d calls in 32 sessions, a quarter left half-way: %d progress reports, 0 foreign, 0 out of order; %d questions, each answered by its own session", total, reports.Load(), asked.Load())
 	})
 }
 
@@ -144,12 +145,12 @@ func TestSealedHandles(t *testing.T) {
 			c, line := modern(t, gateway.URL+"/mcp", mcp.MethodToolsCall, fmt.Sprintf(`{"name":%q,"arguments":{},"inputResponses":{},"requestState":%q}`, tool, state), `{"elicitation":{}}`)
 			return c.Post(line).Answer(t)
 		}
-		step := size(5, 1)
+		step := figures.Size(5, 1)
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 		tried := 0
 		for at := len("aio1."); at < len(required.RequestState); at += step {
 			for bit := range 6 {
-				if !full() && bit != at%6 {
+				if !figures.Full() && bit != at%6 {
 					continue
 				}
 				bent := []byte(required.RequestState)
@@ -163,7 +164,7 @@ func TestSealedHandles(t *testing.T) {
 		if m := retry("demo__add", required.RequestState); m.Error == nil || m.Error.Code != -32602 {
 			t.Errorf("used for another tool: %s", m.Raw)
 		}
-		report(t, "T05", "%d changes of one bit of a handle, all refused; refused for another tool", tried)
+		figures.Report(t, "T05", "%d changes of one bit of a handle, all refused; refused for another tool", tried)
 	})
 }
 
@@ -229,7 +230,7 @@ func newPatient(t *testing.T) (*patient, *mcptest.Process) {
 func TestDisconnect(t *testing.T) {
 	t.Run("fault/T07", func(t *testing.T) {
 		p, gateway := newPatient(t)
-		total := size(200, 10_000)
+		total := figures.Size(200, 10_000)
 		var mu sync.Mutex
 		var took []time.Duration
 		lost := 0
@@ -271,11 +272,11 @@ func TestDisconnect(t *testing.T) {
 		}
 		slices.Sort(took)
 		p99, worst := took[len(took)*99/100], took[len(took)-1]
-		if full() && (p99 > 100*time.Millisecond || worst > 500*time.Millisecond) {
+		if figures.Full() && (p99 > 100*time.Millisecond || worst > 500*time.Millisecond) {
 			t.Errorf("cancelled after %v at p99, %v at most", p99, worst)
 		}
-		kept := legacyLeaves(t, p, gateway, size(5, 100))
-		report(t, "T07", "%d modern calls left half-way: all cancelled at the server, p99 %v, longest %v; %d legacy calls left: 0 cancelled", total, p99.Round(time.Microsecond), worst.Round(time.Microsecond), kept)
+		kept := legacyLeaves(t, p, gateway, figures.Size(5, 100))
+		figures.Report(t, "T07", "%d modern calls left half-way: all cancelled at the server, p99 %v, longest %v; %d legacy calls left: 0 cancelled", total, p99.Round(time.Microsecond), worst.Round(time.Microsecond), kept)
 	})
 }
 
@@ -335,7 +336,7 @@ func TestCancelRace(t *testing.T) {
 		f := hostiles(t, 1, "")
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
-		total := size(400, 20_000)
+		total := figures.Size(400, 20_000)
 		var answered, silent, wrong atomic.Int64
 		var wg, cancels sync.WaitGroup
 		for w := range 20 {
@@ -378,6 +379,6 @@ func TestCancelRace(t *testing.T) {
 		if wrong.Load() > 0 || answered.Load() == 0 || silent.Load() == 0 {
 			t.Errorf("%d answered, %d silent, %d wrong", answered.Load(), silent.Load(), wrong.Load())
 		}
-		report(t, "T08", "%d calls, half cancelled around their end by themselves, half by a stranger: %d answered once, %d told that they were cancelled, 0 both", total, answered.Load(), silent.Load())
+		figures.Report(t, "T08", "%d calls, half cancelled around their end by themselves, half by a stranger: %d answered once, %d told that they were cancelled, 0 both", total, answered.Load(), silent.Load())
 	})
 }

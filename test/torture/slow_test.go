@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // TestExplicitCancel: a cancel reaches the server with its own id, soon, and
@@ -21,7 +22,7 @@ func TestExplicitCancel(t *testing.T) {
 		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 		c.Initialize(mcp.LatestLegacy, `{}`)
 		var worst time.Duration
-		for i := range size(20, 500) {
+		for i := range figures.Size(20, 500) {
 			token := fmt.Sprintf("cancel-%d", i)
 			sent, taken := make(chan time.Time, 1), make(chan struct{})
 			go func() {
@@ -43,7 +44,7 @@ func TestExplicitCancel(t *testing.T) {
 			worst = max(worst, at.Sub(<-sent))
 			<-taken // the call may be over before its cancellation is answered
 		}
-		if full() && worst > 500*time.Millisecond {
+		if figures.Full() && worst > 500*time.Millisecond {
 			t.Errorf("a cancel took %v", worst)
 		}
 	})
@@ -57,7 +58,7 @@ func TestSlowServer(t *testing.T) {
 		gateway := mcptest.Gateway(t, strings.Replace(f.config, "{", `{"limits":{"inFlightPerServer":8,"queuedPerServer":64},`, 1))
 		ready(t, gateway)
 		url := gateway.URL + "/mcp"
-		n := size(400, 8000)
+		n := figures.Size(400, 8000)
 		calm := echoes(t, url, "s1__echo", 8, n)
 		var wg sync.WaitGroup
 		stop, halt := context.WithCancel(t.Context())

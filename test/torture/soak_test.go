@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 // soakTime is how long the soak takes, as SOAK says.
@@ -48,7 +49,7 @@ func TestSoak(t *testing.T) {
 		defer cancel()
 		var ok, told, wrong, sessions atomic.Int64
 		var wg sync.WaitGroup
-		for w := range size(10, 50) {
+		for w := range figures.Size(10, 50) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(38, uint64(w)))
 				for ctx.Err() == nil {
@@ -85,7 +86,7 @@ func TestSoak(t *testing.T) {
 		if os.Getenv("SOAK") == "" {
 			return // too short for the page
 		}
-		report(t, "T38", "%v: %d calls in %d sessions, %d servers killed, %d calls told so, 0 wrong; RSS %.1f MiB in the first third, %.1f MiB at the end; at most %d descriptors, %d at the end",
+		figures.Report(t, "T38", "%v: %d calls in %d sessions, %d servers killed, %d calls told so, 0 wrong; RSS %.1f MiB in the first third, %.1f MiB at the end; at most %d descriptors, %d at the end",
 			whole, ok.Load()+told.Load(), sessions.Load(), kills, told.Load(), early, late, files, descriptors(t, gateway.PID()))
 	})
 }

@@ -10,97 +10,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
-func full() bool { return os.Getenv("TORTURE") == "full" }
-
-// size is the size of a test: of the fast run or of the full one.
-func size(fast, whole int) int {
-	if full() {
-		return whole
-	}
-	return fast
-}
-
-// long is the same for times.
+// long is the length of a test: of the fast run or of the full one.
 func long(fast, whole time.Duration) time.Duration {
-	if full() {
+	if figures.Full() {
 		return whole
 	}
 	return fast
 }
 
-// figures are what full runs measured, by test.
-var figures struct {
-	sync.Mutex
-	lines map[string]string
-}
-
-// report keeps the figures of a test for the page.
-func report(t *testing.T, id, format string, args ...any) {
-	t.Helper()
-	text := fmt.Sprintf(format, args...)
-	t.Logf("%s: %s", id, text)
-	figures.Lock()
-	defer figures.Unlock()
-	if figures.lines == nil {
-		figures.lines = map[string]string{}
-	}
-	if t.Failed() {
-		text = "**failed** " + text
-	}
-	figures.lines[id] = text
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if full() && len(figures.lines) > 0 {
-		if err := writePage("../../docs/torture.md"); err != nil {
-			fmt.Fprintln(os.Stderr, "writing the page:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-var row = regexp.MustCompile(`(?m)^\| (T\d+[a-z]?) \| (.*) \| (\d{4}-\d\d-\d\d) \|$`)
-
-// writePage puts the figures of this run among those of earlier ones.
-func writePage(path string) error {
-	type line struct{ text, date string }
-	lines := map[string]line{}
-	if old, err := os.ReadFile(path); err == nil {
-		for _, m := range row.FindAllStringSubmatch(string(old), -1) {
-			lines[m[1]] = line{m[2], m[3]}
-		}
-	}
-	for id, text := range figures.lines {
-		lines[id] = line{strings.ReplaceAll(text, "|", "/"), time.Now().UTC().Format(time.DateOnly)}
-	}
-	var b strings.Builder
-	b.WriteString("# Torture\n\nWhat the last full run of each test measured (`make torture`, `make soak`), on " +
-		fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()) +
-		".\nThe load generator and the servers share the machine with the gateway. A test that fails says so here.\n\n| test | figures | run |\n|---|---|---|\n")
-	ids := make([]string, 0, len(lines))
-	for id := range lines {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", id, lines[id].text, lines[id].date)
-	}
-	return os.WriteFile(path, []byte(b.String()), 0o644)
-}
+func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
 
 // A hostileFarm is a config with several hostile servers that note what ran.
 type farm struct {

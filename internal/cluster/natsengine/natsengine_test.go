@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/enginetest"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 func open(t *testing.T, name string, server *mcptest.NATS) *Engine {
@@ -23,12 +26,17 @@ func open(t *testing.T, name string, server *mcptest.NATS) *Engine {
 	return e
 }
 
+func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
+
 func TestNATS(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	for i, p := range enginetest.Properties {
 		t.Run("cluster/engine/nats/"+p.Name, func(t *testing.T) {
 			t.Parallel()
 			p.Check(t, open(t, fmt.Sprint("team", i), server))
+			if strings.HasPrefix(p.Name, "fault/T50") {
+				figures.Report(t, "T50", "fifty writers of one document on five replicas, over `nats-server`: every edit is in all copies once, or its writer was told that it is not")
+			}
 		})
 	}
 }

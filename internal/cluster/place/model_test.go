@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/cluster/enginetest"
 	"mcp-all-in-one/internal/cluster/place"
 	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/test/figures"
 )
 
 // servers are the servers of every schedule.
@@ -303,7 +305,9 @@ func (w *world) do(s step) {
 // copies, and in the end every server runs once.
 func TestModel(t *testing.T) {
 	t.Run("fault/T54", func(t *testing.T) {
+		schedules := 0
 		rapid.Check(t, func(rt *rapid.T) {
+			schedules++
 			steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
 				return step{
 					rapid.SampledFrom([]string{"kill", "found dead", "start", "cut", "heal", "watch breaks", "drain", "nothing"}).Draw(rt, "what"),
@@ -335,5 +339,8 @@ func TestModel(t *testing.T) {
 				rt.Fatalf("%s", wrong)
 			}
 		})
+		figures.Report(t, "T54", "placement, %d schedules of kill, pause, cut, heal and drain on three replicas: one owner per epoch, never two copies of a fenced server, every server runs once in the end", schedules)
 	})
 }
+
+func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }

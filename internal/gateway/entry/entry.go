@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -73,6 +74,40 @@ func (k *Keeper) count(c *traffic.Call, o *traffic.Outcome, got int64) {
 		sent, got = 0, 0 // a script's model sees what the script returns
 	}
 	k.Usage.Count(key, o.Status, c.Start.Add(o.Total), o.Total, sent, got)
+}
+
+// A Verdict remembers of the large result of a server whether it tells of a
+// failure: to find out takes reading all of it.
+type Verdict struct{ last atomic.Pointer[judged] }
+
+type judged struct {
+	result []byte
+	failed bool
+}
+
+// large is from where on a verdict is worth remembering.
+const large = 32 << 10
+
+// Outcome is how the call to a server ended, and the body of its answer.
+func (v *Verdict) Outcome(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
+	o, body := Outcome(ctx, resp, err)
+	if err == nil && resp.Err == nil && len(body) >= large {
+		v.last.Store(&judged{body, o.Status == traffic.StatusToolError})
+	}
+	return o, body
+}
+
+// Again is how the request ended that the call was made for. Most results of
+// servers are its result, as they are.
+func (v *Verdict) Again(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
+	j := v.last.Load()
+	if j == nil || err != nil || resp.Err != nil || len(resp.Result) != len(j.result) || &resp.Result[0] != &j.result[0] {
+		return Outcome(ctx, resp, err)
+	}
+	if j.failed {
+		return traffic.Outcome{Status: traffic.StatusToolError}, resp.Result
+	}
+	return traffic.Outcome{Status: traffic.StatusOK}, resp.Result
 }
 
 // Outcome is how a request ended, and the body of its answer.

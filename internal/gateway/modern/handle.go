@@ -78,10 +78,33 @@ func (s Sealer) Owner(handle string) (owner string, ours bool) {
 	return HandleOwner(s.box, handle), strings.HasPrefix(handle, sealPrefix)
 }
 
-// HandleOwner is the replica that a handle leads to; empty where it is any, or
-// where it is no handle of ours.
+// taskOwner stands between the id of a task and the replica that knows it.
+const taskOwner = "~" + sealPrefix
+
+// TaskMark is what follows the ids of all tasks that a replica began, so that
+// another one knows whom to ask; empty where there is no other.
+func (s Sealer) TaskMark(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return "~" + s.Seal(Handle{Owner: owner})
+}
+
+// TaskID is the id of a task without the mark of a replica.
+func (s Sealer) TaskID(id string) string {
+	if i := strings.LastIndex(id, taskOwner); i >= 0 && HandleOwner(s.box, id) != "" {
+		return id[:i]
+	}
+	return id
+}
+
+// HandleOwner is the replica that a handle, or the id of a task, leads to; empty
+// where it is any, or where it is none of ours.
 func HandleOwner(box *seal.Box, handle string) string {
 	h := Handle{}
+	if i := strings.LastIndex(handle, taskOwner); i >= 0 {
+		handle = handle[i+1:]
+	}
 	if text, ours := strings.CutPrefix(handle, sealPrefix); ours {
 		if plain, opened := box.Open(text); opened {
 			json.Unmarshal(plain, &h) // what we sealed can be read

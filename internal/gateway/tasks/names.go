@@ -24,17 +24,17 @@ func Split(id string) (server, own string, ok bool) { return strings.Cut(id, sep
 
 // Rename gives the tasks that a result names ids that lead back to their server,
 // and leaves out listed ones of other principals. Where an endpoint has one
-// server alone, the ids stay.
-func (o *Book) Rename(schema, server string, alone bool, who *access.Principal, result []byte) []byte {
+// server alone, the ids stay; mark follows them.
+func (o *Book) Rename(schema, server string, alone bool, mark string, who *access.Principal, result []byte) []byte {
 	tasks := jsonrpc.Get(result, "tasks")
 	if tasks == nil && len(result) > maxResult {
 		return result
 	}
 	name := func(id string) []byte {
 		if alone {
-			return jsonrpc.Quote(id)
+			return jsonrpc.Quote(id + mark)
 		}
-		return jsonrpc.Quote(server + separator + id)
+		return jsonrpc.Quote(server + separator + id + mark)
 	}
 	for _, path := range paths {
 		if id, ok := jsonrpc.GetString(result, path...); ok {

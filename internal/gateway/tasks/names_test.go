@@ -19,7 +19,7 @@ func TestListIsFiltered(t *testing.T) {
 		book.Own("first", "up", map[bool]string{true: "key:a", false: "key:b"}[i%2 == 0], nil, []byte(`{"taskId":"`+id+`"}`))
 		list = append(list, `{"taskId":"`+id+`","status":"working"}`)
 	}
-	got := string(book.Rename("first", "up", false, who, []byte(`{"tasks":[`+strings.Join(list, ",")+`]}`)))
+	got := string(book.Rename("first", "up", false, "", who, []byte(`{"tasks":[`+strings.Join(list, ",")+`]}`)))
 	if n := strings.Count(got, `"up~t`); n != 5000 || strings.Contains(got, `"up~t1"`) {
 		t.Errorf("door/6: %d tasks are listed", n)
 	}

@@ -1,0 +1,39 @@
+package entry
+
+import (
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// The verdict on the answer of a server holds for the answer to the client where
+// that is the same, and for no other.
+func TestVerdict(t *testing.T) {
+	text := strings.Repeat("x", 2*large)
+	well := &jsonrpc.Response{Result: []byte(`{"content":[{"type":"text","text":"` + text + `"}],"isError":false}`)}
+	bad := &jsonrpc.Response{Result: []byte(`{"content":[{"type":"text","text":"` + text + `"}],"isError": true}`)}
+	small := &jsonrpc.Response{Result: []byte(`{"content":[],"isError":true}`)}
+	refused := &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "no")}
+	want := map[*jsonrpc.Response]string{well: traffic.StatusOK, bad: traffic.StatusToolError, small: traffic.StatusToolError, refused: traffic.StatusError}
+	for first := range want {
+		for second := range want {
+			var v Verdict
+			for i, o := range []func() (traffic.Outcome, []byte){
+				func() (traffic.Outcome, []byte) { return v.Again(t.Context(), second, nil) },
+				func() (traffic.Outcome, []byte) { return v.Outcome(t.Context(), first, nil) },
+				func() (traffic.Outcome, []byte) { return v.Again(t.Context(), second, nil) },
+			} {
+				resp := []*jsonrpc.Response{second, first, second}[i]
+				if got, body := o(); got.Status != want[resp] || resp.Err == nil && string(body) != string(resp.Result) {
+					t.Errorf("%d: %v of %.60s", i, got.Status, resp.Result)
+				}
+			}
+		}
+	}
+	var v Verdict
+	if o, _ := v.Again(t.Context(), nil, jsonrpc.ErrClosed); o.Status != traffic.StatusError {
+		t.Error(o)
+	}
+}
