@@ -46,8 +46,11 @@ func panicked(log *slog.Logger, method string, v any) *jsonrpc.Response {
 
 // outcome is the answer for what a handler returned.
 func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
-	if wire := new(jsonrpc.Error); resp == nil && errors.As(err, &wire) {
-		resp, err = &jsonrpc.Response{Err: wire}, nil
+	if resp == nil {
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) {
+			resp, err = &jsonrpc.Response{Err: wire}, nil
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
