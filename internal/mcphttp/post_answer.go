@@ -46,19 +46,23 @@ func panicked(log *slog.Logger, method string, v any) *jsonrpc.Response {
 
 // outcome is the answer for what a handler returned.
 func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
-	if resp == nil {
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) {
-			resp, err = &jsonrpc.Response{Err: wire}, nil
-		}
-	}
 	switch {
+	case ctx.Err() != nil && resp == nil:
+		return ended(ctx, refusal(err))
 	case ctx.Err() != nil:
 		return ended(ctx, resp)
 	case err == nil && resp != nil:
 		return resp
 	}
 	return &jsonrpc.Response{Err: wireError(log, method, err)}
+}
+
+// refusal is the answer for an error that is one of the wire; nil for others.
+func refusal(err error) *jsonrpc.Response {
+	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
+		return &jsonrpc.Response{Err: wire}
+	}
+	return nil
 }
 
 // wireError is what a client reads of an error that a handler returned.
