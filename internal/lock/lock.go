@@ -51,7 +51,11 @@ type File struct {
 
 // Open reads the lock beside a config file; one that is not there is empty.
 func Open(configPath string) (*File, error) {
-	f := &File{path: filepath.Join(filepath.Dir(configPath), "mcp.lock"), Servers: map[string]*Entry{}}
+	return open(filepath.Join(filepath.Dir(configPath), "mcp.lock"))
+}
+
+func open(path string) (*File, error) {
+	f := &File{path: path, Servers: map[string]*Entry{}}
 	data, err := os.ReadFile(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil

@@ -56,20 +56,22 @@ type upgrade struct {
 	Written  bool                 `json:"written"`
 }
 
-// A packageChange is a package of the tree whose version differs; an empty one
-// is not there.
+// A packageChange is a package of the tree whose version or content differs; an
+// empty version is not there.
 type packageChange struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-func (c packageChange) String() string {
+func (c packageChange) in(a *env.Env) string {
 	switch {
 	case c.From == "":
 		return "+ " + c.Name + " " + c.To
 	case c.To == "":
 		return "- " + c.Name + " " + c.From
+	case c.From == c.To:
+		return "~ " + c.Name + " " + c.To + a.T(": the same version with other content", "：版本相同而内容不同")
 	}
 	return "~ " + c.Name + " " + c.From + " -> " + c.To
 }
@@ -122,16 +124,18 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 			return err
 		}
 	}
-	if slices.Equal(s.Args, next.Args) {
-		err = file.Take(key, staged, "")
-	} else {
-		_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
-			if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
-				return err
-			}
-			return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
-		})
-	}
+	_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // a person compared another entry
+			return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", key))
+		}
+		if slices.Equal(s.Args, next.Args) {
+			return file.Take(key, staged, "")
+		}
+		if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
+			return err
+		}
+		return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
+	})
 	if err != nil {
 		return err
 	}
@@ -144,22 +148,22 @@ func locked(e *lock.Entry) string { return e.NPM + e.PyPI }
 
 // compare finds what differs: the packages, and what both versions show.
 func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, file, staged *lock.File, s, next *config.Server) error {
-	before, err := file.Versions(u.Name)
+	before, err := file.Pinned(u.Name)
 	if err != nil {
 		return err
 	}
-	after, err := staged.Versions(u.Name)
+	after, err := staged.Pinned(u.Name)
 	if err != nil {
 		return err
 	}
-	for name, version := range after {
-		if before[name] != version {
-			u.Packages = append(u.Packages, packageChange{name, before[name], version})
+	for name, p := range after {
+		if before[name] != p {
+			u.Packages = append(u.Packages, packageChange{name, before[name].Version, p.Version})
 		}
 	}
-	for name, version := range before {
-		if after[name] == "" {
-			u.Packages = append(u.Packages, packageChange{name, version, ""})
+	for name, p := range before {
+		if _, stays := after[name]; !stays {
+			u.Packages = append(u.Packages, packageChange{name, p.Version, ""})
 		}
 	}
 	slices.SortFunc(u.Packages, func(a, b packageChange) int { return strings.Compare(a.Name, b.Name) })
@@ -217,7 +221,7 @@ func (u *upgrade) print(a *env.Env) {
 	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, u.From, u.To)
 	fmt.Fprintf(a.Stdout, a.T("packages that differ: %d\n", "有差异的软件包：%d\n"), len(u.Packages))
 	for _, c := range u.Packages {
-		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.String()))
+		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.in(a)))
 	}
 	if len(u.Scripts) > 0 {
 		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), strings.Join(u.Scripts, ", "))
@@ -247,7 +251,12 @@ func setVersion(d *edit.Draft, s *config.Server, version string) error {
 	if err := json.Unmarshal(jsonrpc.Get(entry, "args"), &args); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(sandbox.ReadPackage(s.Command, s.Args).At(version, args))
+	changed := sandbox.ReadPackage(s.Command, s.Args).At(version, args)
+	if slices.Equal(changed, args) { // the lock would run another version than the file names
+		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s names its version by a variable, so nothing was changed: set that to %s, then lock %s",
+			"%s 的条目用变量给出版本，未作任何修改：请将变量设为 %s，再执行 lock %s", s.Name, version, s.Name))
+	}
+	raw, err := json.Marshal(changed)
 	if err != nil {
 		return err
 	}
