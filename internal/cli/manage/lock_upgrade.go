@@ -118,7 +118,11 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 	if err := u.compare(ctx, a, cfg, file, staged, s, next); err != nil {
 		return err
 	}
-	u.print(a)
+	if !a.JSON {
+		u.print(a)
+	} else if !yes {
+		env.WriteLine(a.Stdout, u)
+	}
 	if !yes {
 		if err := confirm(a, a.T("Lock this version? [y/N] ", "锁定这个版本吗？[y/N] ")); err != nil {
 			return err
@@ -174,16 +178,18 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 		}
 	}
 	var old, now lint.Features
-	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old = featuresOf(up) }); err != nil {
+	var said, says string // to a model, about the server
+	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old, said = featuresOf(up), up.Status().Instructions }); err != nil {
 		return err
 	}
 	var failed i18n.Text
 	err = asLocked(ctx, a, cfg, staged, next, func(up *upstream.Upstream) {
-		if st := up.Status(); st.State != upstream.Ready {
+		st := up.Status()
+		if st.State != upstream.Ready {
 			failed = st.Reason
 			return
 		}
-		now = featuresOf(up)
+		now, says = featuresOf(up), st.Instructions
 		fresh.Tools, fresh.Prompts, fresh.Instructions = shownBy(up)
 	})
 	switch {
@@ -193,14 +199,18 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("%s: %s does not start, so nothing was changed: %v", "%s：%s 无法启动，未作任何修改：%v", u.Name, u.To, failed))
 	}
 	u.Shown = append(u.Shown, lint.DiffFeatures(old, now)...)
-	if fresh.Instructions != file.Servers[u.Name].Instructions {
-		u.Shown = append(u.Shown, lint.FeatureChange{Kind: "instructions", Change: "changed"})
+	for i := range u.Shown {
+		if c := &u.Shown[i]; c.Change == "added" { // a model will read all of it, so a person does before
+			c.Tell(now[c.Kind][c.Key])
+		}
+	}
+	if said != says {
+		u.Shown = append(u.Shown, lint.DiffText("instructions", said, says))
 	}
 	return nil
 }
 
-// featuresOf are the tools and prompts that a server shows, and what it says of
-// itself to a model.
+// featuresOf are the tools and prompts that a server shows.
 func featuresOf(up *upstream.Upstream) lint.Features {
 	byKey := func(items []catalog.Item) map[string]json.RawMessage {
 		all := map[string]json.RawMessage{}
@@ -215,22 +225,20 @@ func featuresOf(up *upstream.Upstream) lint.Features {
 
 // print shows a person what differs.
 func (u *upgrade) print(a *env.Env) {
-	if a.JSON {
-		return
-	}
-	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, u.From, u.To)
+	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, i18n.Seen(u.From), i18n.Seen(u.To))
 	fmt.Fprintf(a.Stdout, a.T("packages that differ: %d\n", "有差异的软件包：%d\n"), len(u.Packages))
 	for _, c := range u.Packages {
 		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.in(a)))
 	}
 	if len(u.Scripts) > 0 {
-		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), strings.Join(u.Scripts, ", "))
+		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), i18n.Seen(strings.Join(u.Scripts, ", ")))
 	}
 	fmt.Fprintf(a.Stdout, a.T("what it shows differs in: %d\n", "提供的内容差异：%d\n"), len(u.Shown))
 	for _, c := range u.Shown {
-		for line := range strings.SplitSeq(strings.TrimSpace(c.In(a.Lang)), "\n") {
-			fmt.Fprintln(a.Stdout, "  "+i18n.Seen(line))
-		}
+		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.In(a.Lang), "\n", "\n  "))
+	}
+	if slices.ContainsFunc(u.Shown, lint.FeatureChange.IsClipped) {
+		fmt.Fprintln(a.Stdout, a.T("long texts are cut off; --json has all of them", "过长的文本已截断；--json 含有全文"))
 	}
 }
 
