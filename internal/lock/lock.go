@@ -87,6 +87,18 @@ func (f *File) Dir(key string) string {
 	return filepath.Join(f.path+".d", url.PathEscape(key))
 }
 
+// Put writes the entry of a server. The lock is read again: what others locked
+// meanwhile stays.
+func (f *File) Put(key string, e *Entry) error {
+	now, err := open(f.path)
+	if err != nil {
+		return err
+	}
+	now.Servers[key] = e
+	f.Servers = now.Servers
+	return f.Write()
+}
+
 // Write writes the lock: sorted, one server a block, for people to read.
 func (f *File) Write() error {
 	data, err := json.MarshalIndent(f.Servers, "", "  ")

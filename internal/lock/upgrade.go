@@ -45,9 +45,8 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 }
 
 // Take makes what was staged for a server the lock of it. approval is the hash
-// of its entry where that has changed, and else empty. The lock is read again:
-// what others locked meanwhile stays, and what they did to this server is not
-// what a person compared.
+// of its entry where that has changed, and else empty. A server that others have
+// locked meanwhile is not the one that a person compared.
 func (f *File) Take(key string, staged *File, approval string) error {
 	now, err := open(f.path)
 	if err != nil {
@@ -62,9 +61,7 @@ func (f *File) Take(key string, staged *File, approval string) error {
 	if err := f.keep(key, staged.Dir(key)); err != nil {
 		return err
 	}
-	now.Servers[key] = staged.Servers[key]
-	f.Servers = now.Servers
-	return f.Write()
+	return f.Put(key, staged.Servers[key])
 }
 
 // Version is the version of the package that is locked.

@@ -68,6 +68,24 @@ func TestTakeMeanwhile(t *testing.T) {
 	})
 }
 
+// Two commands that lock at the same time have both read the lock before.
+func TestPutMeanwhile(t *testing.T) {
+	t.Parallel()
+	one := written(t, map[string]*Entry{}, nil)
+	two, err := open(one.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, f := range map[string]*File{"a": one, "b": two} {
+		if err := f.Put(key, &Entry{Level: LevelFile}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := open(one.path); err != nil || now.Servers["a"] == nil || now.Servers["b"] == nil {
+		t.Errorf("the lock has %v, %v", now.Servers, err)
+	}
+}
+
 // Two packages of the same name and version are told apart by their content.
 func TestPinnedContent(t *testing.T) {
 	t.Parallel()
