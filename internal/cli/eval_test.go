@@ -129,6 +129,9 @@ func (m *talker) say(c *chat, n int) string {
 			return `{"role":"assistant","content":"I do not know."}`
 		}
 		return use("get_current_time", `{"timezone":"UTC"}`)
+	case strings.Contains(task, "flood"):
+		one := `{"id":"c","type":"function","function":{"name":"server__add","arguments":"{\"a\":2,\"b\":3}"}}`
+		return `{"role":"assistant","content":null,"tool_calls":[` + strings.Repeat(one+",", 999) + one + `]}`
 	case strings.Contains(task, "broken"):
 		return call("server__add", `{"a":2,`)
 	case strings.Contains(task, "many"):
@@ -304,6 +307,32 @@ func TestEvalBadJSON(t *testing.T) {
 	_, r := b.report(b.write("  - {task: a broken call, expect: {tool: add}}"), "--modes", "full", "--runs", "1")
 	if row := r.Evals[0].Rows[0]; row.Passed != 0 || row.Why[0].Text != `the arguments of server__add are not a JSON object: "{\"a\":2,"` {
 		t.Errorf("it is %+v", row)
+	}
+}
+
+// TestEvalSeen has a file that writes to the terminal by its texts.
+func TestEvalSeen(t *testing.T) {
+	t.Parallel()
+	b := newEvalBench(t)
+	code, stdout, _ := b.run(b.write(`
+  - {name: "one\e[31m", task: What is 2 + 3?, expect: {tool: add, jq: "false #\e[31m"}}
+  - {name: "two\e[31m", task: x, skip: "because\e[31m", expect: {none: true}}
+`), "--modes", "full", "--runs", "1")
+	if code != 0 || strings.Contains(stdout, "\x1b") || strings.Count(stdout, `\u001b[31m`) != 5 {
+		t.Errorf("exit code %d: %q", code, stdout)
+	}
+}
+
+// TestEvalFlood has a model that calls a tool a thousand times in one answer.
+func TestEvalFlood(t *testing.T) {
+	t.Parallel()
+	b := newEvalBench(t)
+	_, r := b.report(b.write("  - {task: a flood, call: readonly, expect: {tool: echo}}"), "--modes", "full", "--runs", "1")
+	if row := r.Evals[0].Rows[0]; row.Passed != 0 || row.Why[0].Text != "one answer has 1000 tool calls; the limit is 128" {
+		t.Errorf("it is %+v", row.Why)
+	}
+	if len(b.calls) > 0 {
+		t.Errorf("the server was called %d times", len(b.calls))
 	}
 }
 

@@ -51,7 +51,11 @@ type File struct {
 
 // Open reads the lock beside a config file; one that is not there is empty.
 func Open(configPath string) (*File, error) {
-	f := &File{path: filepath.Join(filepath.Dir(configPath), "mcp.lock"), Servers: map[string]*Entry{}}
+	return open(filepath.Join(filepath.Dir(configPath), "mcp.lock"))
+}
+
+func open(path string) (*File, error) {
+	f := &File{path: path, Servers: map[string]*Entry{}}
 	data, err := os.ReadFile(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
@@ -81,6 +85,18 @@ func Key(s *config.Server) string {
 // Dir is where the lock files of the tools for a server are.
 func (f *File) Dir(key string) string {
 	return filepath.Join(f.path+".d", url.PathEscape(key))
+}
+
+// Put writes the entry of a server. The lock is read again: what others locked
+// meanwhile stays.
+func (f *File) Put(key string, e *Entry) error {
+	now, err := open(f.path)
+	if err != nil {
+		return err
+	}
+	now.Servers[key] = e
+	f.Servers = now.Servers
+	return f.Write()
 }
 
 // Write writes the lock: sorted, one server a block, for people to read.

@@ -191,6 +191,7 @@ func resolvePyPI(ctx context.Context, e *Entry, name, version string, s *config.
 var (
 	lockedName   = regexp.MustCompile(`(?m)^name = "([^"]+)"\nversion = "([^"]+)"`)
 	lockedWheels = regexp.MustCompile(`(?m)^wheels = \[`)
+	lockedHash   = regexp.MustCompile(`hash = "[^"]+"`)
 	lockedSource = regexp.MustCompile(`(?m)^sdist = `)
 )
 

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -44,16 +45,23 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 }
 
 // Take makes what was staged for a server the lock of it. approval is the hash
-// of its entry where that has changed, and else empty.
+// of its entry where that has changed, and else empty. A server that others have
+// locked meanwhile is not the one that a person compared.
 func (f *File) Take(key string, staged *File, approval string) error {
+	now, err := open(f.path)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(now.Servers[key], f.Servers[key]) {
+		return i18n.Errorf("%s was locked anew meanwhile, so nothing was changed", "%s 其间已被重新锁定，未作任何修改", key)
+	}
 	if approval != "" {
 		staged.Servers[key].Entry = hashOf(approval)
 	}
 	if err := f.keep(key, staged.Dir(key)); err != nil {
 		return err
 	}
-	f.Servers[key] = staged.Servers[key]
-	return f.Write()
+	return f.Put(key, staged.Servers[key])
 }
 
 // Version is the version of the package that is locked.
@@ -64,17 +72,21 @@ func (e *Entry) Version() string {
 	return e.NPM[strings.LastIndexByte(e.NPM, '@')+1:]
 }
 
-// Versions are the versions of the packages of a server by their place in the
-// tree.
-func (f *File) Versions(key string) (map[string]string, error) {
-	all := map[string]string{}
+// A Pinned is a package of a tree: its version, and the hashes of its content. A
+// registry can serve other bytes under the same version, and a dependency of the
+// same name and version can be another package.
+type Pinned struct{ Version, Content string }
+
+// Pinned are the packages of a server by their place in the tree.
+func (f *File) Pinned(key string) (map[string]Pinned, error) {
+	all := map[string]Pinned{}
 	if f.Servers[key].NPM != "" {
 		t, err := readTree(filepath.Join(f.Dir(key), "package-lock.json"))
 		if err != nil {
 			return nil, err
 		}
 		for name, p := range t.packages {
-			all[strings.TrimPrefix(name, "node_modules/")] = p.Version
+			all[strings.TrimPrefix(name, "node_modules/")] = Pinned{p.Version, p.Integrity}
 		}
 		return all, nil
 	}
@@ -82,10 +94,16 @@ func (f *File) Versions(key string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range lockedName.FindAllStringSubmatch(string(data), -1) {
-		if m[1] != "locked" { // the project around them
-			all[m[1]] = m[2]
+	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
+		m := lockedName.FindStringSubmatch(block)
+		if m == nil || m[1] == "locked" { // the project around them
+			continue
 		}
+		p := Pinned{m[2], strings.Join(lockedHash.FindAllString(block, -1), " ")}
+		if other, ok := all[m[1]]; ok { // one for each of several platforms
+			p = Pinned{other.Version + ", " + p.Version, other.Content + " " + p.Content}
+		}
+		all[m[1]] = p
 	}
 	return all, nil
 }

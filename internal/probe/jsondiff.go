@@ -30,7 +30,8 @@ func (d Difference) In(l i18n.Lang) string {
 	case d.B == nil:
 		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, Clip(d.A)).In(l)
 	}
-	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, Clip(d.A), Clip(d.B)).In(l)
+	a, b := clipBoth(d.A, d.B)
+	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, a, b).In(l)
 }
 
 // unmet says it of a value that was expected, and the one that came.
@@ -41,7 +42,8 @@ func (d Difference) Unmet() i18n.Text {
 	case d.B == nil:
 		return i18n.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, Clip(d.A))
 	}
-	return i18n.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, Clip(d.A), Clip(d.B))
+	a, b := clipBoth(d.A, d.B)
+	return i18n.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, a, b)
 }
 
 const clipAt = 120
@@ -53,8 +55,24 @@ func Clip(raw []byte) string {
 	return string(raw)
 }
 
-// maxDifferences keeps a comparison readable.
-const maxDifferences = 100
+// clipBoth shortens two values that differ. Where they begin with the same long
+// text, that is left out: else both would look the same.
+func clipBoth(a, b []byte) (string, string) {
+	const context = 20
+	x, y := []rune(string(a)), []rune(string(b))
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	if max(len(x), len(y)) <= clipAt || same <= context {
+		return Clip(a), Clip(b)
+	}
+	from := same - context
+	return "…" + Clip([]byte(string(x[from:]))), "…" + Clip([]byte(string(y[from:])))
+}
+
+// MaxDifferences keeps a comparison readable.
+const MaxDifferences = 100
 
 // DiffJSON lists where two values differ, leaving out what the paths name.
 // Numbers are equal when they are the same number.
@@ -72,7 +90,7 @@ func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	}
 	var found []Difference
 	diff("", va, vb, &found)
-	return found[:min(len(found), maxDifferences)], nil
+	return found[:min(len(found), MaxDifferences)], nil
 }
 
 // decodeSide reads one side; absent is null.

@@ -67,14 +67,13 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 				return err
 			}
 		}
-		file.Servers[lock.Key(s)] = e
-		if err := file.Write(); err != nil { // what it shows is asked of what is locked
+		if err := file.Put(lock.Key(s), e); err != nil { // what it shows is asked of what is locked
 			return err
 		}
 		if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
 			return err
 		}
-		if err := file.Write(); err != nil {
+		if err := file.Put(lock.Key(s), e); err != nil {
 			return err
 		}
 		done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s", s.Name, e.Level, e.NPM, e.PyPI, lockNote(a, e)))

@@ -56,20 +56,22 @@ type upgrade struct {
 	Written  bool                 `json:"written"`
 }
 
-// A packageChange is a package of the tree whose version differs; an empty one
-// is not there.
+// A packageChange is a package of the tree whose version or content differs; an
+// empty version is not there.
 type packageChange struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-func (c packageChange) String() string {
+func (c packageChange) in(a *env.Env) string {
 	switch {
 	case c.From == "":
 		return "+ " + c.Name + " " + c.To
 	case c.To == "":
 		return "- " + c.Name + " " + c.From
+	case c.From == c.To:
+		return "~ " + c.Name + " " + c.To + a.T(": the same version with other content", "：版本相同而内容不同")
 	}
 	return "~ " + c.Name + " " + c.From + " -> " + c.To
 }
@@ -116,22 +118,28 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 	if err := u.compare(ctx, a, cfg, file, staged, s, next); err != nil {
 		return err
 	}
-	u.print(a)
+	if !a.JSON {
+		u.print(a)
+	} else if !yes {
+		env.WriteLine(a.Stdout, u)
+	}
 	if !yes {
 		if err := confirm(a, a.T("Lock this version? [y/N] ", "锁定这个版本吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
-	if slices.Equal(s.Args, next.Args) {
-		err = file.Take(key, staged, "")
-	} else {
-		_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
-			if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
-				return err
-			}
-			return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
-		})
-	}
+	_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // a person compared another entry
+			return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", key))
+		}
+		if slices.Equal(s.Args, next.Args) {
+			return file.Take(key, staged, "")
+		}
+		if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
+			return err
+		}
+		return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
+	})
 	if err != nil {
 		return err
 	}
@@ -144,22 +152,22 @@ func locked(e *lock.Entry) string { return e.NPM + e.PyPI }
 
 // compare finds what differs: the packages, and what both versions show.
 func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, file, staged *lock.File, s, next *config.Server) error {
-	before, err := file.Versions(u.Name)
+	before, err := file.Pinned(u.Name)
 	if err != nil {
 		return err
 	}
-	after, err := staged.Versions(u.Name)
+	after, err := staged.Pinned(u.Name)
 	if err != nil {
 		return err
 	}
-	for name, version := range after {
-		if before[name] != version {
-			u.Packages = append(u.Packages, packageChange{name, before[name], version})
+	for name, p := range after {
+		if before[name] != p {
+			u.Packages = append(u.Packages, packageChange{name, before[name].Version, p.Version})
 		}
 	}
-	for name, version := range before {
-		if after[name] == "" {
-			u.Packages = append(u.Packages, packageChange{name, version, ""})
+	for name, p := range before {
+		if _, stays := after[name]; !stays {
+			u.Packages = append(u.Packages, packageChange{name, p.Version, ""})
 		}
 	}
 	slices.SortFunc(u.Packages, func(a, b packageChange) int { return strings.Compare(a.Name, b.Name) })
@@ -170,16 +178,18 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 		}
 	}
 	var old, now lint.Features
-	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old = featuresOf(up) }); err != nil {
+	var said, says string // to a model, about the server
+	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old, said = featuresOf(up), up.Status().Instructions }); err != nil {
 		return err
 	}
 	var failed i18n.Text
 	err = asLocked(ctx, a, cfg, staged, next, func(up *upstream.Upstream) {
-		if st := up.Status(); st.State != upstream.Ready {
+		st := up.Status()
+		if st.State != upstream.Ready {
 			failed = st.Reason
 			return
 		}
-		now = featuresOf(up)
+		now, says = featuresOf(up), st.Instructions
 		fresh.Tools, fresh.Prompts, fresh.Instructions = shownBy(up)
 	})
 	switch {
@@ -189,14 +199,18 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("%s: %s does not start, so nothing was changed: %v", "%s：%s 无法启动，未作任何修改：%v", u.Name, u.To, failed))
 	}
 	u.Shown = append(u.Shown, lint.DiffFeatures(old, now)...)
-	if fresh.Instructions != file.Servers[u.Name].Instructions {
-		u.Shown = append(u.Shown, lint.FeatureChange{Kind: "instructions", Change: "changed"})
+	for i := range u.Shown {
+		if c := &u.Shown[i]; c.Change == "added" { // a model will read all of it, so a person does before
+			c.Tell(now[c.Kind][c.Key])
+		}
+	}
+	if said != says {
+		u.Shown = append(u.Shown, lint.DiffText("instructions", said, says))
 	}
 	return nil
 }
 
-// featuresOf are the tools and prompts that a server shows, and what it says of
-// itself to a model.
+// featuresOf are the tools and prompts that a server shows.
 func featuresOf(up *upstream.Upstream) lint.Features {
 	byKey := func(items []catalog.Item) map[string]json.RawMessage {
 		all := map[string]json.RawMessage{}
@@ -211,22 +225,20 @@ func featuresOf(up *upstream.Upstream) lint.Features {
 
 // print shows a person what differs.
 func (u *upgrade) print(a *env.Env) {
-	if a.JSON {
-		return
-	}
-	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, u.From, u.To)
+	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, i18n.Seen(u.From), i18n.Seen(u.To))
 	fmt.Fprintf(a.Stdout, a.T("packages that differ: %d\n", "有差异的软件包：%d\n"), len(u.Packages))
 	for _, c := range u.Packages {
-		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.String()))
+		fmt.Fprintln(a.Stdout, "  "+i18n.Seen(c.in(a)))
 	}
 	if len(u.Scripts) > 0 {
-		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), strings.Join(u.Scripts, ", "))
+		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), i18n.Seen(strings.Join(u.Scripts, ", ")))
 	}
 	fmt.Fprintf(a.Stdout, a.T("what it shows differs in: %d\n", "提供的内容差异：%d\n"), len(u.Shown))
 	for _, c := range u.Shown {
-		for line := range strings.SplitSeq(strings.TrimSpace(c.In(a.Lang)), "\n") {
-			fmt.Fprintln(a.Stdout, "  "+i18n.Seen(line))
-		}
+		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.In(a.Lang), "\n", "\n  "))
+	}
+	if slices.ContainsFunc(u.Shown, lint.FeatureChange.IsClipped) {
+		fmt.Fprintln(a.Stdout, a.T("long texts are cut off; --json has all of them", "过长的文本已截断；--json 含有全文"))
 	}
 }
 
@@ -247,7 +259,12 @@ func setVersion(d *edit.Draft, s *config.Server, version string) error {
 	if err := json.Unmarshal(jsonrpc.Get(entry, "args"), &args); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(sandbox.ReadPackage(s.Command, s.Args).At(version, args))
+	changed := sandbox.ReadPackage(s.Command, s.Args).At(version, args)
+	if slices.Equal(changed, args) { // the lock would run another version than the file names
+		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s names its version by a variable, so nothing was changed: set that to %s, then lock %s",
+			"%s 的条目用变量给出版本，未作任何修改：请将变量设为 %s，再执行 lock %s", s.Name, version, s.Name))
+	}
+	raw, err := json.Marshal(changed)
 	if err != nil {
 		return err
 	}

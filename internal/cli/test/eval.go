@@ -247,6 +247,7 @@ func (f *evalFlags) modelOf(a *env.Env, s *suite.Suite) (string, eval.Model, err
 		said.URL, said.Key = f.url, "" // the key in the file is for the address there
 	}
 	said.Key = cmp.Or(f.key, said.Key)
+	written := said.URL
 	parts := []part{{"model.name", &said.Name}, {"model.url", &said.URL}, {"model.key", &said.Key}}
 	if f.recorded != nil {
 		parts = parts[:1]
@@ -267,7 +268,7 @@ func (f *evalFlags) modelOf(a *env.Env, s *suite.Suite) (string, eval.Model, err
 			return "", nil, env.Fail(env.ExitUsage, env.CodeUsage, missing.hint, "%s %s", s.Path, missing.what)
 		}
 	}
-	api, err := eval.NewAPI(said.URL, config.Secret(said.Key), said.Patience())
+	api, err := eval.NewAPI(said.URL, written, config.Secret(said.Key), said.Patience())
 	if err != nil {
 		return "", nil, env.Fail(env.ExitUsage, env.CodeUsage, "--model-url http://127.0.0.1:11434/v1", "%v", err)
 	}

@@ -17,7 +17,7 @@ func printEval(a *env.Env, r *eval.Result) {
 	if a.JSON || len(r.Rows)+len(r.Skipped) == 0 {
 		return
 	}
-	fmt.Fprintf(a.Stdout, a.T("# %s (%s), model %s\n", "# %s（%s），模型 %s\n"), r.Path, r.Target, r.Model)
+	fmt.Fprintf(a.Stdout, a.T("# %s (%s), model %s\n", "# %s（%s），模型 %s\n"), i18n.Seen(r.Path), i18n.Seen(r.Target), i18n.Seen(r.Model))
 	t := &env.Table{Aligned: true, Head: []string{"EVAL", a.T("MODE", "模式"), a.T("PASSED", "通过"), a.T("RATE", "通过率"), a.T("TURNS", "轮数"), a.T("TOKENS IN", "输入 TOKEN"), a.T("OUT", "输出"), a.T("TIME", "用时")}}
 	add := func(name string, row *eval.Row) {
 		rate := percent(row.Rate)
@@ -47,11 +47,11 @@ func printEval(a *env.Env, r *eval.Result) {
 	}
 	for _, row := range r.Rows {
 		for _, why := range row.Why {
-			fmt.Fprintf(a.Stdout, "%s, %s: %d × %s\n", i18n.Seen(row.Eval), row.Mode, why.Runs, why.In(a.Lang))
+			fmt.Fprintf(a.Stdout, "%s, %s: %d × %s\n", i18n.Seen(row.Eval), row.Mode, why.Runs, i18n.Seen(why.In(a.Lang)))
 		}
 	}
 	for _, s := range r.Skipped {
-		fmt.Fprintf(a.Stdout, "%s # SKIP %s\n", s.Eval, s.Why)
+		fmt.Fprintf(a.Stdout, "%s # SKIP %s\n", i18n.Seen(s.Eval), i18n.Seen(s.Why))
 	}
 }
 

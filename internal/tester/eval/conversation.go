@@ -24,6 +24,10 @@ type conversation struct {
 	aliases aliases
 }
 
+// maxCalls bounds the calls of one answer: more than that no task needs, and each
+// may reach a server.
+const maxCalls = 128
+
 // callLimit bounds one call of a tool; a script has limits of its own below it.
 const callLimit = 5 * time.Minute
 
@@ -47,6 +51,10 @@ func (c *conversation) hold(ctx context.Context) error {
 		}
 		if len(answer.ToolCalls) == 0 {
 			c.finish(answer)
+			return nil
+		}
+		if n := len(answer.ToolCalls); n > maxCalls {
+			c.trial.settle(false, i18n.New("one answer has %d tool calls; the limit is %d", "一次回答中有 %d 个工具调用；上限为 %d", n, maxCalls))
 			return nil
 		}
 		c.said = append(c.said, answer.message())

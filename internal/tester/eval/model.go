@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +83,10 @@ const (
 // An API is a model behind an address.
 type API struct {
 	endpoint string
+	// shown is the address as people are shown it: a variable of it may be a key.
+	shown    string
 	key      config.Secret
+	quoted   *regexp.Regexp // the key as an API may quote it; nil for none
 	patience time.Duration
 	client   *http.Client
 	// pause is the first wait where the API does not say how long.
@@ -89,10 +94,11 @@ type API struct {
 }
 
 // NewAPI returns the model at an address: what stands before /chat/completions.
-func NewAPI(address string, key config.Secret, patience time.Duration) (*API, error) {
+// written is the address with its variables.
+func NewAPI(address, written string, key config.Secret, patience time.Duration) (*API, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, i18n.Errorf("the address of the model is not a URL: %q", "模型地址不是 URL：%q", address)
+		return nil, i18n.Errorf("the address of the model is not a URL: %q", "模型地址不是 URL：%q", written)
 	}
 	if u.User != nil {
 		return nil, i18n.Errorf("the address of the model has a password in it; use the key", "模型地址中包含密码；请使用 key")
@@ -101,7 +107,24 @@ func NewAPI(address string, key config.Secret, patience time.Duration) (*API, er
 		patience = Patience
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions"), "/") + "/chat/completions"
-	return &API{endpoint: u.String(), key: key, patience: patience, client: safehttp.NewConfigured(0), pause: time.Second}, nil
+	m := &API{endpoint: u.String(), shown: written, key: key, patience: patience, client: safehttp.NewConfigured(0), pause: time.Second}
+	if written == address {
+		m.shown = m.endpoint
+	}
+	if len(key) >= minSecret {
+		m.quoted = quoting(key.Reveal())
+	}
+	return m, nil
+}
+
+// quoting matches a text, and any way to write it in JSON, also in a text of
+// JSON that stands in JSON.
+func quoting(text string) *regexp.Regexp {
+	var b strings.Builder
+	for _, r := range text {
+		fmt.Fprintf(&b, `(?:\\*%s|\\+u(?i:%04x))`, regexp.QuoteMeta(string(r)), r)
+	}
+	return regexp.MustCompile(b.String())
 }
 
 // Ask puts a question, and again where the API says that it is busy.
@@ -152,7 +175,7 @@ func (m *API) post(ctx context.Context, body []byte) (reply *Reply, wait *time.D
 	case err != nil:
 		return nil, nil, m.broken(ctx, limited, err)
 	case len(raw) > maxAnswer:
-		return nil, nil, stop(Malformed, i18n.New("the answer of %s is over the limit of %d MB", "%s 的应答超过 %d MB 的上限", m.endpoint, maxAnswer>>20))
+		return nil, nil, stop(Malformed, i18n.New("the answer of %s is over the limit of %d MB", "%s 的应答超过 %d MB 的上限", m.shown, maxAnswer>>20))
 	case resp.StatusCode == http.StatusOK:
 		return &Reply{Body: json.RawMessage(m.hide(raw)), Took: time.Since(began)}, nil, nil
 	}
@@ -177,7 +200,7 @@ func (m *API) broken(ctx, limited context.Context, err error) error {
 	if errors.As(err, &inner) {
 		err = inner.Err // which names the address once more
 	}
-	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.endpoint, err))
+	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.shown, m.clip(err.Error())))
 }
 
 // isBusy says whether a status asks to try again.
@@ -207,23 +230,23 @@ func (m *API) status(resp *http.Response, raw []byte) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		if m.key == "" {
-			return stop(Unauthorized, i18n.New("%s wants a key (HTTP %d)%s", "%s 需要密钥（HTTP %d）%s", m.endpoint, code, said))
+			return stop(Unauthorized, i18n.New("%s wants a key (HTTP %d)%s", "%s 需要密钥（HTTP %d）%s", m.shown, code, said))
 		}
-		return stop(Unauthorized, i18n.New("%s refused the key (HTTP %d)%s", "%s 拒绝了密钥（HTTP %d）%s", m.endpoint, code, said))
+		return stop(Unauthorized, i18n.New("%s refused the key (HTTP %d)%s", "%s 拒绝了密钥（HTTP %d）%s", m.shown, code, said))
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
-		return stop(NotThere, i18n.New("%s has no such model, or is not the address of an API (HTTP %d)%s", "%s 没有该模型，或不是 API 的地址（HTTP %d）%s", m.endpoint, code, said))
+		return stop(NotThere, i18n.New("%s has no such model, or is not the address of an API (HTTP %d)%s", "%s 没有该模型，或不是 API 的地址（HTTP %d）%s", m.shown, code, said))
 	case code >= 300 && code < 400:
-		return stop(NotThere, i18n.New("%s leads to %s, which is not followed: the key is for the first alone", "%s 重定向到 %s；不会跟随，因为密钥只用于前者", m.endpoint, clip(resp.Header.Get("Location"))))
+		return stop(NotThere, i18n.New("%s leads to %s, which is not followed: the key is for the first alone", "%s 重定向到 %s；不会跟随，因为密钥只用于前者", m.shown, m.clip(resp.Header.Get("Location"))))
 	case isBusy(code):
 		after := ""
 		if text := resp.Header.Get("Retry-After"); text != "" {
-			after = ", Retry-After: " + clip(text)
+			after = ", Retry-After: " + m.clip(text)
 		}
-		return stop(Busy, i18n.New("%s is busy or broken (HTTP %d%s)%s", "%s 繁忙或出错（HTTP %d%s）%s", m.endpoint, code, after, said))
+		return stop(Busy, i18n.New("%s is busy or broken (HTTP %d%s)%s", "%s 繁忙或出错（HTTP %d%s）%s", m.shown, code, after, said))
 	case code >= 400 && code < 500:
 		return &RefusedError{i18n.New("the API refused the request (HTTP %d)%s", "API 拒绝了请求（HTTP %d）%s", code, said)}
 	default:
-		return stop(Malformed, i18n.New("%s answered HTTP %d%s", "%s 应答 HTTP %d%s", m.endpoint, code, said))
+		return stop(Malformed, i18n.New("%s answered HTTP %d%s", "%s 应答 HTTP %d%s", m.shown, code, said))
 	}
 }
 
@@ -248,16 +271,19 @@ func (m *API) said(raw []byte) string {
 			text = string(raw)
 		}
 	}
-	if text = clip(string(m.hide([]byte(text)))); text == "" {
+	if text = m.clip(text); text == "" {
 		return ""
 	}
 	return ": " + text
 }
 
+// clip shortens what the API wrote to a part of a line, without the key.
+func (m *API) clip(text string) string { return clip(string(m.hide([]byte(text)))) }
+
 // hide replaces the key, should the API quote it.
 func (m *API) hide(raw []byte) []byte {
-	if len(m.key) < minSecret {
+	if m.quoted == nil {
 		return raw
 	}
-	return bytes.ReplaceAll(raw, []byte(m.key.Reveal()), []byte("…"))
+	return m.quoted.ReplaceAllLiteral(raw, []byte("…"))
 }

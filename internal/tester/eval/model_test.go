@@ -24,7 +24,7 @@ func served(t *testing.T, h http.HandlerFunc) *API {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	m, err := NewAPI(s.URL+"/v1/", config.Secret(key), 5*time.Second)
+	m, err := NewAPI(s.URL+"/v1/", s.URL+"/v1/", config.Secret(key), 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestAPIAddress(t *testing.T) {
 		"https://h/openai?api-version=1": "https://h/openai/chat/completions?api-version=1",
 		"h/v1":                           "", "ftp://h/v1": "", "http://u:p@h/v1": "", "": "",
 	} {
-		m, err := NewAPI(address, "", 0)
+		m, err := NewAPI(address, address, "", 0)
 		if (err != nil) != (want == "") || err == nil && m.endpoint != want {
 			t.Errorf("%q: %+v, %v", address, m, err)
 		}
@@ -233,6 +233,60 @@ func TestKeyStaysHere(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "your key is Bearer …") || strings.Contains(string(text), key) {
 		t.Errorf("the recording is %s, %v", text, err)
 	}
+}
+
+// TestKeyIsNotShown has an API that writes the key wherever an answer has room
+// for it.
+func TestKeyIsNotShown(t *testing.T) {
+	escaped := ""
+	for _, r := range key {
+		escaped += fmt.Sprintf(`\u%04X`, r)
+	}
+	for name, h := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/?key="+key, http.StatusFound) },
+		"busy": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", key)
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
+		"no HTTP": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			fmt.Fprintf(conn, "HTTP/1.1 %s\r\n\r\n", key)
+			conn.Close()
+		},
+		"escapes": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"choices":[{"message":{"content":"a %s b"}}]}`, escaped)
+		},
+		"escapes in texts": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `"a %s b"`, strings.ReplaceAll(escaped, `\`, `\\`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := ""
+			if reply, err := ask(t, served(t, h)); err != nil {
+				said = err.Error()
+			} else {
+				said = string(reply.Body)
+			}
+			if !strings.Contains(said, "…") || strings.Contains(said, key) || strings.Contains(said, `u0073`) {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+	t.Run("address", func(t *testing.T) {
+		for _, address := range []string{"http://127.0.0.1:1/v1?api-key=" + key, key} {
+			m, err := NewAPI(address, "${env:ADDRESS}", "", time.Second)
+			if err == nil {
+				_, err = ask(t, m)
+			}
+			if err == nil || !strings.Contains(err.Error(), "${env:ADDRESS}") || strings.Contains(err.Error(), key) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
 }
 
 // TestRecording has a model that answers differently each time: what was

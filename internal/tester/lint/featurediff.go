@@ -77,11 +77,31 @@ type FeatureChange struct {
 // In says it in a language.
 func (c FeatureChange) In(l i18n.Lang) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
-	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), c.Key)
+	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), i18n.Seen(c.Key)) // a name may look like further lines
 	for _, d := range c.Differences {
-		line += "\n    " + d.In(l)
+		line += "\n    " + i18n.Seen(d.In(l))
+	}
+	if len(c.Differences) == probe.MaxDifferences {
+		line += "\n    " + i18n.New("there may be more", "可能还有更多").In(l)
 	}
 	return line
+}
+
+// Tell adds all that a new item has.
+func (c *FeatureChange) Tell(item json.RawMessage) {
+	c.Differences, _ = probe.DiffJSON(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(c.Key), "name"), item, nil) // an item that was listed is JSON
+}
+
+// IsClipped says that a line shows only a part of a difference.
+func (c FeatureChange) IsClipped() bool {
+	return slices.ContainsFunc(c.Differences, func(d probe.Difference) bool { return strings.Contains(d.In(i18n.English), "…") })
+}
+
+// DiffText is a text that differs and that is no item of a list.
+func DiffText(kind, before, after string) FeatureChange {
+	c := FeatureChange{Kind: kind, Key: "text", Change: "changed"}
+	c.Differences, _ = probe.DiffJSON(jsonrpc.Quote(before), jsonrpc.Quote(after), nil) // both are JSON
+	return c
 }
 
 // DiffFeatures lists what differs from a to b, in a fixed order.
