@@ -84,6 +84,9 @@ func KeyFile(path string) record.File { return record.File{Path: path, Durable: 
 // Create makes a key and returns it in plain, this once. Valid keys have
 // different names, so that a name says which one to revoke.
 func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain string, key Key, err error) {
+	if name == "" || i18n.Seen(name) != name {
+		return "", Key{}, i18n.Errorf("%q is no name for a key: it has characters that do not show, or none at all", "%q 不能作为密钥名：其中有不可见的字符，或为空", name)
+	}
 	var random [32]byte
 	rand.Read(random[:])
 	plain = keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])

@@ -76,6 +76,16 @@ func TestKeysUnique(t *testing.T) {
 	}
 }
 
+func TestKeyNames(t *testing.T) {
+	k := newKeys(t)
+	for _, name := range []string{"", "a\x1b[31mb", "a\nb", "a\u202eb", "a\u200bb"} {
+		if _, _, err := k.Create(name, Grant{}, nil); err == nil {
+			t.Errorf("%q is taken for a name", name)
+		}
+	}
+	create(t, k, "王的 laptop", Grant{}, nil)
+}
+
 func TestRevoke(t *testing.T) {
 	ours := newKeys(t)
 	theirs, err := OpenKeys(ours.path) // another process
