@@ -3,6 +3,7 @@ package suite
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +38,9 @@ func (m *Model) Patience() time.Duration { return time.Duration(m.Timeout) }
 
 // IsVariable says whether a key is a variable: $NAME, or ${...} as in the config
 // file.
-func IsVariable(key string) bool {
-	return strings.HasPrefix(key, "$") && len(key) > 1 && !strings.HasPrefix(key, "$$") || strings.Contains(key, "${")
-}
+func IsVariable(key string) bool { return variable.MatchString(key) }
+
+var variable = regexp.MustCompile(`^\$(\w+|\{[^{}]+\})$`)
 
 // ours are the members of a request that are not the file's to set.
 var ours = []string{"model", "messages", "tools", "stream"}

@@ -28,6 +28,7 @@ func TestEvalsThatCannotBeRead(t *testing.T) {
 		{"runs", "evals: [{task: x, expect: {tool: add}, runs: -1}]", "runs and turns"},
 		{"same name", "evals: [{name: x, task: y, expect: {none: true}}, {name: x, task: z, expect: {none: true}}]", `two evals are called "x"`},
 		{"key", "model: {key: sk-123}\nevals: [{task: x, expect: {none: true}}]", "model.key: write ${env:NAME}"},
+		{"key in part", "model: {key: \"sk-123${env:X}\"}\nevals: [{task: x, expect: {none: true}}]", "model.key: write ${env:NAME}"},
 		{"params", "model: {params: {stream: true}}\nevals: [{task: x, expect: {none: true}}]", "stream is not one to set"},
 		{"nothing", "target: x", "there are no tests in it"},
 	} {
