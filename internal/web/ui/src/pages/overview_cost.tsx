@@ -28,7 +28,7 @@ export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called 
         unused: (page) => { if (!u.unused) return []; const list = new Set(u.unused.filter((x) => x.schema === page.schema).map((x) => x.server + "\n" + x.name)); return own(page, (key) => !list.has(key)); } };
     }
     const calls = new Map(stats.filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s.calls]));
-    return { calls, since: t("theStart"), known: true, unused: (page) => (u ? own(page, (key) => !!calls.get(key)) : []) };
+    return { calls, since: t("theStart"), known: !!u, unused: (page) => (u ? own(page, (key) => !!calls.get(key)) : []) };
   }, [u, stats, lang.value]);
 }
 
