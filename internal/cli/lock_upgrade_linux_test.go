@@ -90,8 +90,12 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 		{"sly", "2.0.0", `"dep":"npm:other@1.0.0"`, showing(t, "Be evil.", sly...)},
 		{"dep", "1.0.0", "", "good"},
 		{"other", "1.0.0", "", "bad"},
+		{"scripted", "1.0.0", "", "good"},
 	} {
 		tarball, entry := published(t, srv.URL, p.name, p.version, p.dependencies, p.script)
+		if p.name == "scripted" {
+			entry = strings.Replace(entry, `"version"`, `"hasInstallScript":true,"version"`, 1)
+		}
 		files[p.name+"-"+p.version+".tgz"] = tarball
 		lists[p.name] = append(lists[p.name], entry)
 	}
@@ -103,7 +107,7 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 	t.Setenv("npm_config_cache", t.TempDir())
 	write := func(version, more string) {
 		t.Helper()
-		content := fmt.Sprintf(`{"mcpServers": {"s": {"command": "npx", "args": ["-y", "sly@%s"]%s}, "f": {"command": "true"}}}`, version, more)
+		content := fmt.Sprintf(`{"mcpServers": {"s": {"command": "npx", "args": ["-y", "sly@%s"]%s}, "f": {"command": "true"}, "g": {"command": "npx", "args": ["-y", "scripted"]}}}`, version, more)
 		if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -167,6 +171,16 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 		}
 		if err := os.WriteFile(filepath.Join(i.dir, "mcp.lock"), []byte(before), 0o600); err != nil {
 			t.Fatal(err)
+		}
+	})
+	t.Run("nothing is written before the yes", func(t *testing.T) {
+		before := read("mcp.lock")
+		_, stderr, code := i.run(t, "lock", "g")
+		if code != 10 || !strings.Contains(stderr, "install scripts, which will not be run: scripted@1.0.0") || read("mcp.lock") != before {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		if _, err := os.Stat(filepath.Join(i.dir, "mcp.lock.d", "g")); err == nil {
+			t.Error("its lock file is there")
 		}
 	})
 	t.Run("a version in a variable", func(t *testing.T) {

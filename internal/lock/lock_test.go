@@ -121,12 +121,11 @@ func locked(t *testing.T, path string, s *config.Server) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := f.Resolve(t.Context(), s)
+	staged, err := Stage(t.Context(), s, "", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Servers[Key(s)] = e
-	if err := f.Write(); err != nil {
+	if err := f.Take(Key(s), staged, ""); err != nil {
 		t.Fatal(err)
 	}
 	if f, err = Open(path); err != nil {

@@ -19,42 +19,35 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// Resolve makes the entry of a server, and has npm or uv write its lock file.
-// What the server offers is not in it yet.
-func (f *File) Resolve(ctx context.Context, s *config.Server) (*Entry, error) {
-	return f.resolve(ctx, s, "")
-}
-
-// resolve resolves a version other than the one that the entry asks for, unless
-// it is empty.
-func (f *File) resolve(ctx context.Context, s *config.Server, version string) (*Entry, error) {
+// Stage has npm or uv resolve what a server runs, into a lock of its own in the
+// folder dir: nothing holds to it before Take takes it over. version is one other
+// than the entry asks for, unless it is empty. What the server offers is not in
+// it yet.
+func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, error) {
 	e := &Entry{Entry: EntryHash(s)}
-	if s.URL != "" {
-		e.Level, e.URL = LevelTools, s.URL
-		return e, nil
-	}
+	f := &File{path: filepath.Join(dir, "mcp.lock"), Servers: map[string]*Entry{Key(s): e}}
 	pkg := sandbox.ReadPackage(s.Command, s.Args)
-	if pkg == nil {
+	var err error
+	switch {
+	case s.URL != "":
+		e.Level, e.URL = LevelTools, s.URL
+		return f, nil
+	case pkg == nil:
 		e.Level = LevelFile
-		var err error
 		e.Program, err = programHash(s.Command)
-		return e, err
+		return f, err
 	}
-	work, err := os.MkdirTemp("", "lock-")
-	if err != nil {
+	work := f.Dir(Key(s))
+	if err := os.MkdirAll(work, 0o700); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
 	e.Level = LevelTree
 	if version = cmp.Or(version, pkg.Version(), Newest); pkg.NPM() {
 		err = resolveNPM(ctx, e, pkg.Name(), version, s, work)
 	} else {
 		err = resolvePyPI(ctx, e, pkg.Name(), version, s, work)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return e, f.keep(Key(s), work)
+	return f, err
 }
 
 // lockFiles are the files of the tools that are kept.

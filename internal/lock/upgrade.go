@@ -29,18 +29,15 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 	case e.Entry != EntryHash(s):
 		return nil, nil, i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
 	}
-	staged = &File{path: filepath.Join(dir, "mcp.lock"), Servers: map[string]*Entry{}}
-	fresh, err := staged.resolve(ctx, s, version)
-	if err != nil {
+	if staged, err = Stage(ctx, s, version, dir); err != nil {
 		return nil, nil, err
 	}
 	next = s
 	if pkg := sandbox.ReadPackage(s.Command, s.Args); pkg.Version() != "" {
 		changed := *s
-		changed.Args = pkg.At(fresh.Version(), s.Args)
+		changed.Args = pkg.At(staged.Servers[Key(s)].Version(), s.Args)
 		next = &changed
 	}
-	staged.Servers[Key(s)] = fresh
 	return staged, next, nil
 }
 
@@ -58,8 +55,10 @@ func (f *File) Take(key string, staged *File, approval string) error {
 	if approval != "" {
 		staged.Servers[key].Entry = hashOf(approval)
 	}
-	if err := f.keep(key, staged.Dir(key)); err != nil {
-		return err
+	if staged.Servers[key].Level == LevelTree {
+		if err := f.keep(key, staged.Dir(key)); err != nil {
+			return err
+		}
 	}
 	return f.Put(key, staged.Servers[key])
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,33 +55,49 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 		return err
 	}
 	for _, s := range servers {
-		e, err := file.Resolve(ctx, s)
-		if err != nil {
-			return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
-		}
-		if err := acceptBuild(s, e, build); err != nil {
+		if err := lockServer(ctx, a, cfg, file, s, yes, build); err != nil {
 			return err
 		}
-		if len(e.Scripts) > 0 && !yes {
-			fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
-			if err := confirm(a, a.T("Lock it all the same? [y/N] ", "仍要锁定吗？[y/N] ")); err != nil {
-				return err
-			}
-		}
-		if err := file.Put(lock.Key(s), e); err != nil { // what it shows is asked of what is locked
-			return err
-		}
-		if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
-			return err
-		}
-		if err := file.Put(lock.Key(s), e); err != nil {
-			return err
-		}
-		done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s", s.Name, e.Level, e.NPM, e.PyPI, lockNote(a, e)))
 	}
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
 	}
+	return nil
+}
+
+// lockServer locks one server. Nothing changes before a person has accepted what
+// has to be accepted.
+func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, yes, build bool) error {
+	dir, err := os.MkdirTemp("", "lock-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	staged, err := lock.Stage(ctx, s, "", dir)
+	if err != nil {
+		return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
+	}
+	key := lock.Key(s)
+	e := staged.Servers[key]
+	if err := acceptBuild(s, e, build); err != nil {
+		return err
+	}
+	if len(e.Scripts) > 0 && !yes {
+		fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
+		if err := confirm(a, a.T("Lock it all the same? [y/N] ", "仍要锁定吗？[y/N] ")); err != nil {
+			return err
+		}
+	}
+	if err := file.Take(key, staged, ""); err != nil { // what it shows is asked of what is locked
+		return err
+	}
+	if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
+		return err
+	}
+	if err := file.Put(key, e); err != nil {
+		return err
+	}
+	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s", s.Name, e.Level, e.NPM, e.PyPI, lockNote(a, e)))
 	return nil
 }
 

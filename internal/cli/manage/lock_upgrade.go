@@ -144,7 +144,11 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 		return err
 	}
 	u.Written = true
-	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; a running gateway takes it with: ", "；正在运行的网关可用此命令采用：")+a.Again("reload")+" && "+a.Again("restart", s.Name))
+	restart := []string{"restart", s.Name}
+	if s.Schema != config.DefaultSchema {
+		restart = append(restart, "--schema", s.Schema)
+	}
+	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; a running gateway takes it with: ", "；正在运行的网关可用此命令采用：")+a.Again("reload")+" && "+a.Again(restart...))
 }
 
 // locked is the package that an entry holds, with its version.
