@@ -96,8 +96,8 @@ func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMes
 	if ex != nil {
 		wire = ex.Wire
 	}
-	if err != nil {
-		done.Status, err = outcomeOf(ctx, err)
+	if status, why := outcomeOf(ctx, err); why != nil {
+		done.Status, err = status, why
 		done.Message, done.MessageZH = i18n.Why(err).Both()
 	} else {
 		result = x.session.Redact(ex.Result)
@@ -161,12 +161,16 @@ func (x *bench) from() *history.RunTarget {
 	return out.Redacted()
 }
 
-// outcomeOf is how a run ended that was not answered, and why.
+// outcomeOf is how a run ended that was not answered, and why. A run that a
+// person cancelled is cancelled whatever comes back: a server whose question was
+// taken back may answer before the call has ended.
 func outcomeOf(ctx context.Context, err error) (status string, why error) {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errRunCancelled):
 		return "cancelled", cause
+	case err == nil:
+		return "", nil
 	case errors.Is(err, errCut):
 		return "failed", err
 	case errors.Is(cause, errRunIdle), errors.Is(cause, errRunTooLong):

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -41,5 +43,32 @@ func TestIDs(t *testing.T) {
 			t.Fatalf("an id is %q", id)
 		}
 		seen[id] = true
+	}
+}
+
+// TestOutcome holds that a run which a person cancelled is cancelled, also when
+// its server answers because its question was taken back.
+func TestOutcome(t *testing.T) {
+	failed := errors.New("failed")
+	for _, tt := range []struct {
+		name, want string
+		cause, err error
+	}{
+		{"answered", "", nil, nil},
+		{"not answered", "failed", nil, failed},
+		{"cancelled", "cancelled", errRunCancelled, context.Canceled},
+		{"cancelled, and answered", "cancelled", errRunCancelled, nil},
+		{"too long", "timeout", errRunTooLong, context.Canceled},
+	} {
+		t.Run("console/4 "+tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if tt.cause != nil {
+				cancel(tt.cause)
+			}
+			if got, _ := outcomeOf(ctx, tt.err); got != tt.want {
+				t.Errorf("the run is %q, not %q", got, tt.want)
+			}
+			cancel(nil)
+		})
 	}
 }
