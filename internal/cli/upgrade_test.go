@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aead.dev/minisign"
@@ -106,6 +107,18 @@ func (p *releasePage) build(t *testing.T, version, key string) []byte {
 }
 
 // TestUpgrade replaces a program with one from a release page, or refuses to.
+// writeProgram writes a program that is run at once. Meanwhile no test beside
+// this one forks: until its child runs another program, that holds the file open
+// for writing, and Linux does not run such a file.
+func writeProgram(t *testing.T, path string, program []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	page := newReleasePage(t)
@@ -114,9 +127,7 @@ func TestUpgrade(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		path = filepath.Join(dir, "mcp-all-in-one")
-		if err := os.WriteFile(path, program, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, path, program)
 		return path, func(args ...string) (string, int) {
 			cmd := exec.CommandContext(t.Context(), path, args...)
 			cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en")
@@ -201,9 +212,7 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, "mcp-all-in-one")
-		if err := os.WriteFile(path, old, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, path, old)
 		cmd := exec.CommandContext(t.Context(), path, "upgrade", "--yes")
 		cmd.Env = append(os.Environ(), "HOME="+dir, "MCP_AIO_LANG=en")
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "npm install -g") {
