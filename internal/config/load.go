@@ -30,7 +30,7 @@ type LoadOptions struct {
 	System      string                      // "" is this machine's: Places.System
 	Secrets     secrets.Store               // nil is the store of the user in Home
 	AsWritten   bool                        // look no variable up: what has one is taken as it is written
-	AsFiled     bool                        // an entry that waits in the place of another one is that of the server
+	AsFiled     bool                        // read the entry that the file has, also where it waits and the one before it runs
 	Share       approval.Sharing            // what replicas share; nil when there is one
 }
 

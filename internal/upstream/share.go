@@ -74,7 +74,7 @@ func Standing(u *Upstream, c *Caller) string {
 	return fmt.Sprintf("%d %q %q %q", u.standing.Load(), c.binding(&u.connections).key, u.userOf(c), values)
 }
 
-// Asked is how many questions a server has asked so far, whoever answered them.
+// Asked is how many questions a server has asked so far.
 func Asked(u *Upstream) uint64 { return u.calls.Asked.Load() }
 
 // restand notes that the answers of a server may be others from now on.

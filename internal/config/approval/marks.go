@@ -97,8 +97,9 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.hashes)
 }
 
-// Was is the entry of a server that a client has replaced, and that counts until
-// a person approves another one; nil where there is none.
+// Was is the entry that a server had before a client replaced it. The server runs
+// with it until a person approves the new one. It is nil if no client has replaced
+// the entry.
 func (all Marks) Was(id string) json.RawMessage { return all[id].was }
 
 // Restores says that an entry of that hash is the one that a client has replaced.

@@ -19,8 +19,8 @@ type Model struct {
 	URL string `yaml:"url"`
 	// Name is what the API calls the model.
 	Name string `yaml:"name"`
-	// Key is a variable, such as ${env:NAME} or ${secret:NAME}: whoever sees the
-	// file sees what is written in it.
+	// Key is a variable, such as ${env:NAME} or ${secret:NAME}. The key itself is
+	// not written in the file, because others read the file.
 	Key string `yaml:"key"`
 	// System is said before every task.
 	System string `yaml:"system"`
