@@ -80,18 +80,28 @@ func writeNothing(environ []string) []string {
 
 // Check compares a server with its lock without installing or starting it.
 func (f *File) Check(ctx context.Context, s *config.Server) error {
-	e := f.Servers[Key(s)]
+	e, err := f.entryOf(s)
 	switch {
-	case e == nil:
-		return i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
-	case e.Entry != EntryHash(s):
-		return i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
+	case err != nil:
+		return err
 	case e.Level == LevelFile:
 		return f.checkProgram(s, e)
 	case e.Level != LevelTree:
 		return nil
 	}
 	return f.checkTree(ctx, s, e)
+}
+
+// entryOf is the entry of a server, if the server is the one that was locked.
+func (f *File) entryOf(s *config.Server) (*Entry, error) {
+	e := f.Servers[Key(s)]
+	switch {
+	case e == nil:
+		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+	case e.Entry != EntryHash(s):
+		return nil, i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
+	}
+	return e, nil
 }
 
 func (f *File) checkProgram(s *config.Server, e *Entry) error {

@@ -19,15 +19,13 @@ const Newest = "*"
 // nothing else: the new lock can be tried before Take makes it the one that
 // holds. An entry that names a version gets the new one; next is that server.
 func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir string) (staged *File, next *config.Server, err error) {
-	e := f.Servers[Key(s)]
+	e, err := f.entryOf(s)
 	switch {
-	case e == nil:
-		return nil, nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+	case err != nil:
+		return nil, nil, err
 	case e.Level != LevelTree:
 		return nil, nil, i18n.Errorf("%s runs no package of npm or PyPI, so there is no version to choose; \"lock %s\" takes it as it is now",
 			"%s 运行的不是 npm 或 PyPI 的软件包，没有可选的版本；\"lock %s\" 可按现状锁定", s.Name, s.Name)
-	case e.Entry != EntryHash(s):
-		return nil, nil, i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
 	}
 	if staged, err = Stage(ctx, s, version, dir); err != nil {
 		return nil, nil, err
