@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -156,7 +157,7 @@ type evalBench struct {
 
 func newEvalBench(t *testing.T) *evalBench {
 	b := &evalBench{t: t, bin: mcptest.BuildProduct(t), dir: t.TempDir(), model: newTalker(t)}
-	server := mcptest.Demo()
+	server := mcpserver.Demo()
 	server.OnCall = func(tool string, _ json.RawMessage) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/stdio"
@@ -20,7 +21,7 @@ import (
 // the client that comes back later is told so.
 func TestQuestionOfScriptExpires(t *testing.T) {
 	t.Run("code/question expires", func(t *testing.T) {
-		handler, done := mcptest.Demo().HTTP("")
+		handler, done := mcpserver.Demo().HTTP("")
 		demo := httptest.NewServer(handler)
 		t.Cleanup(func() { demo.Close(); done() })
 		g := newGateway(t, map[string]string{"demo": demo.URL + "/mcp"}, func(c *config.Config) { c.Schemas[0].Mode = "code" })

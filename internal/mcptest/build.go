@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // builds keeps the binaries of this test process: built at most once each.
@@ -18,13 +19,13 @@ var builds struct {
 }
 
 // Build returns the path of the fakeserver binary.
-func Build(t TB) string {
+func Build(t testing.TB) string {
 	t.Helper()
 	return buildPackage(t, "./internal/mcptest/cmd/fakeserver")
 }
 
 // BuildProduct returns the path of the product's binary.
-func BuildProduct(t TB) string {
+func BuildProduct(t testing.TB) string {
 	t.Helper()
 	return buildPackage(t, ".")
 }
@@ -39,7 +40,7 @@ const coverDir = "MCPTEST_COVERDIR"
 func CoverDir() string { return os.Getenv(coverDir) }
 
 // buildPackage compiles a main package of this module.
-func buildPackage(t TB, pkg string) string {
+func buildPackage(t testing.TB, pkg string) string {
 	t.Helper()
 	name := filepath.Base(pkg)
 	if pkg == "." {
@@ -58,7 +59,7 @@ func buildPackage(t TB, pkg string) string {
 // module unless it says otherwise. The binary stays in a folder that all test
 // processes of this working tree share: Go's build cache makes the second build
 // a copy.
-func buildOnce(t TB, name string, command func(out string) *exec.Cmd) string {
+func buildOnce(t testing.TB, name string, command func(out string) *exec.Cmd) string {
 	t.Helper()
 	builds.Lock()
 	defer builds.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"testing"
 )
 
 // A Canary is a listener on this machine that nobody may connect to.
@@ -19,7 +20,7 @@ type Canary struct {
 
 // NewCanary starts a canary. It reads the forms of the package safehttp, so it
 // is for tests of this module.
-func NewCanary(t TB) *Canary {
+func NewCanary(t testing.TB) *Canary {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +64,7 @@ func NewCanary(t TB) *Canary {
 }
 
 // ListenElsewhere listens at another address of this machine than the canary.
-func ListenElsewhere(t TB) net.Listener {
+func ListenElsewhere(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
@@ -73,7 +74,7 @@ func ListenElsewhere(t TB) net.Listener {
 }
 
 // moduleRoot is the folder of go.mod, above the package that is tested.
-func moduleRoot(t TB) string {
+func moduleRoot(t testing.TB) string {
 	dir, err := os.Getwd()
 	for err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {

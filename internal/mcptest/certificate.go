@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type Certificate struct {
 }
 
 // NewCertificate makes one that is valid now.
-func NewCertificate(t TB, names ...string) Certificate {
+func NewCertificate(t testing.TB, names ...string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -54,7 +55,7 @@ func NewCertificate(t TB, names ...string) Certificate {
 
 // Write puts the certificate into cert.pem and key.pem of a folder, each by a
 // rename, as programs that renew certificates do.
-func (c Certificate) Write(t TB, dir string) {
+func (c Certificate) Write(t testing.TB, dir string) {
 	t.Helper()
 	for name, data := range map[string][]byte{"cert.pem": c.Cert, "key.pem": c.Key} {
 		path := filepath.Join(dir, name)

@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
-
-// A Runner is a *testing.T: a TB that runs subtests of its own kind.
-type Runner[T any] interface {
-	TB
-	Run(name string, f func(T)) bool
-}
 
 // A Link is one connection under test, seen from the side that opened it.
 type Link struct {
@@ -30,7 +25,7 @@ type Link struct {
 // A Dialer opens a connection whose accepting side is answered by server. What
 // the accepting side asks is answered by client, where the transport has one
 // handler per connection; it is in the Back of every call as well.
-type Dialer[T any] func(t T, client, server jsonrpc.Handler) Link
+type Dialer func(t *testing.T, client, server jsonrpc.Handler) Link
 
 // deadline is how long one step of the contract may take.
 var deadline = 15 * time.Second
@@ -40,7 +35,7 @@ func Patience(d time.Duration) { deadline = d }
 
 // TestTransport holds a transport to the contract of Peer and Handler: what
 // every connection does, whatever carries it.
-func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
+func TestTransport(t *testing.T, dial Dialer) {
 	cases := []struct {
 		name string
 		run  func(*contract)
@@ -59,7 +54,7 @@ func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
 		{"close ends what is pending", (*contract).closes},
 	}
 	for _, tc := range cases {
-		t.Run(tc.name, func(t T) {
+		t.Run(tc.name, func(t *testing.T) {
 			c := &contract{t: t, linked: make(chan struct{}), asked: make(chan string, 1), gone: make(chan string, 2), full: make(chan struct{})}
 			var cancel context.CancelFunc
 			c.ctx, cancel = context.WithTimeout(t.Context(), deadline)
@@ -74,7 +69,7 @@ func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
 
 // A contract is one case: a link with what both of its sides saw.
 type contract struct {
-	t    TB
+	t    testing.TB
 	ctx  context.Context
 	link Link
 	// linked is closed when link is set: handlers run before that.
@@ -184,4 +179,12 @@ func (s side) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.N
 			close(s.c.full)
 		}
 	}
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -191,8 +192,8 @@ func (c *contract) closes() {
 
 // StreamDialer makes a Dialer of anything that connects two streams: a Conn on
 // each end, with the rules of MCP.
-func StreamDialer[T Runner[T]](connect func(t T) (client, server jsonrpc.Stream)) Dialer[T] {
-	return func(t T, client, server jsonrpc.Handler) Link {
+func StreamDialer(connect func(t *testing.T) (client, server jsonrpc.Stream)) Dialer {
+	return func(t *testing.T, client, server jsonrpc.Handler) Link {
 		near, far := connect(t)
 		accepted := jsonrpc.NewConn(far, jsonrpc.ConnOptions{
 			Handler: server, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,

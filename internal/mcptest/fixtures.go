@@ -7,39 +7,36 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 // TimeServer is the service "Time" of the sample config: one tool.
-func TimeServer() *Server {
-	s := New("mcp-time")
-	for _, tool := range demoTools() {
-		if member(tool.Definition, "name") == "get_current_time" {
-			s.SetTools(tool)
-		}
-	}
+func TimeServer() *mcpserver.Server {
+	s := mcpserver.New("mcp-time")
+	s.SetTools(mcpserver.TimeTool())
 	return s
 }
 
 // WhereServer is the demo with a tool that tells which process it is, and in
 // which folder that runs.
-func WhereServer() *Server {
-	s := Demo()
-	s.SetTools(append(demoTools(), Tool{`{"name":"where","inputSchema":{"type":"object"}}`, func(context.Context, *Call) (any, error) {
+func WhereServer() *mcpserver.Server {
+	s := mcpserver.Demo()
+	s.SetTools(append(mcpserver.DemoTools(), mcpserver.Tool{Definition: `{"name":"where","inputSchema":{"type":"object"}}`, Run: func(context.Context, *mcpserver.Call) (any, error) {
 		dir, err := os.Getwd()
-		return Text("%d %s", os.Getpid(), dir), err
+		return mcpserver.Text("%d %s", os.Getpid(), dir), err
 	}})...)
 	return s
 }
 
 // ZhipuServer is the service "zhipu-web-search" of the sample config: one tool
 // that searches a web of its own.
-func ZhipuServer() *Server {
-	s := New("zhipu-web-search")
-	s.SetTools(Tool{
-		`{"name":"web_search","description":"Search the web using Zhipu AI","inputSchema":{"type":"object","properties":` +
+func ZhipuServer() *mcpserver.Server {
+	s := mcpserver.New("zhipu-web-search")
+	s.SetTools(mcpserver.Tool{
+		Definition: `{"name":"web_search","description":"Search the web using Zhipu AI","inputSchema":{"type":"object","properties":` +
 			`{"query":{"type":"string","description":"Search query"},` +
 			`"num_results":{"type":"number","description":"Number of results to return (default: 10)"}},"required":["query"]}}`,
-		func(_ context.Context, c *Call) (any, error) {
+		Run: func(_ context.Context, c *mcpserver.Call) (any, error) {
 			args := struct {
 				Query string
 				Num   int `json:"num_results"`
@@ -52,7 +49,7 @@ func ZhipuServer() *Server {
 			for i := range args.Num {
 				fmt.Fprintf(&b, "\n%d. [Title %[1]d] [https://example.com/%[1]d] [Snippet %[1]d]", i+1)
 			}
-			return Text("%s", b.String()), nil
+			return mcpserver.Text("%s", b.String()), nil
 		},
 	})
 	return s
@@ -61,42 +58,42 @@ func ZhipuServer() *Server {
 // ExampleServer is the server whose features the stdio test specification
 // names. tools, when positive, adds that many generated tools; bytes sets the
 // size of the resource example://test/large.
-func ExampleServer(tools, bytes int) *Server {
-	s := New("example")
-	list := []Tool{{
-		`{"name":"example_tool","description":"示例工具","inputSchema":{"type":"object","properties":` +
+func ExampleServer(tools, bytes int) *mcpserver.Server {
+	s := mcpserver.New("example")
+	list := []mcpserver.Tool{{
+		Definition: `{"name":"example_tool","description":"示例工具","inputSchema":{"type":"object","properties":` +
 			`{"param1":{"type":"string","description":"参数1"}},"required":["param1"]}}`,
-		func(_ context.Context, c *Call) (any, error) {
+		Run: func(_ context.Context, c *mcpserver.Call) (any, error) {
 			var args struct{ Param1 string }
 			if err := c.Bind(&args); err != nil {
 				return nil, err
 			}
-			return map[string]any{"content": []any{textBlock("工具执行结果: " + args.Param1)}, "isError": false}, nil
+			return map[string]any{"content": []any{map[string]any{"type": "text", "text": "工具执行结果: " + args.Param1}}, "isError": false}, nil
 		},
 	}}
 	for i := range tools {
-		echo := EchoTool()
+		echo := mcpserver.EchoTool()
 		echo.Definition = strings.Replace(echo.Definition, `"name":"echo"`, fmt.Sprintf(`"name":"generated_%04d"`, i), 1)
 		list = append(list, echo)
 	}
 	s.SetTools(list...)
-	s.SetResources(Resource{
+	s.SetResources(mcpserver.Resource{
 		Definition: `{"uri":"example://test/resource1","name":"测试资源1","description":"这是一个测试资源","mimeType":"text/plain"}`,
 		Read:       fixed("这是资源的内容"),
-	}, Resource{
+	}, mcpserver.Resource{
 		Definition: `{"uri":"example://test/large","name":"large","description":"A large text","mimeType":"text/plain"}`,
 		Read:       fixed(strings.Repeat("大", bytes/len("大"))),
 	})
-	completer := Prefixed("resource1", "resource2", "test-1", "test-2")
-	s.SetTemplates(Template{
+	completer := mcpserver.Prefixed("resource1", "resource2", "test-1", "test-2")
+	s.SetTemplates(mcpserver.Template{
 		Definition: `{"uriTemplate":"example://test/{id}","name":"测试模板","description":"测试资源模板","mimeType":"text/plain"}`,
 		Read:       echoURI, Complete: completer,
-	}, Template{
+	}, mcpserver.Template{
 		Definition: `{"uriTemplate":"example://test/{category}/{id}","name":"分类模板","description":"按分类的测试资源模板","mimeType":"text/plain"}`,
 		Read:       echoURI,
 		Complete: func(argument, typed string, given map[string]string) []string {
 			if argument != "id" {
-				return Prefixed("documents", "images")(argument, typed, nil)
+				return mcpserver.Prefixed("documents", "images")(argument, typed, nil)
 			}
 			var list []string
 			for _, v := range completer(argument, typed, nil) {
@@ -109,36 +106,36 @@ func ExampleServer(tools, bytes int) *Server {
 	return s
 }
 
-func examplePrompts() []Prompt {
-	return []Prompt{{
+func examplePrompts() []mcpserver.Prompt {
+	return []mcpserver.Prompt{{
 		Definition: `{"name":"example_prompt","description":"示例提示","arguments":[{"name":"context","description":"上下文信息","required":true}]}`,
-		Get: func(_ context.Context, c *Call) (any, error) {
+		Get: func(_ context.Context, c *mcpserver.Call) (any, error) {
 			args := struct{ Context string }{"测试上下文"}
 			if err := c.Bind(&args); err != nil {
 				return nil, err
 			}
-			return UserMessage("生成的提示描述", "这是一个示例提示，基于上下文：%s", args.Context), nil
+			return mcpserver.UserMessage("生成的提示描述", "这是一个示例提示，基于上下文：%s", args.Context), nil
 		},
 		Complete: func(argument, typed string, _ map[string]string) []string {
-			return Prefixed("test context", "testing", "test data")(argument, typed, nil)
+			return mcpserver.Prefixed("test context", "testing", "test data")(argument, typed, nil)
 		},
 	}, {
 		Definition: `{"name":"no_arguments","description":"A prompt that refuses an arguments member"}`,
-		Get: func(_ context.Context, c *Call) (any, error) {
+		Get: func(_ context.Context, c *mcpserver.Call) (any, error) {
 			if c.Arguments != nil {
 				return nil, &jsonrpc.Error{Code: 0, Message: "Missing required arguments"}
 			}
-			return UserMessage("A prompt without arguments", "Hello."), nil
+			return mcpserver.UserMessage("A prompt without arguments", "Hello."), nil
 		},
 	}}
 }
 
-func fixed(text string) func(context.Context, *Call, string) (any, error) {
-	return func(_ context.Context, _ *Call, uri string) (any, error) {
-		return TextContents(uri, "text/plain", text), nil
+func fixed(text string) func(context.Context, *mcpserver.Call, string) (any, error) {
+	return func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
+		return mcpserver.TextContents(uri, "text/plain", text), nil
 	}
 }
 
-func echoURI(_ context.Context, _ *Call, uri string) (any, error) {
-	return TextContents(uri, "text/plain", "content of "+uri), nil
+func echoURI(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
+	return mcpserver.TextContents(uri, "text/plain", "content of "+uri), nil
 }

@@ -3,10 +3,11 @@ package mcptest
 import (
 	"os"
 	"path/filepath"
+	"testing"
 )
 
 // WriteConfig writes a config file into a folder of the test.
-func WriteConfig(t TB, config string) string {
+func WriteConfig(t testing.TB, config string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -17,7 +18,7 @@ func WriteConfig(t TB, config string) string {
 
 // Gateway runs the product over HTTP on a free port, with a config, and waits
 // until it listens.
-func Gateway(t TB, config string, args ...string) *Process {
+func Gateway(t testing.TB, config string, args ...string) *Process {
 	t.Helper()
 	p := Start(t, Product(t, append([]string{"http", "--mcp-config", WriteConfig(t, config), "--port", "0"}, args...)...))
 	p.Listening()
@@ -25,14 +26,14 @@ func Gateway(t TB, config string, args ...string) *Process {
 }
 
 // GatewayStdio runs the product over stdio, with a config.
-func GatewayStdio(t TB, config string, args ...string) *RawStdio {
+func GatewayStdio(t testing.TB, config string, args ...string) *RawStdio {
 	t.Helper()
 	return StartStdio(t, Product(t, append([]string{"stdio", "--mcp-config", WriteConfig(t, config)}, args...)...))
 }
 
 // Product is the product with a home of its own, so that no test reads or
 // writes the user's files.
-func Product(t TB, args ...string) Program {
+func Product(t testing.TB, args ...string) Program {
 	home := t.TempDir()
 	return Program{
 		Path: BuildProduct(t), Args: args,

@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 // A Load is many clients that call at once, all with the same ids.
@@ -43,10 +46,10 @@ type Outcome struct {
 }
 
 // Run makes the calls and checks each answer.
-func (l Load) Run(t TB) Outcome {
+func (l Load) Run(t testing.TB) Outcome {
 	t.Helper()
 	if l.Version == "" {
-		l.Version = LegacyVersions[len(LegacyVersions)-1]
+		l.Version = mcpserver.LegacyVersions[len(mcpserver.LegacyVersions)-1]
 	}
 	clients := make([]*RawHTTP, l.Clients)
 	for i := range clients {
@@ -138,7 +141,7 @@ func (l Load) one(ctx context.Context, c *RawHTTP, id int, tool, token string) (
 }
 
 // Journal reads what a server noted, counted by token.
-func Journal(t TB, path string) map[string]int {
+func Journal(t testing.TB, path string) map[string]int {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -13,7 +14,7 @@ import (
 type NATS struct {
 	*Process
 	URL  string
-	t    TB
+	t    testing.TB
 	port string
 	dir  string
 	more []string // arguments
@@ -24,7 +25,7 @@ type NATS struct {
 const natsModule = "test/cluster/natsserver"
 
 // StartNATS runs nats-server.
-func StartNATS(t TB) *NATS {
+func StartNATS(t testing.TB) *NATS {
 	t.Helper()
 	n := newNATS(t, freePort(t))
 	n.Restart()
@@ -32,7 +33,7 @@ func StartNATS(t TB) *NATS {
 }
 
 // StartNATSCluster runs several that are one.
-func StartNATSCluster(t TB, size int) (all []*NATS) {
+func StartNATSCluster(t testing.TB, size int) (all []*NATS) {
 	t.Helper()
 	var routes []string
 	for range size {
@@ -49,12 +50,12 @@ func StartNATSCluster(t TB, size int) (all []*NATS) {
 	return all
 }
 
-func newNATS(t TB, port string) *NATS {
+func newNATS(t testing.TB, port string) *NATS {
 	return &NATS{t: t, URL: "nats://127.0.0.1:" + port, port: port, dir: t.TempDir()}
 }
 
 // freePort is a port that nobody has now.
-func freePort(t TB) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,7 +89,7 @@ func (n *NATS) Down() {
 
 // buildNATS builds nats-server in a folder that all test processes of this
 // working tree share.
-func buildNATS(t TB) string {
+func buildNATS(t testing.TB) string {
 	t.Helper()
 	root, err := Root()
 	if err != nil {

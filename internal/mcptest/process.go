@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -26,7 +27,7 @@ type Process struct {
 	// URL is where it listens, once Listening returned.
 	URL string
 
-	t      TB
+	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *Lines
@@ -36,7 +37,7 @@ type Process struct {
 }
 
 // Start runs a program.
-func Start(t TB, p Program) *Process {
+func Start(t testing.TB, p Program) *Process {
 	t.Helper()
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Dir = p.Dir

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // RawHTTP is a client that posts bodies and reads the answers, nothing more.
@@ -15,13 +16,13 @@ type RawHTTP struct {
 	URL    string
 	Header http.Header
 
-	t    TB
+	t    testing.TB
 	http http.Client
 }
 
 // NewRawHTTP returns a client of one MCP URL, with the headers that MCP asks
 // for.
-func NewRawHTTP(t TB, url string) *RawHTTP {
+func NewRawHTTP(t testing.TB, url string) *RawHTTP {
 	c := &RawHTTP{URL: url, t: t, Header: http.Header{
 		"Content-Type": {"application/json"},
 		"Accept":       {"application/json, text/event-stream"},
@@ -44,7 +45,7 @@ type Reply struct {
 
 // Answer is the last message with an id and without a method: what the request
 // came to.
-func (r *Reply) Answer(t TB) Message {
+func (r *Reply) Answer(t testing.TB) Message {
 	t.Helper()
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := r.Messages[i]; m.Method == "" {
@@ -202,7 +203,7 @@ func (e *Events) Next() *Event {
 }
 
 // Message reads events until one carries a message that matches.
-func (e *Events) Message(t TB, what string, match func(m *Message) bool) Message {
+func (e *Events) Message(t testing.TB, what string, match func(m *Message) bool) Message {
 	t.Helper()
 	for event := e.Next(); event != nil; event = e.Next() {
 		if event.Data == "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"testing"
 	"time"
 )
 
@@ -27,7 +28,7 @@ type WireError struct {
 }
 
 // ParseMessage reads a message; a test fails on what is none.
-func ParseMessage(t TB, raw string) Message {
+func ParseMessage(t testing.TB, raw string) Message {
 	t.Helper()
 	m := Message{Raw: raw}
 	if err := json.Unmarshal([]byte(raw), &m); err != nil || m.JSONRPC != "2.0" {
@@ -40,7 +41,7 @@ func ParseMessage(t TB, raw string) Message {
 type RawStdio struct{ *Process }
 
 // StartStdio runs a program that speaks MCP on its stdin and stdout.
-func StartStdio(t TB, p Program) *RawStdio {
+func StartStdio(t testing.TB, p Program) *RawStdio {
 	t.Helper()
 	return &RawStdio{Start(t, p)}
 }

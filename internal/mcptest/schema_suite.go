@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // A SchemaCase is one case of the official JSON-Schema-Test-Suite.
@@ -20,7 +21,7 @@ type SchemaCase struct {
 
 // SchemaSuite returns the folder of the official JSON-Schema-Test-Suite, which
 // comes with a module of ours.
-func SchemaSuite(t TB) string {
+func SchemaSuite(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -47,7 +48,7 @@ func listen(t *testing.T, server jsonrpc.Handler) string {
 	front := mcphttp.NewServer(mcphttp.ServerOptions{
 		Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) { return opened{server}, nil },
 	})
-	hs := httptest.NewServer(mcptest.Routes(front))
+	hs := httptest.NewServer(mcpserver.Routes(front))
 	t.Cleanup(func() {
 		front.Close()
 		hs.Close()

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 func TestPromptParams(t *testing.T) {
@@ -38,17 +38,17 @@ func TestPromptParams(t *testing.T) {
 
 // fussy is a server whose prompts refuse an empty arguments member, as some
 // do.
-func fussy() *mcptest.Server {
-	s := mcptest.New("fussy")
-	prompt := func(name, arguments string) mcptest.Prompt {
-		return mcptest.Prompt{
+func fussy() *mcpserver.Server {
+	s := mcpserver.New("fussy")
+	prompt := func(name, arguments string) mcpserver.Prompt {
+		return mcpserver.Prompt{
 			Definition: `{"name":"` + name + `","arguments":` + arguments + `}`,
-			Get: func(_ context.Context, c *mcptest.Call) (any, error) {
+			Get: func(_ context.Context, c *mcpserver.Call) (any, error) {
 				raw := c.Arguments
 				if raw != nil && string(raw) == "{}" {
 					return nil, jsonrpc.Errorf(0, "Missing required arguments")
 				}
-				return mcptest.UserMessage(name, "arguments: %s", raw), nil
+				return mcpserver.UserMessage(name, "arguments: %s", raw), nil
 			},
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 // eachWay runs a test against the demo server over every transport and era.
@@ -32,11 +32,11 @@ func eachWay(t *testing.T, test func(t *testing.T, open func(Options) *Session))
 						opt.Launcher = launcher
 						return mustOpen(t, target, opt)
 					case "http":
-						return mustOpen(t, overHTTP(t, mcptest.Demo(), "/mcp"), opt)
+						return mustOpen(t, overHTTP(t, mcpserver.Demo(), "/mcp"), opt)
 					case "sse":
-						return mustOpen(t, overHTTP(t, mcptest.Demo(), "/sse"), opt)
+						return mustOpen(t, overHTTP(t, mcpserver.Demo(), "/sse"), opt)
 					}
-					return mustOpen(t, inMemory(t, mcptest.Demo()), opt)
+					return mustOpen(t, inMemory(t, mcpserver.Demo()), opt)
 				})
 			})
 		}
@@ -127,7 +127,7 @@ func TestQuestions(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	for _, protocol := range []string{"legacy", "modern"} {
 		t.Run(protocol, func(t *testing.T) {
-			s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: protocol, Answer: Pending})
+			s := mustOpen(t, inMemory(t, mcpserver.Demo()), Options{Protocol: protocol, Answer: Pending})
 			_, err := s.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"ask_name"}`), CallOptions{})
 			var pending *PendingError
 			if !errors.As(err, &pending) {
@@ -141,7 +141,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 func TestNotOffered(t *testing.T) {
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: "legacy", Offer: &mcp.Offer{Sampling: true}, Answer: Decline})
+	s := mustOpen(t, inMemory(t, mcpserver.Demo()), Options{Protocol: "legacy", Offer: &mcp.Offer{Sampling: true}, Answer: Decline})
 	x := mustCall(t, s, mcp.MethodToolsCall, `{"name":"ask_name"}`)
 	if !x.IsToolError() || len(x.Wire) != 2 {
 		t.Errorf("a question that was not offered: %s, %d frames", x.Result, len(x.Wire))
@@ -151,7 +151,7 @@ func TestNotOffered(t *testing.T) {
 func TestProgressAndLimits(t *testing.T) {
 	for _, protocol := range []string{"legacy", "modern"} {
 		t.Run(protocol, func(t *testing.T) {
-			s := mustOpen(t, overHTTP(t, mcptest.Demo(), "/mcp"), Options{Protocol: protocol})
+			s := mustOpen(t, overHTTP(t, mcpserver.Demo(), "/mcp"), Options{Protocol: protocol})
 			var seen []Progress
 			x, err := s.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"long_task","arguments":{"seconds":1.2,"steps":4}}`),
 				CallOptions{Idle: time.Second, OnProgress: func(p Progress) { seen = append(seen, p) }})
@@ -174,7 +174,7 @@ func TestProgressAndLimits(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: "legacy"})
+	s := mustOpen(t, inMemory(t, mcpserver.Demo()), Options{Protocol: "legacy"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := s.Call(ctx, mcp.MethodToolsCall, json.RawMessage(`{"name":"long_task","arguments":{"seconds":30,"steps":3000}}`),
 		CallOptions{OnProgress: func(Progress) { cancel(ErrCancelled) }})
@@ -227,7 +227,7 @@ func TestSubscribe(t *testing.T) {
 }
 
 func TestSecretsAreHidden(t *testing.T) {
-	handlerTarget := overHTTP(t, mcptest.Demo(), "/mcp")
+	handlerTarget := overHTTP(t, mcpserver.Demo(), "/mcp")
 	handlerTarget.Header = map[string][]string{"X-Team": {"sesame-open"}}
 	handlerTarget.Secrets = []string{"sesame-open"}
 	s := mustOpen(t, handlerTarget, Options{Protocol: "legacy"})
@@ -240,7 +240,7 @@ func TestSecretsAreHidden(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	server := mcptest.Demo()
+	server := mcpserver.Demo()
 	server.PageSize = 2
 	s := mustOpen(t, inMemory(t, server), Options{Protocol: "legacy"})
 	l, err := s.List(t.Context(), catalog.Tools)
@@ -261,8 +261,8 @@ func TestPages(t *testing.T) {
 }
 
 func TestFindsTheEra(t *testing.T) {
-	for _, versions := range [][]string{mcptest.LegacyVersions, mcptest.ModernVersions} {
-		server := mcptest.Demo()
+	for _, versions := range [][]string{mcpserver.LegacyVersions, mcpserver.ModernVersions} {
+		server := mcpserver.Demo()
 		server.Versions = versions
 		for _, target := range []Target{inMemory(t, server), overHTTP(t, server, "/mcp")} {
 			s := mustOpen(t, target, Options{})
@@ -274,7 +274,7 @@ func TestFindsTheEra(t *testing.T) {
 }
 
 func TestFallsBackToSSE(t *testing.T) {
-	target := overHTTP(t, mcptest.Demo(), "/sse")
+	target := overHTTP(t, mcpserver.Demo(), "/sse")
 	target.Type = config.TypeAuto
 	if got := mustOpen(t, target, Options{}).Info().Transport; got != config.TypeSSE {
 		t.Errorf("transport %s", got)

@@ -9,7 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		case "__helper":
 			os.Exit(stdio.RunHelper(context.Background()))
 		case "__demo":
-			if mcptest.Demo().ServeStdio(context.Background(), os.Stdin, os.Stdout) != nil {
+			if mcpserver.Demo().ServeStdio(context.Background(), os.Stdin, os.Stdout) != nil {
 				os.Exit(1)
 			}
 			os.Exit(0)
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // inMemory is a server in this process.
-func inMemory(t *testing.T, server *mcptest.Server) Target {
+func inMemory(t *testing.T, server *mcpserver.Server) Target {
 	return Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -42,7 +42,7 @@ func inMemory(t *testing.T, server *mcptest.Server) Target {
 }
 
 // overHTTP is a server behind real HTTP.
-func overHTTP(t *testing.T, server *mcptest.Server, path string) Target {
+func overHTTP(t *testing.T, server *mcpserver.Server, path string) Target {
 	handler, end := server.HTTP("")
 	front := httptest.NewServer(handler)
 	t.Cleanup(func() { end(); front.Close() })

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -51,9 +51,9 @@ func sameAsDirect(t *testing.T, entry *config.Server, refused string) *world {
 }
 
 func TestOffers(t *testing.T) {
-	legacy := func() *mcptest.Server {
-		s := mcptest.Demo()
-		s.Versions = mcptest.LegacyVersions
+	legacy := func() *mcpserver.Server {
+		s := mcpserver.Demo()
+		s.Versions = mcpserver.LegacyVersions
 		return s
 	}
 	t.Run("true/3 over HTTP a server is told what its client offers", func(t *testing.T) {

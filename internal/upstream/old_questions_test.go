@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
 )
@@ -38,7 +38,7 @@ func (r *replier) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request
 func (r *replier) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
 // serveHTTP runs a server of mcptest and returns its entry.
-func serveHTTP(t *testing.T, name string, s *mcptest.Server) *config.Server {
+func serveHTTP(t *testing.T, name string, s *mcpserver.Server) *config.Server {
 	t.Helper()
 	handler, stop := s.HTTP("")
 	host := httptest.NewServer(handler)
@@ -49,7 +49,7 @@ func serveHTTP(t *testing.T, name string, s *mcptest.Server) *config.Server {
 // A server that has both eras, names one, and can ask in the other alone.
 func TestOldQuestions(t *testing.T) {
 	offer := mcp.Offer{Elicit: true}
-	old := func() *mcptest.Server { s := mcptest.Demo(); s.OldQuestions = true; return s }
+	old := func() *mcpserver.Server { s := mcpserver.Demo(); s.OldQuestions = true; return s }
 	t.Run("true/2 a legacy client has the legacy side", func(t *testing.T) {
 		w := newWorld(t, worldOptions{}, serveHTTP(t, "a", old()))
 		w.state("a", upstream.Ready)
@@ -87,7 +87,7 @@ func TestOldQuestions(t *testing.T) {
 		})
 	}
 	t.Run("true/2 a tool that speaks of such requests is no sign", func(t *testing.T) {
-		w := newWorld(t, worldOptions{}, serveHTTP(t, "a", mcptest.Demo()))
+		w := newWorld(t, worldOptions{}, serveHTTP(t, "a", mcpserver.Demo()))
 		w.state("a", upstream.Ready)
 		c := clientOf(mcp.Modern)
 		if _, err := w.ask(c, nil, "a", "echo", `{"message":"server-initiated requests are unavailable on 2026-07-28"}`); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
@@ -186,7 +187,7 @@ func TestProjects(t *testing.T) {
 	})
 	t.Run("over HTTP", func(t *testing.T) {
 		server := mcptest.WhereServer()
-		server.Versions = mcptest.LegacyVersions
+		server.Versions = mcpserver.LegacyVersions
 		entry := serveHTTP(t, "a", server)
 		entry.Share = "project"
 		w := newWorld(t, worldOptions{}, entry)

@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
@@ -196,8 +196,8 @@ func TestPerUser(t *testing.T) {
 func TestPerUserOfModernServer(t *testing.T) {
 	for name, open := range map[string]bool{"open to the gateway": true, "closed to the gateway": false} {
 		t.Run(name, func(t *testing.T) {
-			demo := mcptest.Demo()
-			demo.Versions = mcptest.ModernVersions
+			demo := mcpserver.Demo()
+			demo.Versions = mcpserver.ModernVersions
 			inner, stop := demo.HTTP("")
 			t.Cleanup(stop)
 			var mu sync.Mutex

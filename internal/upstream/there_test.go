@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/hop"
 )
@@ -31,7 +31,7 @@ func newReplica(t *testing.T) *replica {
 	}
 	r := &replica{t, ln, make(chan *jsonrpc.Conn, 1), make(chan struct{})}
 	t.Cleanup(func() { ln.Close() })
-	server := mcptest.Demo()
+	server := mcpserver.Demo()
 	go func() {
 		for {
 			conn, err := ln.Accept()

@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
@@ -124,9 +125,9 @@ func TestUserValuesPrimary(t *testing.T) {
 
 // Over HTTP each request of a user has his value, in either era.
 func TestUserValuesInHeaders(t *testing.T) {
-	for name, versions := range map[string][]string{"both": nil, "legacy": mcptest.LegacyVersions, "modern": mcptest.ModernVersions} {
+	for name, versions := range map[string][]string{"both": nil, "legacy": mcpserver.LegacyVersions, "modern": mcpserver.ModernVersions} {
 		t.Run(name, func(t *testing.T) {
-			demo := mcptest.Demo()
+			demo := mcpserver.Demo()
 			if versions != nil {
 				demo.Versions = versions
 			}
@@ -193,7 +194,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 
 // No user's connection makes way for another's.
 func TestManyUsers(t *testing.T) {
-	inner, stop := mcptest.Demo().HTTP("")
+	inner, stop := mcpserver.Demo().HTTP("")
 	t.Cleanup(stop)
 	server := httptest.NewServer(inner)
 	t.Cleanup(server.Close)

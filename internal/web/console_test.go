@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
@@ -36,8 +37,8 @@ func memoryOptions() Options {
 	return Options{
 		Servers: newMemoryServers(),
 		Traffic: record,
-		Bench: &memoryBench{record, map[string]*mcptest.Server{
-			"demo": mcptest.Demo(), "prompts": example, "example-server": example}},
+		Bench: &memoryBench{record, map[string]*mcpserver.Server{
+			"demo": mcpserver.Demo(), "prompts": example, "example-server": example}},
 		Inbox: &inbox.Inbox{},
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},

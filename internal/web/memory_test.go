@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
@@ -168,7 +168,7 @@ func (m *memoryServers) edit(name string, change func()) error {
 // memoryBench opens sessions to working servers over pipes.
 type memoryBench struct {
 	record  *traffic.Recorder
-	servers map[string]*mcptest.Server
+	servers map[string]*mcpserver.Server
 }
 
 type memorySession struct {
@@ -176,7 +176,7 @@ type memorySession struct {
 	name  string
 	conn  *jsonrpc.Conn
 	far   *jsonrpc.Conn
-	work  *mcptest.Session
+	work  *mcpserver.Session
 	hooks *bench.Hooks
 	info  bench.Info
 
@@ -185,7 +185,7 @@ type memorySession struct {
 }
 
 // lateHandler lets a connection exist before who answers on it.
-type lateHandler struct{ *mcptest.Session }
+type lateHandler struct{ *mcpserver.Session }
 
 func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
 	name := t.Server

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 // notes is a record of a server that runs elsewhere and wants a key.
@@ -21,7 +21,7 @@ const notes = `{"server":{"name":"com.example/notes","description":"Notes that a
 // server gave, and a record of a server that runs here and takes one key.
 func registry(t *testing.T, root string) string {
 	t.Helper()
-	demo, end := mcptest.Demo().HTTP("team-key")
+	demo, end := mcpserver.Demo().HTTP("team-key")
 	server := httptest.NewServer(demo)
 	record := fmt.Sprintf(notes, server.URL+"/mcp")
 	files := filepath.Join(root, "internal", "install", "testdata", "registry")

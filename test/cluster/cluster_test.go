@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -39,9 +40,9 @@ type backend struct {
 func newBackend(t testing.TB) *backend {
 	t.Helper()
 	b := &backend{started: make(chan string, 100), ended: make(chan string, 100), release: make(chan struct{}), ran: map[string]int{}}
-	s := mcptest.New("back")
-	tool := func(name string, run func(ctx context.Context, c *mcptest.Call, token string) (any, error)) mcptest.Tool {
-		return mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name), Run: func(ctx context.Context, c *mcptest.Call) (any, error) {
+	s := mcpserver.New("back")
+	tool := func(name string, run func(ctx context.Context, c *mcpserver.Call, token string) (any, error)) mcpserver.Tool {
+		return mcpserver.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name), Run: func(ctx context.Context, c *mcpserver.Call) (any, error) {
 			var args struct{ Token string }
 			if err := c.Bind(&args); err != nil {
 				return nil, err
@@ -50,36 +51,36 @@ func newBackend(t testing.TB) *backend {
 		}}
 	}
 	s.SetTools(
-		tool("echo", func(_ context.Context, _ *mcptest.Call, token string) (any, error) {
+		tool("echo", func(_ context.Context, _ *mcpserver.Call, token string) (any, error) {
 			b.note(token)
-			return mcptest.Text("%s", token), nil
+			return mcpserver.Text("%s", token), nil
 		}),
-		tool("step", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+		tool("step", func(ctx context.Context, c *mcpserver.Call, token string) (any, error) {
 			b.note(token)
 			c.Progress(ctx, 1, 2, "stepping")
-			return mcptest.Text("%s", token), nil
+			return mcpserver.Text("%s", token), nil
 		}),
-		tool("large", func(_ context.Context, c *mcptest.Call, token string) (any, error) {
+		tool("large", func(_ context.Context, c *mcpserver.Call, token string) (any, error) {
 			var args struct{ Size int }
 			if err := c.Bind(&args); err != nil {
 				return nil, err
 			}
 			b.note(token)
-			return mcptest.Text("%s%s", token, strings.Repeat("x", args.Size)), nil
+			return mcpserver.Text("%s%s", token, strings.Repeat("x", args.Size)), nil
 		}),
-		tool("wait", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+		tool("wait", func(ctx context.Context, c *mcpserver.Call, token string) (any, error) {
 			b.note(token)
 			c.Progress(ctx, 1, 2, "waiting")
 			b.started <- token
 			select {
 			case <-b.release:
-				return mcptest.Text("%s", token), nil
+				return mcpserver.Text("%s", token), nil
 			case <-ctx.Done():
 				b.ended <- token
 				return nil, context.Cause(ctx)
 			}
 		}),
-		tool("ask", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+		tool("ask", func(ctx context.Context, c *mcpserver.Call, token string) (any, error) {
 			answer, err := c.Ask(ctx, "name", "elicitation/create", map[string]any{"message": "Who?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
 			if err != nil {
 				return nil, err
@@ -88,7 +89,7 @@ func newBackend(t testing.TB) *backend {
 			if err := json.Unmarshal(answer, &said); err != nil {
 				return nil, err
 			}
-			return mcptest.Text("%s %s", token, said.Content.Name), nil
+			return mcpserver.Text("%s %s", token, said.Content.Name), nil
 		}),
 	)
 	handler, stop := s.HTTP("")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	agreed "mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -93,12 +94,12 @@ func sharedKeys(t *testing.T, a, b *replica) {
 
 // A library is a server whose tool changes.
 type library struct {
-	*mcptest.Server
+	*mcpserver.Server
 	url string
 }
 
 func newLibrary(t testing.TB) *library {
-	l := &library{Server: mcptest.New("lib")}
+	l := &library{Server: mcpserver.New("lib")}
 	l.lends("books")
 	handler, stop := l.HTTP("")
 	front := httptest.NewServer(handler)
@@ -109,9 +110,9 @@ func newLibrary(t testing.TB) *library {
 
 // lends changes the definition of the tool.
 func (l *library) lends(what string) {
-	l.SetTools(mcptest.Tool{
+	l.SetTools(mcpserver.Tool{
 		Definition: fmt.Sprintf(`{"name":"borrow","description":"Borrow %s.","inputSchema":{"type":"object"}}`, what),
-		Run:        func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%s", what), nil },
+		Run:        func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%s", what), nil },
 	})
 }
 

@@ -17,13 +17,14 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
 // A counter is a gateway whose server counts what it is asked.
 type counter struct {
 	t      *testing.T
-	server *mcptest.Server
+	server *mcpserver.Server
 	asked  atomic.Int64
 	file   map[string]any
 	path   string
@@ -33,16 +34,18 @@ type counter struct {
 }
 
 // counting are tools that answer with the number of calls so far.
-func (l *counter) counting(version string) []mcptest.Tool {
-	count := func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%d", l.asked.Add(1)), nil }
-	tool := func(name, annotations string, run func(context.Context, *mcptest.Call) (any, error)) mcptest.Tool {
-		return mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"},"annotations":%s}`, name, version, annotations), Run: run}
+func (l *counter) counting(version string) []mcpserver.Tool {
+	count := func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%d", l.asked.Add(1)), nil }
+	tool := func(name, annotations string, run func(context.Context, *mcpserver.Call) (any, error)) mcpserver.Tool {
+		return mcpserver.Tool{Definition: fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"},"annotations":%s}`, name, version, annotations), Run: run}
 	}
-	return []mcptest.Tool{
+	return []mcpserver.Tool{
 		tool("look", `{"readOnlyHint":true}`, count),
 		tool("write", `{"readOnlyHint":false}`, count),
-		tool("fail", `{"readOnlyHint":true}`, func(context.Context, *mcptest.Call) (any, error) { return mcptest.Failure("%d", l.asked.Add(1)), nil }),
-		tool("question", `{"readOnlyHint":true}`, func(ctx context.Context, c *mcptest.Call) (any, error) {
+		tool("fail", `{"readOnlyHint":true}`, func(context.Context, *mcpserver.Call) (any, error) {
+			return mcpserver.Failure("%d", l.asked.Add(1)), nil
+		}),
+		tool("question", `{"readOnlyHint":true}`, func(ctx context.Context, c *mcpserver.Call) (any, error) {
 			if _, err := c.Ask(ctx, "q", mcp.MethodElicit, map[string]any{"message": "Well?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}}); err != nil {
 				return nil, err
 			}
@@ -54,7 +57,7 @@ func (l *counter) counting(version string) []mcptest.Tool {
 // newCounter starts one; more is said of its tool look.
 func newCounter(t *testing.T, more map[string]any) *counter {
 	t.Helper()
-	l := &counter{t: t, server: mcptest.New("counting"), audit: filepath.Join(t.TempDir(), "audit.jsonl"), keys: map[string]string{}}
+	l := &counter{t: t, server: mcpserver.New("counting"), audit: filepath.Join(t.TempDir(), "audit.jsonl"), keys: map[string]string{}}
 	l.server.SetTools(l.counting("first")...)
 	handler, done := l.server.HTTP("")
 	front := httptest.NewServer(handler)

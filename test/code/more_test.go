@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
 // A value over 16 MB reaches a script as a handle, by which it reads parts.
 func TestHandles(t *testing.T) {
-	s := mcptest.New("large")
+	s := mcpserver.New("large")
 	text := strings.Repeat("0123456789abcde\n", 17<<16) // 17 MB
-	s.SetTools(mcptest.Tool{Definition: `{"name":"text","inputSchema":{"type":"object"}}`,
-		Run: func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%s", text), nil }})
+	s.SetTools(mcpserver.Tool{Definition: `{"name":"text","inputSchema":{"type":"object"}}`,
+		Run: func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%s", text), nil }})
 	handler, done := s.HTTP("")
 	front := httptest.NewServer(handler)
 	t.Cleanup(func() { front.Close(); done() })
@@ -43,12 +44,12 @@ func TestHandles(t *testing.T) {
 // twins is a server with tools whose names are the same identifier.
 func twins(t *testing.T) string {
 	t.Helper()
-	var tools []mcptest.Tool
+	var tools []mcpserver.Tool
 	for _, name := range []string{"get-it", "get.it"} {
-		tools = append(tools, mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name),
-			Run: func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%s", name), nil }})
+		tools = append(tools, mcpserver.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name),
+			Run: func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%s", name), nil }})
 	}
-	s := mcptest.New("twins")
+	s := mcpserver.New("twins")
 	s.SetTools(tools...)
 	handler, done := s.HTTP("")
 	front := httptest.NewServer(handler)

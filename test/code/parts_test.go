@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -32,12 +33,12 @@ func library(t *testing.T) string {
 		t.Fatal(err)
 	}
 	picture := base64.StdEncoding.EncodeToString(make([]byte, pictureSize))
-	tool := func(name, more string, result map[string]any) mcptest.Tool {
-		return mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, name, more),
-			Run: func(context.Context, *mcptest.Call) (any, error) { return result, nil }}
+	tool := func(name, more string, result map[string]any) mcpserver.Tool {
+		return mcpserver.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, name, more),
+			Run: func(context.Context, *mcpserver.Call) (any, error) { return result, nil }}
 	}
 	const output = `,"outputSchema":{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`
-	s := mcptest.New("library")
+	s := mcpserver.New("library")
 	s.SetTools(
 		tool("rows", output, map[string]any{"content": []any{map[string]any{"type": "text", "text": string(text)}}, "structuredContent": table}),
 		tool("summary", output, map[string]any{"content": []any{map[string]any{"type": "text", "text": "200 rows"}}, "structuredContent": table}),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -94,8 +95,8 @@ func TestAutoMode(t *testing.T) {
 }
 
 func TestClientLimits(t *testing.T) {
-	long := mcptest.New("long")
-	echo := mcptest.EchoTool()
+	long := mcpserver.New("long")
+	echo := mcpserver.EchoTool()
 	echo.Definition = strings.Replace(echo.Definition, `"echo"`, `"`+strings.Repeat("n", 63-len("long__"))+`"`, 1)
 	long.SetTools(echo)
 	p := mcptest.Gateway(t, serversConfig("example", child(t, "-role", "example", "-tools", "150"), "long", serve(t, long)), "--no-self-config")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -245,14 +246,14 @@ func TestQuestions(t *testing.T) {
 }
 
 // talker is a tool that says what the document shows.
-func talker() mcptest.Tool {
-	return mcptest.Tool{
+func talker() mcpserver.Tool {
+	return mcpserver.Tool{
 		Definition: `{"name":"talk","inputSchema":{"type":"object"}}`,
-		Run: func(ctx context.Context, c *mcptest.Call) (any, error) {
+		Run: func(ctx context.Context, c *mcpserver.Call) (any, error) {
 			c.Progress(ctx, 0.5, 100, "正在处理中...")
 			c.Log(ctx, "info", "test-logger", "这是一条测试日志消息")
 			c.Log(ctx, "error", "error-logger", json.RawMessage(`{"error":"测试错误","code":500,"details":"错误详细信息"}`))
-			return mcptest.Text("said"), nil
+			return mcpserver.Text("said"), nil
 		},
 	}
 }
@@ -294,7 +295,7 @@ func TestDocument001Notifications(t *testing.T) {
 				run    func()
 			}{
 				"S001-34": {"notifications/resources/list_changed", func() { server.SetResources() }},
-				"S001-36": {"notifications/tools/list_changed", func() { server.SetTools(mcptest.EchoTool()) }},
+				"S001-36": {"notifications/tools/list_changed", func() { server.SetTools(mcpserver.EchoTool()) }},
 				"S001-37": {"notifications/prompts/list_changed", func() { server.SetPrompts() }},
 			} {
 				t.Run("req/"+id, func(t *testing.T) {

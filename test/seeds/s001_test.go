@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -186,12 +187,12 @@ func TestDocument001Versions(t *testing.T) {
 				Requested string
 			}
 			decode(t, m.Error.Data, &data)
-			if join(data.Supported) != join(mcptest.LegacyVersions) || data.Requested != "2020-01-01" {
+			if join(data.Supported) != join(mcpserver.LegacyVersions) || data.Requested != "2020-01-01" {
 				t.Errorf("data: %s", m.Error.Data)
 			}
 		})
 	})
-	for _, version := range mcptest.LegacyVersions {
+	for _, version := range mcpserver.LegacyVersions {
 		t.Run("req/S001-55+S001-78/"+version, func(t *testing.T) {
 			over(t, example(t), func(t *testing.T, w wire) {
 				m := w.ask(handshake(version))

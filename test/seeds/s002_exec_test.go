@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -18,15 +19,15 @@ const everything = `{"content":[{"type":"text","text":"t","annotations":{"audien
 	`{"type":"resource","resource":{"uri":"x:2","text":"r"}}],"structuredContent":{"big":9007199254740993,"float":1.0},"isError":true,` +
 	`"_meta":{"com.example/trace":"abc"},"x-unknown":[null]}`
 
-func collector() *mcptest.Server {
-	s := mcptest.New("collector")
-	s.SetTools(mcptest.Tool{
+func collector() *mcpserver.Server {
+	s := mcpserver.New("collector")
+	s.SetTools(mcpserver.Tool{
 		Definition: `{"name":"everything","inputSchema":{"type":"object"}}`,
-		Run:        func(context.Context, *mcptest.Call) (any, error) { return json.RawMessage(everything), nil },
-	}, mcptest.Tool{
+		Run:        func(context.Context, *mcpserver.Call) (any, error) { return json.RawMessage(everything), nil },
+	}, mcpserver.Tool{
 		Definition: `{"name":"show_meta","inputSchema":{"type":"object"}}`,
-		Run: func(_ context.Context, c *mcptest.Call) (any, error) {
-			return mcptest.Text("%s", c.Meta("com.example/mark")), nil
+		Run: func(_ context.Context, c *mcpserver.Call) (any, error) {
+			return mcpserver.Text("%s", c.Meta("com.example/mark")), nil
 		},
 	})
 	return s
@@ -123,8 +124,8 @@ func TestExecModern(t *testing.T) {
 // TestSearchMode asks in two languages, with mistakes, over servers of many
 // kinds.
 func TestSearchMode(t *testing.T) {
-	s := mcptest.New("office")
-	var tools []mcptest.Tool
+	s := mcpserver.New("office")
+	var tools []mcpserver.Tool
 	for name, about := range map[string]string{
 		"send_email": "Send an email message to one or more recipients", "read_calendar": "List the events of a calendar",
 		"create_invoice": "Create an invoice for a customer", "translate_text": "Translate a text into another language",
@@ -132,9 +133,9 @@ func TestSearchMode(t *testing.T) {
 		"query_database": "Run an SQL query against the database", "resize_image": "Change the size of a picture",
 		"查询天气": "获取指定城市的天气预报", "发送短信": "向手机号码发送短信", "搜索地图": "在地图上搜索地点", "翻译文档": "将文档翻译成其他语言",
 	} {
-		tools = append(tools, mcptest.Tool{
+		tools = append(tools, mcpserver.Tool{
 			Definition: fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"input":{"type":"string"}}}}`, name, about),
-			Run:        func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%s", name), nil },
+			Run:        func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%s", name), nil },
 		})
 	}
 	s.SetTools(tools...)

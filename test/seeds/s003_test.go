@@ -12,24 +12,25 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
 // files is a server with the tool that document 003 shows.
-func files() *mcptest.Server {
-	s := mcptest.New("files")
-	s.SetTools(mcptest.Tool{
+func files() *mcpserver.Server {
+	s := mcpserver.New("files")
+	s.SetTools(mcpserver.Tool{
 		Definition: `{"name":"read_file","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}`,
-		Run: func(_ context.Context, c *mcptest.Call) (any, error) {
+		Run: func(_ context.Context, c *mcpserver.Call) (any, error) {
 			var args struct{ Path string }
 			if err := c.Bind(&args); err != nil {
 				return nil, err
 			}
 			data, err := os.ReadFile(args.Path)
 			if err != nil {
-				return mcptest.Failure("%v", err), nil
+				return mcpserver.Failure("%v", err), nil
 			}
-			return mcptest.Text("%s", data), nil
+			return mcpserver.Text("%s", data), nil
 		},
 	})
 	return s

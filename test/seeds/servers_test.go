@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -36,13 +37,13 @@ func child(t *testing.T, args ...string) string {
 
 // serve runs a fixture server inside the test, which can then change it, and
 // returns the entry that leads to it.
-func serve(t *testing.T, server *mcptest.Server) string {
+func serve(t *testing.T, server *mcpserver.Server) string {
 	t.Helper()
 	return fmt.Sprintf(`{"type":"http","url":%q}`, listen(t, server, "")+"/mcp")
 }
 
 // listen serves over HTTP until the test ends.
-func listen(t *testing.T, server *mcptest.Server, bearer string) string {
+func listen(t *testing.T, server *mcpserver.Server, bearer string) string {
 	t.Helper()
 	handler, stop := server.HTTP(bearer)
 	front := httptest.NewServer(handler)

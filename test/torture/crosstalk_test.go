@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/test/figures"
 )
@@ -65,12 +66,12 @@ func TestLargeCrosstalk(t *testing.T) {
 // streams at /events.
 func largeEchoes(t *testing.T) (url string) {
 	t.Helper()
-	s := mcptest.New("echo")
-	s.Versions = mcptest.LegacyVersions
-	s.SetTools(mcptest.Tool{Definition: `{"name":"echo","inputSchema":{"type":"object"}}`, Run: func(_ context.Context, c *mcptest.Call) (any, error) {
+	s := mcpserver.New("echo")
+	s.Versions = mcpserver.LegacyVersions
+	s.SetTools(mcpserver.Tool{Definition: `{"name":"echo","inputSchema":{"type":"object"}}`, Run: func(_ context.Context, c *mcpserver.Call) (any, error) {
 		var args struct{ Token string }
 		err := c.Bind(&args)
-		return mcptest.Text("%s", args.Token), err
+		return mcpserver.Text("%s", args.Token), err
 	}})
 	handler, stop := s.HTTP("")
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,7 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/test/figures"
 )
@@ -62,8 +63,8 @@ func TestToxicNetwork(t *testing.T) {
 // toxic puts a toxic between a gateway and its server, calls through it, and
 // takes it away.
 func toxic(t *testing.T, transport, description string, calls int) (ok, failed int, worst time.Duration) {
-	s := mcptest.Demo()
-	s.Versions = mcptest.LegacyVersions
+	s := mcpserver.Demo()
+	s.Versions = mcpserver.LegacyVersions
 	handler, stop := s.HTTP("")
 	front := httptest.NewServer(handler)
 	proxies := newProxies(toxiproxy.NewServer, toxiproxy.NewMetricsContainer(nil))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/test/figures"
 )
@@ -186,7 +187,7 @@ func (p *patient) begun(token string) chan struct{} {
 	return p.started[token]
 }
 
-func (p *patient) run(ctx context.Context, c *mcptest.Call) (any, error) {
+func (p *patient) run(ctx context.Context, c *mcpserver.Call) (any, error) {
 	var args struct {
 		Token string
 		MS    int
@@ -206,7 +207,7 @@ func (p *patient) run(ctx context.Context, c *mcptest.Call) (any, error) {
 	p.mu.Lock()
 	p.finished[args.Token] = true
 	p.mu.Unlock()
-	return mcptest.Text("%s", args.Token), nil
+	return mcpserver.Text("%s", args.Token), nil
 }
 
 // newPatient serves a patient over HTTP, in legacy versions, and returns a
@@ -214,9 +215,9 @@ func (p *patient) run(ctx context.Context, c *mcptest.Call) (any, error) {
 func newPatient(t *testing.T) (*patient, *mcptest.Process) {
 	t.Helper()
 	p := &patient{cancelled: map[string]time.Time{}, started: map[string]chan struct{}{}, finished: map[string]bool{}}
-	s := mcptest.New("patient")
-	s.Versions = mcptest.LegacyVersions
-	s.SetTools(mcptest.Tool{Definition: `{"name":"wait","inputSchema":{"type":"object"}}`, Run: p.run})
+	s := mcpserver.New("patient")
+	s.Versions = mcpserver.LegacyVersions
+	s.SetTools(mcpserver.Tool{Definition: `{"name":"wait","inputSchema":{"type":"object"}}`, Run: p.run})
 	handler, stop := s.HTTP("")
 	front := httptest.NewServer(handler)
 	t.Cleanup(func() { stop(); front.Close() })

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 func DemoCommand(a *env.Env) *cobra.Command {
@@ -18,7 +18,7 @@ func DemoCommand(a *env.Env) *cobra.Command {
 		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务（stdio）"),
 		Args:  command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
+			return mcpserver.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 		os.Exit(stdio.RunHelper(context.Background()))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "demo" {
-		if err := mcptest.Demo().ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := mcpserver.Demo().ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -20,7 +20,7 @@ func recordDemo(t *testing.T, protocol string) *Capture {
 	var file bytes.Buffer
 	w := NewCaptureWriter(&file, "demo")
 	answers := &probe.Script{Values: map[string]json.RawMessage{"elicitation": json.RawMessage(`{"name":"Ann"}`)}}
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: protocol, Answer: answers, OnFrame: w.Write})
+	s := mustOpen(t, inMemory(t, mcpserver.Demo()), probe.Options{Protocol: protocol, Answer: answers, OnFrame: w.Write})
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"one"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"two"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"ask_name"}`)
@@ -42,7 +42,7 @@ func TestReplay(t *testing.T) {
 			if got := c.Protocol(); got != protocol {
 				t.Errorf("the recording speaks %q", got)
 			}
-			s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: protocol, Answer: NewReplayAnswers(c)})
+			s := mustOpen(t, inMemory(t, mcpserver.Demo()), probe.Options{Protocol: protocol, Answer: NewReplayAnswers(c)})
 			results, err := Replay(t.Context(), s, c, nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -65,8 +65,8 @@ func TestReplay(t *testing.T) {
 
 func TestReplayFindsDifferences(t *testing.T) {
 	c := recordDemo(t, mcp.LatestLegacy)
-	other := mcptest.Demo()
-	other.SetTools(mcptest.EchoTool())
+	other := mcpserver.Demo()
+	other.SetTools(mcpserver.EchoTool())
 	s := mustOpen(t, inMemory(t, other), probe.Options{Protocol: "legacy", Answer: NewReplayAnswers(c)})
 	results, err := Replay(t.Context(), s, c, nil, nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestNotACapture(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: "legacy"})
+	s := mustOpen(t, inMemory(t, mcpserver.Demo()), probe.Options{Protocol: "legacy"})
 	r := probe.Load(t.Context(), s, probe.LoadOptions{Parallel: 4, Count: 100, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"echo","arguments":{"message":"x"}}`)})
 	total := 0
 	for _, b := range r.Histogram {

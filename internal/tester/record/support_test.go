@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/probe"
 )
 
 // inMemory is a server in this process.
-func inMemory(t *testing.T, server *mcptest.Server) probe.Target {
+func inMemory(t *testing.T, server *mcpserver.Server) probe.Target {
 	return probe.Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())

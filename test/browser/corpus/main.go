@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcpserver"
 )
 
 func main() {
@@ -23,23 +23,23 @@ func main() {
 	}
 }
 
-func server() *mcptest.Server {
-	s := mcptest.New("corpus")
-	var tools []mcptest.Tool
+func server() *mcpserver.Server {
+	s := mcpserver.New("corpus")
+	var tools []mcpserver.Tool
 	for _, f := range forms {
-		tools = append(tools, mcptest.Tool{Definition: fmt.Sprintf(
+		tools = append(tools, mcpserver.Tool{Definition: fmt.Sprintf(
 			`{"name":%q,"description":"Echo the arguments of a form","inputSchema":%s,"annotations":{"readOnlyHint":true}}`, f.name, f.schema), Run: echo})
 	}
-	tools = append(tools, mcptest.Tool{
+	tools = append(tools, mcpserver.Tool{
 		Definition: `{"name":"large","description":"A result of the given size","inputSchema":{"type":"object","properties":{"megabytes":{"type":"integer","default":6}}}}`,
 		Run:        large,
-	}, mcptest.Tool{
+	}, mcpserver.Tool{
 		Definition: `{"name":"links","description":"Every kind of content","inputSchema":{"type":"object"}}`,
 		Run:        links,
-	}, mcptest.Tool{
+	}, mcpserver.Tool{
 		Definition: `{"name":"ask_defaults","description":"Ask with defaults","inputSchema":{"type":"object"}}`,
 		Run:        defaults,
-	}, mcptest.Tool{
+	}, mcpserver.Tool{
 		Definition: `{"name":"delete_everything","description":"Destroys nothing, says it does","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}`,
 		Run:        echo,
 	})
@@ -50,14 +50,14 @@ func server() *mcptest.Server {
 }
 
 // skills gives the server two skills; the digest of one file is wrong.
-func skills(s *mcptest.Server) {
+func skills(s *mcpserver.Server) {
 	type file struct{ path, text string }
 	all := map[string][]file{
 		"refunds":  {{"SKILL.md", "---\nname: refunds\ndescription: How to refund an order\n---\n\n# Refunds\n\nSee templates/letter.md.\n"}, {"templates/letter.md", "Dear customer,\n"}},
 		"tampered": {{"SKILL.md", "---\nname: tampered\ndescription: A file that is not what it was\n---\n"}},
 	}
 	var list []any
-	var resources []mcptest.Resource
+	var resources []mcpserver.Resource
 	for _, name := range []string{"refunds", "tampered"} {
 		var files []any
 		for _, f := range all[name] {
@@ -67,8 +67,8 @@ func skills(s *mcptest.Server) {
 				sum[0] ^= 1
 			}
 			files = append(files, map[string]any{"uri": uri, "digest": fmt.Sprintf("sha256:%x", sum), "size": len(f.text)})
-			resources = append(resources, mcptest.Resource{Definition: fmt.Sprintf(`{"uri":%q,"name":%q,"mimeType":"text/markdown"}`, uri, f.path),
-				Read: func(_ context.Context, _ *mcptest.Call, uri string) (any, error) {
+			resources = append(resources, mcpserver.Resource{Definition: fmt.Sprintf(`{"uri":%q,"name":%q,"mimeType":"text/markdown"}`, uri, f.path),
+				Read: func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
 					return map[string]any{"contents": []any{map[string]any{"uri": uri, "mimeType": "text/markdown", "text": f.text}}}, nil
 				}})
 		}
@@ -77,8 +77,8 @@ func skills(s *mcptest.Server) {
 		list = append(list, map[string]any{"uri": "skill://" + name + "/SKILL.md", "frontmatter": map[string]any{"name": name, "description": about}, "resources": files})
 	}
 	s.SetResources(resources...)
-	s.SetExtensions(mcptest.Extension{ID: "io.modelcontextprotocol/skills", Settings: map[string]any{}, Methods: map[string]func(context.Context, *mcptest.Call) (any, error){
-		"skills/list": func(context.Context, *mcptest.Call) (any, error) { return map[string]any{"skills": list}, nil },
+	s.SetExtensions(mcpserver.Extension{ID: "io.modelcontextprotocol/skills", Settings: map[string]any{}, Methods: map[string]func(context.Context, *mcpserver.Call) (any, error){
+		"skills/list": func(context.Context, *mcpserver.Call) (any, error) { return map[string]any{"skills": list}, nil },
 	}})
 }
 
@@ -106,24 +106,24 @@ func web(n int) string {
 }
 
 // defaults asks with a default for every kind of field, and says what came back.
-func defaults(ctx context.Context, c *mcptest.Call) (any, error) {
+func defaults(ctx context.Context, c *mcpserver.Call) (any, error) {
 	answer, err := c.Ask(ctx, "plan", "elicitation/create", map[string]any{"message": "How should I continue?",
 		"requestedSchema": json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string","enum":["sample","whole"],"default":"sample"},"max_cost":{"type":"number","default":2},"notify":{"type":"string","default":"team@example.com"},"dry_run":{"type":"boolean","default":true},"verbose":{"type":"boolean"}},"required":["mode"]}`)})
 	if err != nil {
 		return nil, err
 	}
-	return mcptest.Text("%s", jsonrpc.Get(answer, "content")), nil
+	return mcpserver.Text("%s", jsonrpc.Get(answer, "content")), nil
 }
 
-func echo(_ context.Context, c *mcptest.Call) (any, error) {
+func echo(_ context.Context, c *mcpserver.Call) (any, error) {
 	args := c.Arguments
 	if args == nil {
 		args = json.RawMessage("null")
 	}
-	return mcptest.Text("%s", args), nil
+	return mcpserver.Text("%s", args), nil
 }
 
-func large(_ context.Context, c *mcptest.Call) (any, error) {
+func large(_ context.Context, c *mcpserver.Call) (any, error) {
 	args := struct{ Megabytes int }{6}
 	if err := c.Bind(&args); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func large(_ context.Context, c *mcptest.Call) (any, error) {
 		"structuredContent": json.RawMessage(b.String())}, nil
 }
 
-func links(context.Context, *mcptest.Call) (any, error) {
+func links(context.Context, *mcpserver.Call) (any, error) {
 	return map[string]any{"content": []any{
 		map[string]any{"type": "text", "text": "# Title\n\n- one\n- **two** with `code`\n\n[link](https://example.com/)"},
 		map[string]any{"type": "resource_link", "uri": "demo://text/1", "name": "text 1", "mimeType": "text/plain"},
@@ -152,9 +152,9 @@ func links(context.Context, *mcptest.Call) (any, error) {
 
 // prompts answer with the arguments member they got, so that a test can see
 // what was sent.
-func prompts() []mcptest.Prompt {
-	shown := func(required ...string) func(context.Context, *mcptest.Call) (any, error) {
-		return func(_ context.Context, c *mcptest.Call) (any, error) {
+func prompts() []mcpserver.Prompt {
+	shown := func(required ...string) func(context.Context, *mcpserver.Call) (any, error) {
+		return func(_ context.Context, c *mcpserver.Call) (any, error) {
 			if string(c.Arguments) == "{}" {
 				return nil, &jsonrpc.Error{Code: 0, Message: "Missing required arguments"}
 			}
@@ -167,15 +167,15 @@ func prompts() []mcptest.Prompt {
 			if c.Arguments != nil {
 				sent = string(c.Arguments)
 			}
-			return mcptest.UserMessage("what was sent", "arguments: %s", sent), nil
+			return mcpserver.UserMessage("what was sent", "arguments: %s", sent), nil
 		}
 	}
-	return []mcptest.Prompt{
+	return []mcpserver.Prompt{
 		{Definition: `{"name":"plain","description":"No arguments"}`, Get: shown()},
 		{Definition: `{"name":"optional","arguments":[{"name":"topic"}]}`, Get: shown()},
 		{Definition: `{"name":"required","arguments":[{"name":"topic","required":true}]}`, Get: shown("topic")},
 		{Definition: `{"name":"mixed","arguments":[{"name":"topic","required":true},{"name":"tone"}]}`, Get: shown("topic")},
-		{Definition: `{"name":"broken","description":"Always refuses"}`, Get: func(context.Context, *mcptest.Call) (any, error) {
+		{Definition: `{"name":"broken","description":"Always refuses"}`, Get: func(context.Context, *mcpserver.Call) (any, error) {
 			return nil, &jsonrpc.Error{Code: 0, Message: "Missing required arguments"}
 		}},
 	}

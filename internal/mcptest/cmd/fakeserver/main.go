@@ -19,6 +19,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -86,11 +87,11 @@ func run(ctx context.Context, o *options) error {
 	return nil
 }
 
-func newServer(o *options) (*mcptest.Server, error) {
-	var server *mcptest.Server
+func newServer(o *options) (*mcpserver.Server, error) {
+	var server *mcpserver.Server
 	switch o.role {
 	case "demo":
-		server = mcptest.Demo()
+		server = mcpserver.Demo()
 	case "where":
 		server = mcptest.WhereServer()
 	case "time":
@@ -105,9 +106,9 @@ func newServer(o *options) (*mcptest.Server, error) {
 	switch o.era {
 	case "dual":
 	case "legacy":
-		server.Versions = mcptest.LegacyVersions
+		server.Versions = mcpserver.LegacyVersions
 	case "modern":
-		server.Versions = mcptest.ModernVersions
+		server.Versions = mcpserver.ModernVersions
 	default:
 		server.Versions = strings.Split(o.era, ",")
 	}

@@ -1,4 +1,4 @@
-package mcptest
+package mcpserver
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func Demo() *Server {
 	s := New("demo")
 	s.Instructions = "A demonstration server: try echo, long_task and ask_name."
-	s.SetTools(demoTools()...)
+	s.SetTools(DemoTools()...)
 	s.SetResources(demoResources()...)
 	s.SetTemplates(Template{
 		Definition: `{"uriTemplate":"demo://text/{id}","name":"text","description":"A text by its number","mimeType":"text/plain"}`,

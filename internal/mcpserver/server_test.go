@@ -1,4 +1,4 @@
-package mcptest_test
+package mcpserver_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -28,7 +29,7 @@ type client struct {
 	answers map[string]string
 }
 
-func connect(t *testing.T, server *mcptest.Server) *client {
+func connect(t *testing.T, server *mcpserver.Server) *client {
 	near, far := jsonrpc.Pipe()
 	c := &client{t: t, answers: map[string]string{}}
 	var serving sync.WaitGroup
@@ -111,9 +112,9 @@ func text(t *testing.T, result string) string {
 }
 
 func TestLegacyVersions(t *testing.T) {
-	for _, version := range mcptest.LegacyVersions {
+	for _, version := range mcpserver.LegacyVersions {
 		t.Run(version, func(t *testing.T) {
-			c := connect(t, mcptest.Demo())
+			c := connect(t, mcpserver.Demo())
 			c.initialize(version, `{"elicitation":{},"roots":{},"sampling":{}}`)
 			c.answers[mcp.MethodElicit] = `{"action":"accept","content":{"name":"Ada"}}`
 			c.answers[mcp.MethodRootsList] = `{"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]}`
@@ -138,12 +139,12 @@ func TestLegacyVersions(t *testing.T) {
 }
 
 func TestNotOfferedIsNotAsked(t *testing.T) {
-	c := connect(t, mcptest.Demo())
+	c := connect(t, mcpserver.Demo())
 	c.initialize(mcp.V2025_11_25, `{}`)
 	if got := text(t, c.ask("tools/call", `{"name":"ask_name"}`)); got != "no answer: the client does not offer elicitation" {
 		t.Errorf("got %q", got)
 	}
-	c = connect(t, mcptest.Demo())
+	c = connect(t, mcpserver.Demo())
 	c.meta = modernMeta(`{}`)
 	if _, err := c.try("tools/call", `{"name":"ask_name"}`); err == nil || err.Code != mcp.CodeCapabilityMissing {
 		t.Errorf("modern: got %v, want code %d", err, mcp.CodeCapabilityMissing)
@@ -180,8 +181,8 @@ func TestPages(t *testing.T) {
 }
 
 func TestModernEra(t *testing.T) {
-	server := mcptest.Demo()
-	server.Versions = mcptest.ModernVersions
+	server := mcpserver.Demo()
+	server.Versions = mcpserver.ModernVersions
 	c := connect(t, server)
 	if _, err := c.try("initialize", `{"protocolVersion":"2025-11-25","capabilities":{}}`); err == nil || err.Code != jsonrpc.CodeMethodNotFound {
 		t.Errorf("initialize: got %v", err)
@@ -218,7 +219,7 @@ func TestModernEra(t *testing.T) {
 
 func TestClockTicksForSubscribers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, mcptest.Demo())
+		c := connect(t, mcpserver.Demo())
 		c.initialize(mcp.V2025_11_25, `{}`)
 		c.ask("resources/subscribe", `{"uri":"demo://clock"}`)
 		<-time.After(3500 * time.Millisecond) // of the bubble's clock
@@ -234,7 +235,7 @@ func TestClockTicksForSubscribers(t *testing.T) {
 
 func TestLongTaskReportsAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, mcptest.Demo())
+		c := connect(t, mcpserver.Demo())
 		c.initialize(mcp.V2025_11_25, `{}`)
 		got := c.ask("tools/call", `{"name":"long_task","arguments":{"seconds":2,"steps":2},"_meta":{"progressToken":7}}`)
 		if text(t, got) != "done after 2 steps" || len(c.notifications()) != 2 || !strings.Contains(c.notifications()[1], `"progressToken":7`) {

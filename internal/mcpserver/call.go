@@ -1,12 +1,12 @@
-package mcptest
+package mcpserver
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -31,7 +31,7 @@ type Call struct {
 }
 
 // errAsked unwinds a modern call whose next step is the client's.
-var errAsked = errors.New("input required")
+var errAsked = i18n.Errorf("input required", "需要输入")
 
 // Bind decodes the arguments.
 func (c *Call) Bind(v any) error {
@@ -94,7 +94,7 @@ func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.Ra
 	}
 	resp, err := c.from.Call(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("asking the client for %s: %w", method, err)
+		return nil, i18n.Errorf("asking the client for %s: %w", "向客户端请求 %s：%w", method, err)
 	}
 	if resp.Err != nil {
 		return nil, resp.Err

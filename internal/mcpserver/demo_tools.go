@@ -1,4 +1,4 @@
-package mcptest
+package mcpserver
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-func demoTools() []Tool {
+// DemoTools are the tools of Demo.
+func DemoTools() []Tool {
 	return []Tool{
 		EchoTool(),
-		{`{"name":"get_current_time","description":"Get the current time in a specified timezone","inputSchema":{"type":"object","properties":` +
-			`{"timezone":{"type":"string","description":"IANA timezone identifier (e.g., 'Asia/Shanghai')"}}}}`, currentTime},
+		TimeTool(),
 		{`{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","properties":` +
 			`{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]},"outputSchema":{"type":"object","properties":` +
 			`{"sum":{"type":"number"}},"required":["sum"]},"annotations":{"readOnlyHint":true}}`, add},
@@ -45,6 +45,12 @@ func EchoTool() Tool {
 			}
 			return Text("%s", args.Message), nil
 		}}
+}
+
+// TimeTool answers with the time in a time zone.
+func TimeTool() Tool {
+	return Tool{`{"name":"get_current_time","description":"Get the current time in a specified timezone","inputSchema":{"type":"object","properties":` +
+		`{"timezone":{"type":"string","description":"IANA timezone identifier (e.g., 'Asia/Shanghai')"}}}}`, currentTime}
 }
 
 func missing(argument string) error {

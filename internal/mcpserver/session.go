@@ -1,4 +1,4 @@
-package mcptest
+package mcpserver
 
 import (
 	"bytes"
@@ -106,7 +106,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic("mcptest: a result cannot be encoded: " + err.Error())
+		panic("mcpserver: a result cannot be encoded: " + err.Error())
 	}
 	return bytes.TrimRight(buf.Bytes(), "\n")
 }
