@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,18 +31,34 @@ type Remote struct {
 	lang   i18n.Lang // in which it is to answer
 }
 
-// controlTimeout bounds what a running gateway may take to answer.
-const controlTimeout = 30 * time.Second
+const (
+	// controlTimeout bounds what a running gateway may take to answer.
+	controlTimeout = 30 * time.Second
+	// helloTimeout bounds what it may take to say who it is: a gateway that is
+	// stopped, by Ctrl-Z say, must not hold up every command.
+	helloTimeout = 2 * time.Second
+	// tellTimeout bounds what it may take to act on TellAll.
+	tellTimeout = 5 * time.Second
+)
 
 // Gateways finds the running gateways of this user, newest last, beside the
 // private ones.
 func Gateways(ctx context.Context) []*Remote {
-	return slices.DeleteFunc(all(ctx), func(r *Remote) bool { return r.Private != "" })
+	list, _ := public(ctx)
+	return list
+}
+
+// public finds the gateways that are not private, and the sockets of those
+// that do not answer.
+func public(ctx context.Context) (list []*Remote, silent []string) {
+	list, silent = all(ctx)
+	return slices.DeleteFunc(list, func(r *Remote) bool { return r.Private != "" }), silent
 }
 
 // Private finds the gateway of a mark; nil when none runs.
 func Private(ctx context.Context, mark string) *Remote {
-	for _, r := range all(ctx) {
+	list, _ := all(ctx)
+	for _, r := range list {
 		if r.Private == mark {
 			return r
 		}
@@ -47,21 +66,37 @@ func Private(ctx context.Context, mark string) *Remote {
 	return nil
 }
 
-// all finds every running gateway of this user. Sockets that nobody listens on
-// any more are removed.
-func all(ctx context.Context) []*Remote {
-	var list []*Remote
-	for _, path := range sockets() {
-		r := Dial(path)
-		err := r.Get(ctx, "/local", &r.Info)
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			os.Remove(path)
-		}
-		if err == nil {
+// all finds every running gateway of this user, and the sockets of those that
+// do not answer. Sockets that nobody listens on any more are removed.
+func all(ctx context.Context) (list []*Remote, silent []string) {
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	remotes, errs := ask(func(r *Remote) error { return r.Get(ctx, "/local", &r.Info) })
+	for i, r := range remotes {
+		switch err := errs[i]; {
+		case err == nil:
 			list = append(list, r)
+		case errors.Is(err, syscall.ECONNREFUSED):
+			os.Remove(r.Socket)
+		case errors.Is(err, context.DeadlineExceeded):
+			silent = append(silent, r.Socket)
 		}
 	}
-	return list
+	return list, silent
+}
+
+// ask asks all gateways at once, so that one that does not answer costs its own
+// time alone.
+func ask(question func(*Remote) error) ([]*Remote, []error) {
+	paths := sockets()
+	remotes, errs := make([]*Remote, len(paths)), make([]error, len(paths))
+	var asked sync.WaitGroup
+	for i, path := range paths {
+		remotes[i] = Dial(path)
+		asked.Go(func() { errs[i] = question(remotes[i]) })
+	}
+	asked.Wait()
+	return remotes, errs
 }
 
 func sockets() []string {
@@ -81,7 +116,12 @@ func Dial(path string) *Remote {
 // Running finds the gateway that uses our config file; nil when there is none.
 // Without a config file of its own to go by, the only gateway is meant.
 func Running(ctx context.Context, a *env.Env, config string) *Remote {
-	list := Gateways(ctx)
+	list, silent := public(ctx)
+	for _, socket := range silent {
+		pid := strings.TrimSuffix(filepath.Base(socket), ".sock")
+		fmt.Fprintf(a.Stderr, a.T("warning: the gateway with process ID %s does not answer and is passed over; continue it if it was stopped (Ctrl-Z), or end it\n",
+			"警告：进程号为 %s 的网关没有应答，已跳过；如果它被暂停（Ctrl-Z），请让它继续，或结束它\n"), pid)
+	}
 	for i := len(list) - 1; i >= 0; i-- {
 		list[i].lang = a.Lang
 		if list[i].Config == config {
@@ -164,11 +204,15 @@ const (
 // gateways of several config files may share it. It counts there when TellAll
 // returns; the error is of those that could not be told.
 func TellAll(ctx context.Context, a *env.Env, what string) (told bool, err error) {
-	var failed []error
-	for _, path := range sockets() {
-		r := Dial(path)
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	_, errs := ask(func(r *Remote) error {
 		r.lang = a.Lang
-		switch err := r.Post(ctx, what, nil, nil); {
+		return r.Post(ctx, what, nil, nil)
+	})
+	var failed []error
+	for _, err := range errs {
+		switch {
 		case err == nil:
 			told = true
 		case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // those have ended

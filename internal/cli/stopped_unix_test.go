@@ -1,0 +1,41 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestStoppedGateway has a gateway that does not answer, and commands that go
+// on without it.
+func TestStoppedGateway(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	h.run(nil, "key", "create", "a", "-c", h.config)
+	p := h.start()
+	if err := syscall.Kill(p.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(p.PID(), syscall.SIGCONT) })
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{fmt.Sprintf("the gateway with process ID %d does not answer", p.PID()), []string{"status", "-c", h.config}},
+		{"a running gateway could not be told", []string{"key", "revoke", "a", "-c", h.config}},
+	} {
+		t.Run(test.args[0], func(t *testing.T) {
+			begin := time.Now()
+			_, errs, code := h.run(nil, test.args...)
+			if code != 0 || !strings.Contains(errs, test.want) {
+				t.Errorf("exit code %d, says %q", code, errs)
+			}
+			if took := time.Since(begin); took > 20*time.Second { // 30 s if it waits as long as for an answer
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
