@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -87,7 +88,78 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tls.Server(conn, l.secure), nil
+	under := &recordConn{Conn: conn}
+	return &servedConn{tls.Server(under, l.secure), under}, nil
+}
+
+// oneRecord is the largest write that crypto/tls makes one record of.
+const oneRecord = 16 << 10
+
+// recordBuffers are where the records of large writes are collected.
+var recordBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 256<<10); return &b }}
+
+// A servedConn is a connection that another replica opened. It writes the
+// records of a large answer together: crypto/tls writes each by itself, 64 for
+// a megabyte, which costs a tenth of the throughput.
+type servedConn struct {
+	*tls.Conn
+	under *recordConn
+}
+
+func (c *servedConn) Write(p []byte) (int, error) {
+	if len(p) <= oneRecord {
+		return c.Conn.Write(p)
+	}
+	buf := recordBuffers.Get().(*[]byte)
+	defer recordBuffers.Put(buf)
+	c.under.collect((*buf)[:0])
+	n, err := c.Conn.Write(p)
+	if flushed := c.under.flush(); err == nil {
+		err = flushed
+	}
+	return n, err
+}
+
+// A recordConn is what lies below a servedConn. Closing writes a record, too,
+// from another goroutine.
+type recordConn struct {
+	net.Conn
+	mu      sync.Mutex
+	records []byte // what is collected; nil when each record is written at once
+}
+
+// NetConn is the connection itself.
+func (c *recordConn) NetConn() net.Conn { return c.Conn }
+
+func (c *recordConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.records == nil {
+		return c.Conn.Write(p)
+	}
+	if len(c.records)+len(p) > cap(c.records) {
+		_, err := c.Conn.Write(c.records)
+		if c.records = c.records[:0]; err != nil {
+			return 0, err
+		}
+	}
+	c.records = append(c.records, p...)
+	return len(p), nil
+}
+
+func (c *recordConn) collect(into []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.records = into
+}
+
+// flush writes what was collected.
+func (c *recordConn) flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.Conn.Write(c.records)
+	c.records = nil
+	return err
 }
 
 // A rawConn is what lies below the encryption.

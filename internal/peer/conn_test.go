@@ -2,7 +2,9 @@ package peer
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -72,5 +74,46 @@ func TestHalfAnAnswer(t *testing.T) {
 		if got != answered || !strings.Contains(w.Body.String(), "was lost") || asked.Load() != 1 {
 			t.Errorf("%q: outcome %d, asked %d times: %q", answer, got, asked.Load(), w.Body)
 		}
+	}
+}
+
+// A counter counts the writes below the encryption.
+type counter struct {
+	net.Conn
+	writes atomic.Int32
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// The records of a large answer are written together, and arrive as they were.
+func TestRecordsTogether(t *testing.T) {
+	n := node(t, "a", "team", seal.NewSecret())
+	far, near := net.Pipe()
+	t.Cleanup(func() { far.Close() })
+	below := &counter{Conn: near}
+	under := &recordConn{Conn: below}
+	conn := &servedConn{tls.Server(under, n.certs.tls()), under}
+	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	done := make(chan error, 1)
+	go func() {
+		err := conn.Handshake()
+		if err == nil {
+			below.writes.Store(0)
+			_, err = conn.Write(sent)
+		}
+		done <- errors.Join(err, conn.Close())
+	}()
+	got, err := io.ReadAll(tls.Client(far, n.certs.tls()))
+	if err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("%d of %d bytes, %v", len(got), len(sent), err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := below.writes.Load(); n > 7 { // 256 KB at once, and the end; 65 one by one
+		t.Errorf("%d writes", n)
 	}
 }
