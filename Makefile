@@ -136,7 +136,7 @@ fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	@grep -rl --include='*_test.go' '^func Fuzz' internal test | while read -r file; do \
 	  grep -o '^func Fuzz[A-Za-z0-9_]*' $$file | sed 's/^func //' | while read -r name; do \
 	    echo "$$name ($$(dirname $$file))"; \
-	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) ./$$(dirname $$file) </dev/null || exit 1; \
+	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 10x ./$$(dirname $$file) </dev/null || exit 1; \
 	  done || exit 1; done
 
 BENCHED = ./internal/jsonrpc ./internal/stdio ./internal/jsonschema ./internal/catalog ./internal/mcphttp/... ./internal/gateway
