@@ -13,6 +13,7 @@ type Status struct {
 	Cluster string         `json:"cluster"`
 	Node    string         `json:"node"` // who says so
 	Engine  EngineStatus   `json:"engine"`
+	Shares  bool           `json:"configShared,omitempty"` // the configuration is one text for all
 	Members []MemberStatus `json:"members"`
 	Placed  []PlacedStatus `json:"placed,omitempty"` // the servers that run once, by name
 }

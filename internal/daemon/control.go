@@ -102,7 +102,11 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		writeJSON(w, http.StatusOK, map[string]any{})
 	})
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
-		report, err := in.Reload()
+		reload := in.Reread
+		if r.URL.Query().Has(control.Edited) {
+			reload = in.Reload
+		}
+		report, err := reload()
 		if err != nil {
 			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
 			return

@@ -100,10 +100,16 @@ func engineLine(a *env.Env, s *cluster.Status) string {
 	if why := a.T(s.Engine.Error, s.Engine.ErrorZH); why != "" {
 		line += a.T(": ", "：") + why
 	}
+	if s.Shares {
+		line += a.T("; one configuration for all", "；各副本共用一份配置")
+	}
 	return line
 }
 
-const unreachable = "unreachable"
+const (
+	unreachable = "unreachable"
+	rejected    = "rejected"
+)
 
 var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在停止", unreachable: "无法访问"}
 
@@ -112,7 +118,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		Head: []string{a.T("NODE", "节点"), a.T("STATE", "状态"), a.T("ADDRESS", "地址"), a.T("VERSION", "版本"), a.T("CONFIG", "配置"), a.T("LABELS", "标签"), a.T("STARTED", "启动时间"), a.T("REASON", "原因")},
 		Paint: func(column int, cell string) env.Colour {
 			switch {
-			case column == 1 && cell == unreachable:
+			case column == 1 && cell == unreachable || column == 4 && cell == rejected:
 				return env.Red
 			case column == 1 && cell == string(cluster.Ready):
 				return env.Green
@@ -126,7 +132,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 			case 1:
 				return a.T(cell, cmp.Or(memberStatesZH[cell], cell))
 			case 4:
-				return a.T(cell, map[string]string{"same": "相同", "differs": "不同"}[cell])
+				return a.T(cell, map[string]string{"same": "相同", "differs": "不同", rejected: "无法使用"}[cell])
 			}
 			return cell
 		},
@@ -140,6 +146,8 @@ func printMembers(a *env.Env, s *cluster.Status) {
 			started = m.Started.Local().Format(time.DateTime)
 		}
 		switch {
+		case m.Rejected != "":
+			config = rejected
 		case m.Differs:
 			config = "differs"
 		case m.Config != "":
@@ -149,7 +157,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		for _, name := range env.SortedKeys(m.Labels) {
 			labels = append(labels, name+"="+m.Labels[name])
 		}
-		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(m.Error, m.ErrorZH))
+		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH)))
 	}
 	a.Print(t)
 }

@@ -35,7 +35,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Values:  &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:    add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
-		Reload:  func() (web.Reload, error) { return in.Reload() },
+		Reload:  func() (web.Reload, error) { return in.Reread() },
 		Unread:  func() *web.Unread { return in.Unread() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
 		Current: current, AllowHost: named,
