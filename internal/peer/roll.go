@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -75,6 +77,8 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 type Reply struct {
 	Name    string // the address as it was given
 	Address string // the one that it stands for
+	Node    string // the replica; empty when it was not reached
+	Status  int    // of its answer; 0 for none
 	Text    json.RawMessage
 	Date    time.Time // by the clock of the replica, to the second
 	Err     error
@@ -83,6 +87,25 @@ type Reply struct {
 // Roll asks all replicas to describe themselves, for a bounded time. Who is not
 // reached is in the list, too; this replica is not.
 func (d *Directory) Roll(ctx context.Context) []Reply {
+	return d.askAll(ctx, rollPath, nil, maxDescription)
+}
+
+// APIPath is before the paths of the console's API.
+const APIPath = "/peer/v1/api/"
+
+// Ask asks all replicas for a part of the API of their consoles, in the name of
+// a principal, for a bounded time. Each decides what that one may see there.
+func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) []Reply {
+	return d.askAll(ctx, APIPath+path, http.Header{headerPrincipal: {principalText(who)}, headerHop: {"1"}}, maxPage)
+}
+
+const (
+	maxDescription = 1 << 20
+	maxPage        = 16 << 20
+)
+
+// askAll asks all replicas for a path.
+func (d *Directory) askAll(ctx context.Context, path string, header http.Header, most int64) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
 	var mu sync.Mutex
@@ -101,7 +124,7 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					r := d.describe(ctx, address)
+					r := d.ask(ctx, address, path, header, most)
 					r.Name, r.Address = name, address
 					add(r)
 				})
@@ -113,22 +136,24 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 	return list
 }
 
-// describe asks the replica at an address what it is.
-func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+rollPath, nil)
+// ask asks the replica at an address for a path.
+func (d *Directory) ask(ctx context.Context, address, path string, header http.Header, most int64) (r Reply) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
 	if err != nil {
 		return Reply{Err: err}
 	}
+	maps.Copy(req.Header, header)
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return Reply{Err: i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)}
+		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica does not answer this: %s", "该副本没有回答：%s", resp.Status)}
 	}
+	r.Node, r.Status = resp.Header.Get(headerNode), resp.StatusCode
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it says none
-	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&r.Text)
+	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, most)).Decode(&r.Text)
 	return r
 }
 
