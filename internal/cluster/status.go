@@ -25,6 +25,21 @@ type PlacedStatus struct {
 	Epoch  uint64 `json:"epoch,omitempty"`
 }
 
+// A Move is a server that runs once and changes its replica, or would.
+type Move struct {
+	Server string `json:"server"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+}
+
+// Rebalanced is which servers move, and which stay because they are in use.
+type Rebalanced struct {
+	Moved []Move `json:"moved"`
+	Busy  []Move `json:"busy"`
+	// Silent are replicas that were not reached: theirs stay.
+	Silent []string `json:"silent,omitempty"`
+}
+
 // States of an engine.
 const (
 	EngineNone    = "none" // there is none

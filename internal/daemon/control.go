@@ -101,6 +101,18 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		}
 		writeJSON(w, http.StatusOK, map[string]any{})
 	})
+	mux.HandleFunc("POST /cluster/rebalance", func(w http.ResponseWriter, r *http.Request) {
+		if in.Cluster == nil {
+			refuseControl(w, r, http.StatusNotFound, i18n.Why(errAlone))
+			return
+		}
+		moved, err := instance.Rebalance(r.Context(), in)
+		if err != nil {
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, moved)
+	})
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		reload := in.Reread
 		if r.URL.Query().Has(control.Edited) {

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -157,18 +158,15 @@ func (d *Directory) ask(ctx context.Context, address, path string, header http.H
 	return r
 }
 
-// drainPath is where a replica is told to drain.
-const drainPath = "/peer/v1/drain"
+// Where a replica is told to drain, and to give away what should be elsewhere.
+const (
+	drainPath     = "/peer/v1/drain"
+	rebalancePath = "/peer/v1/rebalance"
+)
 
 // Drain tells the replica at an address to give what it has to the others.
 func (d *Directory) Drain(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, surveyWait)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+drainPath, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := d.transport.RoundTrip(req)
+	resp, err := d.tell(ctx, address, drainPath)
 	if err != nil {
 		return err
 	}
@@ -177,4 +175,46 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 		return i18n.Errorf("the replica does not drain: %s", "该副本没有开始排空：%s", resp.Status)
 	}
 	return nil
+}
+
+// Rebalance tells the replica at an address to give the servers to others that
+// should be there, and reads what it says about that.
+func (d *Directory) Rebalance(ctx context.Context, address string, into any) error {
+	resp, err := d.tell(ctx, address, rebalancePath)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return i18n.Errorf("the replica does not rebalance: %s", "该副本没有重新分配：%s", resp.Status)
+	}
+	return json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDescription)).Decode(into)
+}
+
+// tell sends a replica an order. Its answer is read within the same time.
+func (d *Directory) tell(ctx context.Context, address, path string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &ending{resp.Body, cancel}
+	return resp, nil
+}
+
+// An ending is a body whose request ends with it.
+type ending struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+func (e *ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
 }

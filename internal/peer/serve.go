@@ -43,6 +43,11 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.URL.Path == rebalancePath && r.Method == http.MethodPost {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.opt.Rebalance()) // who asked is gone when this fails
+		return
+	}
 	server, placed := placedServer(r.URL.EscapedPath())
 	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
 	switch {

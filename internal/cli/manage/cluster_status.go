@@ -78,6 +78,41 @@ func drainCommand(a *env.Env) *cobra.Command {
 	}
 }
 
+func rebalanceCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务移到应在的网关"), Args: command.NoArgs(a),
+		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. One that moves is started anew: what it kept in\nmemory is gone.",
+			"把只运行一份的服务移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务不移动。移动的服务会重新启动：其内存中的内容会丢失。"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := control.RunningHere(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			var out cluster.Rebalanced
+			if err := r.Post(cmd.Context(), "/cluster/rebalance", nil, &out); err != nil {
+				return err
+			}
+			if a.JSON {
+				env.WriteLine(a.Stdout, out)
+				return nil
+			}
+			for _, m := range out.Moved {
+				fmt.Fprintf(a.Stdout, a.T("%s moves from %s to %s\n", "%s 从 %s 移到 %s\n"), m.Server, m.From, m.To)
+			}
+			for _, m := range out.Busy {
+				fmt.Fprintf(a.Stdout, a.T("%s is in use, and stays on %s\n", "%s 正在使用，留在 %s\n"), m.Server, m.From)
+			}
+			for _, node := range out.Silent {
+				fmt.Fprintf(a.Stderr, a.T("warning: %s was not reached, and keeps its servers\n", "警告：无法访问 %s，其服务保持不动\n"), node)
+			}
+			if len(out.Moved)+len(out.Busy) == 0 {
+				fmt.Fprintln(a.Stdout, a.T("every server is where it belongs", "每个服务都在应在的位置"))
+			}
+			return nil
+		},
+	}
+}
+
 func clusterStatus(ctx context.Context, a *env.Env) (*cluster.Status, error) {
 	r, err := control.RunningHere(ctx, a)
 	if err != nil {
