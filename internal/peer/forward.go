@@ -25,6 +25,7 @@ const (
 	headerHop       = "Aio-Hop"       // it was handed over, and is not handed on
 	headerBoot      = "Aio-Boot"      // the run of the replica that it is for
 	headerNotRun    = "Aio-Not-Run"   // the answer to what was not begun, and why
+	headerNode      = "Aio-Node"      // who answers
 	headerRestore   = "Aio-Restore"   // its session may begin anew where it is sent
 )
 

@@ -42,6 +42,9 @@ type Options struct {
 	Describe func() any
 	// Drain lets this replica give what it has to the others.
 	Drain func()
+	// Rebalance lets it give the servers to others that should be there, and
+	// says which.
+	Rebalance func() any
 	// Holds says whether this replica has a server, named by its schema and its
 	// name, in an epoch. It is nil where no server is placed.
 	Holds func(server string, epoch uint64) bool

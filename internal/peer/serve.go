@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/http1"
@@ -42,12 +43,19 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.URL.Path == rebalancePath && r.Method == http.MethodPost {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.opt.Rebalance()) // who asked is gone when this fails
+		return
+	}
 	server, placed := placedServer(r.URL.EscapedPath())
 	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
 	switch {
 	case !known && !placed || r.Header.Get(headerHop) != "1":
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return
+	case strings.HasPrefix(r.URL.Path, APIPath): // to look runs nothing, so any run will do
+		w.Header().Set(headerNode, n.self.Node)
 	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)
 		return
