@@ -10,10 +10,9 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// A Caller is a client on whose behalf servers are called. A session has one
-// Caller for its whole life. A request outside any session has its own Caller, or
-// shares one (see Shared) with other single-call requests that carry the same
-// values.
+// A Caller is a client on whose behalf servers are called. A session has one Caller for its
+// whole life. Requests outside any session have their own, or share one (see Shared) if
+// they carry the same values.
 type Caller struct {
 	// Session is empty for a request outside any session.
 	Session   string
@@ -23,19 +22,19 @@ type Caller struct {
 	Offer     mcp.Offer
 	// Info is the raw clientInfo; nil if the client sent none.
 	Info []byte
-	// LogLevel is the lowest level of log messages that the client wants; empty
-	// means no log messages.
+	// LogLevel is the lowest level of log messages that the client wants; empty means no
+	// log messages.
 	LogLevel string
-	// Rounds says that questions of a modern server go to Back while the call
-	// waits, although the caller is modern itself.
+	// Rounds says that questions of a modern server go to Back while the call waits,
+	// although the caller is modern itself.
 	Rounds bool
-	// Peer says that the caller is another replica. The context of each call
-	// names the client behind it. The call runs on this replica or not at all.
+	// Peer says that the caller is another replica. The context of each call names the
+	// client behind it. The call runs on this replica or not at all.
 	Peer bool
 	// Shared says that many requests outside any session use this Caller.
 	Shared bool
-	// Outside returns the handler of messages that the named server sends to this
-	// session outside any call. It may be nil.
+	// Outside returns the handler of messages that the named server sends to this session
+	// outside any call. It may be nil.
 	Outside func(server string) jsonrpc.Handler
 
 	project atomic.Pointer[project.Project]
@@ -44,16 +43,15 @@ type Caller struct {
 	bound map[*connections]binding
 }
 
-// Again returns a Caller for the same client, with the same values but without
-// the session.
+// Again returns a Caller for the same client, with the same values but without the session.
 func (c *Caller) Again() *Caller {
 	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info, LogLevel: c.LogLevel}
 	again.project.Store(c.project.Load())
 	return again
 }
 
-// Project returns the project that c works on; nil if it works on no folder, or
-// the project is unknown.
+// Project returns the project that c works on; nil if it works on no folder, or the project
+// is unknown.
 func (c *Caller) Project() *project.Project { return c.project.Load() }
 
 // Move sets the project of the next calls of c to p.
@@ -70,22 +68,21 @@ func (c *Caller) Who() string { return c.Principal }
 // Offers returns what the client of c offers.
 func (c *Caller) Offers() *mcp.Offer { return &c.Offer }
 
-// A binding says how one session, or one request, reaches one server. It is
-// decided at the first use. Only a change of the session's project changes it.
+// A binding says how one session, or one request, reaches one server. It is decided at the
+// first use. Only a change of the session's project changes it.
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
-	// together says that the calls of the pool share one connection. Otherwise
-	// each call in which the server may ask something has a connection to itself
-	// while it runs.
+	// together says that the calls of the pool share one connection. Otherwise each call in
+	// which the server may ask something has a connection to itself while it runs.
 	together bool
 	exact    bool             // all clients of the pool offer the same
 	project  *project.Project // the project of all clients of the pool; nil for other pools
 	key      string           // the key of the slot; empty for the primary one
 }
 
-// binding returns how c reaches u. It decides that at the first use. For a shared
-// Caller it decides each time, because each request may differ.
+// binding returns how c reaches u. A shared Caller decides it each time, because its
+// requests may differ.
 func (c *Caller) binding(u *connections) binding {
 	if c.Shared {
 		b := u.bind(c)
@@ -106,8 +103,7 @@ func (c *Caller) binding(u *connections) binding {
 	return b
 }
 
-// rebind decides again how c reaches u, after the shared connection of u was
-// given to another client.
+// rebind decides again, after the shared connection of u was given to another client.
 func (c *Caller) rebind(u *connections) binding {
 	c.mu.Lock()
 	delete(c.bound, u)

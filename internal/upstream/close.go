@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// close ends every connection and waits until all goroutines and processes of u
-// have ended.
+// close ends every connection and waits until all goroutines and processes of u have ended.
 func (u *Upstream) close(ctx context.Context) {
 	u.kill()
 	u.supervisor.endGrace()

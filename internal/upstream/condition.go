@@ -37,15 +37,14 @@ type condition struct {
 	moved   chan struct{} // closed and replaced at every change of state
 }
 
-// now returns the state, a channel that is closed when the state changes, and the
-// reason for the state.
+// now returns the state, a channel that is closed when the state changes, and the reason
+// for the state.
 func (c *condition) now() (State, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state, c.moved, c.reason
 }
 
-// describe adds the state to a status.
 func (c *condition) describe(s *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +58,8 @@ func (c *condition) State() (State, error) {
 	return state, reason
 }
 
-// Absent reports whether the server is treated as if it were not configured: it
-// is disabled, or not approved yet.
+// Absent reports whether the server is treated as if it were not configured: it is
+// disabled, or not approved yet.
 func (c *condition) Absent() bool {
 	state, _ := c.State()
 	return state == Disabled || state == Pending
@@ -96,6 +95,5 @@ func (c *condition) settle() {
 	}
 }
 
-// Settled returns a channel that is closed when the server has answered or failed
-// once.
+// Settled returns a channel that is closed when the server has answered or failed once.
 func (c *condition) Settled() <-chan struct{} { return c.settled }

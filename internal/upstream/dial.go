@@ -30,8 +30,8 @@ type spec struct {
 	era   mcp.Era
 	probe bool // the era is not known and must be probed
 	hello greet.Hello
-	// greeting, if set, is awaited before the handshake. It holds what the only
-	// client offers.
+	// greeting, if set, is awaited before the handshake. It holds what the only client
+	// offers.
 	greeting *Greeting
 	// spot is the place of the server, if it runs once in a cluster.
 	spot *Spot
@@ -165,9 +165,9 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	exited := l.endedWith(err)
 	l.close(ctx)
 	if d.spec.probe && l.era == mcp.Modern && d.spec.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
-		// Some servers exit if the first message is not initialize; others never
-		// answer it. The message that was written to the pipe cannot be taken
-		// back, so a new process is started.
+		// Some servers exit if the first message is not initialize; others never answer it.
+		// The message that was written to the pipe cannot be taken back, so a new process
+		// is started.
 		d.spec.era = mcp.Legacy
 		l, err := d.connectStdio(ctx)
 		if err == nil && l.era == mcp.Legacy {
@@ -200,8 +200,8 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// connectHTTP opens the connection in the era that the spec prefers. If the spec
-// allows probing, it first finds out which eras the server speaks.
+// connectHTTP opens the connection in the era that the spec prefers. If the spec allows
+// probing, it first finds out which eras the server speaks.
 func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
 	if err := d.await(ctx); err != nil {
 		return nil, err
@@ -242,8 +242,8 @@ func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) 
 	return l, nil
 }
 
-// streamWait is how long a server may take to open the stream for messages
-// outside any call.
+// streamWait is how long a server may take to open the stream for messages outside any
+// call.
 const streamWait = 100 * time.Millisecond
 
 func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
@@ -266,10 +266,10 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 	}
 }
 
-// startIn sets the working directory of a command to the folder of a project, if
-// there is one. A cwd in the configuration takes precedence. A confined server
-// keeps its directory: it may write to its working directory, and the user has
-// not allowed it to write to this one.
+// startIn sets the working directory of a command to the folder of a project, if there is
+// one. A cwd in the configuration takes precedence. A confined server keeps its directory:
+// it may write to its working directory, and the user has not allowed it to write to this
+// one.
 func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
 	if p == nil || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
 		return
@@ -278,8 +278,8 @@ func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
 		return
 	}
 	if filepath.Base(cmd.Path) != cmd.Path {
-		// The project folder must not choose the program: a relative path is
-		// relative to our own working directory.
+		// The project folder must not choose the program: a relative path is relative to
+		// our own working directory.
 		if path, err := filepath.Abs(cmd.Path); err == nil {
 			cmd.Path = path
 		}

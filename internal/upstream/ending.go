@@ -26,8 +26,8 @@ type ending struct {
 	grace    time.Duration // how long its calls may continue after done; read after done
 }
 
-// ended reports whether the process behind the connection has ended. It waits up
-// to explainWait.
+// ended reports whether the process behind the connection has ended. It waits up to
+// explainWait.
 func (e *ending) ended() bool {
 	if e.child == nil {
 		return false
@@ -42,9 +42,9 @@ func (e *ending) ended() bool {
 	}
 }
 
-// endedWith reports whether the process has ended, after a handshake that failed
-// with err. The pipes break a moment before the exit is known, so endedWith
-// waits; but not if the process answered or is merely slow.
+// endedWith reports whether the process has ended, after a handshake that failed with err.
+// The pipes break a moment before the exit is known, so endedWith waits; but not if the
+// process answered or is merely slow.
 func (e *ending) endedWith(err error) bool {
 	var answered *jsonrpc.Error
 	if errors.As(err, &answered) || errors.Is(err, failure.ErrSlow) || errors.Is(err, context.Canceled) {
@@ -53,8 +53,7 @@ func (e *ending) endedWith(err error) bool {
 	return e.ended()
 }
 
-// whyEnded returns the last lines of stderr of the process and the reason of its
-// exit.
+// whyEnded returns the last lines of stderr of the process and the reason of its exit.
 func (e *ending) whyEnded() (said string, why error) {
 	if !e.ended() {
 		return "", nil

@@ -15,7 +15,6 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 )
 
-// baseSpec returns the spec of the primary connection.
 func (u *connections) baseSpec() spec {
 	sp := spec{
 		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
@@ -39,10 +38,9 @@ func (u *connections) baseSpec() spec {
 	return sp
 }
 
-// findEras finds out over HTTP which eras a server speaks. Probing is safe over
-// HTTP: it cannot make a process exit, and one request does not tie the next one
-// to its era. If both the connection and the error are nil, the caller must still
-// send a legacy initialize.
+// findEras finds out over HTTP which eras a server speaks. Probing is safe over HTTP: it
+// cannot make a process exit, and one request does not tie the next one to its era. If both
+// the connection and the error are nil, the caller must still send a legacy initialize.
 func (d dialer) findEras(ctx context.Context) (*link, error) {
 	u, sp := d.up, d.spec
 	modern, err := d.probeHTTP(ctx, mcp.Modern)
@@ -76,8 +74,8 @@ func (d dialer) findEras(ctx context.Context) (*link, error) {
 	return legacy, nil
 }
 
-// probeHTTP opens a connection in one era. It gives up after eraProbe, which is
-// enough for a server that knows the era.
+// probeHTTP opens a connection in one era. It gives up after eraProbe, which is enough for
+// a server that knows the era.
 func (d dialer) probeHTTP(ctx context.Context, era mcp.Era) (*link, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
@@ -91,10 +89,10 @@ func otherEra(e mcp.Era) mcp.Era {
 	return mcp.Modern
 }
 
-// modernSlot returns the slot for a modern client if the server speaks the modern
-// era in addition to the era of its primary connection. It returns nil if the
-// client must use the primary connection. It also returns nil for a client of a
-// project, which has one process for both eras.
+// modernSlot returns the slot for a modern client if the server speaks the modern era in
+// addition to the era of its primary connection. It returns nil if the client must use the
+// primary connection. It also returns nil for a client of a project, which has one process
+// for both eras.
 func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() || c.binding(u).project != nil {
 		return nil
@@ -124,8 +122,8 @@ func (e *entry) mayHaveBoth() bool {
 	return e.opt.Greeting == nil && (p == "" || p == "auto")
 }
 
-// probeModern finds out whether a server with a legacy primary connection speaks
-// the modern era too, and remembers the result.
+// probeModern finds out whether a server with a legacy primary connection speaks the modern
+// era too, and remembers the result.
 func (u *connections) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
@@ -177,8 +175,8 @@ func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 	return slices.Contains(modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions")), mcp.LatestModern)
 }
 
-// setLevel sends the log level of the caller to a legacy server, if it differs
-// from the level that was sent last.
+// setLevel sends the log level of the caller to a legacy server, if it differs from the
+// level that was sent last.
 func (l *link) setLevel(ctx context.Context, level string) error {
 	if level == "" || !l.said.Has("logging") {
 		return nil
@@ -198,9 +196,8 @@ func (l *link) setLevel(ctx context.Context, level string) error {
 	return nil
 }
 
-// SetLevel sends the log level of a session to the server. On a shared connection
-// it sends only a level that is more verbose than the last one, and each session
-// filters for itself.
+// SetLevel sends the log level of a session to the server. On a shared connection it sends
+// only a level that is more verbose than the last one, and each session filters for itself.
 func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error {
 	s := u.slotOf(c)
 	if s == nil {
@@ -221,9 +218,9 @@ func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error 
 	return l.setLevel(ctx, level)
 }
 
-// legacySide returns the legacy connection of the only client of a stdio session
-// to a server whose primary connection is modern. It returns nil if the client
-// must use the primary connection.
+// legacySide returns the legacy connection of the only client of a stdio session to a
+// server whose primary connection is modern. It returns nil if the client must use the
+// primary connection.
 func (u *connections) legacySide(ctx context.Context, c *Caller) *link {
 	l := u.primary.current()
 	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() || c.binding(u).project != nil {
@@ -247,21 +244,19 @@ func (e *entry) asksOldWay() bool {
 	return (p == "" || p == "auto") && e.opt.Memory.OldWay(e.hash)
 }
 
-// noteOldWay remembers that the server's tools send questions as legacy requests.
-// The call that revealed this has run, so it is not repeated; later calls use the
-// legacy side.
+// noteOldWay remembers that the server's tools send questions as legacy requests. The call
+// that revealed this has run, so it is not repeated; later calls use the legacy side.
 func (e *entry) noteOldWay() {
 	if e.opt.Memory.SetOldWay(e.hash, true) {
 		e.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
 	}
 }
 
-// HasTasks reports whether any connection to the server has declared tasks, in
-// either era.
+// HasTasks reports whether any connection to the server has declared tasks, in either era.
 func (u *Upstream) HasTasks() bool { return u.tasks.Load() }
 
-// Tasks returns the era in whose dialect the server supports tasks for c; false
-// if the server has no tasks.
+// Tasks returns the era in whose dialect the server supports tasks for c; false if the
+// server has no tasks.
 func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	if !u.tasks.Load() {
 		return mcp.Legacy, false

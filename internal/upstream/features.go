@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// loadFeatures fetches all lists of the server.
 func (l *link) loadFeatures(ctx context.Context) error {
 	f, err := l.fetch(ctx, lists.All, nil)
 	if err != nil {
@@ -25,8 +24,6 @@ func (l *link) loadFeatures(ctx context.Context) error {
 	return nil
 }
 
-// fetch returns the features with the given lists fetched again and the others
-// copied from old.
 func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Features) (*catalog.Features, error) {
 	source := lists.Source{
 		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins.For(l.slot.user),
@@ -35,7 +32,6 @@ func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Feature
 	return source.Fetch(ctx, which, old)
 }
 
-// reload fetches the lists that have changed.
 func (l *link) reload(ctx context.Context, which lists.Kind) {
 	f, err := l.fetch(ctx, which, l.slot.features.Load())
 	if ctx.Err() != nil {
@@ -64,14 +60,13 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 	return resp, err
 }
 
-// Withheld reports whether c may not use a tool or a prompt because its
-// definition differs from the approved one.
+// Withheld reports whether c may not use a tool or a prompt because its definition differs
+// from the approved one.
 func (u *Upstream) Withheld(c *Caller, k catalog.Kind, name string) bool {
 	return u.pins.For(u.userOf(c)).Holds(k, name)
 }
 
-// repin fetches the lists again if the pins they were checked against are
-// outdated.
+// repin fetches the lists again if the pins they were checked against are outdated.
 func (u *Upstream) repin() {
 	if !u.pins.Outdated(u.Config().Pin) {
 		return

@@ -47,8 +47,8 @@ func (l *link) close(ctx context.Context) {
 
 var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")
 
-// GiveUp ends a connection whose server does not read. Closing the connection
-// ends the blocked write, which link.close waits for.
+// GiveUp ends a connection whose server does not read. Closing the connection ends the
+// blocked write, which link.close waits for.
 func (l *link) GiveUp() {
 	l.finish(errStuck)
 	if conn, ok := l.peer.(*jsonrpc.Conn); ok {

@@ -21,7 +21,6 @@ type observed struct {
 	issues   map[string][]catalog.Issue
 }
 
-// describe adds the observations to a status.
 func (o *observed) describe(s *Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,15 +33,14 @@ func (o *observed) describe(s *Status) {
 	}
 }
 
-// count counts a dropped message.
 func (o *observed) count(what string) {
 	o.mu.Lock()
 	o.counts[what]++
 	o.mu.Unlock()
 }
 
-// dropped counts input from the server that is not a valid message. It logs the
-// first of each kind.
+// dropped counts input from the server that is not a valid message. It logs the first of
+// each kind.
 func (o *observed) dropped(reason string, head []byte) {
 	o.mu.Lock()
 	o.counts[reason]++
@@ -80,8 +78,8 @@ func (o *observed) keepStderr(t *stdio.Tail) {
 	})
 }
 
-// followedLines is how many lines of one server may wait for OnLine. Lines beyond
-// that are dropped.
+// followedLines is how many lines of one server may wait for OnLine. Lines beyond that are
+// dropped.
 const followedLines = 256
 
 func (o *observed) noteWithheld(names []string) {

@@ -15,23 +15,23 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// A Placer decides where servers run that run once in a cluster. A server is
-// named schema/name.
+// A Placer decides where servers run that run once in a cluster. A server is named
+// schema/name.
 type Placer interface {
 	// Where returns the place of a server.
 	Where(server string) Spot
-	// Begin registers a process that is about to be started on this replica. It
-	// returns false if the server does not belong to this replica any more. End
-	// is called when the process has ended.
+	// Begin registers a process that is about to be started on this replica. It returns
+	// false if the server does not belong to this replica any more. End is called when the
+	// process has ended.
 	Begin(server string, epoch uint64) bool
 	End(server string)
-	// Doubt records that the replica that should run the server in an epoch says
-	// that it does not.
+	// Doubt records that the replica that should run the server in an epoch says that it
+	// does not.
 	Doubt(server string, epoch uint64)
 }
 
-// A Spot is the place of a server: this replica, another replica, to which Dial
-// connects, or neither (Here is false and Dial is nil) if no replica has it yet.
+// A Spot is the place of a server: this replica, another replica, to which Dial connects,
+// or neither (Here is false and Dial is nil) if no replica has it yet.
 type Spot struct {
 	Here bool
 	Node string // the name of the other replica
@@ -44,19 +44,17 @@ type Spot struct {
 	Change <-chan struct{}
 }
 
-// fencingToken is the environment variable that holds the server's epoch. The
-// storage that the server writes to can refuse writes with an older epoch.
+// fencingToken is the environment variable that holds the server's epoch. The storage that
+// the server writes to can refuse writes with an older epoch.
 const fencingToken = "MCP_FENCING_TOKEN"
 
 const (
-	// onceWait is how long a call waits while the server moves to another
-	// replica.
+	// onceWait is how long a call waits while the server moves to another replica.
 	onceWait = 30 * time.Second
-	// onceRetry is the pause before a replica that refused the connection is
-	// tried again.
+	// onceRetry is the pause before a replica that refused the connection is tried again.
 	onceRetry = 100 * time.Millisecond
-	// lostWait is how long calls may continue in a process that another replica
-	// has replaced.
+	// lostWait is how long calls may continue in a process that another replica has
+	// replaced.
 	lostWait = 2 * time.Second
 	// onceTries is how often a call that did not run is sent again.
 	onceTries = 5
@@ -81,7 +79,6 @@ func (o once) tries() int {
 	return 1
 }
 
-// wait returns how long a call waits for a server that restarts.
 func (o once) wait() time.Duration {
 	if o.on() {
 		return onceWait
@@ -92,8 +89,8 @@ func (o once) wait() time.Duration {
 // there reports whether the connection leads to another replica.
 func (l *link) there() bool { return l.spot != nil && !l.spot.Here }
 
-// eras returns the eras that the server is known to speak. A connection to
-// another replica speaks both.
+// eras returns the eras that the server is known to speak. A connection to another replica
+// speaks both.
 func (o once) eras() memory.Eras {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return memory.Both
@@ -101,8 +98,8 @@ func (o once) eras() memory.Eras {
 	return o.opt.Memory.Eras(o.hash)
 }
 
-// learn remembers the eras of a server, if the primary connection does not lead
-// to another replica.
+// learn remembers the eras of a server, if the primary connection does not lead to another
+// replica.
 func (o once) learn(e memory.Eras) {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return
@@ -110,8 +107,8 @@ func (o once) learn(e memory.Eras) {
 	o.opt.Memory.SetEras(o.hash, e)
 }
 
-// connectOnce opens a connection to a server that runs once in the cluster, on
-// whichever replica it is. While the server moves, connectOnce waits.
+// connectOnce opens a connection to a server that runs once in the cluster, on whichever
+// replica it is. While the server moves, connectOnce waits.
 func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, onceWait, errNowhere)
 	defer cancel()
@@ -145,8 +142,8 @@ func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	}
 }
 
-// join connects to the replica that has the server. It gives up when the server
-// moves: that replica may hang and never answer.
+// join connects to the replica that has the server. It gives up when the server moves: that
+// replica may hang and never answer.
 func (d dialer) join(ctx context.Context) (*link, error) {
 	there, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -161,9 +158,8 @@ func (d dialer) join(ctx context.Context) (*link, error) {
 		case <-joined:
 		}
 	})
-	// Another replica speaks both eras, whatever the server speaks. There is
-	// nothing to probe, and a result must not be remembered, since all replicas
-	// would trust it.
+	// Another replica speaks both eras, whatever the server speaks. There is nothing to
+	// probe, and a result must not be remembered, since all replicas would trust it.
 	d.spec.probe = false
 	l, err := d.connectThere(there)
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) && mcp.ReasonOf(wire) == mcp.Draining || err != nil && errors.Is(context.Cause(there), errMoved) {
@@ -172,9 +168,8 @@ func (d dialer) join(ctx context.Context) (*link, error) {
 	return l, err
 }
 
-// connectThere opens a connection to a server on another replica. The connection
-// is like a pipe to the server itself, but its messages say which call they
-// belong to.
+// connectThere opens a connection to a server on another replica. The connection is like a
+// pipe to the server itself, but its messages say which call they belong to.
 func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	conn, err := d.spec.spot.Dial(ctx)
 	if err != nil {
@@ -197,9 +192,8 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// leftBy returns the error for a connection that cannot be used. If a connection
-// to another replica broke, the server has not crashed: it moves, or its replica
-// shuts down.
+// leftBy returns the error for a connection that cannot be used. If a connection to another
+// replica broke, the server has not crashed: it moves, or its replica shuts down.
 func leftBy(l *link, err error) error {
 	if !l.there() || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, failure.ErrSlow) {
 		return err
@@ -252,8 +246,7 @@ func (d dialer) startHere(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// accompany ends the connection when the server moves. Calls in flight may
-// finish.
+// accompany ends the connection when the server moves. Calls in flight may finish.
 func accompany(l *link, p Placer) {
 	for change := l.spot.Change; ; {
 		select {
@@ -285,8 +278,8 @@ func accompany(l *link, p Placer) {
 // idleCheck is how often letFinish checks for calls in flight.
 const idleCheck = 20 * time.Millisecond
 
-// letFinish waits for the calls in flight on a connection that ends because its
-// server moved or because the values of its user changed.
+// letFinish waits for the calls in flight on a connection that ends because its server
+// moved or because the values of its user changed.
 func letFinish(ctx context.Context, l *link) {
 	if l.alive() || !errors.Is(l.err, errMoved) && !errors.Is(l.err, errOtherValues) || l.grace == 0 {
 		return
@@ -304,8 +297,8 @@ func letFinish(ctx context.Context, l *link) {
 	}
 }
 
-// hasLeft reports whether another replica refused to run a call because the
-// server is leaving it.
+// hasLeft reports whether another replica refused to run a call because the server is
+// leaving it.
 func hasLeft(l *link, resp *jsonrpc.Response) bool {
 	if !mcp.IsDraining(resp) {
 		return false
@@ -322,8 +315,8 @@ func (o once) shift(l *link) {
 	o.bury(l)
 }
 
-// Spot returns the place of a server that runs once in the cluster; false for
-// other servers.
+// Spot returns the place of a server that runs once in the cluster; false for other
+// servers.
 func (u *connections) Spot() (Spot, bool) {
 	if !(once{u}).on() {
 		return Spot{}, false
@@ -331,8 +324,8 @@ func (u *connections) Spot() (Spot, bool) {
 	return u.opt.Placer.Where(u.Config().ID()), true
 }
 
-// withClient stores the client of a call in the context. If the caller is another
-// replica, the context already has the client.
+// withClient stores the client of a call in the context. If the caller is another replica,
+// the context already has the client.
 func withClient(ctx context.Context, c *Caller) context.Context {
 	if c.Peer {
 		return ctx

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxPools limits the connections that are shared by offer. The limit applies
-	// per user if users have their own connections. It is needed because clients
-	// choose their offers.
+	// maxPools limits the connections that are shared by offer. The limit applies per user
+	// if users have their own connections. It is needed because clients choose their
+	// offers.
 	maxPools = 16
 	poolIdle = 5 * time.Minute
 )
@@ -28,15 +28,13 @@ type slots struct {
 	leases map[string][]*slot // unused leased slots by pool
 }
 
-// get returns the slot with the given key, or nil.
 func (r *slots) get(key string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byKey[key]
 }
 
-// getOr returns the slot with the given key. If there is none, it adds the one
-// that fresh returns.
+// getOr returns the slot with the given key. If there is none, it adds the result of fresh.
 func (r *slots) getOr(key string, fresh func() *slot) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +46,6 @@ func (r *slots) getOr(key string, fresh func() *slot) *slot {
 	return s
 }
 
-// remove removes the slot with the given key and returns it, or nil.
 func (r *slots) remove(key string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,8 +65,8 @@ func (r *slots) all() []*slot {
 	return list
 }
 
-// OnlyProject returns the one project for which a principal currently uses a
-// server; nil if there is none or more than one.
+// OnlyProject returns the one project for which a principal currently uses a server; nil if
+// there is none or more than one.
 func OnlyProject(u *Upstream, principal string) (only *project.Project) {
 	for _, s := range u.slots.all() {
 		if s.project == nil || s.holder != principal || s.current() == nil {
@@ -95,9 +92,8 @@ func (r *slots) connected() (n int) {
 	return n
 }
 
-// join returns the slot that c shares with other clients. If there is none, it
-// adds the one that fresh returns. It returns nil if the principal has too many
-// projects.
+// join returns the slot that c shares with other clients. If there is none, it adds the one
+// that fresh returns. It returns nil if the principal has too many projects.
 func (r *slots) join(b binding, c *Caller, fresh func() *slot) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +117,9 @@ func (r *slots) join(b binding, c *Caller, fresh func() *slot) *slot {
 	return s
 }
 
-// crowdedLocked checks whether there are too many pools like the given one. If
-// so, it removes and returns the least recently used pool that is not in use;
-// full says that all of them are in use.
+// crowdedLocked checks whether there are too many pools like the given one. If so, it
+// removes and returns the least recently used pool that is not in use; full says that all
+// of them are in use.
 func (r *slots) crowdedLocked(like *slot) (unused *slot, full bool) {
 	count, key := 0, ""
 	var oldest *slot
@@ -143,8 +139,8 @@ func (r *slots) crowdedLocked(like *slot) (unused *slot, full bool) {
 	return oldest, false
 }
 
-// unusedLocked reports whether a shared connection has no calls, no
-// subscriptions, no watched tasks, and no session that works on its project.
+// unusedLocked reports whether a shared connection has no calls, no subscriptions, no
+// watched tasks, and no session that works on its project.
 func (s *slot) unusedLocked(key string) bool {
 	maps.DeleteFunc(s.guests, func(c *Caller, _ bool) bool { return !c.uses(s.up, key) })
 	return s.users.Load() == 0 && len(s.guests)+len(s.subs.IDs())+len(s.tasks.IDs()) == 0
@@ -184,8 +180,7 @@ func (r *slots) take(pool string) *slot {
 	return s
 }
 
-// giveBack keeps up to maxFreeLeases leased connections for the next calls, each
-// for leaseIdle.
+// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle.
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,8 +204,8 @@ func (r *slots) expire(pool string, s *slot) {
 	}
 }
 
-// pooled returns the connection that c shares with other clients, and a function
-// to call after the call has ended.
+// pooled returns the connection that c shares with other clients, and a function to call
+// after the call has ended.
 func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.join(b, c, func() *slot {
 		s := &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
@@ -234,8 +229,8 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 	if l == nil {
 		sp := u.baseSpec()
 		if b.exact || !b.together {
-			// The connection stands for many clients, so it tells the server
-			// nothing about a single client except the offer.
+			// The connection stands for many clients, so it tells the server nothing about
+			// a single client except the offer.
 			sp.hello.Offer = c.Offer
 			if s.user == "" {
 				sp.era, sp.probe = mcp.Legacy, false
@@ -250,9 +245,9 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 	return l, release, nil
 }
 
-// lease gives c a connection that no other call uses at the same time. Over a
-// pipe only exclusive use tells which call a question belongs to, and roots are
-// never sent on a connection that other clients use.
+// lease gives c a connection that no other call uses at the same time. Over a pipe only
+// exclusive use tells which call a question belongs to, and roots are never sent on a
+// connection that other clients use.
 func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.take(b.pool)
 	if s == nil {

@@ -10,8 +10,7 @@ import (
 	"mcp-all-in-one/internal/upstream/lists"
 )
 
-// Handle answers a question of the server that the transport could not assign to
-// a call.
+// Handle answers a question of the server that the transport could not assign to a call.
 func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		l.up.count("question from a modern server")
@@ -51,11 +50,11 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	return l.Unanswered(ctx, req), nil
 }
 
-// Answer answers questions that need no client: ping always, and roots/list on a
-// connection that several clients share. The roots of a single client are never
-// sent there: a file server replaces its allowed directories by the roots that it
-// gets, so the roots of one client would change the sandbox of all. The clients
-// of a project have the same roots, so those are sent.
+// Answer answers questions that need no client: ping always, and roots/list on a connection
+// that several clients share. The roots of a single client are never sent there: a file
+// server replaces its allowed directories by the roots that it gets, so the roots of one
+// client would change the sandbox of all. The clients of a project have the same roots, so
+// those are sent.
 func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	switch req.Method {
 	case mcp.MethodPing:
@@ -77,8 +76,8 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	return nil, false
 }
 
-// HandleNotification handles a notification that the server sends outside the
-// stream of a call.
+// HandleNotification handles a notification that the server sends outside the stream of a
+// call.
 func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	switch n.Method {
 	case mcp.NotificationProgress:
@@ -118,8 +117,8 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	l.deliver(ctx, from, n)
 }
 
-// deliver passes a notification on if its recipient is certain: the session that
-// owns the connection, or the only caller with a call in flight.
+// deliver passes a notification on if its recipient is certain: the session that owns the
+// connection, or the only caller with a call in flight.
 func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if !l.up.calls.Passes() {
 		return
@@ -140,8 +139,8 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 	l.up.count("notification for nobody")
 }
 
-// Unanswered handles a question that no client can answer: a person may answer
-// it; otherwise it is refused.
+// Unanswered handles a question that no client can answer: a person may answer it;
+// otherwise it is refused.
 func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
 	if l.up.opt.Person != nil {
 		if resp := l.up.opt.Person(ctx, l.up.name, req); resp != nil {
@@ -151,25 +150,23 @@ func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Re
 	return mcp.Refuse(req)
 }
 
-// NotOffered records that the server asks a question that the client did not
-// offer to answer, unless the connection already tells the server the exact
-// offer.
+// NotOffered records that the server asks a question that the client did not offer to
+// answer, unless the connection already tells the server the exact offer.
 func (l *link) NotOffered() {
 	if !l.slot.exact {
 		l.up.noteAsks(l)
 	}
 }
 
-// mayLend reports whether a shared connection may be given to one client. That is
-// the case if the transport does not tell which call a question belongs to and
-// other clients can get another connection.
+// mayLend reports whether a shared connection may be given to one client. That is the case
+// if the transport does not tell which call a question belongs to and other clients can get
+// another connection.
 func (l *link) mayLend() bool {
 	u := l.up
 	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
 
-// configuredRoots returns the answer to roots/list with the roots of the
-// configuration.
+// configuredRoots returns the answer to roots/list with the roots of the configuration.
 func (o *Options) configuredRoots() *jsonrpc.Response {
 	roots := o.Roots()
 	if len(roots) == 0 {

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
-// A Snapshot is a configuration and its upstreams. It is immutable. A request
-// loads it once, so that the names and the servers they lead to always match.
+// A Snapshot is a configuration and its upstreams. It is immutable. A request loads it
+// once, so that the names and the servers they lead to always match.
 type Snapshot struct {
 	Config  *config.Config
 	Schemas []*SchemaView
@@ -24,8 +24,7 @@ type SchemaView struct {
 	Upstreams []*Upstream // in the order of the configuration
 }
 
-// Schema returns the schema with the given name; nil if there is none or it is
-// disabled.
+// Schema returns the schema with the given name; nil if there is none or it is disabled.
 func (s *Snapshot) Schema(name string) *SchemaView {
 	for _, v := range s.Schemas {
 		if v.Config.Name == name {
@@ -81,13 +80,13 @@ func NewSet(ctx context.Context, opt Options) *Set {
 // Snapshot returns the current snapshot, which routes requests.
 func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
 
-// Revision returns a number that changes whenever the features or the state of an
-// upstream may have changed.
+// Revision returns a number that changes whenever the features or the state of an upstream
+// may have changed.
 func (s *Set) Revision() uint64 { return s.revision.Load() }
 
-// Apply reconciles the set with the configuration. An unchanged server keeps its
-// process. A changed server is replaced when its successor is ready, and finishes
-// its calls in flight. If only is not nil, only the schemas that it names run.
+// Apply reconciles the set with the configuration. An unchanged server keeps its process. A
+// changed server is replaced when its successor is ready, and finishes its calls in flight.
+// If only is not nil, only the schemas that it names run.
 func (s *Set) Apply(cfg *config.Config, only []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,9 +133,8 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 	}
 }
 
-// place returns the upstream for a configured server: the running one if no
-// relevant setting changed, otherwise a new one. was is the running one that u
-// replaces.
+// place returns the upstream for a configured server: the running one if no relevant
+// setting changed, otherwise a new one. was is the running one that u replaces.
 func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	if before != nil {
 		was = before.Upstream(cfg.Name)
@@ -165,7 +163,6 @@ func (s *Set) Repin() {
 	}
 }
 
-// start starts the upstream.
 func (u *Upstream) start() {
 	cfg := u.Config()
 	switch {
@@ -181,8 +178,8 @@ func (u *Upstream) start() {
 	}
 }
 
-// replace waits until the new upstream has answered or failed once, puts it in
-// the place of the old one, and retires the old one.
+// replace waits until the new upstream has answered or failed once, puts it in the place of
+// the old one, and retires the old one.
 func (s *Set) replace(was, now *Upstream) {
 	select {
 	case <-now.settled:

@@ -18,16 +18,15 @@ import (
 
 // bind decides how a client reaches this server.
 //
-// Over HTTP a connection costs nothing, so there is one for every offer. A client
-// with roots has a connection to itself, because a server keeps the roots that it
-// was told. Over a pipe one connection serves all clients until the server asks a
-// question. From then on each client that can be asked gets its own connection
-// with exactly its offer; the others share a connection that offers nothing. A
-// server that never asks never costs a second process.
+// Over HTTP a connection costs nothing, so there is one for every offer. A client with
+// roots has a connection to itself, because a server keeps the roots that it was told. Over
+// a pipe one connection serves all clients until the server asks a question. From then on
+// each client that can be asked gets its own connection with exactly its offer; the others
+// share a connection that offers nothing. A server that never asks never costs a second
+// process.
 //
-// With share: project, the clients of one principal that work on the same project
-// share a connection. This also holds on stdio, where the only client may move to
-// another project.
+// With share: project, the clients of one principal that work on the same project share a
+// connection. This also holds on stdio, where the only client may move to another project.
 func (e *entry) bind(c *Caller) binding {
 	user, share := e.userOf(c), e.Config().Share
 	if p := c.Project(); p != nil && e.Config().ByProject() {
@@ -56,17 +55,17 @@ func (e *entry) bind(c *Caller) binding {
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
 
-// Alone reports whether a client has a connection to itself, or shares the one of
-// its project.
+// Alone reports whether a client has a connection to itself, or shares the one of its
+// project.
 func (e *entry) Alone(c *Caller) bool {
 	b := e.bind(c)
 	return b.own || b.project != nil
 }
 
-// Standing returns a key for sharing answers. Calls with equal keys use the same
-// connection with the same per-user values, and the state, the lists and the
-// configuration of the server are the same, so the answer to one may be used for
-// the other. The key may contain secrets. It is empty if the call cannot be made.
+// Standing returns a key for sharing answers. Calls with equal keys use the same connection
+// with the same per-user values, and the state, the lists and the configuration of the
+// server are the same, so the answer to one may be used for the other. The key may contain
+// secrets. It is empty if the call cannot be made.
 func Standing(u *Upstream, c *Caller) string {
 	values, err := personal{&u.connections}.ready(c)
 	if err != nil {
@@ -81,20 +80,19 @@ func Asked(u *Upstream) uint64 { return u.calls.Asked.Load() }
 // restand records that the answers of a server may differ from now on.
 func restand(e *entry) { e.standing.Store(standings.Add(1)) }
 
-// SignedOut records that a user (or the gateway, for "") has signed out of a
-// server. It ends the connections of that user and invalidates the shared
-// answers.
+// SignedOut records that a user (or the gateway, for "") has signed out of a server. It
+// ends the connections of that user and invalidates the shared answers.
 func SignedOut(u *Upstream, user string) {
 	restand(&u.entry)
 	personal{&u.connections}.end(user)
 }
 
-// standings counts across all servers, so that a server that replaces another one
-// never reuses its numbers.
+// standings counts across all servers, so that a server that replaces another one never
+// reuses its numbers.
 var standings atomic.Uint64
 
-// byOffer reports whether there is one connection for every offer. The primary
-// one then offers nothing.
+// byOffer reports whether there is one connection for every offer. The primary one then
+// offers nothing.
 func (e *entry) byOffer() bool {
 	return e.Config().Share == "auto" && e.Config().Transport() == config.TypeHTTP && e.opt.Greeting == nil
 }
@@ -121,9 +119,9 @@ func slotKey(b binding, c *Caller) string {
 	return ""
 }
 
-// acquire returns a live connection for a call of c, and a function to call after
-// the call has ended. If the server has per-user values, the connection was
-// opened with the current values of the user of c.
+// acquire returns a live connection for a call of c, and a function to call after the call
+// has ended. If the server has per-user values, the connection was opened with the current
+// values of the user of c.
 func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	for range 3 { // a user may change the values meanwhile
 		values, err := personal{u}.ready(c)
@@ -198,8 +196,8 @@ func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Er
 	return l, u.report.Unavailable(ctx, err)
 }
 
-// primaryIsModern reports whether the primary connection is modern. It waits
-// until the server has answered or failed once.
+// primaryIsModern reports whether the primary connection is modern. It waits until the
+// server has answered or failed once.
 func (u *connections) primaryIsModern(ctx context.Context) bool {
 	select {
 	case <-u.settled:
@@ -209,7 +207,6 @@ func (u *connections) primaryIsModern(ctx context.Context) bool {
 	return l != nil && l.era == mcp.Modern
 }
 
-// specFor returns the spec of a connection for c.
 func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
@@ -226,15 +223,14 @@ func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	return sp
 }
 
-// releaseOwn ends the connection that a session has to itself.
 func (u *connections) releaseOwn(c *Caller) {
 	if s := u.slots.remove(slotKey(binding{own: true}, c)); s != nil && u.life.Err() == nil {
 		s.end()
 	}
 }
 
-// noteAsks remembers that the server asks questions. This affects only sessions
-// that open later: a session never changes its connection.
+// noteAsks remembers that the server asks questions. This affects only sessions that open
+// later: a session never changes its connection.
 func (e *entry) noteAsks(l *link) {
 	if !l.slot.exclusive && e.Config().Share == "auto" && e.opt.Memory.SetAsks(e.hash) {
 		e.log.Info("server asks its clients, so they will not share a connection from now on")

@@ -19,8 +19,8 @@ func (e *entry) roundTripper(s *slot) http.RoundTripper {
 	return e.opt.Tokens.Transport(e.Config(), user, e.carrier)
 }
 
-// newCarrier returns the transport that all HTTP connections of one server share
-// if tokens are used; nil if each connection has its own.
+// newCarrier returns the transport that all HTTP connections of one server share if tokens
+// are used; nil if each connection has its own.
 func newCarrier(opt *Options) http.RoundTripper {
 	switch {
 	case opt.Tokens == nil:
@@ -31,8 +31,8 @@ func newCarrier(opt *Options) http.RoundTripper {
 	return httpclient.NewClientTransport()
 }
 
-// userOf returns the user for whom c reaches the server. It is empty if all users
-// share one sign-in and the server has no per-user values.
+// userOf returns the user for whom c reaches the server. It is empty if all users share one
+// sign-in and the server has no per-user values.
 func (e *entry) userOf(c *Caller) string {
 	if cfg := e.Config(); !cfg.Auth.PerUser && len(cfg.PerUser) == 0 {
 		return ""
@@ -40,8 +40,8 @@ func (e *entry) userOf(c *Caller) string {
 	return c.Principal
 }
 
-// SignedIn tells the upstream that a user has signed in. An upstream that waits
-// for a sign-in is tried again at once.
+// SignedIn tells the upstream that a user has signed in. An upstream that waits for a
+// sign-in is tried again at once.
 func (u *Upstream) SignedIn() {
 	if state, _ := u.State(); state == SignIn {
 		u.Restart()

@@ -12,33 +12,32 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// A slot is a place for a connection. It holds the current connection, if any,
-// and the subscriptions that the next connection must renew.
+// A slot is a place for a connection. It holds the current connection, if any, and the
+// subscriptions that the next connection must renew.
 type slot struct {
 	up  *connections
 	era mcp.Era
 	// exclusive says that only one client at a time uses the connection.
 	exclusive bool
-	// exact says that the offer of the connection is exactly that of each of its
-	// clients.
+	// exact says that the offer of the connection is exactly that of each of its clients.
 	exact bool
-	// pooled says that clients share the slot on demand. users counts the calls
-	// that use it; used is the time when the last call ended.
+	// pooled says that clients share the slot on demand. users counts the calls that use
+	// it; used is the time when the last call ended.
 	pooled bool
 	users  atomic.Int64
 	used   atomic.Int64
-	// project is the project of the slot's clients; nil if the project does not
-	// matter. The sessions among them are guests until they end or move to
-	// another project. The lock of slots guards guests.
+	// project is the project of the slot's clients; nil if the project does not matter. The
+	// sessions among them are guests until they end or move to another project. The lock of
+	// slots guards guests.
 	project *project.Project
 	guests  map[*Caller]bool
 	// holder is the principal whose project it is; empty without a project.
 	holder string
-	// user is the user whose sign-in and values the connection uses; empty for
-	// the one that all users share.
+	// user is the user whose sign-in and values the connection uses; empty for the one that
+	// all users share.
 	user string
-	// session is the client that owns the slot for good. In stdio mode it is set
-	// later than the slot, because the process starts first.
+	// session is the client that owns the slot for good. In stdio mode it is set later than
+	// the slot, because the process starts first.
 	session atomic.Pointer[Caller]
 
 	link     atomic.Pointer[link]
@@ -68,8 +67,8 @@ func (s *slot) current() *link {
 	return nil
 }
 
-// get returns the connection. If there is none, it opens one. It is for slots
-// that are filled on demand; the supervisor fills the primary one.
+// get returns the connection. If there is none, it opens one. It is for slots that are
+// filled on demand; the supervisor fills the primary one.
 func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 	if l := s.current(); l != nil {
 		return l, nil
@@ -83,8 +82,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 	if d == nil {
 		d = &dialing{done: make(chan struct{})}
 		s.dial = d
-		// The attempt outlives the caller that began it, because others may wait
-		// for it.
+		// The attempt outlives the caller that began it, because others may wait for it.
 		s.up.background.Go(func() { s.fill(d, sp) })
 	}
 	s.mu.Unlock()
@@ -119,8 +117,8 @@ func (s *slot) fill(d *dialing, sp spec) {
 	close(d.done)
 }
 
-// revive cleans up after a connection that has ended. If there are subscriptions,
-// it opens the next connection, because the next call may be far off.
+// revive cleans up after a connection that has ended. If there are subscriptions, it opens
+// the next connection, because the next call may be far off.
 func (s *slot) revive(l *link, sp spec) {
 	select {
 	case <-l.done:

@@ -79,8 +79,8 @@ func (u *Upstream) Status() Status {
 	return s
 }
 
-// Refused returns the error for a call of c to a server that cannot be reached
-// because of missing credentials or settings; nil otherwise.
+// Refused returns the error for a call of c to a server that cannot be reached because of
+// missing credentials or settings; nil otherwise.
 func (u *Upstream) Refused(c *Caller) error {
 	state, reason := u.State()
 	if p := (personal{&u.connections}); p.on() && state == SignIn {
@@ -97,10 +97,10 @@ func (u *Upstream) Refused(c *Caller) error {
 	return nil
 }
 
-// Prepare waits until the server has answered or failed once. If c has its own
-// connection, or the server has one for the era of c, Prepare also waits until
-// that is open, because the features may differ between the eras. The error says
-// what the user of c must do first.
+// Prepare waits until the server has answered or failed once. If c has its own connection,
+// or the server has one for the era of c, Prepare also waits until that is open, because
+// the features may differ between the eras. The error says what the user of c must do
+// first.
 func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 	select {
 	case <-u.settled:
@@ -131,8 +131,7 @@ func (u *Upstream) Unavailable() error {
 	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q is not available: %v", u.name, orStarting(reason)))
 }
 
-// Protocol returns the protocol version of the primary connection; empty if there
-// is none.
+// Protocol returns the protocol version of the primary connection; empty if there is none.
 func (u *Upstream) Protocol() string {
 	if l := u.primary.link.Load(); l != nil {
 		return l.said.Version
@@ -140,8 +139,8 @@ func (u *Upstream) Protocol() string {
 	return ""
 }
 
-// ServerInfo returns the raw serverInfo of the first server that is connected and
-// has sent one, otherwise unknown.
+// ServerInfo returns the raw serverInfo of the first server that is connected and has sent
+// one, otherwise unknown.
 func ServerInfo(servers []*Upstream, unknown []byte) []byte {
 	for _, u := range servers {
 		if l := u.primary.current(); l != nil && l.said.Info != nil {

@@ -33,7 +33,6 @@ func (l *link) startListening() {
 	l.listen.Start()
 }
 
-// listenParams returns the params of the next listen request.
 func (l *link) listenParams() []byte {
 	tasks, offer := l.slot.tasks.IDs(), l.offer
 	if len(tasks) > 0 {
@@ -56,8 +55,8 @@ func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who l
 	return u.subscribe(ctx, c, uri, who, mcp.MethodUnsubscribe, (*listen.Subscriptions).Remove)
 }
 
-// subscribe adds or removes a subscriber. It tells the server only about the
-// first and the last subscriber of a resource.
+// subscribe adds or removes a subscriber. It tells the server only about the first and the
+// last subscriber of a resource.
 func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber, method string, change func(*listen.Subscriptions, string, listen.Subscriber) bool) (*jsonrpc.Response, error) {
 	l, release, err := u.acquire(ctx, c, method)
 	if err != nil {
@@ -80,8 +79,8 @@ func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who lis
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
 
-// WatchTask subscribes who to the status of a task of a modern server. It returns
-// false if the server cannot send it.
+// WatchTask subscribes who to the status of a task of a modern server. It returns false if
+// the server cannot send it.
 func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) bool {
 	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
 	if err != nil {

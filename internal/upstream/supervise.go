@@ -87,17 +87,16 @@ func (s *supervisor) run() {
 	}
 }
 
-// farewell closes a connection at the end of the upstream's life and waits for
-// it. Close may not know a connection that is so new.
+// farewell closes a connection at the end of the upstream's life and waits for it. Close
+// may not know a connection that is so new.
 func (u *connections) farewell(l *link) {
 	if l != nil {
 		l.close(context.WithoutCancel(u.life))
 	}
 }
 
-// bury closes a broken connection. It waits for a process to end, so that two
-// processes of one server never run at the same time. It does not wait for a host
-// that is unreachable.
+// bury closes a broken connection. It waits for a process to end, so that two processes of
+// one server never run at the same time. It does not wait for a host that is unreachable.
 func (u *connections) bury(l *link) {
 	switch {
 	case l == nil:
@@ -108,8 +107,8 @@ func (u *connections) bury(l *link) {
 	}
 }
 
-// neverRan reports whether no process was started. A command that cannot be
-// started, for instance because it is not installed, does not count as a crash.
+// neverRan reports whether no process was started. A command that cannot be started, for
+// instance because it is not installed, does not count as a crash.
 func neverRan(err error) bool {
 	var start *stdio.StartError
 	return errors.As(err, &start)
@@ -122,8 +121,8 @@ func recent(ends []time.Time) []time.Time {
 	return ends
 }
 
-// judge returns the new state after the connection ended, and the delay before
-// the next attempt.
+// judge returns the new state after the connection ended, and the delay before the next
+// attempt.
 func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Duration) {
 	cfg := s.Config()
 	switch {
@@ -145,8 +144,8 @@ func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Dura
 	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
 }
 
-// rest waits before the next attempt. A restart request ends the wait. It reports
-// whether there is a next attempt.
+// rest waits before the next attempt. A restart request ends the wait. It reports whether
+// there is a next attempt.
 func (s *supervisor) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
@@ -165,7 +164,6 @@ func (s *supervisor) rest(state State, delay time.Duration) bool {
 	return true
 }
 
-// up publishes a ready connection.
 func (s *supervisor) up(l *link) {
 	s.primary.link.Store(l)
 	s.endGrace()
@@ -176,9 +174,8 @@ func (s *supervisor) up(l *link) {
 	s.log.Info("upstream connected", "version", l.said.Version)
 }
 
-// down records that there is no connection. The features stay listed for
-// listGrace, so that a server that bounces does not change the lists of its
-// clients.
+// down records that there is no connection. The features stay listed for listGrace, so that
+// a server that bounces does not change the lists of its clients.
 func (s *supervisor) down(state State, err error) {
 	s.primary.link.Store(nil)
 	s.mu.Lock()
@@ -225,9 +222,9 @@ func (u *connections) Restart() {
 	}
 }
 
-// waitPrimary returns the primary connection. It waits for a connection that is
-// being opened: for the first start as long as that takes, for a restart as long
-// as once.wait says.
+// waitPrimary returns the primary connection. It waits for a connection that is being
+// opened: for the first start as long as that takes, for a restart as long as once.wait
+// says.
 func (u *connections) waitPrimary(ctx context.Context) (*link, error) {
 	if l := u.primary.current(); l != nil {
 		return l, nil

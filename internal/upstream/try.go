@@ -18,8 +18,8 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 )
 
-// Call sends a request to the server on behalf of c. It returns exactly once: the
-// server's answer, or one error that says what happened.
+// Call sends a request to the server on behalf of c. It returns exactly once: the server's
+// answer, or one error that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	who := c.Principal
 	if c.Peer {
@@ -35,8 +35,8 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 		if err == nil || ran || !failure.IsRefusal(err) {
 			return resp, err
 		}
-		// The server said that the request did not run, so sending it again does
-		// not run it twice.
+		// The server said that the request did not run, so sending it again does not run it
+		// twice.
 		resp, err, ran = u.try(ctx, c, req)
 	}
 	if err != nil && !ran && failure.IsRefusal(err) {
@@ -60,8 +60,8 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, err, false
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
-		// The server was replaced by one that speaks other versions. A new
-		// handshake is needed.
+		// The server was replaced by one that speaks other versions. A new handshake is
+		// needed.
 		once{&u.connections}.learn(memory.Unknown)
 		err = &failure.Lost{Err: resp.Err}
 		l.refused(ctx, err)
@@ -88,9 +88,8 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	return nil, u.report.Failure(ctx, err, l.whyEnded), true
 }
 
-// refused handles a request that the server turned away. If the server is
-// overloaded, it waits a moment. Otherwise the session is lost, and it ends the
-// connection.
+// refused handles a request that the server turned away. If the server is overloaded, it
+// waits a moment. Otherwise the session is lost, and it ends the connection.
 func (l *link) refused(ctx context.Context, err error) {
 	switch failure.StatusOf(err) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -100,13 +99,11 @@ func (l *link) refused(ctx context.Context, err error) {
 	}
 }
 
-// errTaken means that the connection was given to another client before the call
-// was sent.
+// errTaken means that the connection was given to another client before the call was sent.
 var errTaken error = &failure.Lost{Err: i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
 
-// checkPrimary checks whether the server still knows the primary connection,
-// after it did not know another connection of ours. A restarted server may have
-// other features.
+// checkPrimary checks whether the server still knows the primary connection, after it did
+// not know another connection of ours. A restarted server may have other features.
 func (u *Upstream) checkPrimary(l *link, why error) {
 	p := u.primary.current()
 	if l.slot == u.primary || p == nil || p.era == mcp.Modern || httpclient.NotSent(why) {
@@ -121,7 +118,6 @@ func (u *Upstream) checkPrimary(l *link, why error) {
 	})
 }
 
-// call sends one request over this connection.
 func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.spot != nil {
 		if c.Peer && l.there() {
@@ -169,8 +165,8 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	return resp, failure.Cause(ctx, err)
 }
 
-// send sends a request. An answer counts whatever its HTTP status is, unless it
-// says that the request did not run.
+// send sends a request. An answer counts whatever its HTTP status is, unless it says that
+// the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := l.ours(ctx, req)
 	if err == nil || resp == nil || resp.Err == nil {

@@ -1,14 +1,13 @@
 // Package upstream keeps the configured servers connected and calls them.
 //
-// An Upstream is one configured server of one schema. It opens, watches and
-// reopens its connections, decides which clients share a connection, and ends
-// every call exactly once. A Set holds all upstreams and reconciles them with the
-// configuration. The package does not decide what clients see: its callers handle
-// names, filters and dialects.
+// An Upstream is one configured server of one schema. It opens, watches and reopens its
+// connections, decides which clients share a connection, and ends every call exactly once.
+// A Set holds all upstreams and reconciles them with the configuration. The package does
+// not decide what clients see: its callers handle names, filters and dialects.
 //
-// Terms: a question is a request that a server sends to a client (sampling,
-// elicitation, roots); a server that sends one asks. An offer is the set of
-// questions that a client has declared it can answer.
+// Terms: a question is a request that a server sends to a client (sampling, elicitation,
+// roots); a server that sends one asks. An offer is the set of questions that a client has
+// declared it can answer.
 package upstream
 
 import (
@@ -59,16 +58,16 @@ type Options struct {
 	Lock Lock
 	// Greeting is set if there is only one client, on stdio.
 	Greeting *Greeting
-	// Person asks a person a question that no client can answer. If Person or its
-	// answer is nil, the question is refused.
+	// Person asks a person a question that no client can answer. If Person or its answer is
+	// nil, the question is refused.
 	Person func(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response
-	// Placer decides where servers run that run once in a cluster; nil if there
-	// is no cluster.
+	// Placer decides where servers run that run once in a cluster; nil if there is no
+	// cluster.
 	Placer Placer
 	// OnChange is called after the features or the state of an upstream changed.
 	OnChange func(u *Upstream)
-	// OnLine is called with each line that a server writes to its standard error;
-	// it may be nil.
+	// OnLine is called with each line that a server writes to its standard error; it may be
+	// nil.
 	OnLine func(server, line string)
 
 	dials queue.Semaphore
@@ -76,8 +75,8 @@ type Options struct {
 
 // A Lock restricts what servers may run and show.
 type Lock interface {
-	// Hold replaces the command by the locked one, or returns why the server must
-	// not start. cmd is nil for a server over HTTP.
+	// Hold replaces the command by the locked one, or returns why the server must not
+	// start. cmd is nil for a server over HTTP.
 	Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error
 	pin.Lock
 }
@@ -102,8 +101,8 @@ type entry struct {
 	background sync.WaitGroup
 }
 
-// connections holds the connections of one server: the primary one, which a
-// supervisor keeps open, and those that clients need in addition.
+// connections holds the connections of one server: the primary one, which a supervisor
+// keeps open, and those that clients need in addition.
 type connections struct {
 	entry
 	condition
@@ -169,7 +168,6 @@ func (e *entry) Name() string { return e.name }
 // Config returns the configuration of the server.
 func (e *entry) Config() *config.Server { return e.config.Load() }
 
-// command returns the command for one connection, with the values of its user.
 func (u *connections) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env)+len(values))
@@ -203,8 +201,7 @@ func (e *entry) idleFor(req *jsonrpc.Request) time.Duration {
 	return e.limits.CallIdle
 }
 
-// Features returns the features that the server offers to c; nil if they are not
-// known.
+// Features returns the features that the server offers to c; nil if they are not known.
 func (u *Upstream) Features(c *Caller) *catalog.Features {
 	if c != nil {
 		for _, s := range [...]*slot{u.openModern(c), u.slotOf(c)} {
@@ -222,8 +219,8 @@ func (u *Upstream) Features(c *Caller) *catalog.Features {
 	return u.learnt.Load()
 }
 
-// Notify sends a notification on behalf of c if c has its own connection. On a
-// shared connection no client may speak for the others.
+// Notify sends a notification on behalf of c if c has its own connection. On a shared
+// connection no client may speak for the others.
 func (u *Upstream) Notify(ctx context.Context, c *Caller, n *jsonrpc.Notification) error {
 	s := u.slotOf(c)
 	if s == nil || !s.exclusive {

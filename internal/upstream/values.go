@@ -17,9 +17,9 @@ import (
 // errOtherValues ends a connection that was opened with outdated values.
 var errOtherValues = i18n.Errorf("the values of its user have changed", "其用户的值已更改")
 
-// personal adds the handling of a server with per-user values. The primary
-// connection has no values, unless its only client is the user. It lists what the
-// server lists without values.
+// personal adds the handling of a server with per-user values. The primary connection has
+// no values, unless its only client is the user. It lists what the server lists without
+// values.
 type personal struct{ *connections }
 
 func (p personal) on() bool { return len(p.Config().PerUser) > 0 }
@@ -46,8 +46,8 @@ func (p personal) values(user string) (map[string]string, error) {
 	return given, nil
 }
 
-// valuesFor returns the values for the connection in s; nil if the connection
-// belongs to no user.
+// valuesFor returns the values for the connection in s; nil if the connection belongs to no
+// user.
 func (p personal) valuesFor(s *slot) (map[string]string, error) {
 	if !p.on() || s.user == "" {
 		return nil, nil
@@ -55,8 +55,8 @@ func (p personal) valuesFor(s *slot) (map[string]string, error) {
 	return p.values(s.user)
 }
 
-// ready returns the values of the user of c. If a value is missing, it ends the
-// connections that were opened with earlier values.
+// ready returns the values of the user of c. If a value is missing, it ends the connections
+// that were opened with earlier values.
 func (p personal) ready(c *Caller) (map[string]string, error) {
 	if !p.on() {
 		return nil, nil
@@ -82,7 +82,6 @@ func (p personal) end(user string) {
 	}
 }
 
-// outdate ends a connection whose values are outdated.
 func outdate(l *link) {
 	l.doneOnce.Do(func() {
 		l.grace, l.err = l.up.limits.Drain, errOtherValues
@@ -90,18 +89,18 @@ func outdate(l *link) {
 	})
 }
 
-// learn remembers the tools that a user's connection lists. Users who have not
-// set their values must see a tool to call it and to be asked for the values.
-// Only tools are remembered: the other lists may be private to the user.
+// learn remembers the tools that a user's connection lists. Users who have not set their
+// values must see a tool to call it and to be asked for the values. Only tools are
+// remembered: the other lists may be private to the user.
 func (p personal) learn(s *slot, f *catalog.Features) {
 	if p.on() && s.user != "" {
 		p.learnt.Store(&catalog.Features{Tools: f.Tools})
 	}
 }
 
-// refused returns the error for a failed connection in s. If the server refused
-// the values of the user, the error says what the user must do. The server does
-// not say which of several values it refused.
+// refused returns the error for a failed connection in s. If the server refused the values
+// of the user, the error says what the user must do. The server does not say which of
+// several values it refused.
 func (p personal) refused(s *slot, err error) error {
 	if !failure.RefusesValues(err) || p.Config().Auth.PerUser {
 		return err
@@ -114,8 +113,8 @@ func (p personal) refused(s *slot, err error) error {
 	return &failure.ValueError{Server: p.name, User: s.user, Name: name, Description: p.Config().PerUser[name].Description, Refused: secrets.Digest(values[name])}
 }
 
-// explain adds to the error of a primary connection that it was opened without
-// the per-user values.
+// explain adds to the error of a primary connection that it was opened without the per-user
+// values.
 func (p personal) explain(err error) error {
 	if !p.on() || p.primary.user != "" || neverRan(err) {
 		return err

@@ -42,8 +42,8 @@ func (w *watched) failed(err error) {
 // exitWait is how long a process may take to exit after it closed its output.
 const exitWait = time.Second
 
-// watch ends the link as soon as the server's stream ends. It does not wait for
-// open questions of the server, because their answers could not be delivered.
+// watch ends the link as soon as the server's stream ends. It does not wait for open
+// questions of the server, because their answers could not be delivered.
 func (l *link) watch(conn *jsonrpc.Conn, stream *watched) {
 	l.up.background.Go(func() {
 		<-stream.ended
