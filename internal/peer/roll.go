@@ -13,18 +13,19 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// rollPath is where a replica describes itself.
+// rollPath is the URL path of a replica's description.
 const rollPath = "/peer/v1/member"
 
-// A Directory is where the other replicas are.
+// A Directory knows the addresses of the other replicas.
 type Directory struct {
 	members   []string
 	found     func() []string
-	self      string // our own address
+	self      string // this replica's address
 	transport http.RoundTripper
 }
 
-// addresses are those of the replicas; a name may stand for several.
+// addresses returns the addresses of the other replicas; a name may resolve to
+// several.
 func (d *Directory) addresses(ctx context.Context, also string) []string {
 	var list []string
 	for _, name := range append(d.names(), also) {
@@ -41,7 +42,7 @@ func (d *Directory) addresses(ctx context.Context, also string) []string {
 	return list
 }
 
-// names are the addresses of the replicas as they were given, each once.
+// names returns the configured and found addresses, each once.
 func (d *Directory) names() []string {
 	list := slices.Clone(d.members)
 	if d.found != nil {
@@ -51,7 +52,7 @@ func (d *Directory) names() []string {
 	return slices.Compact(list)
 }
 
-// resolve finds the addresses that a name stands for, without our own.
+// resolve returns the addresses of a name, without our own.
 func (d *Directory) resolve(ctx context.Context, name string) (list []string, err error) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {
@@ -71,17 +72,17 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 	return list, nil
 }
 
-// A Reply is what came of asking one address what replica is there.
+// A Reply is the result of asking one address for its description.
 type Reply struct {
-	Name    string // the address as it was given
-	Address string // the one that it stands for
+	Name    string // the address as configured
+	Address string // the resolved address
 	Text    json.RawMessage
-	Date    time.Time // by the clock of the replica, to the second
+	Date    time.Time // by the replica's clock, to the second
 	Err     error
 }
 
-// Roll asks all replicas to describe themselves, for a bounded time. Who is not
-// reached is in the list, too; this replica is not.
+// Roll asks all replicas for their descriptions, for a bounded time. The list
+// includes replicas that were not reached, but not this one.
 func (d *Directory) Roll(ctx context.Context) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
@@ -113,7 +114,7 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 	return list
 }
 
-// describe asks the replica at an address what it is.
+// describe asks the replica at an address for its description.
 func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+rollPath, nil)
 	if err != nil {
@@ -127,15 +128,16 @@ func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
 	if resp.StatusCode != http.StatusOK {
 		return Reply{Err: i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)}
 	}
-	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it says none
+	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
 	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&r.Text)
 	return r
 }
 
-// drainPath is where a replica is told to drain.
+// drainPath is the URL path that makes a replica drain.
 const drainPath = "/peer/v1/drain"
 
-// Drain tells the replica at an address to give what it has to the others.
+// Drain tells the replica at an address to hand its sessions and servers to the
+// others.
 func (d *Directory) Drain(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
