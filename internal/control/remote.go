@@ -185,13 +185,17 @@ func Failure(resp *http.Response) error {
 	return env.Fail(env.ExitFailure, env.CodeControl, "", "%s", body.Error.Message)
 }
 
-// ReloadRunning tells a running gateway that its file has changed.
+// Edited says in a request to reload that the file was changed by a command of
+// ours, not by hand.
+const Edited = "edited"
+
+// ReloadRunning tells a running gateway that a command has changed its file.
 func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, err error) {
 	r := Running(ctx, a, config)
 	if r == nil {
 		return false, nil
 	}
-	return true, r.Post(ctx, "/reload", nil, nil)
+	return true, r.Post(ctx, "/reload?"+Edited, nil, nil)
 }
 
 // What TellAll can tell.

@@ -26,6 +26,7 @@ const (
 	headerHop       = "Aio-Hop"       // the request was forwarded and must not be forwarded again
 	headerBoot      = "Aio-Boot"      // the boot of the replica that the request is for
 	headerNotRun    = "Aio-Not-Run"   // the request was not run, and why
+	headerNode      = "Aio-Node"      // in a response: the name of the replica
 	headerRestore   = "Aio-Restore"   // the receiver may restore the session
 )
 

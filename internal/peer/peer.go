@@ -43,6 +43,9 @@ type Options struct {
 	Describe func() any
 	// Drain makes this replica hand its sessions and servers to the others.
 	Drain func()
+	// Rebalance makes this replica hand over the servers that belong on other
+	// replicas. It returns which ones, as JSON.
+	Rebalance func() any
 	// Holds reports whether this replica has a server, given as schema/name, in an
 	// epoch. It is nil if servers are not placed.
 	Holds func(server string, epoch uint64) bool

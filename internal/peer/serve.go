@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/http1"
@@ -41,12 +42,19 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.URL.Path == rebalancePath && r.Method == http.MethodPost {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.opt.Rebalance()) // an error means that the caller has disconnected
+		return
+	}
 	server, placed := placedServer(r.URL.EscapedPath())
 	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
 	switch {
 	case !known && !placed || r.Header.Get(headerHop) != "1":
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return
+	case strings.HasPrefix(r.URL.Path, APIPath): // a read-only request may go to any run of the replica
+		w.Header().Set(headerNode, n.self.Node)
 	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)
 		return

@@ -21,10 +21,13 @@ type overviewBody struct {
 	Rev     uint64           `json:"rev"`
 	// Unread is what the config file says that was not read yet.
 	Unread *Unread `json:"unread,omitempty"`
+	// Replicas are who was asked, where there are several.
+	Replicas []Replica `json:"replicas,omitempty"`
 }
 
 func (h *Handler) getOverview(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who)})
+	body := overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who), nil}
+	api.Reply(w, http.StatusOK, h.joined.overview(r, body))
 }
 
 // unread is for those who may read the file again.
@@ -42,7 +45,7 @@ func (h *Handler) getUnread(w http.ResponseWriter, r *api.Request) {
 }
 
 func (h *Handler) getClients(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.sight.clients(r.Who))
+	api.Reply(w, http.StatusOK, h.joined.clients(r, h.sight.clients(r.Who)))
 }
 
 // serverPages show and change the configured servers.
@@ -52,10 +55,11 @@ type serverPages struct {
 	undos   *undos
 	signIns *signIns
 	ctx     context.Context // of sign-ins, which outlive a request
+	joined  *joined
 }
 
 func (p *serverPages) getAll(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, p.sight.servers(r.Who))
+	api.Reply(w, http.StatusOK, p.joined.servers(r, p.sight.servers(r.Who)))
 }
 
 func (p *serverPages) get(w http.ResponseWriter, r *api.Request) {

@@ -18,12 +18,14 @@ type shownCall struct {
 	// Said is what the answer says in words: the message of an error, the
 	// first text of a result. It is cut, and on one line.
 	Said string `json:"said,omitempty"`
+	// Replica is who recorded it, where there are several.
+	Replica string `json:"replica,omitempty"`
 }
 
 func (p *trafficPages) shown(calls []traffic.Call) []shownCall {
 	list := make([]shownCall, len(calls))
 	for i := range calls {
-		list[i] = shownCall{calls[i], p.said(&calls[i])}
+		list[i] = shownCall{Call: calls[i], Said: p.said(&calls[i])}
 	}
 	return list
 }
