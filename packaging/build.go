@@ -41,13 +41,14 @@ func (r *release) build() error {
 	return nil
 }
 
-// linkFlags tell the program where releases are, and what signs them.
+// linkFlags compile the URL of the releases and the public key into the
+// program.
 func (r *release) linkFlags() string {
 	in := reflect.TypeFor[upgrade.Release]().PkgPath()
 	return fmt.Sprintf("%s -X %s.source=%s/releases -X %s.key=%s", r.flags, in, home, in, r.key)
 }
 
-// pages makes the completions of all shells and the manual pages.
+// pages generates the completions of all shells and the manual pages.
 func (r *release) pages() error {
 	for shell, path := range map[string]string{"bash": name + ".bash", "zsh": "_" + name, "fish": name + ".fish", "powershell": name + ".ps1"} {
 		var out bytes.Buffer
@@ -80,7 +81,7 @@ func (r *release) pages() error {
 	return nil
 }
 
-// documents reads what every package contains.
+// documents reads the files that every package contains.
 func (r *release) documents() error {
 	for as, path := range map[string]string{"README.md": "README.md", "LICENSE": "LICENSE"} {
 		f, err := readFile(as, filepath.Join(r.root, path))
@@ -97,7 +98,7 @@ func (r *release) documents() error {
 	return r.put("THIRD_PARTY_NOTICES", notices)
 }
 
-// archives holds the program as it is, with its pages.
+// archives makes archives with the program and its pages.
 func (r *release) archives() error {
 	for _, t := range targets {
 		files := append([]file{{name: t.program(), mode: 0o755, data: r.binaries[t.String()]}}, r.common...)

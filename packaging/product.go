@@ -1,6 +1,6 @@
-// Command packaging makes a release: from the binaries of all platforms the
-// archives, packages, images and manifests by which people get the program,
-// into one folder. The same commit gives the same bytes.
+// Command packaging makes a release: it builds the binaries of all platforms
+// and makes archives, packages, images and manifests from them, in one folder.
+// The same commit gives the same bytes.
 package main
 
 import (
@@ -24,19 +24,20 @@ const (
 	// registryName is the name in the MCP registry.
 	registryName = "io.github.mcp-all-in-one/mcp-all-in-one"
 	image        = "ghcr.io/mcp-all-in-one/mcp-all-in-one"
-	// releaseKey is the public key of minisign that SHA256SUMS is signed with,
-	// by make release-sign; upgrade replaces nothing in a program without it.
-	// To make a pair: minisign -G -W -p release.pub -s release.key
+	// releaseKey is the minisign public key for the signature of SHA256SUMS,
+	// which make release-sign creates. A program without it cannot replace
+	// itself with upgrade. To make a pair: minisign -G -W -p release.pub -s
+	// release.key
 	releaseKey = ""
 )
 
 var version = mcp.ProductVersion
 
-// oldNames are the other names that the binary answers to.
+// oldNames are the other names of the binary.
 var oldNames = []string{"mcps-proxy", "mcps_proxy", "mcpx", "mcpx-sse", "mcp-tester"}
 
-// A target is one platform, by the names that package formats have for it; an
-// empty name means that the format does not have it.
+// A target is a platform, with its names in the package formats; an empty name
+// means that the format does not support it.
 type target struct {
 	goos, goarch string
 	npm          string   // process.platform-process.arch
@@ -57,10 +58,10 @@ var targets = []target{
 	{"windows", "arm64", "win32-arm64", []string{"win_arm64"}, "", []string{"win32-arm64"}},
 }
 
-// String is the platform in names of files.
+// String returns the platform as it appears in file names.
 func (t target) String() string { return upgrade.Platform(t.goos, t.goarch) }
 
-// program is the name of the binary.
+// program returns the name of the binary.
 func (t target) program() string {
 	if t.goos == "windows" {
 		return name + ".exe"
@@ -68,7 +69,7 @@ func (t target) program() string {
 	return name
 }
 
-// archive is the name of the archive.
+// archive returns the name of the archive.
 func (t target) archive() string {
 	if t.goos == "windows" {
 		return name + "-" + version + "-" + t.String() + ".zip"
@@ -76,8 +77,8 @@ func (t target) archive() string {
 	return name + "-" + version + "-" + t.String() + ".tar.gz"
 }
 
-// commitTime is when the commit was made: the time of every file in a
-// release.
+// commitTime returns the time of the commit, which is the time of every file in
+// a release.
 func commitTime(root string) (time.Time, error) {
 	cmd := exec.Command("git", "log", "-1", "--format=%ct")
 	cmd.Dir = root

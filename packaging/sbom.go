@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A part is something of others in the program: a Go module, or a package of
-// the console's page.
+// A part is third-party code in the program: a Go module, or a package of the
+// console's page.
 type part struct {
 	name, version, purl, dir string
 }
 
-// parts are the modules that any platform links, the standard library, and
+// parts returns the modules that any platform links, the standard library, and
 // the packages that the page bundles.
 func (r *release) parts() ([]part, error) {
 	found := map[string]part{}
@@ -76,8 +76,8 @@ func toolchain() (version, root string, err error) {
 	return lines[0], lines[1], nil
 }
 
-// pageParts adds what the page bundles: the packages of its lock file that
-// are not for development.
+// pageParts adds the packages that the page bundles: those of its lock file
+// that are not for development.
 func (r *release) pageParts(found map[string]part) error {
 	ui := filepath.Join(r.root, "internal/web/ui")
 	data, err := os.ReadFile(filepath.Join(ui, "package-lock.json"))
@@ -103,7 +103,7 @@ func (r *release) pageParts(found map[string]part) error {
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// notices are the licences of all parts. A part without one stops the
+// notices returns the licences of all parts. A part without a licence stops the
 // release.
 func (r *release) notices() ([]byte, error) {
 	parts, err := r.parts()
@@ -136,7 +136,7 @@ func (r *release) notices() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// sbom writes the bill of materials, as CycloneDX.
+// sbom writes the software bill of materials in CycloneDX format.
 func (r *release) sbom() error {
 	parts, err := r.parts()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// vsix packs the extension once with the program of each platform inside, and
-// once without.
+// vsix packs the extension with the program once per platform, and once without
+// the program.
 func (r *release) vsix() error {
 	dir, err := os.MkdirTemp("", name)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// wheels makes one wheel per platform: the binary as a script, no Python.
+// wheels makes one wheel per platform: the binary as a script, without Python
+// code.
 func (r *release) wheels() error {
 	dist := strings.ReplaceAll(name, "-", "_") + "-" + version
 	readme := ""

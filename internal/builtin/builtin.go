@@ -1,5 +1,5 @@
-// Package builtin is our own tools: inspect, exec and run of the compact modes,
-// and those by which a client looks after our configuration.
+// Package builtin implements our own tools: inspect, exec and run of the
+// compact modes, and the tools with which a client manages our configuration.
 package builtin
 
 import (
@@ -12,77 +12,80 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// Server is the name under which our own tools stand among the tools of the
-// servers. No configured server can have it.
+// Server is the name of our own tools among the servers. A configured server
+// cannot have it.
 const Server = "\x00builtin"
 
-// An Asker asks the client of a call.
+// An Asker sends a request to the client of a call.
 type Asker func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
 
-// An Env is what a tool of ours may reach on behalf of its caller.
+// An Env is what one of our tools may use on behalf of its caller.
 type Env struct {
 	// Principal is the id of the caller's principal.
 	Principal string
-	// Agreed are the servers that a person has agreed to lose by this call.
+	// Agreed are the servers whose removal by this call the user has confirmed.
 	Agreed []string
-	// Catalog is everything that can be reached now, Visible what of it the
-	// caller may see; nil means all.
+	// Catalog returns everything that is available now. Visible selects what
+	// the caller may see; nil means all.
 	Catalog func() *catalog.Catalog
 	Visible catalog.Visible
-	// Call calls a tool of a server as the caller itself would: progress,
-	// cancellation and questions included. arguments is nil when there are
-	// none.
+	// Call calls a tool of a server as if the caller did, including progress,
+	// cancellation and questions. arguments is nil if there are none.
 	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)
-	// Ask asks the caller's client; it fails where the client does not offer
-	// that.
+	// Ask sends a request to the caller's client. It fails if the client does
+	// not support the request.
 	Ask Asker
-	// OpensURL says that the client takes the error that asks for a visit to a URL.
+	// OpensURL reports whether the client handles the error that asks the user
+	// to open a URL.
 	OpensURL bool
 
-	// Read and Prompt read a resource and get a prompt as the caller itself
-	// would.
+	// Read reads a resource and Prompt gets a prompt as if the caller did.
 	Read   func(ctx context.Context, uri string) (*jsonrpc.Response, error)
 	Prompt func(ctx context.Context, server, name string, arguments []byte) (*jsonrpc.Response, error)
-	// Keep keeps a text for the caller and returns its URI; Kept returns it.
+	// Keep stores a text for the caller and returns its URI. Kept returns a
+	// stored text.
 	Keep func(text []byte) (uri string, err error)
 	Kept func(uri string) (kept.Result, error)
-	// JQ reads parts of kept results by jq.
+	// JQ filters stored results with jq.
 	JQ kept.Filter
-	// ReadLimit is how much of a kept result is shown at once.
+	// ReadLimit is how much of a stored result is shown at once.
 	ReadLimit int64
-	// Script runs a script within Limits; Job, where it is set, changes one
-	// before it runs.
+	// Script runs a script within Limits. Job, if set, changes the job before
+	// it runs.
 	Script func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error)
 	Limits script.Limits
 	Job    func(*script.Job)
-	// Lang is what the person at the command line reads; clients read English.
+	// Lang is the language of the user at the command line; clients get
+	// English.
 	Lang i18n.Lang
-	// Progress tells the caller that a script goes on; nil where it does not
-	// want to know. Saved hears what a script kept out of the context.
+	// Progress reports the progress of a script to the caller; nil if the
+	// caller does not want it. Saved receives how much a script kept out of the
+	// context.
 	Progress func(ctx context.Context, message string)
 	Saved    func(calls int, inner, shown catalog.Cost)
 }
 
-// A Tool is one tool of ours.
+// A Tool is one of our tools.
 type Tool struct {
 	Name string
-	// Definition is the raw item of tools/list.
+	// Definition is the raw item in tools/list.
 	Definition []byte
-	// Compact says that the tool stands for the servers' tools. The others
-	// look after the configuration.
+	// Compact reports that the tool represents the servers' tools. The others
+	// manage the configuration.
 	Compact bool
-	// Script says that it runs a script, Reader that it reads on in kept
+	// Script reports that the tool runs a script, Reader that it reads stored
 	// results.
 	Script, Reader bool
-	// Removes are the ids of the servers of a person's that a call would remove;
-	// nil where it removes none, whatever its arguments. A person is asked first.
+	// Removes returns the ids of the user's servers that a call would remove. It
+	// is nil if the tool never removes servers. The user is asked before a
+	// removal.
 	Removes func(arguments []byte) []string
-	// Run answers a call; arguments is nil when the caller gave none. An error
-	// of type *jsonrpc.Error is answered as it is.
+	// Run handles a call. arguments is nil if the caller gave none. An error of
+	// type *jsonrpc.Error is sent unchanged.
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)
 }
 
-// A Set is tools that are shown together. It is immutable.
+// A Set is a group of tools that are shown together. It is immutable.
 type Set struct {
 	Tools    []Tool
 	features *catalog.Features
@@ -105,12 +108,12 @@ func NewSet(tools []Tool) *Set {
 	return s
 }
 
-// Source is the set as one more server of a catalogue, under its own names.
+// Source returns the set as a server of a catalogue, with unprefixed names.
 func (s *Set) Source() catalog.Source {
 	return catalog.Source{Server: Server, Features: s.features, Policy: catalog.Policy{Naming: catalog.NamingNone}}
 }
 
-// Tool returns the tool of that name, or nil.
+// Tool returns the tool with a name, or nil.
 func (s *Set) Tool(name string) *Tool {
 	if s == nil {
 		return nil

@@ -17,22 +17,22 @@ const (
 	ModeFull    = "full"
 	ModeCompact = "compact"
 	ModeSearch  = "search"
-	ModeCode    = "code" // compact, and scripts
+	ModeCode    = "code" // compact with scripts
 	ModeAuto    = "auto"
 )
 
 // maxOutline bounds the catalogue in the description of inspect.
 const maxOutline = 16 << 10
 
-// NamesAll says whether the tools of compact mode name every tool that they
-// stand for. Where they cannot, only a search finds one.
+// NamesAll reports whether the descriptions in compact mode name every tool. If
+// they do not, tools are only found by searching.
 func NamesAll(all *catalog.Catalog, view catalog.View) bool {
 	return all.OutlineNames(view, maxOutline)
 }
 
-// Compact is the tools that stand for all tools of a schema in the compact
-// modes; nil when the schema shows its tools themselves. view is whose eyes
-// they are for; code shows run, reading shows read.
+// Compact returns the tools that represent all tools of a schema in the compact
+// modes; nil if the schema shows its tools directly. view is the caller's view.
+// code adds run, reading adds read.
 func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.Config, code, reading bool) *Set {
 	c := compact{types: cfg.Compact.Types, code: code || mode == ModeCode}
 	var outline string
@@ -58,11 +58,11 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 	return NewSet(tools)
 }
 
-// compact is how inspect and exec of one schema behave.
+// compact configures inspect and exec of one schema.
 type compact struct{ search, types, code bool }
 
-// serverOutline names the servers and how much each has; what it has is found
-// by searching.
+// serverOutline lists the servers with their number of tools. The tools are
+// found by searching.
 func serverOutline(all *catalog.Catalog, view catalog.View) string {
 	var b strings.Builder
 	b.WriteString("Available servers:")
@@ -93,7 +93,7 @@ func (c compact) execTool() Tool {
 	return Tool{Name: ExecName, Definition: []byte(definition), Run: c.exec}
 }
 
-// inspected is one tool as inspect shows it.
+// inspected is a tool as inspect shows it.
 type inspected struct {
 	Server      string          `json:"server_name"`
 	Name        string          `json:"name"`
@@ -129,7 +129,8 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 	return textResult(c.show(ref)), nil
 }
 
-// shown are tools as inspect lists them: with run, as a script calls them.
+// shown returns tools as inspect lists them: with run as declarations for
+// scripts, otherwise as JSON.
 func (c compact) shown(refs []catalog.Ref) *jsonrpc.Response {
 	if c.code {
 		return declarations(refs)
@@ -141,7 +142,7 @@ func (c compact) shown(refs []catalog.Ref) *jsonrpc.Response {
 	return textResult(list)
 }
 
-// declarations writes tools as what a script sees of them.
+// declarations returns tools as TypeScript declarations for scripts.
 func declarations(refs []catalog.Ref) *jsonrpc.Response {
 	var b strings.Builder
 	open := ""
@@ -168,7 +169,7 @@ func declarations(refs []catalog.Ref) *jsonrpc.Response {
 
 const maxFound = 20
 
-// found lists the tools that fit a query, best first.
+// found returns the tools that match a query, best first.
 func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref {
 	var list []catalog.Ref
 	for _, hit := range env.Catalog().Search(query, view, maxFound) {
@@ -177,8 +178,8 @@ func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref 
 	return list
 }
 
-// show is a tool with its whole schema: as types where that says the same in
-// fewer words and was asked for.
+// show returns a tool with its whole schema. If requested and equivalent, the
+// schema is shorter TypeScript types.
 func (c compact) show(ref catalog.Ref) inspected {
 	it := inspected{Server: ref.Server, Name: ref.Name, Description: ref.Item.Description, InputSchema: ref.Item.InputSchema}
 	if c.types {

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// An envelope is what exec says when there is no result of a tool to pass on.
+// An envelope is the result of exec if there is no tool result to pass on.
 type envelope struct {
 	Server  string          `json:"server_name"`
 	Tool    string          `json:"tool_name"`
@@ -23,9 +23,9 @@ type envelope struct {
 	Reason  string          `json:"reason,omitempty"`
 }
 
-// exec calls a tool of a server. Its result passes as it is. The call is made
-// whatever the catalogue says: the gateway alone decides about it and records
-// it, and exec only puts a refusal into words.
+// exec calls a tool of a server and passes its result on unchanged. It makes
+// the call independent of the catalogue: only the gateway decides about it and
+// records it, and exec only words the refusal.
 func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	server, _ := jsonrpc.GetString(args, "server_name")
 	tool, _ := jsonrpc.GetString(args, "tool_name")
@@ -46,7 +46,7 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	case err != nil:
 		return refused(worded(env, server, tool, inner, err))
 	case resp.Err != nil && resp.Err.Code == mcp.CodeElicitURL && env.OpensURL:
-		return resp, nil // the client calls again after the visit
+		return resp, nil // the client repeats the call after the visit
 	case resp.Err != nil:
 		return refused(resp.Err.Message, "")
 	}
@@ -55,7 +55,7 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 
 const badArguments = "Argument validation failed: arguments must be an object"
 
-// argumentsOf are the arguments for the tool behind; nil when there are none.
+// argumentsOf returns the arguments for the called tool; nil if there are none.
 func argumentsOf(args []byte) []byte {
 	inner := jsonrpc.Get(args, "arguments")
 	if len(inner) == 0 || inner[0] == 'n' {
@@ -64,9 +64,10 @@ func argumentsOf(args []byte) []byte {
 	return inner
 }
 
-// worded is the text for an error of the gateway, and its reason where it has
-// one. A call that may have run keeps the words of its error. Of a server that
-// the caller cannot see nothing is said, not even that it is down.
+// worded returns the text for an error of the gateway, and its reason if it has
+// one. The error of a call that may have run keeps its message. About a server
+// that the caller cannot see the text reveals nothing, not even that it is
+// down.
 func worded(env *Env, server, tool string, inner []byte, err error) (text, reason string) {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) {
@@ -111,7 +112,7 @@ func parenthesised(s string) string {
 	return " (" + s + ")"
 }
 
-// listText writes names the way the original did.
+// listText formats names as the original program did.
 func listText(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
@@ -120,12 +121,12 @@ func listText(names []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// textResult is a tool result with one block: v as indented JSON.
+// textResult returns a tool result with one block: v as indented JSON.
 func textResult(v any) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: result(v, false)}
 }
 
-// failure is textResult for what went wrong.
+// failure is like textResult, but for an error.
 func failure(v any) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: result(v, true)}
 }

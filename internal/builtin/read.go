@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/kept"
 )
 
-// ReadTool is the tool that reads on in a kept result.
+// ReadTool returns the tool that reads a stored result.
 func ReadTool(name string) Tool {
 	definition := fmt.Sprintf(`{"name":%q,"description":"Read on in a result that was shown in part (result://…). Give one of offset, lines, grep and jq.",`+
 		`"inputSchema":{"type":"object","properties":{"result":{"type":"string","description":"Its result:// URI"},`+
@@ -21,12 +21,12 @@ func ReadTool(name string) Tool {
 	return Tool{Name: name, Definition: []byte(definition), Compact: true, Reader: true, Run: readKept}
 }
 
-// keptTemplates lists how kept results are read as resources. The results
-// themselves are not listed: each is known to the client that got it.
+// keptTemplates lists the resource templates of stored results. The results are
+// not listed, because only the client that got a result knows it.
 var keptTemplates, _ = catalog.ParseTemplates([][]byte{[]byte(`{"resourceTemplates":[{"uriTemplate":"` + kept.Scheme + `{id}{?lines,grep,jq}","name":"kept result",` +
 	`"description":"A result that was shown in part: all of it, or what lines (10-20), grep (an RE2 pattern) or jq (a filter) finds in it.","mimeType":"text/plain"}]}`)})
 
-// readKept answers a call of read.
+// readKept handles a call of read.
 func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	uri, ok := jsonrpc.GetString(args, "result")
 	if !ok {
@@ -43,7 +43,7 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[%s],"isError":false}`, block)}, nil
 }
 
-// ReadPart reads a part of a kept text, and says where to go on, or a whole
+// ReadPart returns a part of a stored text and where it continues, or a whole
 // content block.
 func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Result, error) {
 	r, err := env.Kept(uri)

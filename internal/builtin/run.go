@@ -17,17 +17,18 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// RunName is the tool that runs a script.
+// RunName is the name of the tool that runs a script.
 const RunName = "run"
 
-// ExecName is the tool that calls one tool.
+// ExecName is the name of the tool that calls one tool.
 const ExecName = "exec"
 
-// ScriptName is run for the command line and for test files, in any mode. It
-// takes what a model has no use for: args, seed, at, lang.
+// ScriptName is the tool run for the command line and for test files, in any
+// mode. It has additional arguments that a model does not need: args, seed, at,
+// lang.
 const ScriptName = mcp.ScriptTool
 
-// ScriptTool is the tool of that name.
+// ScriptTool is the tool named ScriptName.
 var ScriptTool = Tool{Name: ScriptName, Compact: true, Script: true, Run: func(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	env.Limits.Output = script.MaxValue
 	lang, _ := jsonrpc.GetString(args, "lang")
@@ -38,13 +39,14 @@ var ScriptTool = Tool{Name: ScriptName, Compact: true, Script: true, Run: func(c
 			job.Seed = 0
 		}
 		if at, ok := jsonrpc.GetString(args, "at"); ok {
-			job.At, _ = time.Parse(time.RFC3339, at) // the zero time lets the clock run
+			job.At, _ = time.Parse(time.RFC3339, at) // with the zero time the clock runs
 		}
 	}
 	return compact{code: true}.run(ctx, env, args)
 }}
 
-// MetaRun is the member of _meta in which run says what a script used.
+// MetaRun is the member of _meta in which run reports the resources a script
+// used.
 const MetaRun = "mcp-all-in-one/run"
 
 func (c compact) runTool() Tool {
@@ -73,7 +75,7 @@ func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Respo
 	return r.result(job, outcome), nil
 }
 
-// readJob reads the arguments of run, and says what is wrong with them.
+// readJob parses the arguments of run, and returns what is wrong with them.
 func readJob(env *Env, args []byte) (*script.Job, i18n.Text) {
 	code, isText := jsonrpc.GetString(args, "code")
 	limits := env.Limits.Or(script.Defaults)
@@ -99,7 +101,7 @@ func readJob(env *Env, args []byte) (*script.Job, i18n.Text) {
 	return job, i18n.Text{}
 }
 
-// result is what the client gets of a script.
+// result returns the tool result of a script.
 func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	var blocks [][]byte
 	failed := o.Fault != nil
@@ -130,7 +132,7 @@ func textBlock(text string) []byte {
 	return fmt.Appendf(nil, `{"type":"text","text":%s}`, jsonrpc.Quote(text))
 }
 
-// failure says what ended a script, and what had happened before.
+// failure describes the error that ended a script, and the calls before it.
 func (r *running) failure(job *script.Job, o *script.Outcome) string {
 	text := o.Fault.Explain(job.Code).Sentence(job.Limits).In(r.env.Lang) + "\n"
 	if done := r.succeeded(); done != "" {
@@ -144,13 +146,13 @@ func (r *running) failure(job *script.Job, o *script.Outcome) string {
 	return text
 }
 
-// say is a text in the language of the person.
+// say returns a text in the user's language.
 func (r *running) say(en, zh string, args ...any) string {
 	return i18n.New(en, zh, args...).In(r.env.Lang)
 }
 
-// valueBlocks shows the value of a script: content as content, a text as it is,
-// anything else as JSON.
+// valueBlocks returns the value of a script: content blocks unchanged, a string
+// as text, anything else as JSON.
 func (r *running) valueBlocks(job *script.Job, value []byte) [][]byte {
 	if blocks := contentOf(value); blocks != nil {
 		return blocks
@@ -168,7 +170,7 @@ func (r *running) valueBlocks(job *script.Job, value []byte) [][]byte {
 	return [][]byte{textBlock(r.cut(text, job.Limits.Output))}
 }
 
-// cut shows the beginning and the end of a text, and keeps the whole.
+// cut returns the beginning and the end of a text, and stores the whole text.
 func (r *running) cut(text []byte, limit int64) string {
 	head, tail, left := kept.HeadTail(text, limit*2/3, limit/3)
 	uri, err := r.env.Keep(text)
@@ -178,7 +180,7 @@ func (r *running) cut(text []byte, limit int64) string {
 	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri) + string(tail)
 }
 
-// contentOf are the content blocks that a script returned; nil where it
+// contentOf returns the content blocks that a script returned; nil if it
 // returned anything else.
 func contentOf(value []byte) [][]byte {
 	if isContent(value) {
@@ -197,7 +199,7 @@ func contentOf(value []byte) [][]byte {
 	return blocks
 }
 
-// isContent says whether a value is a content block that is complete.
+// isContent reports whether a value is a complete content block.
 func isContent(value []byte) bool {
 	if len(value) == 0 || value[0] != '{' {
 		return false
@@ -225,8 +227,9 @@ func isContent(value []byte) bool {
 	return false
 }
 
-// meta says what a script used, and what it kept out of the context. The first
-// values of the blocks are what it came to; the rest is said about it.
+// meta returns the resources a script used, and how much it kept out of the
+// context. The first values blocks are the script's value; the rest are about
+// the run.
 func (r *running) meta(o *script.Outcome, blocks [][]byte, values int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,7 +253,7 @@ func (r *running) meta(o *script.Outcome, blocks [][]byte, values int) []byte {
 		max(0, r.inner.Bytes-shown.Bytes), max(0, r.inner.Tokens-shown.Tokens))
 }
 
-// logged is what a script logged: its beginning and its end.
+// logged returns the beginning and the end of a script's log.
 func (r *running) logged(o *script.Outcome) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,7 +275,7 @@ func clipText(s string, limit int64) string {
 	return s
 }
 
-// wireOf is the error of the gateway behind err; nil where it is none.
+// wireOf returns the gateway's error in err; nil if there is none.
 func wireOf(err error) *jsonrpc.Error {
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {

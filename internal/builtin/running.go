@@ -15,24 +15,24 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// A running is one script that runs: it answers what the script asks. Nothing
-// that comes from the script is trusted: it is counted, bounded, and decided on
-// by the gateway like a client's request.
+// A running is a script that runs. It handles the requests of the script. The
+// script is not trusted: its requests are counted and bounded, and the gateway
+// decides about them as about a client's.
 type running struct {
 	env     *Env
 	compact compact
 	limits  script.Limits
-	slots   chan struct{} // the calls that run now
+	slots   chan struct{} // the running calls
 	began   time.Time
 
 	mu    sync.Mutex
 	asked int
 	calls []*innerCall
-	inner catalog.Cost // what the results of the calls came to
+	inner catalog.Cost // the cost of the results of the calls
 	log   strings.Builder
 }
 
-// An innerCall is one call of a script.
+// An innerCall is a call of a script.
 type innerCall struct {
 	name  string
 	state callState
@@ -47,7 +47,7 @@ const (
 	callUnknown // it may have run
 )
 
-// HandleNotification takes a line of the log.
+// HandleNotification receives a line of the log.
 func (r *running) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
 	text, ok := jsonrpc.GetString(n.Params, "text")
 	if n.Method != script.MethodLog || !ok {
@@ -60,7 +60,8 @@ func (r *running) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonr
 	}
 }
 
-// Handle answers what the script asks: a value, or an error that it can catch.
+// Handle answers a request of the script with a value, or with an error that
+// the script can catch.
 func (r *running) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	leave, err := r.enter(ctx, req.Method)
 	var value []byte
@@ -78,9 +79,9 @@ func (r *running) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reque
 	return jsonrpc.NewResponse(result, leave), nil
 }
 
-// enter counts what the script asks for. A call waits for its place among those
-// that run at once, and has it until its answer is written: a script that does
-// not read lets no results pile up here.
+// enter counts a request of the script. A call waits for a free slot and holds
+// it until its response is written, so that results do not accumulate if the
+// script does not read them.
 func (r *running) enter(ctx context.Context, method string) (leave func(), err *thrown) {
 	if err := r.count(); err != nil {
 		return func() {}, err
@@ -122,7 +123,7 @@ func (r *running) handle(ctx context.Context, req *jsonrpc.Request) ([]byte, *th
 	return nil, &thrown{Name: callError, Message: "a script cannot ask for this"}
 }
 
-// count refuses what is over the number of calls.
+// count refuses a request above the maximum number of calls.
 func (r *running) count() *thrown {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +140,7 @@ const (
 	declined  = "Declined"
 )
 
-// A thrown is an error as the script catches it.
+// A thrown is an error that the script can catch.
 type thrown struct {
 	Name    string          `json:"name"`
 	Message string          `json:"message"`
@@ -150,7 +151,7 @@ type thrown struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 }
 
-// through sends a request that is no call of a tool.
+// through sends a request that is not a tool call.
 func (r *running) through(ctx context.Context, name string, send func() (*jsonrpc.Response, error)) ([]byte, *thrown) {
 	call := r.begin(name)
 	resp, bad := send()
@@ -166,7 +167,7 @@ func (r *running) through(ctx context.Context, name string, send func() (*jsonrp
 	return r.fitting(resp.Result)
 }
 
-// begin notes that a call begins.
+// begin records the start of a call.
 func (r *running) begin(name string) *innerCall {
 	call := &innerCall{name: name}
 	r.mu.Lock()
@@ -175,7 +176,7 @@ func (r *running) begin(name string) *innerCall {
 	return call
 }
 
-// end notes how a call ended and tells the client that the script goes on.
+// end records the outcome of a call and reports progress to the client.
 func (r *running) end(ctx context.Context, call *innerCall, state callState, result []byte) {
 	cost := catalog.CostOf(result)
 	r.mu.Lock()
@@ -186,7 +187,7 @@ func (r *running) end(ctx context.Context, call *innerCall, state callState, res
 	r.progress(ctx, call.name)
 }
 
-// progress tells the client how far the script is.
+// progress reports the progress of the script to the client.
 func (r *running) progress(ctx context.Context, name string) {
 	if r.env.Progress == nil {
 		return
@@ -204,7 +205,7 @@ func (r *running) progress(ctx context.Context, name string) {
 	r.env.Progress(ctx, fmt.Sprintf("%s: %d done, %d running", name, done, running))
 }
 
-// stateOf says whether a call that failed may have run.
+// stateOf returns the state of a failed call: it failed, or it may have run.
 func stateOf(err error) callState {
 	if wire := wireOf(err); wire != nil {
 		reason, _ := jsonrpc.GetString(wire.Data, "reason")
@@ -217,7 +218,7 @@ func stateOf(err error) callState {
 	return callUnknown
 }
 
-// refusedBy is an error of the gateway as the script catches it.
+// refusedBy converts an error of the gateway to an error for the script.
 func refusedBy(err error) *thrown {
 	t := &thrown{Name: callError, Message: messageOf(err)}
 	if wire := wireOf(err); wire != nil {
@@ -227,7 +228,7 @@ func refusedBy(err error) *thrown {
 	return t
 }
 
-// fitting is a value, or where it is too large its handle.
+// fitting returns the value, or a handle if the value is too large.
 func (r *running) fitting(value []byte) ([]byte, *thrown) {
 	if len(value) <= script.MaxValue {
 		return value, nil
@@ -243,7 +244,7 @@ func (r *running) fitting(value []byte) ([]byte, *thrown) {
 	return script.Handle(uri, len(text), kept.Shape(text)), nil
 }
 
-// succeeded names the calls that had succeeded.
+// succeeded names the calls that have succeeded.
 func (r *running) succeeded() string { return r.named(callDone) }
 
 // unknown names the calls that may have run.

@@ -51,12 +51,12 @@ func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *
 	return r.fitting(valueOf(resp.Result))
 }
 
-// maxThrown is the largest result that an error carries.
+// maxThrown is the maximum size of a result in an error.
 const maxThrown = 1 << 20
 
-// resolve finds the tool that a script names: by its own name, or by one in
-// which what no identifier can have is an underscore. A name that leads nowhere
-// is left to the gateway, which refuses and records it.
+// resolve finds the tool that a script names, by its exact name or by the name
+// with underscores in place of characters that identifiers cannot have. An
+// unknown name is left to the gateway, which refuses and records it.
 func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	server, _ = jsonrpc.GetString(params, "server")
 	tool, _ = jsonrpc.GetString(params, "tool")
@@ -65,7 +65,7 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	}
 	all := r.env.Catalog()
 	if _, miss := all.ToolOf(server, tool, r.env.Visible); miss == nil {
-		return server, tool, nil // without looking at all the others
+		return server, tool, nil // without searching the others
 	}
 	view := catalog.View{Visible: r.env.Visible}
 	var servers []string
@@ -83,7 +83,7 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	return server, tool, bad
 }
 
-// pick is the one of names that a script means.
+// pick returns the name in names that a script means.
 func pick(name string, names []string) (string, *thrown) {
 	var found []string
 	for _, n := range names {
@@ -103,9 +103,9 @@ func pick(name string, names []string) (string, *thrown) {
 	return "", &thrown{Name: callError, Message: fmt.Sprintf("%s could be %s: write tools[\"SERVER\"][\"TOOL\"] with the name itself", name, strings.Join(found, " or "))}
 }
 
-// refused is a server's own error. One that wants a visit to a URL first is put
-// to the person; the call is never repeated by us. Anybody who has the address may
-// use it, so the model gets it only if no person can be asked.
+// refused converts an error of a server. If it asks for a visit to a URL first,
+// the user is asked; we never repeat the call. Everyone who has the URL can use
+// it, so the model gets it only if the user cannot be asked.
 func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.Error) *thrown {
 	t := &thrown{Name: callError, Message: e.Message, Server: server, Tool: tool}
 	if e.Code != mcp.CodeElicitURL {
@@ -136,8 +136,8 @@ func orArray(raw []byte) []byte {
 	return raw
 }
 
-// valueOf is the value of a result: its structured content, else its text,
-// read where it is JSON, else its blocks.
+// valueOf returns the value of a result: its structured content, otherwise its
+// text, parsed if it is JSON, otherwise its blocks.
 func valueOf(result []byte) []byte {
 	if v := jsonrpc.Get(result, "structuredContent"); len(v) > 0 && v[0] != 'n' {
 		return v
@@ -153,7 +153,7 @@ func valueOf(result []byte) []byte {
 	return jsonrpc.Quote(text)
 }
 
-// joined are the texts of blocks; false where there is anything else.
+// joined returns the joined texts of blocks; false if there is any other block.
 func joined(content []byte) (string, bool) {
 	var b strings.Builder
 	n := 0
@@ -171,7 +171,7 @@ func joined(content []byte) (string, bool) {
 	return b.String(), n > 0
 }
 
-// textOf is what an error of a tool says.
+// textOf returns the message of a tool error.
 func textOf(result []byte) string {
 	if text, ok := joined(orArray(jsonrpc.Get(result, "content"))); ok {
 		return clipText(text, maxThrown)
@@ -179,7 +179,7 @@ func textOf(result []byte) string {
 	return "the tool failed"
 }
 
-// kept reads a kept result: its value, or a part of its text.
+// kept reads a stored result: its value, or a part of its text.
 func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
 	uri, _ := jsonrpc.GetString(req.Params, "uri")
 	result, err := r.env.Kept(uri)
@@ -210,7 +210,7 @@ func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thro
 	return text, nil
 }
 
-// ask puts a question of the script to the person at the client.
+// ask asks the user of the client a question of the script.
 func (r *running) ask(ctx context.Context, params []byte) ([]byte, *thrown) {
 	message, ok := jsonrpc.GetString(params, "message")
 	schema := jsonrpc.Get(params, "schema")

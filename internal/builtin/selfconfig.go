@@ -14,20 +14,20 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A SelfConfig lets a client look after our configuration. It writes the real
-// file; what it adds or changes there is started only after a person has
-// approved it.
+// A SelfConfig lets a client manage our configuration. It writes the real file,
+// but servers that it adds or changes are started only after the user has
+// approved them.
 type SelfConfig struct {
-	// Path is the file that is in use.
+	// Path is the config file in use.
 	Path string
-	// Load is what a file is checked with.
+	// Load are the options for checking a file.
 	Load config.LoadOptions
-	// Apply makes the running gateway read its file again.
+	// Apply makes the running gateway reload its file.
 	Apply func() error
 	Log   *slog.Logger
 }
 
-// The tools by which a client looks after our configuration.
+// The tools with which a client manages our configuration.
 const (
 	toolShow     = "mcp-all-in-one-show-mcp-config"
 	toolValidate = "mcp-all-in-one-validate-mcp-config"
@@ -37,10 +37,10 @@ const (
 	toolRemove   = "mcp-all-in-one-remove-mcp-server"
 )
 
-// The arguments that several tools have. Their names say what they are: every
-// client that sees the tools pays for each word of them. Two are taken and not
-// listed: config-file can name no file but the one in use, and replace is named
-// by the error of a name that is taken.
+// The arguments that several tools share. They have no descriptions, because
+// every client that sees the tools pays for each word. Two arguments are
+// accepted but not listed: config-file may only name the file in use, and
+// replace is mentioned in the error for a name that is taken.
 const (
 	text     = `{"type":"string"}`
 	texts    = `{"type":"object"}`
@@ -61,16 +61,16 @@ func (c *SelfConfig) Set() *Set {
 	})
 }
 
-// tool wraps a handler: what it returns is the text, what goes wrong is said
-// the way the original did.
+// tool wraps a handler: its result becomes text, and its errors are worded as
+// in the original program.
 func (c *SelfConfig) tool(name, description, properties, required string, readOnly bool, run func(ctx context.Context, env *Env, args []byte) (any, error)) Tool {
-	// Some clients fail over a schema without properties.
+	// Some clients fail on a schema without properties.
 	definition := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{%s}`, name, description, properties)
 	if required != "" {
 		definition += `,"required":["` + required + `"]`
 	}
 	definition += `}`
-	if readOnly { // what does not say so may destroy
+	if readOnly { // clients treat a tool without the hint as destructive
 		definition += `,"annotations":{"readOnlyHint":true}`
 	}
 	definition += `}`
@@ -91,7 +91,7 @@ func plainFailure(text string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"isError":true}`, jsonrpc.Quote(text))}
 }
 
-// A missingError is an argument that was not given.
+// A missingError reports a missing argument.
 type missingError struct{ name string }
 
 func (e *missingError) Error() string {
@@ -100,7 +100,7 @@ func (e *missingError) Error() string {
 
 var errFileArgument = errors.New("config-file parameter must be a string")
 
-// file is the file that the arguments name: ours, and no other.
+// file returns the file that the arguments name. It refuses any file but ours.
 func (c *SelfConfig) file(args []byte) (string, error) {
 	raw := jsonrpc.Get(args, "config-file")
 	if raw == nil {
@@ -132,7 +132,7 @@ func (c *SelfConfig) show(_ context.Context, _ *Env, args []byte) (any, error) {
 	}{content, path}, nil
 }
 
-// missingFile says it the way programs look for.
+// missingFile words the error as programs expect it.
 func missingFile(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ENOENT: no such file or directory, open '%s'", path)

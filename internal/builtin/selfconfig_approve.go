@@ -15,10 +15,10 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// askApproval puts each pending server of a write to the person at the client,
-// where that client can ask, and returns those that still wait. One that keeps
-// a secret of the file is not put there: the person would have to see it, and
-// the client must not.
+// askApproval asks the user of the client to approve each pending server of a
+// write, if the client can ask, and returns the servers that still wait. It
+// does not ask for an entry that keeps a secret of the file: the user would have
+// to see the secret, and the client must not.
 func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *edit.WriteResult) (left, changed []string) {
 	approvals := res.Config.Approvals()
 	for _, id := range res.Pending {
@@ -51,8 +51,8 @@ func (c *SelfConfig) approved(ctx context.Context, env *Env, s *config.Server) b
 	return yes
 }
 
-// Removal asks the person at the client whether servers may be removed. asked
-// is false where the client cannot ask.
+// Removal asks the user of the client whether servers may be removed. asked is
+// false if the client cannot ask.
 func (ask Asker) Removal(ctx context.Context, ids []string) (yes, asked bool) {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -63,8 +63,8 @@ func (ask Asker) Removal(ctx context.Context, ids []string) (yes, asked bool) {
 		"批准移除 / approve", "true 表示允许移除 / true removes it")
 }
 
-// confirm puts a text to the person at the client. Only an accepted form with a
-// yes in it counts. asked is false where the client cannot ask.
+// confirm asks the user of the client. Only an accepted form with a yes counts.
+// asked is false if the client cannot ask.
 func (ask Asker) confirm(ctx context.Context, text, title, description string) (yes, asked bool) {
 	if ask == nil {
 		return false, false

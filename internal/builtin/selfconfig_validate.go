@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// validation is what the validate tool answers. An error is an object where
-// its place in the file is known, else a text.
+// validation is the result of the validate tool. An error is an object if its
+// position in the file is known, otherwise a string.
 type validation struct {
 	Valid    bool    `json:"valid"`
 	Errors   []any   `json:"errors"`
@@ -23,7 +23,7 @@ type validation struct {
 	Path     string  `json:"configPath"`
 }
 
-// A place is one problem of a file.
+// A place is a problem of a file.
 type place struct {
 	Path    string          `json:"path"`
 	Message string          `json:"message"`
@@ -51,14 +51,14 @@ func (c *SelfConfig) validate(_ context.Context, _ *Env, args []byte) (any, erro
 	return validation{Valid: true, Errors: []any{}, Warnings: warnings(cfg), Path: path}, nil
 }
 
-// describe lists the errors of a file, with the values that they are about;
-// secrets are not among them.
+// describe lists the errors of a file with the values concerned, without
+// secrets.
 func describe(err error, data []byte) []any {
 	var load *problem.LoadError
 	if !errors.As(err, &load) {
 		return []any{err.Error()}
 	}
-	shown, _ := edit.Redact(data) // what cannot be read has no values
+	shown, _ := edit.Redact(data) // an unreadable file has no values
 	list := []any{}
 	for _, p := range load.Problems {
 		if p.Severity != problem.SeverityError {
@@ -73,7 +73,7 @@ func describe(err error, data []byte) []any {
 	return list
 }
 
-// sentences are the errors as the set tool lists them.
+// sentences returns the errors as the set tool lists them.
 func sentences(err error) []string {
 	var load *problem.LoadError
 	if !errors.As(err, &load) {
@@ -92,7 +92,7 @@ func sentences(err error) []string {
 	return list
 }
 
-// valueAt is the value that a path names; nil when it leads nowhere.
+// valueAt returns the value at a path; nil if there is none.
 func valueAt(doc []byte, path string) json.RawMessage {
 	if len(doc) == 0 || !jsonrpc.Valid(doc) {
 		return nil
@@ -104,8 +104,8 @@ func valueAt(doc []byte, path string) json.RawMessage {
 	return bytes.Clone(raw)
 }
 
-// warnings are what is odd about a file that can be used: undefined variables
-// and servers that wait for approval among it.
+// warnings returns the warnings about a valid file, for example undefined
+// variables and servers that wait for approval.
 func warnings(cfg *config.Config) []place {
 	var list []place
 	for _, p := range cfg.Problems {

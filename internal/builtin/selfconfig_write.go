@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// written is what the tools that write answer.
+// written is the result of the tools that write.
 type written struct {
 	Success         bool     `json:"success"`
 	Path            string   `json:"configPath"`
@@ -42,7 +42,7 @@ func (c *SelfConfig) set(ctx context.Context, env *Env, args []byte) (any, error
 	return c.write(ctx, env, args, apply, change)
 }
 
-// setEdit is what set does to the file.
+// setEdit returns the change of the file that set makes.
 func setEdit(args []byte) (func(*edit.Draft) error, error) {
 	content, ok := jsonrpc.GetString(args, "config-content")
 	if !ok {
@@ -79,7 +79,7 @@ func (c *SelfConfig) remove(ctx context.Context, env *Env, args []byte) (any, er
 	return c.write(ctx, env, args, applyUnlessToldNot(args), change)
 }
 
-// removeEdit is what remove does to the file.
+// removeEdit returns the change of the file that remove makes.
 func removeEdit(args []byte) (func(*edit.Draft) error, error) {
 	name, ok := jsonrpc.GetString(args, "name")
 	if !ok || name == "" {
@@ -88,8 +88,8 @@ func removeEdit(args []byte) (func(*edit.Draft) error, error) {
 	return func(d *edit.Draft) error { return d.RemoveServer(schemaOf(args), name) }, nil
 }
 
-// removing gives a tool the question whether it removes servers of a person's.
-// A call that fails removes none; why it fails is the tool's to say.
+// removing sets Removes, which returns the user's servers that a call would
+// remove. A call that fails removes none; the tool itself reports the error.
 func (t Tool) removing(c *SelfConfig, changes func(args []byte) (func(*edit.Draft) error, error)) Tool {
 	t.Removes = func(args []byte) []string {
 		path, err := c.file(args)
@@ -102,14 +102,14 @@ func (t Tool) removing(c *SelfConfig, changes func(args []byte) (func(*edit.Draf
 		}
 		ids, err := edit.Removed(path, edit.WriteOptions{Load: c.Load, Pending: true}, change)
 		if err != nil {
-			return nil // the write reads the same, and removes nothing unasked
+			return nil // the write fails the same way and removes nothing
 		}
 		return ids
 	}
 	return t
 }
 
-// write changes a file on behalf of a client: every server that it adds or
+// write changes a file on behalf of a client. Every server that it adds or
 // changes waits for approval.
 func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply bool, change func(*edit.Draft) error) (any, error) {
 	path, err := c.file(args)
@@ -178,7 +178,7 @@ func flag(args []byte, name string) (value, given bool) {
 	return false, false
 }
 
-// applyUnlessToldNot is for the tools that the originals did not have.
+// applyUnlessToldNot is for the tools that the original programs did not have.
 func applyUnlessToldNot(args []byte) bool {
 	value, given := flag(args, "apply")
 	return value || !given

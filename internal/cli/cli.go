@@ -1,5 +1,6 @@
-// Package cli is the command line: which program is meant, and its commands.
-// Each group of commands in the help is a package below.
+// Package cli implements the command line. It selects the program by the name
+// it was called with and runs its commands. Each group of commands in the help
+// has its own package below this one.
 package cli
 
 import (
@@ -44,12 +45,12 @@ func Run(ctx context.Context, e env.Env) int {
 	return a.Report(err)
 }
 
-// helperCommand starts the process that starts all servers. It is not for
-// people.
+// helperCommand starts the helper process that starts all servers. It is
+// internal.
 const helperCommand = "__helper"
 
-// identify finds out by which name the program was called: its own, or the
-// first argument. It returns the arguments that are left.
+// identify returns the name of the program: the name it was called by, or the
+// first argument. args are the remaining arguments.
 func identify(words []string) (name string, args []string) {
 	args = words[1:]
 	name = strings.TrimSuffix(filepath.Base(words[0]), ".exe")

@@ -12,8 +12,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// roots are the command trees of the personalities, by the names that they are
-// called by.
+// roots maps the names of the personalities to their command trees.
 func roots() map[string]func(*env.Env) *cobra.Command {
 	return map[string]func(*env.Env) *cobra.Command{
 		"mcp-all-in-one": mainRoot,
@@ -23,7 +22,7 @@ func roots() map[string]func(*env.Env) *cobra.Command {
 	}
 }
 
-// mainRoot is the command tree of mcp-all-in-one.
+// mainRoot returns the command tree of mcp-all-in-one.
 func mainRoot(a *env.Env) *cobra.Command {
 	cmd := command.NewRoot(a, "mcp-all-in-one", a.T("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
 	env.AddGlobalFlags(a, cmd.PersistentFlags())
@@ -37,8 +36,7 @@ func mainRoot(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// commands are the commands of mcp-all-in-one, by the group that the help shows them
-// in.
+// commands returns the commands of mcp-all-in-one by help group.
 func commands(a *env.Env) map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
 		command.GroupUse: program.ProbeCommands(a),

@@ -8,11 +8,11 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// profileVariable names a file that a CPU profile of the whole run is written
-// to. It is for those who work on the program.
+// profileVariable names a file for a CPU profile of the whole run. It is for
+// developers of the program.
 const profileVariable = "MCP_AIO_CPUPROFILE"
 
-// profile starts a CPU profile where one is asked for and returns what ends
+// profile starts a CPU profile if one is requested. The returned function stops
 // it.
 func profile(a *env.Env) func() {
 	path, ok := a.Getenv(profileVariable)

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Root is the command tree of mcp-all-in-one, in English, for pages that are
-// made from it.
+// Root returns the command tree of mcp-all-in-one in English. Documentation
+// pages are generated from it.
 func Root() *cobra.Command {
 	const name = "mcp-all-in-one"
 	a := &env.Env{Args: []string{name}, Getenv: func(string) (string, bool) { return "", false }, Lang: i18n.English, Personality: env.Personalities()[name]}

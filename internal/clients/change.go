@@ -12,27 +12,28 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A Change is a change of a client's file that was not made yet.
+// A Change is a planned change of a client's file.
 type Change struct {
 	Client        *Client
 	Conn          connection
 	Before, After []byte
-	// Moving are the client's servers that go behind us into the schema into,
-	// moved what became of them; leaving are those that go back.
+	// Moving are the client's servers that move to the schema into of the
+	// gateway. Moved are their results. Leaving are the servers that go back to
+	// the client.
 	Moving       []Translation
 	into         string
 	storeSecrets bool
 	Moved        []Imported
 	Leaving      []addition
-	// Staying are those that are not moved, and why.
+	// Staying are the servers that are not moved, with the reasons.
 	Staying []Imported
-	// remove says that there was no file before we made it.
+	// remove reports that we created the file.
 	remove bool
 }
 
 func (c *Change) Nothing() bool { return string(c.After) == string(c.Before) }
 
-// Diff shows the change without the secrets of the servers around it.
+// Diff returns the change with the secrets of all servers masked.
 func (c *Change) Diff() string {
 	text := unifiedDiff(c.Conn.File, c.Before, c.After)
 	for _, content := range [][]byte{c.Before, c.After} {
@@ -47,9 +48,9 @@ func (c *Change) Diff() string {
 	return text
 }
 
-// PlanConnect works out how a client's file changes when this gateway is put
-// into it under entry, with its own servers moved behind us where the flags
-// say so.
+// PlanConnect computes the change of a client's file that adds this gateway as
+// entry and, if the flags say so, moves the client's own servers to the
+// gateway.
 func PlanConnect(a *env.Env, c *Client, entry any, f ConnectFlags) (*Change, error) {
 	path, _ := FileOf(a, c)
 	before, err := os.ReadFile(path)
@@ -75,7 +76,7 @@ func PlanConnect(a *env.Env, c *Client, entry any, f ConnectFlags) (*Change, err
 	return change, nil
 }
 
-// MakeConnection writes what was planned, and remembers how to undo it.
+// MakeConnection makes the planned change and records how to undo it.
 func MakeConnection(ctx context.Context, a *env.Env, change *Change) error {
 	if err := moveServers(ctx, a, change); err != nil {
 		return err
@@ -91,7 +92,7 @@ func MakeConnection(ctx context.Context, a *env.Env, change *Change) error {
 	return remember(change.Client.ID, conn)
 }
 
-// PlanDisconnect works out how a client's file changes when we leave it.
+// PlanDisconnect computes the change of a client's file that removes our entry.
 func PlanDisconnect(a *env.Env, c *Client) (*Change, error) {
 	all, err := Connections()
 	if err != nil {
@@ -115,8 +116,8 @@ func PlanDisconnect(a *env.Env, c *Client) (*Change, error) {
 	return change, nil
 }
 
-// EndConnection writes what PlanDisconnect planned: the client's file first,
-// so that no server is ever in neither.
+// EndConnection makes the change of PlanDisconnect. It writes the client's file
+// first, so that every server is always in at least one of the two files.
 func EndConnection(ctx context.Context, a *env.Env, change *Change) error {
 	var err error
 	switch {
@@ -135,7 +136,7 @@ func EndConnection(ctx context.Context, a *env.Env, change *Change) error {
 	return remember(change.Client.ID, nil)
 }
 
-// hasEntry says whether a client has this very entry of ours already.
+// hasEntry reports whether a client already has exactly this entry of ours.
 func hasEntry(servers []foreign, entry any) bool {
 	for _, s := range servers {
 		if s.Name != OwnEntry {
@@ -148,7 +149,7 @@ func hasEntry(servers []foreign, entry any) bool {
 		}
 		if m, ok := have.(map[string]any); ok && m["name"] == OwnEntry {
 			if w, ok := want.(map[string]any); ok {
-				w["name"] = OwnEntry // a list's items carry it
+				w["name"] = OwnEntry // items of a list contain their name
 			}
 		}
 		return reflect.DeepEqual(have, want)
@@ -156,7 +157,7 @@ func hasEntry(servers []foreign, entry any) bool {
 	return false
 }
 
-// undone is a client's file without our change.
+// undone returns a client's file without our change.
 func undone(c *Client, conn connection, now []byte) ([]byte, error) {
 	if conn.Hash != "" && conn.Hash == HashOf(now) {
 		if conn.Backup == "" {

@@ -1,5 +1,5 @@
-// Package clients knows the files in which Cursor, Claude, VS Code and others
-// keep their MCP servers: it reads, translates and edits them.
+// Package clients reads, translates and edits the files in which Cursor,
+// Claude, VS Code and other programs keep their MCP servers.
 package clients
 
 import (
@@ -14,23 +14,24 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// A Client is a program that has MCP servers in a file of its own.
+// A Client is a program that keeps MCP servers in its own file.
 type Client struct {
 	ID, Name string
-	// files are where its file may be, the best place first. ~ is the home,
-	// @ is where the system keeps settings of programs.
+	// files are the possible paths of its file, the preferred one first. ~ is
+	// the home directory, @ is the system's folder for program settings.
 	files []string
 	// project are the files that it reads in a working tree.
 	project []string
-	// variable names a directory that replaces the first file's, and base the
-	// file's name in it.
+	// variable names an environment variable with a directory that replaces the
+	// directory of the first file. base is the file's name in it.
 	variable, base string
 	format         clientFormat
-	key            string // what holds the servers
+	key            string // the key that holds the servers
 	list           bool   // the servers are a list of objects with a name
-	// entry is how the client starts a command.
+	// entry returns the client's entry for a command.
 	entry func(command string, args []string) any
-	// Remote is how it dials a URL; nil when it cannot.
+	// Remote returns the client's entry for a URL; nil if the client cannot use
+	// URLs.
 	Remote func(url string) any
 }
 
@@ -43,7 +44,7 @@ const (
 	clientYAML clientFormat = "yaml"
 )
 
-// plainEntry is how most clients start a command.
+// plainEntry returns the entry for a command that most clients use.
 func plainEntry(command string, args []string) any {
 	return struct {
 		Command string   `json:"command"`
@@ -59,8 +60,8 @@ func typedEntry(command string, args []string) any {
 	}{"stdio", command, args}
 }
 
-// urlUnder is how a client dials a URL: the key that it calls it by, and the
-// type where it wants one.
+// urlUnder returns a Remote function: key holds the URL, kind is the type if
+// the client needs one.
 func urlUnder(key, kind string) func(url string) any {
 	return func(url string) any {
 		entry := map[string]string{key: url}
@@ -71,7 +72,7 @@ func urlUnder(key, kind string) func(url string) any {
 	}
 }
 
-// All are those that we know the files of.
+// All returns the clients whose files we know.
 func All() []Client {
 	return []Client{
 		{ID: "claude-desktop", Name: "Claude Desktop", files: []string{"@/Claude/claude_desktop_config.json", "~/.config/claude/claude_desktop_config.json"}, key: "mcpServers", entry: plainEntry},
@@ -105,10 +106,11 @@ func gooseEntry(command string, args []string) any {
 	return map[string]any{"type": "stdio", "name": OwnEntry, "cmd": command, "args": args, "enabled": true}
 }
 
-// OwnEntry is the name under which clients know us.
+// OwnEntry is the name of our entry in the files of clients.
 const OwnEntry = "mcp-all-in-one"
 
-// Find is the client of an id, or of something near it.
+// Find returns the client with an id. The error for an unknown id suggests a
+// similar one.
 func Find(a *env.Env, id string) (*Client, error) {
 	var ids []string
 	for _, c := range All() {
@@ -124,7 +126,7 @@ func Find(a *env.Env, id string) (*Client, error) {
 	return nil, env.Fail(env.ExitUsage, env.CodeNoClient, hint, "%s %q", a.T("unknown client", "未知的客户端"), id)
 }
 
-// Paths are where the client's file may be on this machine.
+// Paths returns the possible paths of the client's file on this machine.
 func (c *Client) Paths(home string, getenv func(string) (string, bool)) []string {
 	var list []string
 	if dir, ok := getenv(c.variable); ok && dir != "" && c.variable != "" {
@@ -142,7 +144,7 @@ func (c *Client) Paths(home string, getenv func(string) (string, bool)) []string
 	return list
 }
 
-// settingsDir is where the system keeps settings of programs.
+// settingsDir returns the system's folder for program settings.
 func settingsDir(home string, getenv func(string) (string, bool)) string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -159,7 +161,8 @@ func settingsDir(home string, getenv func(string) (string, bool)) string {
 	return filepath.Join(home, ".config")
 }
 
-// file is the client's file: the first that exists, else where it would be.
+// FileOf returns the client's file: the first that exists, otherwise the path
+// where it would be created.
 func FileOf(a *env.Env, c *Client) (path string, exists bool) {
 	paths := c.Paths(a.Home(), a.Getenv)
 	for _, p := range paths {
@@ -170,12 +173,12 @@ func FileOf(a *env.Env, c *Client) (path string, exists bool) {
 	return paths[0], false
 }
 
-// A foreign is one server in a client's file.
+// A foreign is a server in a client's file.
 type foreign struct {
 	Name string
 	raw  json.RawMessage // as JSON
-	dir  string          // of the file
-	off  bool            // the client has it on a list of those that it does not use
+	dir  string          // folder of the file
+	off  bool            // on the client's list of disabled servers
 }
 
 // Read lists the servers in a client's file.

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// ConnectFlags are those of connect.
+// ConnectFlags are the flags of connect.
 type ConnectFlags struct {
 	Schema, URL        string
 	Print, DryRun, All bool
@@ -22,7 +22,7 @@ func clientError(a *env.Env, path string, err error) error {
 	return env.Fail(env.ExitFailure, env.CodeClientFile, "", "%v", unreadable(path, err))
 }
 
-// OwnEntryFor is how the client reaches this gateway.
+// OwnEntryFor returns the client's entry for this gateway.
 func OwnEntryFor(a *env.Env, c *Client, f ConnectFlags) (any, error) {
 	if f.URL != "" {
 		if c.Remote == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unifiedDiff shows how a text changes, with three lines around each change.
+// unifiedDiff returns a diff with three lines of context.
 func unifiedDiff(path string, before, after []byte) string {
 	const around = 3
 	ops := diffLines(splitLines(string(before)), splitLines(string(after)))
@@ -52,7 +52,7 @@ func unifiedDiff(path string, before, after []byte) string {
 	return b.String()
 }
 
-// A diffLine is one line of a diff: kept, taken out or put in.
+// A diffLine is one line of a diff: kept, removed or added.
 type diffLine struct {
 	kind rune
 	text string
@@ -65,11 +65,11 @@ func splitLines(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// maxDiffLines bounds the work on the lines that differ; past it the whole
-// middle is replaced.
+// maxDiffLines bounds the number of lines to compare; above it the whole middle
+// is replaced.
 const maxDiffLines = 2000
 
-// diffLines compares what is between the common beginning and the common end.
+// diffLines compares the lines between the common beginning and the common end.
 func diffLines(a, b []string) []diffLine {
 	var head, tail []diffLine
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -92,7 +92,7 @@ func diffLines(a, b []string) []diffLine {
 	return append(append(head, longestCommon(a, b)...), tail...)
 }
 
-// longestCommon keeps as many lines as possible.
+// longestCommon returns the diff that keeps as many lines as possible.
 func longestCommon(a, b []string) []diffLine {
 	kept := make([][]int, len(a)+1)
 	for i := range kept {

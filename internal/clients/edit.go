@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// Edit returns the content of a client's file with one server set, or
-// taken out when entry is nil. Everything else stays as it is.
+// Edit returns the content of a client's file with one server set, or removed
+// if entry is nil. Everything else is unchanged.
 func Edit(c *Client, data []byte, name string, entry any) ([]byte, error) {
 	var raw []byte
 	if entry != nil {
@@ -32,7 +32,8 @@ func Edit(c *Client, data []byte, name string, entry any) ([]byte, error) {
 	return document.LikeBefore(data, after), nil
 }
 
-// editClientText is Edit, but for the form of the file.
+// editClientText is like Edit, but does not preserve the line endings and byte
+// order mark of the file.
 func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
 	switch {
 	case c.format == clientTOML:
@@ -54,7 +55,7 @@ func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, er
 	return edit.SetMember(data, document.FormatJSON, raw, append(c.holder(doc), name)...)
 }
 
-// listWith is the client's list of servers with one changed.
+// listWith returns the client's list of servers with one server changed.
 func listWith(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
 	servers, err := Parse(data, c)
 	if err != nil {
@@ -75,11 +76,11 @@ func listWith(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
 
 var tomlHeader = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]+\s*(#.*)?$`)
 
-// editTOML changes one table of a TOML file as text, so that everything else
-// keeps its comments and its layout.
+// editTOML changes one table of a TOML file as text, so that the rest keeps its
+// comments and layout.
 func editTOML(data []byte, key, name string, raw []byte) ([]byte, error) {
 	var out bytes.Buffer
-	inside, after := false, "" // after: comments that belong to what follows
+	inside, after := false, "" // after: comments that belong to the following table
 	for line := range strings.Lines(string(data)) {
 		text := strings.TrimSpace(line)
 		if m := tomlHeader.FindStringSubmatch(text); m != nil {
@@ -128,7 +129,7 @@ func tomlKey(s string) string {
 	return TOMLString(s)
 }
 
-// tomlValue writes a value that came from JSON on one line.
+// tomlValue formats a value from JSON on one line.
 func tomlValue(v any) string {
 	switch v := v.(type) {
 	case []any:
@@ -149,7 +150,7 @@ func tomlValue(v any) string {
 	return fmt.Sprint(v) // a number or a boolean
 }
 
-// TOMLString is a basic string; its escapes are those of JSON.
+// TOMLString returns a TOML basic string; its escapes are those of JSON.
 func TOMLString(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -158,12 +159,12 @@ func TOMLString(s string) string {
 	return string(raw)
 }
 
-// replaceClientFile writes a client's file at once, with the mode that it had,
-// and keeps what was there.
+// replaceClientFile replaces a client's file atomically, with the same mode,
+// and keeps a backup.
 func replaceClientFile(path string, before, after []byte) (backup string, err error) {
 	mode := os.FileMode(0o600)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
+		path = target // a symbolic link stays a link
 	}
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -177,8 +178,8 @@ func replaceClientFile(path string, before, after []byte) (backup string, err er
 	return backup, writeAtOnce(path, after, mode)
 }
 
-// writeAtOnce replaces a file: a reader sees the old content or the
-// new.
+// writeAtOnce replaces a file atomically: a reader sees either the old content
+// or the new.
 func writeAtOnce(path string, data []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".mcp-all-in-one-")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// RawEntry is an entry as the file has it, indented.
+// RawEntry returns an entry as the file has it, indented.
 func RawEntry(a *env.Env, path, schema, name string) ([]byte, error) {
 	var entry []byte
 	_, err := edit.Update(path, a.WriteOptions(), func(d *edit.Draft) error {

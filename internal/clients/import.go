@@ -12,17 +12,17 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ImportFlags are those of import.
+// ImportFlags are the flags of import.
 type ImportFlags struct {
 	Schema                        string
 	DryRun, Replace, StoreSecrets bool
 	Tree                          bool
 	Rename                        map[string]string
-	// Unseen is set where nobody is at the terminal: a server from a file that
-	// is not a client's of this user waits for approval.
+	// Unseen is set if there is no user at the terminal. A server from a file
+	// that does not belong to a client of this user then waits for approval.
 	Unseen bool
-	// Ask asks a person for the name of a server whose name is taken; nil when
-	// nobody is there.
+	// Ask asks the user for another name if the name of a server is taken; nil
+	// if the user cannot be asked.
 	Ask func(name string) (string, error)
 }
 
@@ -30,16 +30,16 @@ func unreadable(path string, err error) i18n.Text {
 	return i18n.New("%s: %v", "无法使用 %s：%v", path, err)
 }
 
-// An Imported says what became of one server.
+// An Imported is the result for one server.
 type Imported struct {
 	Name    string   `json:"name"`
-	As      string   `json:"as,omitempty"` // its name here, when that is another
+	As      string   `json:"as,omitempty"` // its name here, if different
 	Outcome string   `json:"outcome"`
 	Notes   []string `json:"notes,omitempty"`
 	added   bool
 }
 
-// ImportAll writes servers into our file, in one write.
+// ImportAll writes servers to our file, in one write.
 func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlags) ([]Imported, error) {
 	if f.Schema == "" {
 		f.Schema = config.DefaultSchema
@@ -92,7 +92,7 @@ func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlag
 	return done, err
 }
 
-// decideImport says whether a server is written, and under which name.
+// decideImport decides whether a server is written, and under which name.
 func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f ImportFlags) (add bool, err error) {
 	if t.skip == "" {
 		if err := t.settleName(have, f); err != nil {
@@ -125,8 +125,8 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 	return d.added, nil
 }
 
-// secure moves the secrets of an entry into the store, or says that they
-// stand in the file.
+// secure moves the secrets of an entry to the secret store, or adds a note that
+// they are in plain text.
 func secure(a *env.Env, t *Translation, d *Imported, f ImportFlags) error {
 	if !f.StoreSecrets {
 		if n := t.secrets(nil); n > 0 {

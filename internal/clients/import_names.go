@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// AskName asks for the name of a server whose name is taken; nil when nobody
-// can be asked.
+// AskName returns a function that asks for another name if the name of a server
+// is taken; nil if the user cannot be asked.
 func AskName(ctx context.Context, a *env.Env) func(name string) (string, error) {
 	if !env.IsTerminal(a.Stdin) || !env.IsTerminal(a.Stderr) {
 		return nil
@@ -25,18 +25,18 @@ func AskName(ctx context.Context, a *env.Env) func(name string) (string, error) 
 	return func(name string) (string, error) {
 		answer, err := a.Ask(ctx, fmt.Sprintf(a.T("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务；请输入新名称，= 表示替换，留空则跳过"), name))
 		if errors.Is(err, io.EOF) {
-			return "", nil // nobody answers any more
+			return "", nil // end of input
 		}
 		return strings.TrimSpace(answer), err
 	}
 }
 
-// nameTaken says that another server has the name.
+// nameTaken returns the message that another server has the name.
 func nameTaken(a *env.Env, t Translation) string {
 	return fmt.Sprintf(a.T("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.Name, t.own)
 }
 
-// UnderName says the name that a server got here, when that is another.
+// UnderName returns the new name of a server, if it was renamed.
 func UnderName(a *env.Env, d Imported) string {
 	if d.As == "" {
 		return ""
@@ -44,8 +44,8 @@ func UnderName(a *env.Env, d Imported) string {
 	return a.T(" as ", "为 ") + d.As
 }
 
-// settleName gives a server the name that the flags say, or that a person says
-// when another has its own.
+// settleName sets the name of a server from the flags. If the name is taken, it
+// asks the user.
 func (t *Translation) settleName(have entries, f ImportFlags) error {
 	if name, ok := f.Rename[t.own]; ok {
 		t.Name = name
@@ -66,7 +66,7 @@ func (t *Translation) settleName(have entries, f ImportFlags) error {
 	return nil
 }
 
-// refused says why our file could not have an entry; empty when it can.
+// refused returns why an entry is not valid in our file; empty if it is.
 func refused(a *env.Env, have entries, t Translation) string {
 	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{t.Name: t.entry}})
 	if err == nil {
@@ -85,7 +85,8 @@ func refused(a *env.Env, have entries, t Translation) string {
 	return strings.Join(why, a.T("; ", "；"))
 }
 
-// clientOfFile is the client whose file this is by its name, else any.
+// clientOfFile returns the client that uses a file of this name, otherwise a
+// generic client.
 func clientOfFile(file string) *Client {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs

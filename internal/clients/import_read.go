@@ -10,14 +10,14 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// An ImportSource is a client, or a file that may be one of a client.
+// An ImportSource is a client, or a file that may belong to a client.
 type ImportSource struct {
 	client *Client
 	file   string // "-" is standard input
 }
 
-// SourceOf finds out what an argument names: a client before a file, so
-// that a folder called vscode is not in the way of VS Code.
+// SourceOf interprets an argument as a client or else as a file. Clients come
+// first, so that a folder named vscode does not hide VS Code.
 func SourceOf(a *env.Env, arg string) (ImportSource, error) {
 	c, unknown := Find(a, arg)
 	if unknown == nil {
@@ -70,10 +70,10 @@ func ReadImport(a *env.Env, s ImportSource, tree bool) (list []Translation, fail
 	return list, failed
 }
 
-// anyClient is the client of a file that none is known for.
+// anyClient returns the client for a file of an unknown client.
 func anyClient() *Client { return &Client{ID: "file", key: "mcpServers"} }
 
-// anyFile reads servers from a file whose shape its keys tell.
+// anyFile reads servers from a file. The keys in it determine its format.
 func anyFile(a *env.Env, path string) ([]foreign, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {

@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// ImportSources lists the clients that have servers, and what they would add.
+// ImportSources lists the clients that have servers, and what importing would
+// add.
 func ImportSources(a *env.Env) error {
 	have := haveEntries(a, config.DefaultSchema)
 	type source struct {
@@ -71,14 +72,14 @@ func ImportSources(a *env.Env) error {
 	return nil
 }
 
-// entries are servers as a file has them, by name.
+// entries are the servers of a file, by name.
 type entries struct {
 	named map[string]map[string]any
 	path  string
 	load  config.LoadOptions
 }
 
-// haveEntries are the servers of our own file.
+// haveEntries returns the servers of our own file.
 func haveEntries(a *env.Env, schema string) entries {
 	have := entries{named: map[string]map[string]any{}, load: a.LoadOptions(false)}
 	cfg, err := a.Load(false)
@@ -96,8 +97,9 @@ func haveEntries(a *env.Env, schema string) entries {
 	return have
 }
 
-// compare says whether an entry is new, the same, or in conflict. The same are
-// also two that mean the same: one with a secret, the other with its name.
+// compare reports whether an entry is new, the same, or in conflict. Two
+// entries are also the same if one contains a secret and the other refers to it
+// by name.
 func (h entries) compare(t Translation) string {
 	old, ok := h.named[t.Name]
 	if !ok {
@@ -111,7 +113,8 @@ func (h entries) compare(t Translation) string {
 	return "conflict"
 }
 
-// meansSame reads two entries as our file would, with their variables.
+// meansSame compares two entries after loading them with our variables
+// expanded.
 func (h entries) meansSame(name string, one, other map[string]any) bool {
 	read := func(entry map[string]any) *config.Config {
 		raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
@@ -126,7 +129,7 @@ func (h entries) meansSame(name string, one, other map[string]any) bool {
 		if server == nil || len(server.Missing) > 0 {
 			return nil
 		}
-		server.Vars = nil // how it is written is no difference
+		server.Vars = nil // the notation is not a difference
 		return cfg
 	}
 	a, b := read(one), read(other)

@@ -8,17 +8,18 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// maskValues hides the values of an entry's environment and headers in a text.
+// maskValues masks the values of an entry's environment and headers in a text.
 func maskValues(text string, entry json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(entry, &fields) != nil {
 		return text
 	}
 	values := hiddenValues(fields)
-	for _, key := range []string{"command", "requestOptions"} { // as in older versions of Zed, and in Continue
+	for _, key := range []string{"command", "requestOptions"} { // older versions of Zed, and Continue
 		values = append(values, hiddenValues(object(fields[key]))...)
 	}
-	// The longest first: what is left of one that holds another would show.
+	// Longest first: otherwise the rest of a value that contains another would
+	// remain.
 	slices.SortFunc(values, func(v, w string) int { return len(w) - len(v) })
 	for _, v := range values {
 		if quoted, err := json.Marshal(v); err == nil {

@@ -11,13 +11,13 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// An addition is a server that moving put into our file.
+// An addition is a server that moving added to our file.
 type addition struct {
 	Config string `json:"config"`
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-	Own    string `json:"own,omitempty"` // the client's name for it, when that is another
-	Hash   string `json:"hash"`          // of the entry, so that a later change shows
+	Own    string `json:"own,omitempty"` // the client's name for it, if different
+	Hash   string `json:"hash"`          // of the entry, to detect later changes
 }
 
 func entryHash(entry map[string]any) (string, error) {
@@ -25,8 +25,8 @@ func entryHash(entry map[string]any) (string, error) {
 	return HashOf(raw), err
 }
 
-// planMove sorts a client's servers into those that move behind us, and those
-// that stay with it because moving would lose them.
+// planMove divides a client's servers into those that move to the gateway, and
+// those that stay with the client because moving would lose them.
 func planMove(a *env.Env, change *Change, servers []foreign, names ImportFlags) error {
 	have := haveEntries(a, change.into)
 	for _, s := range servers {
@@ -58,12 +58,12 @@ func planMove(a *env.Env, change *Change, servers []foreign, names ImportFlags) 
 	return nil
 }
 
-// ImportFlags are those that the servers of a change move with.
+// ImportFlags returns the flags for importing the moved servers of a change.
 func (c *Change) ImportFlags() ImportFlags {
 	return ImportFlags{Schema: c.into, StoreSecrets: c.storeSecrets}
 }
 
-// moveServers writes what moves into our file, and notes what that added.
+// moveServers writes the moving servers to our file, and records the additions.
 func moveServers(ctx context.Context, a *env.Env, change *Change) error {
 	if len(change.Moving) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func moveServers(ctx context.Context, a *env.Env, change *Change) error {
 	}
 	for i, d := range change.Moved {
 		if !d.added || change.Moving[i].replace {
-			continue // one of its name was there before
+			continue // the name existed before
 		}
 		hash, err := entryHash(change.Moving[i].entry)
 		if err != nil {
@@ -89,14 +89,15 @@ func moveServers(ctx context.Context, a *env.Env, change *Change) error {
 	return nil
 }
 
-// planReturn finds what moving has put into our file and nobody has changed
-// or needs since: it leaves when the client has it back.
+// planReturn finds the servers that moving added to our file and that are
+// neither changed nor needed since. They are removed when the client gets them
+// back.
 func planReturn(a *env.Env, change *Change, all map[string]connection) {
 	for _, add := range change.Conn.Added {
 		raw, err := RawEntry(a, add.Config, add.Schema, add.Name)
 		var entry map[string]any
 		if err != nil || json.Unmarshal(raw, &entry) != nil || entry == nil {
-			continue // it is gone already
+			continue // already removed
 		}
 		why := ""
 		if hash, err := entryHash(entry); err != nil || hash != add.Hash {
@@ -115,7 +116,7 @@ func planReturn(a *env.Env, change *Change, all map[string]connection) {
 	}
 }
 
-// returnServers takes out of our file what planReturn found.
+// returnServers removes the servers that planReturn found from our file.
 func returnServers(ctx context.Context, a *env.Env, leaving []addition) error {
 	for _, add := range leaving {
 		_, err := edit.Update(add.Config, a.WriteOptions(), func(d *edit.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
@@ -129,7 +130,8 @@ func returnServers(ctx context.Context, a *env.Env, leaving []addition) error {
 	return nil
 }
 
-// SayMoved lists what became of a client's own servers, under the given word.
+// SayMoved prints the results for a client's own servers, each after the given
+// word.
 func SayMoved(a *env.Env, word string, moved, staying []Imported) {
 	for _, d := range moved {
 		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, UnderName(a, d))
@@ -142,7 +144,7 @@ func SayMoved(a *env.Env, word string, moved, staying []Imported) {
 	}
 }
 
-// ownName is the client's name for a server, when ours is another.
+// ownName returns the client's name for a server, if it differs from ours.
 func ownName(t Translation) string {
 	if t.own == t.Name {
 		return ""

@@ -52,8 +52,8 @@ func Parse(data []byte, c *Client) ([]foreign, error) {
 	return list, nil
 }
 
-// holder is the path of what holds the servers. OpenCode has them one level
-// down since its second version.
+// holder returns the path of the object that holds the servers. OpenCode nests
+// it one level deeper since version 2.
 func (c *Client) holder(doc []byte) []string {
 	inner := jsonrpc.Get(jsonrpc.Get(doc, c.key), "servers")
 	if c.ID == "opencode" && len(inner) > 0 && inner[0] == '{' && jsonrpc.Get(inner, "command") == nil && jsonrpc.Get(inner, "url") == nil {
@@ -62,8 +62,7 @@ func (c *Client) holder(doc []byte) []string {
 	return []string{c.key}
 }
 
-// off are the servers that the client has on a list of those that it does not
-// use.
+// off returns the servers on the client's list of disabled servers.
 func (c *Client) off(doc []byte) (names []string) {
 	path := c.rules().off
 	if len(path) == 0 {
@@ -73,15 +72,16 @@ func (c *Client) off(doc []byte) (names []string) {
 		doc = jsonrpc.Get(doc, key)
 	}
 	if json.Unmarshal(doc, &names) != nil {
-		return nil // it has no such list
+		return nil // there is no such list
 	}
 	return names
 }
 
-// byteOrderMark is what some editors put before the text of a file.
+// byteOrderMark is written by some editors at the beginning of a file.
 const byteOrderMark = "\ufeff"
 
-// JSON reads a file of any of the formats; empty when the file is.
+// asJSON converts a file of any of the formats to JSON; empty if the file is
+// empty.
 func asJSON(data []byte, format clientFormat) ([]byte, error) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	switch format {
@@ -107,7 +107,7 @@ func asJSON(data []byte, format clientFormat) ([]byte, error) {
 	return jsonrpc.Compact(nil, doc), nil
 }
 
-// tomlError says in our words where a file is wrong.
+// tomlError converts a TOML error to our format, with its position.
 func tomlError(err error) error {
 	var at problem.Pos
 	var wrong *toml.DecodeError

@@ -12,20 +12,22 @@ import (
 	"mcp-all-in-one/internal/folders"
 )
 
-// A connection is how a client's file was changed, so that it can be undone.
+// A connection records how a client's file was changed, so that it can be
+// undone.
 type connection struct {
 	File   string `json:"file"`
-	Backup string `json:"backup,omitempty"` // empty when there was no file before
-	Hash   string `json:"hash"`             // of what was written; empty when the backup is not what was there before
-	// Moved are the servers that were taken out of the file.
+	Backup string `json:"backup,omitempty"` // empty if there was no file before
+	Hash   string `json:"hash"`             // of the written content; empty if the backup is not the original
+	// Moved are the servers that were removed from the file.
 	Moved map[string]json.RawMessage `json:"moved,omitempty"`
-	// Added are those of them that our own file did not have before.
+	// Added are the moved servers that our file did not have before.
 	Added []addition `json:"added,omitempty"`
 }
 
-// follow takes over what an earlier connection of the same file has to undo.
-// What was there before the first time counts; where the file was changed by
-// hand in between, no backup is that, and only our own changes are undone.
+// follow takes over the undo data of an earlier connection of the same file.
+// The original is the content before the first connection. If the file was
+// edited by hand in between, no backup is the original, and only our own
+// changes are undone.
 func (c *connection) follow(earlier connection, before []byte) {
 	if earlier.File != c.File {
 		return
@@ -52,7 +54,7 @@ func (c *connection) follow(earlier connection, before []byte) {
 
 func connectionsFile() string { return filepath.Join(folders.StateDir(), "connections.json") }
 
-// Connections are those that were made on this machine, by client.
+// Connections returns the connections made on this machine, by client.
 func Connections() (map[string]connection, error) {
 	all := map[string]connection{}
 	data, err := os.ReadFile(connectionsFile())
@@ -65,7 +67,7 @@ func Connections() (map[string]connection, error) {
 	return all, err
 }
 
-// remember records a connection; nil forgets it.
+// remember records a connection; nil removes it.
 func remember(id string, c *connection) error {
 	all, err := Connections()
 	if err != nil {

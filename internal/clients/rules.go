@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// rules are how a client means what stands in its file, where that differs
-// from ours. They are taken from its documentation.
+// rules describe how the meaning of a client's file differs from ours. They
+// come from the client's documentation.
 type rules struct {
-	// unit is what its timeout counts; 0 when that timeout is not one of calls.
+	// unit is the unit of its timeout; 0 if that timeout does not apply to
+	// calls.
 	unit time.Duration
-	// vars are the variables that it replaces; any other text is literal.
+	// vars are the variable forms that it replaces; any other text is literal.
 	vars variables
-	// only is the one key whose texts it replaces them in; empty is every key.
+	// only is the only key in which it replaces variables; empty means every
+	// key.
 	only string
-	// off is the path of a list of servers that it does not use.
+	// off is the path of its list of disabled servers.
 	off []string
 }
 
-// ourRules are those of a file that no client is known for: our own.
+// ourRules apply to a file of an unknown client.
 var ourRules = rules{unit: time.Millisecond, vars: varOwn | varInput}
 
 var clientRules = map[string]rules{
@@ -31,7 +33,7 @@ var clientRules = map[string]rules{
 	"zed":            {unit: time.Second},
 	"codex":          {unit: time.Second},
 	"gemini":         {unit: time.Millisecond, vars: varBraces | varDollar, off: []string{"mcp", "excluded"}},
-	"opencode":       {vars: varCurly}, // its timeout bounds the fetching of tools
+	"opencode":       {vars: varCurly}, // its timeout bounds only the listing of tools
 	"cline":          {unit: time.Second, vars: varEnv},
 	"lmstudio":       {unit: time.Millisecond},
 	"kiro":           {unit: time.Millisecond, vars: varBraces},
@@ -47,11 +49,11 @@ func (c *Client) rules() rules {
 	return ourRules
 }
 
-// longestTimeout is the longest that our file takes.
+// longestTimeout is the maximum timeout in our file.
 const longestTimeout = 24 * time.Hour
 
-// takeTimeout takes over a timeout that counts unit; false when it has no place
-// here.
+// takeTimeout converts a timeout that is given in unit; false if it cannot be
+// expressed.
 func (t *Translation) takeTimeout(v any, unit time.Duration) bool {
 	n, number := v.(float64)
 	switch {
@@ -60,6 +62,6 @@ func (t *Translation) takeTimeout(v any, unit time.Duration) bool {
 	case number && unit == time.Second:
 		v = strconv.FormatFloat(n, 'f', -1, 64) + "s"
 	}
-	t.entry["timeout"] = v // a bare number counts milliseconds here too
+	t.entry["timeout"] = v // a plain number means milliseconds here, too
 	return true
 }

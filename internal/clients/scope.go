@@ -10,22 +10,22 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Where a client has its servers.
+// The scopes of a client's servers.
 const (
 	scopeLocal   = "local"   // the user's own file, for one working tree
-	scopeProject = "project" // a file of the working tree: whoever wrote it
+	scopeProject = "project" // a file of the working tree, which anybody may have written
 	scopeUser    = "user"
 )
 
-// A clientSource is one place where a client has servers.
+// A clientSource is a place where a client has servers.
 type clientSource struct {
 	scope, path string
-	tree        string // the working tree of scopeLocal
+	tree        string // working tree of scopeLocal
 }
 
-// clientSources are the places that exist, the nearest first, as clients
-// prefer them. Files of the working tree count only when they are asked for:
-// they make us run what somebody else wrote.
+// clientSources returns the existing places, the nearest first, in the order in
+// which clients prefer them. Files of the working tree are included only on
+// request, because they make us run commands that others wrote.
 func clientSources(a *env.Env, c *Client, project bool) []clientSource {
 	var list []clientSource
 	work, _ := os.Getwd() // without one there is no working tree
@@ -40,7 +40,7 @@ func clientSources(a *env.Env, c *Client, project bool) []clientSource {
 		for _, name := range c.project {
 			path := filepath.Join(tree, filepath.FromSlash(name))
 			if path == user {
-				continue // in the home directory both are one
+				continue // in the home directory both are the same file
 			}
 			if info, err := os.Stat(path); project && err == nil && info.Mode().IsRegular() {
 				list = append(list, clientSource{scopeProject, path, ""})

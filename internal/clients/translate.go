@@ -15,19 +15,20 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A Translation is a client's entry in our words.
+// A Translation is a client's entry, converted to our format.
 type Translation struct {
 	own   string // the client's name for it
 	Name  string // ours
 	entry map[string]any
-	// notes say what could not be taken over, and what is left to do.
+	// notes say what could not be converted, and what is left to do.
 	notes   []string
-	skip    string // why it is not imported; empty when it is
-	replace bool   // a person wants it in place of the one of its name
-	strange bool   // it comes from a file that is no client's of this user
+	skip    string // why it is not imported; empty if it is
+	replace bool   // the user wants it to replace the server of the same name
+	strange bool   // from a file that does not belong to a client of this user
 }
 
-// translate writes a client's entry in our words. Nothing is dropped silently.
+// translate converts a client's entry to our format. Nothing is dropped
+// silently.
 func translate(a *env.Env, c *Client, f foreign) Translation {
 	t := Translation{own: f.Name, Name: f.Name, entry: map[string]any{}}
 	var in map[string]any
@@ -62,8 +63,9 @@ func translate(a *env.Env, c *Client, f foreign) Translation {
 	return t
 }
 
-// startsGateway says whether a client's entry starts us as a gateway. The
-// small servers that we can be are servers like any other.
+// startsGateway reports whether a client's entry starts this program as a
+// gateway. The small servers that this program can run as are treated like any
+// other server.
 func startsGateway(in map[string]any) bool {
 	line := slices.Concat(words(in["command"]), words(in["cmd"]), words(in["args"]))
 	if len(line) == 0 {
@@ -80,7 +82,7 @@ func startsGateway(in map[string]any) bool {
 	return at < 0 || !slices.Contains([]string{"demo", "mock", "record"}, args[at])
 }
 
-// words are those of a command that may be a text or a list.
+// words returns the words of a command that may be a string or a list.
 func words(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -95,18 +97,18 @@ func words(v any) []string {
 	return nil
 }
 
-// renamed are the keys that mean the same under another name.
+// renamed maps keys of clients to our keys with the same meaning.
 var renamed = map[string]string{
 	"args": "args", "cwd": "cwd", "url": "url", "serverUrl": "url", "uri": "url", "headers": "headers", "http_headers": "headers",
 	"env": "env", "environment": "env", "envs": "env", "enabled": "enabled",
 	"enabled_tools": "allow", "includeTools": "allow", "disabled_tools": "deny", "excludeTools": "deny", "disabledTools": "deny",
 }
 
-// ignored are keys that say nothing about how a server is reached.
+// ignored are keys that do not affect how a server is reached.
 var ignored = []string{"name", "description", "display_name", "source", "gallery", "version"}
 
-// take takes over one key of an entry, and returns what of it has no place
-// here.
+// take converts one key of an entry, and returns the parts that cannot be
+// converted.
 func (t *Translation) take(a *env.Env, c *Client, key string, in map[string]any) (left []string) {
 	v, taken := in[key], true
 	switch key {
@@ -147,22 +149,22 @@ func (t *Translation) take(a *env.Env, c *Client, key string, in map[string]any)
 	return left
 }
 
-// takeRenamed takes over a key that differs from ours by its name at most.
+// takeRenamed converts a key that differs from ours only in its name.
 func (t *Translation) takeRenamed(c *Client, key string, in map[string]any) bool {
 	ours, ok := renamed[key]
 	v := in[key]
 	switch {
 	case !ok:
 		return slices.Contains(ignored, key)
-	case v == nil, key == "envs" && in["uri"] != nil: // these are in the headers already
+	case v == nil, key == "envs" && in["uri"] != nil: // already in the headers
 	case ours == "headers":
 		for name, value := range object(v) {
 			t.header(name, fmt.Sprint(value))
 		}
-	case key == "enabled" && t.entry["enabled"] != nil: // it is off
+	case key == "enabled" && t.entry["enabled"] != nil: // already disabled
 	default:
 		if key == "url" && c.ID == "gemini" {
-			t.entry["type"] = "sse" // the other kind is called httpUrl there
+			t.entry["type"] = "sse" // httpUrl is the other kind there
 		}
 		if m, ok := v.(map[string]any); !ok || len(m) > 0 {
 			t.entry[ours] = v
@@ -171,8 +173,8 @@ func (t *Translation) takeRenamed(c *Client, key string, in map[string]any) bool
 	return true
 }
 
-// takeTools takes over the list of tools that are offered: in Goose an empty
-// one is all of them, in Copilot a star.
+// takeTools converts the list of offered tools. An empty list in Goose and a
+// star in Copilot mean all tools.
 func (t *Translation) takeTools(key string, v any) {
 	list, ok := v.([]any)
 	if key == "available_tools" && len(list) == 0 || ok && slices.Contains(list, any("*")) {
@@ -181,7 +183,7 @@ func (t *Translation) takeTools(key string, v any) {
 	t.entry["allow"] = v
 }
 
-// takeNames takes over the names of variables that a server inherits.
+// takeNames converts the names of inherited variables.
 func (t *Translation) takeNames(a *env.Env, c *Client, v any) bool {
 	list, ok := v.([]any)
 	names := []any{}
@@ -202,7 +204,7 @@ func (t *Translation) takeNames(a *env.Env, c *Client, v any) bool {
 	return ok
 }
 
-// takeOptions takes over the headers among Continue's options of requests.
+// takeOptions converts the headers in Continue's requestOptions.
 func (t *Translation) takeOptions(v any) (left []string) {
 	for key, value := range object(v) {
 		if key != "headers" {
@@ -217,7 +219,7 @@ func (t *Translation) takeOptions(v any) (left []string) {
 	return left
 }
 
-// takeType takes over the transport: ours are stdio, http and sse.
+// takeType converts the transport: ours are stdio, http and sse.
 func (t *Translation) takeType(v any) bool {
 	switch v {
 	case "local", "stdio", "remote", nil:
@@ -231,8 +233,8 @@ func (t *Translation) takeType(v any) bool {
 	return true
 }
 
-// takeCommand takes a command that may be a list, or an object as in older
-// versions of Zed.
+// takeCommand converts a command that may be a string, a list, or an object as
+// in older versions of Zed.
 func (t *Translation) takeCommand(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -272,8 +274,8 @@ var (
 	secretWords = regexp.MustCompile(`^(?i:(bearer|basic|token) )?(.{8,})$`)
 )
 
-// secrets finds texts that should not stand in a file; move replaces each by
-// what it returns.
+// secrets counts the values that should not be in a file in plain text. If move
+// is not nil, each value is replaced by the result of move.
 func (t *Translation) secrets(move func(name, value string) string) int {
 	n := 0
 	for _, holder := range []string{"env", "headers"} {

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// variables are the ways in which a client writes what is filled in later.
+// variables are the notations of a client for values that are filled in later.
 type variables uint
 
 const (
@@ -27,21 +27,21 @@ const (
 	varOwn                           // as in our own file
 )
 
-// A variableForm is one of these ways, and how we write it.
+// A variableForm is one of these notations, and its conversion to ours.
 type variableForm struct {
 	of   variables
 	text *regexp.Regexp
 	ours func(t *Translation, a *env.Env, at place, m []string) string
 }
 
-// A place is where in an entry a text stands.
+// A place is the position of a text in an entry.
 type place struct {
 	key string
-	dir string            // of the client's file
-	own map[string]string // variables that the entry itself defines
+	dir string            // folder of the client's file
+	own map[string]string // variables that the entry defines
 }
 
-// variableForms are tried in this order where more than one fits.
+// variableForms are tried in this order if more than one matches.
 var variableForms = []variableForm{
 	{varSecrets, regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}`), (*Translation).asSecret},
 	{varInput, regexp.MustCompile(`\$\{input:([^}]+)\}`), (*Translation).asSecret},
@@ -54,8 +54,9 @@ var variableForms = []variableForm{
 	{varCurly, regexp.MustCompile(`\{(env|file):([^}]+)\}`), asCurly},
 }
 
-// translateText writes the variables of a client's text in our way. What looks
-// like one of ours and is none of the client's is marked as literal.
+// translateText converts the variables of a client's text to our notation. Text
+// that looks like one of our variables but is not one of the client's is
+// escaped.
 func (t *Translation) translateText(a *env.Env, vars variables, at place, text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -94,7 +95,7 @@ func (t *Translation) translateText(a *env.Env, vars variables, at place, text s
 	return out.String()
 }
 
-// literally marks what we would read as a variable.
+// literally escapes text that we would read as a variable.
 func literally(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 func unchanged(_ *Translation, _ *env.Env, _ place, m []string) string { return m[0] }
@@ -106,8 +107,8 @@ func asVariable(_ *Translation, _ *env.Env, at place, m []string) string {
 	return "${" + m[1] + m[2] + "}"
 }
 
-// asCurly writes {env:NAME} and {file:path}, whose path starts at the client's
-// file.
+// asCurly converts {env:NAME} and {file:path}. The path is relative to the
+// client's file.
 func asCurly(_ *Translation, _ *env.Env, at place, m []string) string {
 	if m[1] == "env" {
 		return "${" + m[2] + "}"
@@ -119,25 +120,26 @@ func asCurly(_ *Translation, _ *env.Env, at place, m []string) string {
 	return "${file:" + path + "}"
 }
 
-// asSecret writes what the client asks a person for, or keeps in a store.
+// asSecret converts a value that the client asks the user for or keeps in a
+// store.
 func (t *Translation) asSecret(a *env.Env, _ place, m []string) string {
 	t.note(a.T("store it: ", "请保存：") + i18n.Command("mcp-all-in-one", "secret", "set", m[1]))
 	return "${secret:" + m[1] + "}"
 }
 
-// asOutput writes what the client takes from a command: we run none for a
-// value, so that a person stores it.
+// asOutput converts a value that the client takes from the output of a command.
+// We do not run commands for values, so the user has to store it.
 func (t *Translation) asOutput(a *env.Env, at place, m []string) string {
 	name := t.Name + "-" + strings.ToLower(at.key)
 	t.note(fmt.Sprintf(a.T("store what %s prints: ", "请保存 %s 的输出："), m[0]) + i18n.Command("mcp-all-in-one", "secret", "set", name))
 	return "${secret:" + name + "}"
 }
 
-// asPlace writes the variables of editors that name places.
+// asPlace converts the variables of editors that name places.
 func (t *Translation) asPlace(a *env.Env, _ place, m []string) string {
 	switch m[1] {
 	case "userHome":
-		return m[0] // ours too
+		return m[0] // the same as ours
 	case "pathSeparator", "/":
 		return string(filepath.Separator)
 	case "workspaceFolder":
@@ -148,14 +150,14 @@ func (t *Translation) asPlace(a *env.Env, _ place, m []string) string {
 	return literally(m[0])
 }
 
-// note adds a note once.
+// note adds a note unless it is already there.
 func (t *Translation) note(text string) {
 	if !slices.Contains(t.notes, text) {
 		t.notes = append(t.notes, text)
 	}
 }
 
-// translateVariables does so with every text of an entry.
+// translateVariables converts the variables in every text of an entry.
 func (t *Translation) translateVariables(a *env.Env, r rules, f foreign, in map[string]any) {
 	own := map[string]string{}
 	if in["uri"] != nil { // Goose fills the headers of a remote server from these
@@ -188,7 +190,7 @@ func (t *Translation) translateVariables(a *env.Env, r rules, f foreign, in map[
 	}
 }
 
-// object is a value that is one, else nothing.
+// object returns a value that is an object, otherwise nil.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

@@ -1,5 +1,5 @@
 // Package control talks to the gateways that run on this machine, over the
-// socket that each of them keeps for its user.
+// socket that each gateway opens for its user.
 package control
 
 import (
@@ -9,18 +9,19 @@ import (
 	"mcp-all-in-one/internal/folders"
 )
 
-// Info is what a gateway says about itself there.
+// Info is a gateway's description of itself.
 type Info struct {
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`
 	Config  string `json:"config"`
 	URL     string `json:"url"`
 	Console bool   `json:"console"`
-	// Private is the mark of a gateway that only those use who know it.
+	// Private is the mark of a private gateway. Only programs that know the
+	// mark use it.
 	Private string `json:"private,omitempty"`
 }
 
-// Dir is where the sockets of running gateways are.
+// Dir returns the directory of the sockets of running gateways.
 func Dir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-all-in-one")

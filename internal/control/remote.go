@@ -23,39 +23,39 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// A Remote is a running gateway, reached over its control channel.
+// A Remote is a running gateway, reached through its control socket.
 type Remote struct {
 	Info
 	Socket string
 	HTTP   *http.Client
-	lang   i18n.Lang // in which it is to answer
+	lang   i18n.Lang // language of its answers
 }
 
 const (
-	// controlTimeout bounds what a running gateway may take to answer.
+	// controlTimeout is the time limit for an answer of a running gateway.
 	controlTimeout = 30 * time.Second
-	// helloTimeout bounds what it may take to say who it is: a gateway that is
-	// stopped, by Ctrl-Z say, must not hold up every command.
+	// helloTimeout is the time limit for its description. A gateway that is
+	// stopped, for example by Ctrl-Z, must not delay every command.
 	helloTimeout = 2 * time.Second
-	// tellTimeout bounds what it may take to act on TellAll.
+	// tellTimeout is the time limit for TellAll.
 	tellTimeout = 5 * time.Second
 )
 
-// Gateways finds the running gateways of this user, newest last, beside the
+// Gateways returns the running gateways of this user, newest last, without the
 // private ones.
 func Gateways(ctx context.Context) []*Remote {
 	list, _ := public(ctx)
 	return list
 }
 
-// public finds the gateways that are not private, and the sockets of those
+// public returns the gateways that are not private, and the sockets of gateways
 // that do not answer.
 func public(ctx context.Context) (list []*Remote, silent []string) {
 	list, silent = all(ctx)
 	return slices.DeleteFunc(list, func(r *Remote) bool { return r.Private != "" }), silent
 }
 
-// Private finds the gateway of a mark; nil when none runs.
+// Private returns the gateway with a mark; nil if none runs.
 func Private(ctx context.Context, mark string) *Remote {
 	list, _ := all(ctx)
 	for _, r := range list {
@@ -66,8 +66,8 @@ func Private(ctx context.Context, mark string) *Remote {
 	return nil
 }
 
-// all finds every running gateway of this user, and the sockets of those that
-// do not answer. Sockets that nobody listens on any more are removed.
+// all returns every running gateway of this user, and the sockets of gateways
+// that do not answer. It removes sockets without a listener.
 func all(ctx context.Context) (list []*Remote, silent []string) {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
@@ -85,8 +85,8 @@ func all(ctx context.Context) (list []*Remote, silent []string) {
 	return list, silent
 }
 
-// ask asks all gateways at once, so that one that does not answer costs its own
-// time alone.
+// ask sends a request to all gateways concurrently, so that a gateway that does
+// not answer does not delay the others.
 func ask(question func(*Remote) error) ([]*Remote, []error) {
 	paths := sockets()
 	remotes, errs := make([]*Remote, len(paths)), make([]error, len(paths))
@@ -100,7 +100,7 @@ func ask(question func(*Remote) error) ([]*Remote, []error) {
 }
 
 func sockets() []string {
-	list, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
+	list, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is valid
 	return list
 }
 
@@ -113,8 +113,8 @@ func Dial(path string) *Remote {
 	}}}
 }
 
-// Running finds the gateway that uses our config file; nil when there is none.
-// Without a config file of its own to go by, the only gateway is meant.
+// Running returns the gateway that uses our config file; nil if there is none.
+// If there is no config file, it returns the only running gateway.
 func Running(ctx context.Context, a *env.Env, config string) *Remote {
 	list, silent := public(ctx)
 	for _, socket := range silent {
@@ -172,7 +172,7 @@ func (r *Remote) do(ctx context.Context, method, path string, body, into any) er
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// Failure is what the gateway says went wrong.
+// Failure returns the error in a gateway's response.
 func Failure(resp *http.Response) error {
 	var body struct {
 		Error struct {
@@ -185,11 +185,11 @@ func Failure(resp *http.Response) error {
 	return env.Fail(env.ExitFailure, env.CodeControl, "", "%s", body.Error.Message)
 }
 
-// Edited says in a request to reload that the file was changed by a command of
-// ours, not by hand.
+// Edited marks a reload request after a command, not a person, changed the file.
 const Edited = "edited"
 
-// ReloadRunning tells a running gateway that a command has changed its file.
+// ReloadRunning makes a running gateway reload its config file, which a command
+// has changed.
 func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, err error) {
 	r := Running(ctx, a, config)
 	if r == nil {
@@ -198,15 +198,16 @@ func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, e
 	return true, r.Post(ctx, "/reload?"+Edited, nil, nil)
 }
 
-// What TellAll can tell.
+// The notifications of TellAll.
 const (
 	KeysChanged    = "/keys"
 	SignInsChanged = "/sign-ins"
 )
 
-// TellAll tells every running gateway of this user what has changed in a file:
-// gateways of several config files may share it. It counts there when TellAll
-// returns; the error is of those that could not be told.
+// TellAll notifies every running gateway of this user of a changed file,
+// because gateways with different config files may share it. The change is in
+// effect when TellAll returns. The error covers the gateways that could not be
+// notified.
 func TellAll(ctx context.Context, a *env.Env, what string) (told bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
@@ -219,7 +220,7 @@ func TellAll(ctx context.Context, a *env.Env, what string) (told bool, err error
 		switch {
 		case err == nil:
 			told = true
-		case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // those have ended
+		case !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist): // these have ended
 			failed = append(failed, err)
 		}
 	}

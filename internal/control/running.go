@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// RunningHere finds the running gateway of our config file, or says that there
-// is none.
+// RunningHere returns the running gateway of our config file, or an error if
+// there is none.
 func RunningHere(ctx context.Context, a *env.Env) (*Remote, error) {
 	path := ""
 	if found, err := config.Discover(a.LoadOptions(false)); err == nil {

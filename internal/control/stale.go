@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// Stale finds the running gateway whose file can no longer be read, by the
-// error that reading it gave; nil when there is none.
+// Stale returns the running gateway whose config file can no longer be read,
+// given the error of reading it; nil if there is none.
 func Stale(ctx context.Context, a *env.Env, err error) *Remote {
 	var broken *problem.LoadError
 	if !errors.As(err, &broken) {
@@ -23,7 +23,8 @@ func Stale(ctx context.Context, a *env.Env, err error) *Remote {
 	return nil
 }
 
-// StaleNote says what a gateway does whose file can no longer be read.
+// StaleNote returns a note about a gateway whose config file can no longer be
+// read.
 func StaleNote(a *env.Env, r *Remote) string {
 	return a.T("the running gateway goes on with what it read before from ", "正在运行的网关继续使用先前读取的配置：") + r.Config
 }

@@ -11,15 +11,15 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// StatusPage is what /status and /api/status answer.
+// StatusPage is the response of /status and /api/status.
 type StatusPage struct {
 	Server  StatusServer            `json:"server"`
 	Schemas map[string]StatusSchema `json:"schemas"`
 	Summary statusSummary           `json:"summary"`
-	// Limits are those that were reached, and how often.
+	// Limits counts how often each limit was reached.
 	Limits map[string]int64 `json:"limits,omitempty"`
-	// Unread is what the config file says that was not read yet, for those who
-	// may read it again.
+	// Unread describes changes of the config file that were not read yet. It is
+	// nil for a principal that may not reload the file.
 	Unread *web.Unread `json:"unread,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type StatusSchema struct {
 	Servers          []StatusMCPServer `json:"mcpServers"`
 	TotalTools       int               `json:"totalTools"`
 	ConnectedServers int               `json:"connectedServers"`
-	// Receipt is what clients were shown of it, and what that cost them.
+	// Receipt describes what clients were shown of the schema, and its cost.
 	Receipt *receipt.Schema `json:"receipt,omitempty"`
 	Failed  int             `json:"-"`
 }
@@ -50,9 +50,9 @@ type StatusMCPServer struct {
 	Protocol      string         `json:"protocol,omitempty"`
 	PID           int            `json:"pid,omitempty"`
 	Sandbox       string         `json:"sandbox,omitempty"`
-	Replica       string         `json:"replica,omitempty"` // which one has it, when it is another
+	Replica       string         `json:"replica,omitempty"` // the replica that runs it, if not this one
 	Restarts      int            `json:"restarts"`
-	StartingFor   string         `json:"startingFor,omitempty"` // while nothing went wrong yet
+	StartingFor   string         `json:"startingFor,omitempty"` // only while there is no error yet
 	Installer     string         `json:"installer,omitempty"`
 	Error         string         `json:"error,omitempty"`
 	ErrorZH       string         `json:"errorZH,omitempty"`
@@ -99,8 +99,8 @@ func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who acces
 	s.Servers = append(s.Servers, row)
 }
 
-// WhyNot says why a server that should run does not; empty when it does, or
-// may still come up in time.
+// WhyNot returns why a server that should run does not; empty if it runs or may
+// still start in time.
 func WhyNot(st upstream.Status, patience time.Duration) i18n.Text {
 	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
 		if st.Installer != "" {
@@ -111,8 +111,8 @@ func WhyNot(st upstream.Status, patience time.Duration) i18n.Text {
 	return st.Reason
 }
 
-// Installing says that a program downloads a server, or starts it for the first
-// time; nobody but that program knows which.
+// Installing returns the text that a program downloads a server or starts it
+// for the first time. Only that program knows which of the two.
 func Installing(by, waited string) i18n.Text {
 	return i18n.New("%s is installing or starting it, for %s so far", "%s 正在安装或启动它，已用 %s", by, waited)
 }

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// SayRestart names the settings that count from the next start on.
+// SayRestart prints the changed settings that take effect after a restart.
 func SayRestart(a *env.Env, report *web.Reload) {
 	var late []string
 	for _, v := range config.Values(new(config.Config)) {
@@ -28,7 +28,8 @@ func SayRestart(a *env.Env, report *web.Reload) {
 	}
 }
 
-// Changes say what reading a file changes, one line for each kind of it.
+// Changes describes what reading a file changes, one line for each kind of
+// change.
 func Changes(a *env.Env, r *web.Reload) []string {
 	var list []string
 	add := func(what string, names []string) {
@@ -46,7 +47,7 @@ func Changes(a *env.Env, r *web.Reload) []string {
 	return list
 }
 
-// UnreadText says what a gateway has not read of its file.
+// UnreadText describes the changes of its file that a gateway has not read.
 func UnreadText(a *env.Env, u *web.Unread) string {
 	if u.Error != "" {
 		return fmt.Sprintf(a.T("the file has changed since it was read, and cannot be read: %s; the running gateway goes on with what it read before",
@@ -55,8 +56,8 @@ func UnreadText(a *env.Env, u *web.Unread) string {
 	return a.T("the file has changed since it was read; not read yet: ", "配置文件在读取之后已更改；尚未读取：") + strings.Join(Changes(a, &u.Reload), a.T("; ", "；"))
 }
 
-// SayUnread warns of what a gateway has not read, and refuses a server that only
-// the file has.
+// SayUnread warns about unread changes, and returns an error for a server that
+// only the file has.
 func SayUnread(a *env.Env, page *StatusPage, id, label string) error {
 	if page.Unread == nil || !slices.Contains(page.Unread.Added, id) {
 		WarnUnread(a, page)
@@ -67,15 +68,16 @@ func SayUnread(a *env.Env, page *StatusPage, id, label string) error {
 		Details: []env.Detail{{Label: a.T("target", "目标"), Text: label}}}
 }
 
-// WarnUnread tells a person that what a running gateway says is not what the file
-// says, and how it can be.
+// WarnUnread warns that the running gateway and its config file differ, and
+// prints the command that reloads it.
 func WarnUnread(a *env.Env, page *StatusPage) {
 	if page.Unread != nil && !a.JSON {
 		fmt.Fprintf(a.Stderr, "%s%s\n  %s  %s\n", a.T("warning: ", "警告："), UnreadText(a, page.Unread), env.PadRight(a.T("fix", "修正"), 8), a.Again("reload"))
 	}
 }
 
-// StateIn says the states of one column of a table in the user's language.
+// StateIn returns a function that translates the states in one column of a
+// table.
 func StateIn(a *env.Env, column int) func(int, string) string {
 	return func(n int, cell string) string {
 		if n != column {
@@ -85,7 +87,8 @@ func StateIn(a *env.Env, column int) func(int, string) string {
 	}
 }
 
-// ServerLabel names a server, with its schema where there are several.
+// ServerLabel returns the name of a server, with its schema if there are
+// several.
 func ServerLabel(a *env.Env, page *StatusPage, schema, name string) string {
 	if len(page.Schemas) > 1 {
 		return schema + "/" + name
@@ -98,10 +101,10 @@ var StateColours = map[upstream.State]env.Colour{
 	upstream.Failed: env.Red, upstream.CrashLooping: env.Red, upstream.SignIn: env.Red, upstream.Unconfigured: env.Red, upstream.Disabled: env.Dim,
 }
 
-// stateConfigured is the state of a server of which no gateway knows more.
+// stateConfigured is the state of a server that no running gateway knows.
 const stateConfigured = "configured"
 
-// A configured is one server in the list of them.
+// A configured is one server in the list.
 type configured struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
@@ -131,8 +134,8 @@ func ConfiguredServers(cfg *config.Config, states map[string]string) []configure
 	return rows
 }
 
-// StateWord is what a person reads for the state of a server; scripts get the
-// state itself.
+// StateWord returns the state of a server in the user's language. Scripts get
+// the state itself.
 func StateWord(a *env.Env, state string) string {
 	return a.T(state, cmp.Or(statesZH[upstream.State(state)], state))
 }

@@ -25,8 +25,8 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// fixFor is the one thing to do about a server that is not up, by what its error
-// is; empty when that cannot be told.
+// fixFor returns what to do about a server that is not up, derived from its
+// error; empty if that is not known.
 func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) string {
 	if cfg.URL == "" {
 		return fixCommand(a, cfg, st, why)
@@ -34,7 +34,7 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	var status *httpclient.StatusError
 	var answer *httpclient.AnswerError
 	switch {
-	case why == nil: // it has not answered yet
+	case why == nil: // no answer yet
 		why = failure.ErrSlow
 	case errors.As(why, &status):
 		return fixStatus(a, cfg, status)
@@ -44,7 +44,8 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	return fixNetwork(a, cfg, why)
 }
 
-// fixStatus is what to do about a server that answers another status than 200.
+// fixStatus returns what to do about a server that answers with a status other
+// than 200.
 func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) string {
 	switch code := status.Status; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -74,8 +75,8 @@ func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) s
 	return a.T("look at the server's own log", "请查看该服务自己的日志")
 }
 
-// otherType is the advice for a server that speaks the other of the two ways over
-// HTTP.
+// otherType returns the advice for a server that uses the other of the two HTTP
+// transports.
 func otherType(a *env.Env, cfg *config.Server) string {
 	if cfg.Type != config.TypeSSE && cfg.Type != config.TypeHTTP {
 		return a.T("it does not speak MCP at this address: correct the path in its url", "该地址不提供 MCP：请更正 url 中的路径")
@@ -87,7 +88,7 @@ func otherType(a *env.Env, cfg *config.Server) string {
 	return fmt.Sprintf(a.T("it does not speak %s at this address: try \"type\": %q, or correct the path in its url", "该地址不使用 %s：请尝试 \"type\": %q，或更正 url 中的路径"), cfg.Type, other)
 }
 
-// fixNetwork is what to do where no answer came at all.
+// fixNetwork returns what to do if there was no answer at all.
 func fixNetwork(a *env.Env, cfg *config.Server, why error) string {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -116,10 +117,10 @@ func fixNetwork(a *env.Env, cfg *config.Server, why error) string {
 	return a.T("look at the server's own log", "请查看该服务自己的日志")
 }
 
-// fixCommand is what to do about a program that did not become a server.
+// fixCommand returns what to do about a command that did not become a server.
 func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) string {
 	var start *stdio.StartError
-	if errors.As(why, &start) { // it never ran, so it missed no variable
+	if errors.As(why, &start) { // it never ran, so it cannot have missed a variable
 		_, err := exec.LookPath(cfg.Command)
 		switch {
 		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
@@ -144,11 +145,11 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 	return a.T("run it by hand to see what it wants: ", "请手动运行以查看它需要什么：") + env.TargetOf(cfg)
 }
 
-// variable is the name of an environment variable as programs write it.
+// variable matches the name of an environment variable.
 var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 
-// missingNames are the variables that a server missed: those of its entry that are
-// not set, else those that its own last lines name and that it did not get.
+// missingNames returns the variables that a server needs: those of its entry that
+// are not set, otherwise those in its last stderr lines that it did not get.
 func missingNames(cfg *config.Server, st *upstream.Status) []string {
 	if len(cfg.Missing) > 0 {
 		return cfg.Missing
@@ -165,11 +166,11 @@ func missingNames(cfg *config.Server, st *upstream.Status) []string {
 	return names
 }
 
-// missingWord is how programs say that a variable is not set.
+// missingWord matches the usual messages about an unset variable.
 var missingWord = regexp.MustCompile(`(?i)missing|required|not set|not defined|undefined|must be set|unset|please set|KeyError|not found`)
 
-// Searched is the PATH in which a command was not found; empty when that is not
-// what is wrong.
+// Searched returns the PATH in which a command was not found; empty for any
+// other error.
 func Searched(err error) string {
 	var start *stdio.StartError
 	if !errors.As(err, &start) {

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// askCluster looks at the other replicas of a running gateway.
+// askCluster checks the other replicas of a running gateway.
 func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findingList) error {
 	var s cluster.Status
 	if err := r.Get(ctx, "/cluster", &s); err != nil {
@@ -28,7 +28,7 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 	return nil
 }
 
-// ofReplica says what is wrong with one of the others.
+// ofReplica returns the finding for one other replica.
 func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
 	f := finding{What: strings.TrimSpace(a.T("replica ", "副本 ") + m.Node), Detail: m.Address}
 	switch {

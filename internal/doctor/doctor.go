@@ -1,4 +1,4 @@
-// Package doctor finds out why a server does not work, and says what to do.
+// Package doctor finds out why a server does not work, and suggests a fix.
 package doctor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A finding is one thing that was looked at.
+// A finding is the result of one check.
 type finding struct {
 	OK     bool   `json:"ok"`
 	What   string `json:"what"`
@@ -54,7 +54,8 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 	return show.end(env.ExitUnreachable)
 }
 
-// A findingList shows each finding as it is found; as JSON all of them at the end.
+// A findingList prints each finding immediately, or with --json all of them at
+// the end.
 type findingList struct {
 	env *env.Env
 	all []finding
@@ -70,7 +71,8 @@ func (l *findingList) add(f finding) {
 	}
 }
 
-// end is the exit code of the worst finding.
+// end prints the JSON output and returns an error with the exit code if there was a
+// bad finding.
 func (l *findingList) end(code int) error {
 	if l.env.JSON {
 		env.WriteLine(l.env.Stdout, l.all)
@@ -81,8 +83,8 @@ func (l *findingList) end(code int) error {
 	return nil
 }
 
-// askDoctor lets the running gateway look at its own servers: others would say
-// nothing about those that clients use.
+// askDoctor lets the running gateway check its own servers, because other
+// processes of the same servers would say nothing about those that clients use.
 func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, show *findingList) error {
 	var page control.StatusPage
 	if err := r.Get(ctx, "/status", &page); err != nil {
@@ -116,8 +118,8 @@ func noServer(a *env.Env, name string) finding {
 	return finding{What: name, Detail: a.T("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"}
 }
 
-// lookForFile says where the config file is, or where its first server will
-// put it.
+// lookForFile returns a finding with the path of the config file, or the path
+// where adding the first server will create it.
 func lookForFile(a *env.Env, cfg *config.Config) finding {
 	f := finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
 	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +130,8 @@ func lookForFile(a *env.Env, cfg *config.Config) finding {
 	return f
 }
 
-// doctorStale looks at a file that cannot be read, and at the gateway that
-// still runs with what it said before.
+// doctorStale checks a config file that cannot be read, and the gateway that
+// still runs with its earlier content.
 func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken error) error {
 	show := findings(a)
 	var load *problem.LoadError
@@ -154,8 +156,8 @@ func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken erro
 	return show.end(env.ExitUsage)
 }
 
-// aboutAnother says whether a problem is one of another server than the one
-// that is asked about.
+// aboutAnother reports whether a problem concerns another server than the
+// requested one.
 func aboutAnother(cfg *config.Config, p problem.Problem, only string) bool {
 	for _, schema := range cfg.Schemas {
 		for _, name := range schema.Names() {

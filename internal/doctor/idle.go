@@ -10,7 +10,8 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// idleSettings are what the entry of a server says about its tools to no effect.
+// idleSettings returns the settings for tools in a server's entry that have no
+// effect.
 func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
 	tools, features := u.Config().Tools, u.Features(nil)
 	if len(tools) == 0 || features == nil {
@@ -27,7 +28,7 @@ func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
 		case item != nil && tools[name].Cache > 0 && !item.ReadOnly():
 			lines = append(lines, fmt.Sprintf(a.T("tools.%s.cache has no effect: the server does not call that tool read-only (readOnlyHint)",
 				"tools.%s.cache 不起作用：服务没有将该工具标为只读（readOnlyHint）"), name))
-		case item != nil || slices.ContainsFunc(issues, func(i catalog.Issue) bool { return i.Item == name }): // it is there, and not listed
+		case item != nil || slices.ContainsFunc(issues, func(i catalog.Issue) bool { return i.Item == name }): // the tool exists, possibly rejected with an issue
 		default:
 			line := fmt.Sprintf(a.T("tools.%s has no effect: the server lists no tool of that name", "tools.%s 不起作用：服务没有列出这个名称的工具"), name)
 			if near := spelling.Nearest(name, env.SortedKeys(known)); near != "" {

@@ -14,13 +14,13 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// nodePatience is how long Node may take to say its version.
+// nodePatience is the time limit for node --version.
 const nodePatience = 5 * time.Second
 
 var nodeVersion = regexp.MustCompile(`^v(\d+)\.(\d+)`)
 
-// oldNode says that the Node of a server which may reach listed hosts alone
-// ignores the proxy by which it would reach them; empty where that is not so.
+// oldNode returns a warning if a server may reach only listed hosts and its
+// version of Node ignores the proxy that leads to them; empty otherwise.
 func oldNode(a *env.Env, s *config.Server) string {
 	if !s.Sandbox.On || !s.Sandbox.Hosts.Listed || len(s.Sandbox.Hosts.Names) == 0 {
 		return ""
@@ -36,17 +36,18 @@ func oldNode(a *env.Env, s *config.Server) string {
 	defer cancel()
 	said, err := exec.CommandContext(ctx, node, "--version").Output()
 	if err != nil || obeysProxy(string(said)) {
-		return "" // without Node the server says so itself
+		return "" // without Node the server itself reports the error
 	}
 	return a.T("fetch of Node "+strings.TrimSpace(string(said))+" ignores the proxy by which a confined server reaches its hosts, and gets EACCES: use Node 24, or 22.21 or newer of 22",
 		"Node "+strings.TrimSpace(string(said))+" 的 fetch 会忽略沙箱访问主机所用的代理，并得到 EACCES：请使用 Node 24，或 22.21 及更新的 22 版")
 }
 
-// obeysProxy says whether fetch of a version of Node obeys NODE_USE_ENV_PROXY.
+// obeysProxy reports whether fetch in a version of Node honours
+// NODE_USE_ENV_PROXY.
 func obeysProxy(version string) bool {
 	m := nodeVersion.FindStringSubmatch(strings.TrimSpace(version))
 	if m == nil {
-		return true // not known
+		return true // unknown
 	}
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])

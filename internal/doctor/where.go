@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// examine starts the servers for a moment, all at once, and shows each as soon as
-// it is known how it is.
+// examine starts all servers at once for a short time, and prints the state of
+// each as soon as it is known.
 func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, show *findingList) error {
 	in, err := instance.New(ctx, instance.Options{Config: cfg, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
 	if err != nil {
@@ -51,7 +51,7 @@ func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, s
 	return nil
 }
 
-// Diagnose says how one server is, and why.
+// Diagnose returns the state of one server and its reason.
 func Diagnose(a *env.Env, u *upstream.Upstream) finding {
 	f := diagnose(a, u)
 	if hint := oldNode(a, u.Config()); hint != "" {
@@ -103,13 +103,13 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 	return f
 }
 
-// whereIs looks for a program in the places that a shell adds to PATH.
+// whereIs looks for a program in the folders that a shell usually adds to PATH.
 func whereIs(a *env.Env, program string) string {
 	home := a.Home()
 	for _, pattern := range []string{
 		".nvm/versions/node/*/bin", ".volta/bin", ".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".asdf/shims", "go/bin",
 	} {
-		dirs, _ := filepath.Glob(filepath.Join(home, pattern)) // the pattern is ours
+		dirs, _ := filepath.Glob(filepath.Join(home, pattern)) // the pattern is valid
 		for _, dir := range dirs {
 			if info, err := os.Stat(filepath.Join(dir, program)); err == nil && !info.IsDir() {
 				return a.T("found at ", "位于 ") + filepath.Join(dir, program) + a.T("; write the whole path as its command", "；请在 command 中写完整路径")

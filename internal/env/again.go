@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Again is one of our commands as it has to be typed now: with the file that
-// this run was told to use.
+// Again returns one of our commands as the user has to type it now, with the
+// config file of this run.
 func (a *Env) Again(words ...string) string {
 	name := a.Personality.Name
 	if !a.Personality.Own {
@@ -24,7 +24,7 @@ func (a *Env) Again(words ...string) string {
 	return i18n.Command(line...)
 }
 
-// AgainFor is a command about one server.
+// AgainFor returns a command for one server.
 func (a *Env) AgainFor(command string, s *config.Server) string {
 	words := append(strings.Fields(command), s.Name)
 	if s.Schema != config.DefaultSchema {
@@ -33,7 +33,8 @@ func (a *Env) AgainFor(command string, s *config.Server) string {
 	return a.Again(words...)
 }
 
-// Usable says why a configured server cannot be used, and how it can.
+// Usable returns an error if a configured server cannot be used, with the
+// command that changes that.
 func (a *Env) Usable(s *config.Server) error {
 	switch {
 	case !s.Enabled:

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// LoadToAsk reads the configuration for a command that looks or calls. Without
-// any server it has the demo server that http shows then, and says so.
+// LoadToAsk reads the configuration for a command that lists or calls. Without
+// any server it adds the demo server, as http does, and prints a note.
 func (a *Env) LoadToAsk() (*config.Config, error) {
 	cfg, demo, err := a.LoadWithDemo()
 	if demo {
@@ -28,9 +28,9 @@ func sayDemo(a *Env) {
 		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
 }
 
-// DemoAlone is a configuration with the demo server alone, for a person who
-// names it where there is no file of his own, but one of a working tree that is
-// not read. For everybody else it is the error that loading gave.
+// DemoAlone returns a configuration with only the demo server, if the user has
+// no config file and only a file of the working tree exists, which is not read.
+// Otherwise it returns the error of loading.
 func DemoAlone(a *Env, err error) (*config.Config, error) {
 	var missing *problem.LoadError
 	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
@@ -52,21 +52,21 @@ func (a *Env) LoadWithDemo() (cfg *config.Config, demo bool, err error) {
 	return cfg, a.WantsDemo() && AddDemo(cfg), nil
 }
 
-// emptyConfig is the configuration of somebody who has not begun: no file was named, and
-// there is none to name. For everybody else it is the error that loading gave.
+// emptyConfig returns an empty configuration for a new user: no file was named and none
+// exists. Otherwise it returns the error of loading.
 func emptyConfig(a *Env, err error) (*config.Config, error) {
 	var missing *problem.LoadError
 	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
 		return nil, err
 	}
-	found, _ := config.Discover(a.LoadOptions(false)) // its error is the one that we have
+	found, _ := config.Discover(a.LoadOptions(false)) // the error is the one we already have
 	if len(found.Tried) == 0 || len(found.Skipped) > 0 {
 		return nil, err
 	}
 	return config.Check(found.Tried[0], []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 }
 
-// Ask reads one line from the terminal; the end of ctx ends the question.
+// Ask reads one line from the terminal. It returns early when ctx is done.
 func (a *Env) Ask(ctx context.Context, label string) (string, error) {
 	fmt.Fprintf(a.Stderr, "  %s: ", label)
 	type line struct {
@@ -74,7 +74,7 @@ func (a *Env) Ask(ctx context.Context, label string) (string, error) {
 		err  error
 	}
 	lines := make(chan line, 1)
-	go func() { // ends with the line: a read of a terminal cannot be taken back
+	go func() { // ends with the line: a read from a terminal cannot be cancelled
 		text, err := a.Lines().ReadString('\n')
 		if text != "" {
 			err = nil
@@ -95,8 +95,7 @@ var stdinLines struct {
 	reader *bufio.Reader
 }
 
-// Lines reads standard input by lines; what is buffered is kept between
-// questions.
+// Lines returns a reader of stdin. Buffered input is kept between questions.
 func (a *Env) Lines() *bufio.Reader {
 	stdinLines.Lock()
 	defer stdinLines.Unlock()

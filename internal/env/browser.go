@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// browserPatience is how long the program that opens a browser may take to say
-// that it could not. One that is still there then is the browser itself.
+// browserPatience is how long to wait for the program that opens a browser to
+// fail. If it still runs after that, it is the browser itself.
 const browserPatience = 3 * time.Second
 
-// OpenBrowser shows a URL to the person at this machine, or says why it could
-// not.
+// OpenBrowser opens a URL in the browser of this machine, or returns the reason
+// why it could not.
 func OpenBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
@@ -39,14 +39,14 @@ func OpenBrowser(url string) error {
 	}
 }
 
-// OpenConsole opens a URL with its one-time code, or prints it where there is
-// no browser.
+// OpenConsole opens a URL that contains a one-time code, or prints it if there
+// is no browser.
 func OpenConsole(a *Env, url string) {
 	if err := OpenBrowser(url); err != nil {
 		fmt.Fprintf(a.Stdout, "%s %s\n", a.T("open", "请打开"), url)
 		return
 	}
-	page, _, _ := strings.Cut(url, "#") // the code logs in once, and the browser has it
+	page, _, _ := strings.Cut(url, "#") // the code works once, and the browser has it
 	fmt.Fprintf(a.Stderr, "%s%s\n%s%s\n", a.T("opened in the browser: ", "已在浏览器中打开："), page,
 		a.T("to print an address that logs in: ", "输出可直接登录的地址："), a.Again("ui", "--print"))
 }

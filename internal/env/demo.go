@@ -9,15 +9,15 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// WantsDemo says whether a gateway without any server gets the demo server.
+// WantsDemo reports whether a gateway without any server gets the demo server.
 func (a *Env) WantsDemo() bool {
 	return a.Personality.Own || a.Personality.Config == config.MCPTester
 }
 
-// DemoServer is the name of the server that stands in where none is configured.
+// DemoServer is the name of the server that is used if none is configured.
 const DemoServer = "demo"
 
-// AddDemo gives a gateway without any server something to show.
+// AddDemo adds the demo server to a configuration without any server.
 func AddDemo(cfg *config.Config) bool {
 	exe, err := os.Executable()
 	if err != nil || HasServers(cfg) {
@@ -38,8 +38,8 @@ func HasServers(cfg *config.Config) bool {
 	return slices.ContainsFunc(cfg.Schemas, func(s *config.Schema) bool { return len(s.Servers) > 0 })
 }
 
-// ShowsDemo says whether a gateway that runs with our file has only the demo
-// server to show.
+// ShowsDemo reports whether a gateway that runs with our config file has only
+// the demo server.
 func ShowsDemo(a *Env) bool {
 	cfg, err := a.Load(false)
 	var missing *problem.LoadError

@@ -1,6 +1,6 @@
-// Package env is the world around one run of the program: its streams, its
-// language and its config file, and how it reports what went wrong. Commands,
-// the daemon and the files of clients share it.
+// Package env is the environment of one run of the program: its streams, its
+// language, its config file, and how it reports errors. Commands, the daemon
+// and the code for client files share it.
 package env
 
 import (
@@ -18,10 +18,10 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// An Env is one run of the program: the world around it, who it is, and the
+// An Env is one run of the program: its environment, its personality, and the
 // flags that every command has.
 type Env struct {
-	Args   []string // with the program's name first
+	Args   []string // the program's name comes first
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -33,14 +33,14 @@ type Env struct {
 	Project     bool
 	Insecure    bool
 	JSON        bool
-	// Stop is closed when the system wants a server to end; nil where only
-	// signals say so.
+	// Stop is closed when the system asks a server to end; nil if only signals
+	// do.
 	Stop <-chan struct{}
-	// Share is what replicas share; nil where there is no need to know.
+	// Share returns the storage that replicas share; nil if it is not needed.
 	Share approval.Sharing
 }
 
-// T chooses between the two languages.
+// T returns the text in the user's language.
 func (a *Env) T(en, zh string) string {
 	if a.Lang == i18n.Chinese {
 		return zh
@@ -48,7 +48,7 @@ func (a *Env) T(en, zh string) string {
 	return en
 }
 
-// Language is the one that the user reads.
+// Language returns the user's language.
 func Language(getenv func(string) (string, bool)) i18n.Lang {
 	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
 		if v, ok := getenv(name); ok && v != "" {
@@ -70,7 +70,7 @@ func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	}
 }
 
-// share asks Share, which may be set after the options were made.
+// share calls Share, which may be set after the options were made.
 func (a *Env) share() (record.Shelf, error) {
 	if a.Share == nil {
 		return nil, nil
@@ -80,10 +80,10 @@ func (a *Env) share() (record.Shelf, error) {
 
 func (a *Env) Secrets() *secrets.UserStore { return secrets.NewUserStore(folders.UserDir(a.Home())) }
 
-// Home is the user's home directory; "" without one.
+// Home returns the user's home directory; "" if there is none.
 func (a *Env) Home() string { return folders.Home() }
 
-// UserDir makes the user's own directory.
+// UserDir creates the user's directory for this program and returns it.
 func (a *Env) UserDir() (string, error) {
 	dir := folders.UserDir(a.Home())
 	if dir == "" {
@@ -92,7 +92,7 @@ func (a *Env) UserDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// StdioSchema is the schema that a stdio session serves.
+// StdioSchema returns the schema that a stdio session serves.
 func StdioSchema(a *Env, cfg *config.Config, name string) (string, error) {
 	if name == "" {
 		name = config.DefaultSchema
@@ -125,7 +125,8 @@ func StdioSchema(a *Env, cfg *config.Config, name string) (string, error) {
 	return "", e
 }
 
-// LoadForServe reads the configuration of a server. The tester needs none.
+// LoadForServe reads the configuration of a server. The tester does not need
+// one.
 func (a *Env) LoadForServe() (*config.Config, error) {
 	if a.Personality.Config == config.MCPTester && a.ConfigPath == "" {
 		if _, err := config.Discover(a.LoadOptions(false)); err != nil {
@@ -135,7 +136,7 @@ func (a *Env) LoadForServe() (*config.Config, error) {
 	return a.Load(true)
 }
 
-// Speaking is the same run in the language of the person at the page.
+// Speaking returns a copy of a in the language of the user of the page.
 func (a *Env) Speaking(lang i18n.Lang) *Env {
 	other := *a
 	other.Lang = lang
@@ -144,13 +145,13 @@ func (a *Env) Speaking(lang i18n.Lang) *Env {
 
 var ErrLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
 
-// WriteOptions are how the console writes the config file: on behalf of a
-// person who may run commands here.
+// WriteOptions returns the options with which the console writes the config
+// file: on behalf of a user who may run commands here.
 func (a *Env) WriteOptions() edit.WriteOptions {
 	return edit.WriteOptions{Load: a.LoadOptions(false)}
 }
 
-// SetJSON is the flag --json.
+// SetJSON sets the flag --json.
 func (a *Env) SetJSON(value string) error {
 	on, err := strconv.ParseBool(value)
 	if on {
@@ -159,6 +160,6 @@ func (a *Env) SetJSON(value string) error {
 	return err
 }
 
-// UseJSON has everything written as JSON. What programs read is English, whatever
-// the locale.
+// UseJSON selects JSON output. JSON output is in English, independent of the
+// locale.
 func (a *Env) UseJSON() { a.JSON, a.Lang = true, i18n.English }

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Exit codes. 3 to 6 are the official inspector's, so
-// that scripts can move over.
+// Exit codes. 3 to 6 are those of the official inspector, so that scripts can
+// be reused.
 const (
 	exitOK          = 0
 	ExitFailure     = 1
@@ -25,19 +25,19 @@ const (
 	ExitInterrupted = 130
 )
 
-// An ExitError ends the program with a code of its own.
+// An ExitError ends the program with its own exit code.
 type ExitError struct {
 	Code int
-	ID   string // AIO4102, for looking it up
-	Err  error  // nil when everything has been said
+	ID   string // such as AIO4102, for explain
+	Err  error  // nil if the message was already printed
 	Hint string
-	// Details say where and why, in rows.
+	// Details are rows that say where and why.
 	Details []Detail
-	// Plain is for the programs that had their own way of saying it.
+	// Plain selects the error format of the older programs.
 	Plain bool
 }
 
-// A Detail is one row under an error.
+// A Detail is one row below an error.
 type Detail struct{ Label, Text string }
 
 func (e *ExitError) Error() string {
@@ -49,7 +49,7 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// In says it in a language, as far as it has not been said in one already.
+// In returns the message in a language, if it exists in both languages.
 func (e *ExitError) In(l i18n.Lang) string {
 	if e.Err == nil {
 		return e.Error()
@@ -57,14 +57,14 @@ func (e *ExitError) In(l i18n.Lang) string {
 	return l.Of(e.Err)
 }
 
-// Fail ends the program with a code, a message and the way out. The format has
-// no words of its own: those are among the arguments, in the user's language
+// Fail returns an error with an exit code, a message and a hint. The format
+// contains no words: the words are among the arguments, in the user's language
 // or in both.
 func Fail(code int, id, hint, format string, args ...any) error {
 	return &ExitError{Code: code, ID: id, Hint: hint, Err: i18n.Errorf(format, format, args...)}
 }
 
-// Silent ends the program with a code; what was to be said has been said.
+// Silent returns an error with an exit code whose message was already printed.
 func Silent(code int) error { return &ExitError{Code: code} }
 
 func WriteLine(w io.Writer, v any) {

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// What the tester's codes mean.
+// The explanations of the tester's codes.
 func init() {
 	maps.Copy(explanations, map[string]explanation{
 		CodeNotConnected: {"No client with this name or session is connected to the running gateway. The message lists those that are; a client that sends every request by itself has no session to imitate.",
@@ -32,7 +32,7 @@ func init() {
 	})
 }
 
-// FirstSentence is what stands before the first full stop of either language.
+// FirstSentence returns the text before the first full stop of either language.
 func FirstSentence(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	for _, stop := range []string{". ", "。"} {
@@ -43,7 +43,7 @@ func FirstSentence(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// Explain finds what a code means: ours, or one of the config file.
+// Explain returns the explanation of a code, ours or one of the config file.
 func Explain(code string) (explanation, bool) {
 	if e, ok := explanations[code]; ok {
 		return e, true
@@ -52,7 +52,7 @@ func Explain(code string) (explanation, bool) {
 	return explanation{en, zh}, ok
 }
 
-// Codes are all that the program can print.
+// Codes returns all codes that the program can print.
 func Codes() []string {
 	list := append(problem.Codes(), SortedKeys(explanations)...)
 	slices.Sort(list)

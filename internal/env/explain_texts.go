@@ -1,7 +1,7 @@
 package env
 
-// The codes of this package. A code never changes its meaning. Those of the
-// config file, AIO20.., are config's.
+// The codes of this package. A code never changes its meaning. The codes of the
+// config file, AIO20.., belong to package config.
 const (
 	CodeUnknownCommand = "AIO1001"
 	CodeUnknownFlag    = "AIO1002"
@@ -16,8 +16,8 @@ const (
 	CodeEntryChanged   = "AIO2113"
 	codeServerOff      = "AIO2114"
 	CodeConfirm        = "AIO2115"
-	codeUnset          = "AIO2040" // as config says it
-	CodeUnapproved     = "AIO2060" // as config says it
+	codeUnset          = "AIO2040" // same as in config
+	CodeUnapproved     = "AIO2060" // same as in config
 	CodeNoSecret       = "AIO2120"
 	CodeKeychain       = "AIO2121"
 	CodeNoKey          = "AIO2130"
@@ -46,10 +46,10 @@ const (
 	CodeNotStarted     = "AIO4102"
 )
 
-// An explanation says at length what a code means.
+// An explanation is the long text about a code.
 type explanation struct{ EN, ZH string }
 
-// explanations by code, the tester's included.
+// explanations maps codes to explanations, including those of the tester.
 var explanations = map[string]explanation{
 	CodeUnknownCommand: {"There is no command of this name. `mcp-all-in-one help` lists the commands.",
 		"没有这个命令。`mcp-all-in-one help` 列出全部命令。"},

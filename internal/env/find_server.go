@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// FindServer is the configured server that a command is about; "schema/name"
-// names the schema too.
+// FindServer returns the configured server that a command names. "schema/name"
+// also names the schema.
 func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -38,8 +38,8 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	return nil, e
 }
 
-// meantServer is the server that was probably meant: of the same name in
-// another schema, or of a name like it; nil when there is none.
+// meantServer returns the server that was probably meant: one with the same
+// name in another schema, or with a similar name; nil if there is none.
 func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server {
 	for _, s := range cfg.Schemas {
 		if server := s.Server(name); server != nil {
@@ -52,7 +52,8 @@ func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server
 	return nil
 }
 
-// nameError is a schema or server that the file to be changed does not have.
+// nameError returns the error for a schema or server that the file does not
+// have.
 func nameError(a *Env, e *edit.NameError) error {
 	switch {
 	case e.Fixed:

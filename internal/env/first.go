@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FirstWord is where the first argument stands that is no flag and no value of
-// one; -1 when there is none.
+// FirstWord returns the index of the first argument that is neither a flag nor
+// the value of a flag; -1 if there is none.
 func FirstWord(flags *pflag.FlagSet, args []string) int {
 	for i := 0; i < len(args); i++ {
 		word := args[i]

@@ -6,20 +6,20 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A Personality is one of the programs that this binary is: its commands,
-// flags, files and ports.
+// A Personality is one of the programs that this binary can run as, with its
+// commands, flags, files and ports.
 type Personality struct {
-	Name   string // what it calls itself
+	Name   string // the name in messages
 	Config config.Personality
 	Port   int
-	Own    bool // mcp-all-in-one itself, which may be asked to be another
+	Own    bool // mcp-all-in-one itself, which can also run as another program
 	// Plain errors begin with "Error:" and end with exit code 1, as scripts
 	// for the program expect.
 	Plain   bool
 	example string // a correct command, shown when the start fails
 }
 
-// Personalities by the names that they are called by.
+// Personalities returns the personalities by the names they are called by.
 func Personalities() map[string]Personality {
 	own := Personality{Name: "mcp-all-in-one", Config: config.MCPAllInOne, Port: 3095, Own: true}
 	proxy := Personality{

@@ -34,7 +34,7 @@ func (a *Env) Report(err error) int {
 	return ExitFailure
 }
 
-// exitCode is the one that scripts for the program know: the older
+// exitCode returns the exit code that scripts for the program expect: the older
 // programs know only 1.
 func exitCode(a *Env, code int) int {
 	if a.Personality.Plain && code != exitOK && code != ExitInterrupted {
@@ -43,8 +43,8 @@ func exitCode(a *Env, code int) int {
 	return code
 }
 
-// reportConfig says what is wrong with the config file, in the words of the
-// program that we are.
+// reportConfig prints the problems of the config file in the format of the
+// current personality.
 func reportConfig(a *Env, e *problem.LoadError) int {
 	if a.Personality.Config == config.MCPX && !a.JSON {
 		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
@@ -59,7 +59,8 @@ func reportConfig(a *Env, e *problem.LoadError) int {
 	return ExitFailure
 }
 
-// mcpxHeadline is how MCPX called a config file that it could not use.
+// mcpxHeadline returns the message that MCPX printed for an invalid config
+// file.
 func mcpxHeadline(e *problem.LoadError) string {
 	file := ""
 	for _, p := range e.Problems {
@@ -78,8 +79,7 @@ func mcpxHeadline(e *problem.LoadError) string {
 	return "Invalid config structure: " + file
 }
 
-// printError says what failed, where, why, and what to do about it where that
-// is known.
+// printError prints what failed, where, why, and a fix if one is known.
 func printError(a *Env, e *ExitError) {
 	if a.JSON {
 		printErrorJSON(a, e)
@@ -99,7 +99,7 @@ func printError(a *Env, e *ExitError) {
 		rows = append(rows[:len(rows):len(rows)], Detail{a.T("fix", "修正"), e.Hint})
 	}
 	if _, known := Explain(e.ID); known && !e.Plain {
-		// The other programs that this one is do not have the command.
+		// The other personalities do not have the explain command.
 		rows = append(rows[:len(rows):len(rows)], Detail{a.T("more", "详情"), "mcp-all-in-one explain " + e.ID})
 	}
 	for _, row := range rows {
@@ -131,7 +131,7 @@ func printProblems(a *Env, problems []problem.Problem) {
 	}
 }
 
-// ProblemText is a problem of the config file in the user's language.
+// ProblemText returns a problem of the config file in the user's language.
 func (a *Env) ProblemText(p problem.Problem) string {
 	return p.In(a.Lang)
 }

@@ -5,7 +5,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// TargetOf is what a server runs or dials, as one would type it.
+// TargetOf returns the command or URL of a server as a user would type it.
 func TargetOf(s *config.Server) string {
 	if s.URL != "" {
 		return s.URL

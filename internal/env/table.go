@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// A Table is rows for a person on a terminal, and for a script behind a pipe:
-// there it has no head, no colour, and tabs between its columns.
+// A Table prints rows: aligned on a terminal; in a pipe without header and
+// colour, with tabs between the columns.
 type Table struct {
 	Head []string
 	rows [][]string
-	// Paint chooses the colour of a cell; nil paints nothing.
+	// Paint returns the colour of a cell; nil means no colours.
 	Paint func(column int, cell string) Colour
-	// Word is what a person reads for a cell that scripts look at; nil where
-	// both read the same.
+	// Word returns the text that a terminal shows for a cell; in a pipe the
+	// cell stays unchanged. nil means no change.
 	Word func(column int, cell string) string
-	// None is said on standard error where there are no rows.
+	// None is printed to stderr if there are no rows.
 	None string
-	// Aligned makes it one for a person behind a pipe too.
+	// Aligned keeps the aligned format in a pipe, too.
 	Aligned bool
 }
 
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Print writes the table to standard output.
+// Print writes the table to stdout.
 func (a *Env) Print(t *Table) {
 	if len(t.rows) == 0 && t.None != "" {
 		fmt.Fprintln(a.Stderr, t.None)
@@ -51,7 +51,7 @@ func (a *Env) Print(t *Table) {
 		var line strings.Builder
 		for i, cell := range row {
 			text := t.shown(n, i, cell)
-			if i < len(row)-1 { // a last column that is wider than the window would push the next line away
+			if i < len(row)-1 { // padding a last column that is wider than the window would wrap every line
 				text = PadRight(text, widths[i])
 			}
 			switch {
@@ -70,7 +70,7 @@ func (a *Env) Print(t *Table) {
 	}
 }
 
-// shown is a cell as a person reads it; line 0 is the head.
+// shown returns a cell as a terminal shows it; line 0 is the header.
 func (t *Table) shown(line, column int, cell string) string {
 	if line == 0 || t.Word == nil {
 		return cell

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// A Colour is a way to paint on a terminal.
+// A Colour is an ANSI colour code.
 type Colour string
 
 const (
@@ -18,7 +18,7 @@ const (
 	Dim    Colour = "2"
 )
 
-// Paint colours text for standard error, where a person sees it.
+// Paint colours text for stderr, if stderr shows colours.
 func (a *Env) Paint(c Colour, text string) string {
 	if !a.colours(a.Stderr) {
 		return text
@@ -26,7 +26,7 @@ func (a *Env) Paint(c Colour, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// colours says whether what is written to w is shown in colour.
+// colours reports whether output to w is shown in colour.
 func (a *Env) colours(w any) bool {
 	if v, ok := a.Getenv("NO_COLOR"); ok && v != "" {
 		return false
@@ -40,13 +40,14 @@ func (a *Env) colours(w any) bool {
 	return IsTerminal(w)
 }
 
-// IsTerminal says whether a person is at the other end of a file.
+// IsTerminal reports whether a file is a terminal.
 func IsTerminal(f any) bool {
 	file, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// TextWidth is how many columns a text takes; East Asian characters take two.
+// TextWidth returns the width of a text in columns; East Asian characters take
+// two.
 func TextWidth(s string) int {
 	n := 0
 	for _, r := range s {

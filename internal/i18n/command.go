@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// plainWord has nothing that a shell reads in its own way.
+// plainWord matches a word without characters that are special to a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Command is a command as a person types it into a shell: each word arrives as it
-// is.
+// Command returns a command quoted for a shell.
 func Command(words ...string) string {
 	line := make([]string, len(words))
 	for i, w := range words {

@@ -1,10 +1,10 @@
-// Package i18n holds what the program tells people, in English and Simplified
-// Chinese.
+// Package i18n contains texts for people in English and Simplified Chinese.
 //
-// A text is written in both languages where it is made, with the values that
-// belong into it. Its English is what programs read: Error, String and JSON.
-// Whoever speaks to a person chooses the language at the edge: In, or Lang.Of
-// for any error. The package refuses to know which language somebody reads.
+// A text is written in both languages where it is created, together with its
+// values. Programs read the English version: Error, String and JSON. The code
+// that talks to a person chooses the language at the edge, with In, or with
+// Lang.Of for any error. The package does not know which language a person
+// reads.
 package i18n
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Lang is a language that a person reads.
+// A Lang is a language of texts.
 type Lang uint8
 
 // The languages.
@@ -22,8 +22,8 @@ const (
 	Chinese
 )
 
-// ByTag is the language of a tag such as zh-CN, zh_CN.UTF-8 or the value of
-// Accept-Language; English when it is none of ours.
+// ByTag returns the language of a tag such as zh-CN, zh_CN.UTF-8 or the value
+// of Accept-Language; English if it is not supported.
 func ByTag(tag string) Lang {
 	if strings.HasPrefix(strings.ToLower(tag), "zh") {
 		return Chinese
@@ -31,33 +31,33 @@ func ByTag(tag string) Lang {
 	return English
 }
 
-// Tag is the language as Accept-Language has it.
+// Tag returns the language tag for Accept-Language.
 func (l Lang) Tag() string {
 	return [...]string{"en", "zh-CN"}[l]
 }
 
-// A Speaker is said in either language. Errors that are types of their own
-// are Speakers.
+// A Speaker has a text in each language. Errors with their own types implement
+// it.
 type Speaker interface {
 	In(l Lang) string
 }
 
-// A Text is a sentence with its values. The zero Text says nothing.
+// A Text is a sentence with its values. The zero Text is empty.
 type Text struct {
 	en, zh string
 	args   []any
 }
 
-// New is a text in both languages; args belong to both, as for fmt.Sprintf.
+// New returns a text in both languages. args apply to both, as for fmt.Sprintf.
 func New(en, zh string, args ...any) Text { return Text{en, zh, args} }
 
-// Plain is a text from outside, which is the same in every language.
+// Plain returns a text from outside, which is the same in every language.
 func Plain(text string) Text { return Text{"%s", "%s", []any{text}} }
 
-// Pair is a text that was put together in each language.
+// Pair returns a text that was formatted in each language.
 func Pair(en, zh string) Text { return Text{"%[1]s", "%[2]s", []any{en, zh}} }
 
-// Empty says that there is nothing to say.
+// Empty reports whether the text is empty.
 func (t Text) Empty() bool { return t.en == "" }
 
 // In returns the text in a language.
@@ -88,12 +88,12 @@ func format(pattern string, l Lang, args []any) string {
 			spoken[i] = l.Of(v)
 		}
 	}
-	// A cause is said like any other value; only Errorf keeps it.
+	// A cause is formatted like any other value; only Errorf wraps it.
 	return fmt.Sprintf(strings.ReplaceAll(pattern, "%w", "%v"), spoken...)
 }
 
-// Both returns the text in both languages, for data that is kept, or read by
-// somebody whose language is not known yet: a field x and a field xZH.
+// Both returns the text in both languages, for data that is stored or whose
+// reader's language is not known yet: a field x and a field xZH.
 func (t Text) Both() (en, zh string) { return t.In(English), t.In(Chinese) }
 
 // Both returns texts in both languages.
@@ -104,13 +104,13 @@ func Both(texts []Text) (en, zh []string) {
 	return en, zh
 }
 
-// Errorf is an error in both languages. %w wraps as it does for fmt.Errorf.
+// Errorf returns an error in both languages. %w wraps as in fmt.Errorf.
 func Errorf(en, zh string, args ...any) error {
 	return &failure{fmt.Errorf(en, args...), Text{en, zh, args}}
 }
 
-// A failure is an error whose English is said already: its values may be gone
-// or changed when somebody asks.
+// A failure is an error whose English text is formatted immediately, because
+// its values may change later.
 type failure struct {
 	english error
 	text    Text
@@ -127,7 +127,7 @@ func (e *failure) In(l Lang) string {
 	return e.text.In(l)
 }
 
-// Why is an error as a text; empty for nil.
+// Why returns an error as a text; empty for nil.
 func Why(err error) Text {
 	if err == nil {
 		return Text{}
@@ -135,13 +135,13 @@ func Why(err error) Text {
 	return New("%v", "%v", err)
 }
 
-// Of returns an error in a language: that of ours, what we know of the errors
-// of the system and the standard library, or the error's own words.
+// Of returns an error in a language: our own translation, a translation of a
+// known error of the system or the standard library, or the error's own text.
 func (l Lang) Of(err error) string {
 	if l == English {
 		return err.Error()
 	}
-	// Only the error itself is asked: what it wraps would say too little.
+	// Only the error itself is used: the errors that it wraps say too little.
 	if spoken, ok := err.(Speaker); ok {
 		return spoken.In(l)
 	}

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// chinese says what is known of an error that is not ours; its own words
-// where nothing is.
+// chinese translates a known error that is not ours. It returns the text of an
+// unknown error unchanged.
 func chinese(err error) string {
 	if text, ok := ofKind(err); ok {
 		return text.In(Chinese)
@@ -35,7 +35,7 @@ func chinese(err error) string {
 	return err.Error()
 }
 
-// wellKnown are values that stand for one reason each.
+// wellKnown are error values with one meaning each.
 var wellKnown = []struct {
 	err error
 	zh  string
@@ -48,7 +48,7 @@ var wellKnown = []struct {
 	{strconv.ErrSyntax, "格式不正确"}, {strconv.ErrRange, "超出范围"},
 }
 
-// reasons are those of the system that people meet.
+// reasons are the common errors of the system.
 var reasons = []struct {
 	errno syscall.Errno
 	zh    string
@@ -70,7 +70,7 @@ func errnoText(e syscall.Errno) string {
 			return r.zh
 		}
 	}
-	// Systems that have numbers of their own say what they are like.
+	// Systems with other error numbers map them to these values.
 	for _, w := range wellKnown {
 		if e.Is(w.err) {
 			return w.zh
@@ -79,8 +79,9 @@ func errnoText(e syscall.Errno) string {
 	return e.Error()
 }
 
-// ofKind renders the errors of the standard library that say what was done to
-// what. Only the error itself is looked at: what wraps it said more.
+// ofKind translates the standard library's errors that have an operation and an
+// object. Only the error itself is used, because an error that wraps it says
+// more.
 func ofKind(err error) (Text, bool) {
 	switch e := err.(type) {
 	case *fs.PathError:
@@ -118,7 +119,7 @@ func ofKind(err error) (Text, bool) {
 	return Text{}, false
 }
 
-// kindName is what JSON has for a Go type.
+// kindName returns the JSON name of a Go kind.
 func kindName(k reflect.Kind) string {
 	switch k {
 	case reflect.Slice, reflect.Array:
@@ -133,7 +134,8 @@ func kindName(k reflect.Kind) string {
 	return "数字"
 }
 
-// valueName is what encoding/json calls a value; a number may follow its kind.
+// valueName translates the name of a value in encoding/json; a number may
+// follow its kind.
 func valueName(value string) string {
 	kind, rest, _ := strings.Cut(value, " ")
 	names := map[string]string{"array": "数组", "object": "对象", "string": "字符串", "bool": "布尔值", "number": "数字"}
@@ -185,7 +187,7 @@ func ofName(e *net.DNSError) Text {
 	return New("", "查询主机 %s 失败：%s", e.Name, e.Err)
 }
 
-// operation is what was done, in Chinese.
+// operation returns an operation in Chinese.
 func operation(op string) string {
 	if zh, ok := operations[op]; ok {
 		return zh

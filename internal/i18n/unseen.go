@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// Hidden reports whether a character is one that a person does not see but a
-// model or a terminal obeys: controls, direction overrides, tags.
+// Hidden reports whether a character is invisible to a person but affects a
+// model or a terminal: controls, direction overrides, tags.
 func Hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -23,8 +23,9 @@ func Hidden(r rune) bool {
 	return false
 }
 
-// Unseen reports whether a character shows nothing, or other than it is: what
-// is hidden, and further what has no width, joins, or belongs to nobody.
+// Unseen reports whether a character is invisible or displayed as something
+// else: hidden characters, and those that have no width, join others or are for
+// private use.
 func Unseen(r rune) bool {
 	switch {
 	case Hidden(r) || r == unicode.ReplacementChar:
@@ -43,9 +44,9 @@ func Unseen(r rune) bool {
 	return false
 }
 
-// SeenJSON writes every character of a JSON text that does not show as its
-// number, \u202e. The text stays the same JSON: between its strings only line
-// breaks do not show, and those stay.
+// SeenJSON escapes every invisible character of a JSON text, as in \u202e. The
+// result is the same JSON: outside strings only line breaks are invisible, and
+// those stay.
 func SeenJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -62,8 +63,8 @@ func SeenJSON(text string) string {
 	return b.String()
 }
 
-// Seen writes every character of a line that does not show, or that a terminal
-// obeys, as its number: \u202e.
+// Seen escapes every character of a line that is invisible or affects a
+// terminal, as in \u202e.
 func Seen(line string) string {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || Unseen(r) }
 	if !strings.ContainsFunc(line, bad) {
@@ -80,7 +81,7 @@ func Seen(line string) string {
 	return b.String()
 }
 
-// HasHidden reports whether a text has a hidden character.
+// HasHidden reports whether a text contains a hidden character.
 func HasHidden(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
@@ -90,7 +91,7 @@ func HasHidden(s string) bool {
 	return false
 }
 
-// Clean removes the hidden characters of a text.
+// Clean removes the hidden characters from a text.
 func Clean(s string) string {
 	if !HasHidden(s) {
 		return s
@@ -103,8 +104,8 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Reveal is a text for a person to judge: every character that does not show
-// is written as its number, ⟨U+202E⟩.
+// Reveal returns a text for a person to judge: every invisible character is
+// written as ⟨U+202E⟩.
 func Reveal(s string) string {
 	if strings.IndexFunc(s, Unseen) < 0 {
 		return s

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// KeyringStore keeps secrets in the user's own keychain: the Secret Service
-// on Linux, Keychain on macOS, the Credential Manager on Windows.
+// KeyringStore keeps secrets in the user's keychain: the Secret Service on
+// Linux, Keychain on macOS, the Credential Manager on Windows.
 type KeyringStore struct {
 	service string
 }
@@ -20,14 +20,15 @@ type KeyringStore struct {
 // NewKeyringStore returns the store of this program in the keychain.
 func NewKeyringStore() *KeyringStore { return NewKeyring("mcp-all-in-one") }
 
-// NewKeyring returns a store of its own in the keychain.
+// NewKeyring returns a separate store in the keychain.
 func NewKeyring(service string) *KeyringStore { return &KeyringStore{service: service} }
 
-// keyringIndex is the entry that lists the others, for no keychain can. Its
-// name cannot be a secret's: it has a space in it.
+// keyringIndex is an entry that lists the names of all others, because
+// keychains cannot list. It contains a space, so it cannot be the name of a
+// secret.
 const keyringIndex = "names of secrets"
 
-// Get returns the secret of that name.
+// Get returns a secret.
 func (s *KeyringStore) Get(name string) (string, error) {
 	if !spelling.Fault(name).Empty() {
 		return "", ErrNoSecret
@@ -42,7 +43,7 @@ func (s *KeyringStore) Get(name string) (string, error) {
 	return v, nil
 }
 
-// List returns the names of the secrets in order.
+// List returns the sorted names of the secrets.
 func (s *KeyringStore) List() ([]string, error) {
 	text, err := keyring.Get(s.service, keyringIndex)
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -58,7 +59,7 @@ func (s *KeyringStore) List() ([]string, error) {
 	return names, nil
 }
 
-// Set stores a secret, replacing one of the same name.
+// Set stores a secret, replacing an existing one.
 func (s *KeyringStore) Set(name, value string) error {
 	if fault := spelling.Fault(name); !fault.Empty() {
 		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
@@ -69,7 +70,7 @@ func (s *KeyringStore) Set(name, value string) error {
 	return s.index(func(names []string) []string { return append(names, name) })
 }
 
-// Delete removes a secret; ErrNoSecret when there is none of that name.
+// Delete removes a secret; ErrNoSecret if it does not exist.
 func (s *KeyringStore) Delete(name string) error {
 	if !spelling.Fault(name).Empty() {
 		return ErrNoSecret

@@ -1,4 +1,4 @@
-// Package secrets keeps secrets by name, in an encrypted file or in the
+// Package secrets stores secrets by name, in an encrypted file or in the
 // keychain of the system.
 package secrets
 
@@ -19,36 +19,37 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// maxStore bounds the file of secrets.
+// maxStore bounds the size of the file.
 const maxStore = 16 << 20
 
-// A Store keeps secrets by name, for ${secret:name}.
+// A Store provides secrets by name, for ${secret:name}.
 type Store interface {
-	// Get returns a secret; ErrNoSecret when there is none of that name.
+	// Get returns a secret; ErrNoSecret if it does not exist.
 	Get(name string) (string, error)
 }
 
-// ErrNoSecret is what a Store says about a name it does not know.
+// ErrNoSecret is returned by a Store for an unknown name.
 var ErrNoSecret = i18n.Errorf("no such secret", "没有这个密钥")
 
-// ErrNoHome is what is said where something of the user's is to be kept and
-// there is no home directory.
+// ErrNoHome is returned if user data is to be stored and there is no home
+// directory.
 var ErrNoHome = i18n.Errorf("there is no home directory to keep it in: set HOME", "没有可保存的用户目录：请设置 HOME")
 
-// FileStore keeps secrets in one encrypted file with its key beside it. That
-// keeps them out of backups, logs and screens, not from somebody who can read the
-// directory. It may be used concurrently, by several processes too.
+// FileStore keeps secrets in an encrypted file with the key in a file beside it.
+// This keeps secrets out of backups, logs and screens, but does not protect them
+// from a reader of the directory. It may be used concurrently, also by several
+// processes.
 type FileStore struct {
 	dir string
 }
 
-// NewFileStore returns the store in dir; nothing is created before Set.
+// NewFileStore returns the store in dir. It creates nothing before Set.
 func NewFileStore(dir string) *FileStore { return &FileStore{dir: dir} }
 
 func (s *FileStore) file() string    { return filepath.Join(s.dir, "secrets.enc") }
 func (s *FileStore) keyFile() string { return filepath.Join(s.dir, "secrets.key") }
 
-// Get returns the secret of that name.
+// Get returns a secret.
 func (s *FileStore) Get(name string) (string, error) {
 	all, err := s.read()
 	if err != nil {
@@ -61,13 +62,13 @@ func (s *FileStore) Get(name string) (string, error) {
 	return v, nil
 }
 
-// List returns the names of the secrets in order.
+// List returns the sorted names of the secrets.
 func (s *FileStore) List() ([]string, error) {
 	all, err := s.read()
 	return slices.Sorted(maps.Keys(all)), err
 }
 
-// Set stores a secret, replacing one of the same name.
+// Set stores a secret, replacing an existing one.
 func (s *FileStore) Set(name, value string) error {
 	if fault := spelling.Fault(name); !fault.Empty() {
 		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
@@ -78,7 +79,7 @@ func (s *FileStore) Set(name, value string) error {
 	})
 }
 
-// Delete removes a secret; ErrNoSecret when there is none of that name.
+// Delete removes a secret; ErrNoSecret if it does not exist.
 func (s *FileStore) Delete(name string) error {
 	return s.change(func(all map[string]string) error {
 		if _, ok := all[name]; !ok {
@@ -150,7 +151,8 @@ func (s *FileStore) read() (map[string]string, error) {
 	return all, nil
 }
 
-// cipher opens the key file, and writes one when asked to.
+// cipher reads the key file. If create is set and there is none, it creates
+// one.
 func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
 	key, info, err := disk.Read(s.keyFile(), 1024)
 	switch {

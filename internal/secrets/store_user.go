@@ -10,21 +10,23 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// UserStore keeps a user's secrets: in the encrypted file, or one by one in
-// the keychain where the user wants that. Without such a wish the keychain is
-// never asked: on a machine without a desktop there is none.
+// UserStore keeps a user's secrets in the encrypted file, or individually in
+// the keychain if the user wants that. Otherwise the keychain is never
+// accessed, because a machine without a desktop has none.
 type UserStore struct {
 	*FileStore
 	chain *KeyringStore
 }
 
-// NewUserStore returns the store of the user whose directory dir is.
+// NewUserStore returns the store of the user with the directory dir.
 func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), NewKeyringStore()} }
 
-// Values are what users of the gateway of this user bring along for servers.
+// Values returns the values that users of this user's gateway provide for
+// servers.
 func (s *UserStore) Values() *Values { return NewValues(s.dir) }
 
-// mark says that the keychain holds something of ours.
+// mark returns the path of a file that exists if the keychain contains secrets
+// of ours.
 func (s *UserStore) mark() string { return filepath.Join(s.dir, "secrets.keychain") }
 
 func (s *UserStore) chained() bool {
@@ -35,7 +37,7 @@ func (s *UserStore) chained() bool {
 	return err == nil
 }
 
-// Get returns the secret of that name.
+// Get returns a secret.
 func (s *UserStore) Get(name string) (string, error) {
 	v, err := s.FileStore.Get(name)
 	if errors.Is(err, ErrNoSecret) && s.chained() {
@@ -44,8 +46,8 @@ func (s *UserStore) Get(name string) (string, error) {
 	return v, err
 }
 
-// Set stores a secret in the file; one of the same name in the keychain is
-// removed.
+// Set stores a secret in the file and removes one of the same name from the
+// keychain.
 func (s *UserStore) Set(name, value string) error {
 	if err := s.FileStore.Set(name, value); err != nil || !s.chained() {
 		return err
@@ -53,8 +55,8 @@ func (s *UserStore) Set(name, value string) error {
 	return ignoreMissing(s.chain.Delete(name))
 }
 
-// SetInKeychain stores a secret in the keychain; one of the same name in the
-// file is removed.
+// SetInKeychain stores a secret in the keychain and removes one of the same
+// name from the file.
 func (s *UserStore) SetInKeychain(name, value string) error {
 	if err := s.chain.Set(name, value); err != nil {
 		return err
@@ -68,7 +70,7 @@ func (s *UserStore) SetInKeychain(name, value string) error {
 	return ignoreMissing(s.FileStore.Delete(name))
 }
 
-// Delete removes a secret; ErrNoSecret when there is none of that name.
+// Delete removes a secret; ErrNoSecret if it does not exist.
 func (s *UserStore) Delete(name string) error {
 	err := s.FileStore.Delete(name)
 	if errors.Is(err, ErrNoSecret) && s.chained() {
@@ -77,8 +79,8 @@ func (s *UserStore) Delete(name string) error {
 	return err
 }
 
-// List returns the names of all secrets in order; Keychain those of them that
-// are in the keychain.
+// List returns the sorted names of all secrets, including those in the
+// keychain.
 func (s *UserStore) List() ([]string, error) {
 	names, err := s.FileStore.List()
 	if err != nil {

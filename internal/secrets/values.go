@@ -15,23 +15,24 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// maxValue bounds one value: some systems start no program with a longer one.
+// maxValue bounds one value: some systems cannot start a program with a longer
+// one.
 const maxValue = 64 << 10
 
-// Values are what users of the gateway bring along for servers, by user and
-// name, in an encrypted file of their own: no ${secret:...} reads them. They may
-// be used concurrently, by several processes too; what another process has
-// changed is seen at the next Get.
+// Values holds the values that users of the gateway provide for servers, by user
+// and name. They are in a separate encrypted file, so that ${secret:...} cannot
+// read them. Values may be used concurrently, also by several processes; changes
+// by another process are visible at the next Get.
 type Values struct {
 	file *FileStore
 
 	mu   sync.Mutex
-	info os.FileInfo // of the file as it was read; nil when there was none
+	info os.FileInfo // of the file when it was read; nil if there was none
 	all  map[string]string
 }
 
-// NewValues returns the values that are kept below the directory of the user
-// who runs the gateway; nothing is created before Set.
+// NewValues returns the values below the directory of the user who runs the
+// gateway. It creates nothing before Set.
 func NewValues(dir string) *Values {
 	if dir != "" {
 		dir = filepath.Join(dir, "users")
@@ -39,11 +40,10 @@ func NewValues(dir string) *Values {
 	return &Values{file: NewFileStore(dir)}
 }
 
-// valueKey is unique: no user and no name has a NUL in it.
+// valueKey returns a unique key: neither users nor names contain a NUL.
 func valueKey(user, name string) string { return user + "\x00" + name }
 
-// Get returns the value of a user; ErrNoSecret when the user has none of that
-// name.
+// Get returns the value of a user; ErrNoSecret if it does not exist.
 func (v *Values) Get(user, name string) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,19 +65,20 @@ func (v *Values) Get(user, name string) (string, error) {
 	return value, nil
 }
 
-// Has says that a user has a value of that name, other than the one of a digest.
+// Has reports whether a user has a value of that name whose digest is not
+// other.
 func (v *Values) Has(user, name, other string) bool {
 	value, err := v.Get(user, name)
 	return err == nil && Digest(value) != other
 }
 
-// Digest names a value without telling it.
+// Digest identifies a value without revealing it.
 func Digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:])
 }
 
-// sameFile says that a file was not replaced in between.
+// sameFile reports whether a file is unchanged.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -85,7 +86,7 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// Set stores a value of a user, replacing one of the same name.
+// Set stores a value of a user, replacing an existing one.
 func (v *Values) Set(user, name, value string) error {
 	if user == "" || strings.Contains(user, "\x00") {
 		return i18n.Errorf("%q is not a user", "%q 不是用户", user)
@@ -102,7 +103,7 @@ func (v *Values) Set(user, name, value string) error {
 	})
 }
 
-// Delete removes a value of a user; ErrNoSecret when there is none.
+// Delete removes a value of a user; ErrNoSecret if it does not exist.
 func (v *Values) Delete(user, name string) error {
 	return v.file.change(func(all map[string]string) error {
 		if _, ok := all[valueKey(user, name)]; !ok {
@@ -125,7 +126,7 @@ func (v *Values) Forget(user string) error {
 	})
 }
 
-// List returns the names of the values that a user has, in order.
+// List returns the sorted names of a user's values.
 func (v *Values) List(user string) ([]string, error) {
 	all, err := v.file.read()
 	var names []string

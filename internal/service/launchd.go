@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Launchd keeps an agent of the user.
+// Launchd manages an agent of the user.
 type Launchd struct{ home string }
 
-// NewLaunchd returns the launchd of the user with this home folder.
+// NewLaunchd returns the launchd manager of the user with this home folder.
 func NewLaunchd(home string) *Launchd { return &Launchd{home: home} }
 
 func (l *Launchd) file() string {
@@ -25,10 +25,10 @@ func (l *Launchd) file() string {
 
 func (l *Launchd) log() string { return filepath.Join(l.home, "Library", "Logs", Name+".log") }
 
-// domain is the session of the user.
+// domain returns the launchd domain of the user's session.
 func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 
-// Describe is the property list.
+// Describe returns the property list.
 func (l *Launchd) Describe(spec Spec) string {
 	var words strings.Builder
 	for _, word := range append([]string{spec.Program}, spec.Args...) {
@@ -58,11 +58,11 @@ func (l *Launchd) Describe(spec Spec) string {
 
 func escape(s string) string {
 	var b bytes.Buffer
-	xml.EscapeText(&b, []byte(s)) // into memory, which never fails
+	xml.EscapeText(&b, []byte(s)) // writing to memory never fails
 	return b.String()
 }
 
-// Install writes the property list, and loads it in place of one before it.
+// Install writes the property list and loads it, replacing an earlier one.
 func (l *Launchd) Install(ctx context.Context, spec Spec) error {
 	if err := os.MkdirAll(filepath.Dir(l.log()), 0o755); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (l *Launchd) Install(ctx context.Context, spec Spec) error {
 		return err
 	}
 	if loaded {
-		// It may not be loaded, which is as good.
+		// It fails if the agent is not loaded, which is fine.
 		_, _ = run(ctx, "launchctl", "bootout", domain()+"/"+Label)
 	}
 	_, err := run(ctx, "launchctl", "bootstrap", domain(), l.file())
@@ -101,7 +101,7 @@ var (
 	launchdPID   = regexp.MustCompile(`(?m)^\s*pid = (\d+)$`)
 )
 
-// Status asks launchd.
+// Status returns the state from launchd.
 func (l *Launchd) Status(ctx context.Context) (Status, error) {
 	st := Status{Logs: l.log(), State: "not installed"}
 	if !exists(l.file()) {
@@ -110,19 +110,19 @@ func (l *Launchd) Status(ctx context.Context) (Status, error) {
 	st.Installed, st.File, st.State = true, l.file(), "not loaded"
 	out, err := run(ctx, "launchctl", "print", domain()+"/"+Label)
 	if err != nil {
-		return st, nil // what is not loaded cannot be printed
+		return st, nil // the agent is not loaded
 	}
 	if m := launchdState.FindStringSubmatch(out); m != nil {
 		st.State = m[1]
 		st.Running = m[1] == "running"
 	}
 	if m := launchdPID.FindStringSubmatch(out); m != nil {
-		st.PID, _ = strconv.Atoi(m[1]) // digits
+		st.PID, _ = strconv.Atoi(m[1]) // only digits
 	}
 	return st, nil
 }
 
-// Logs shows the end of the file.
+// Logs prints the end of the log file.
 func (l *Launchd) Logs(ctx context.Context, out io.Writer, lines int, follow bool) error {
 	return tail(ctx, out, l.log(), lines, follow)
 }

@@ -18,23 +18,22 @@ import (
 	"mcp-all-in-one/internal/logfile"
 )
 
-// userOwnProcess is a template: Windows makes a service of it for each user who
-// logs in, which runs with that user's rights and files.
+// userOwnProcess marks a template: for each user who logs in, Windows creates a
+// service from it that runs with that user's rights and files.
 const userOwnProcess = 0x50
 
 const logSize, logFiles = 10 << 20, 5
 
-// Windows keeps a service of the service manager.
+// Windows manages a service of the Windows service manager.
 type Windows struct{ log string }
 
 // New returns the service manager of this system.
 func New(home, state string) Manager { return &Windows{log: filepath.Join(state, "service.log")} }
 
-// Describe is empty: the service manager keeps no file.
+// Describe returns "": the service manager uses no file.
 func (w *Windows) Describe(Spec) string { return "" }
 
-// connect asks for the service manager, which wants an administrator to change
-// anything.
+// connect connects to the service manager. Changes need an administrator.
 func connect() (*mgr.Mgr, error) {
 	m, err := mgr.Connect()
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
@@ -43,7 +42,7 @@ func connect() (*mgr.Mgr, error) {
 	return m, err
 }
 
-// Install makes the service. It runs from the next login on.
+// Install creates the service. It runs from the next login on.
 func (w *Windows) Install(_ context.Context, spec Spec) error {
 	m, err := connect()
 	if err != nil {
@@ -72,7 +71,7 @@ func (w *Windows) Install(_ context.Context, spec Spec) error {
 	return s.SetRecoveryActionsOnNonCrashFailures(true)
 }
 
-// services are the template and what was made of it for users.
+// services returns the names of the template and of the services made from it.
 func services(m *mgr.Mgr) ([]string, error) {
 	all, err := m.ListServices()
 	if err != nil {
@@ -117,7 +116,7 @@ func stopAndDelete(ctx context.Context, m *mgr.Mgr, name string) error {
 	return s.Delete()
 }
 
-// stopped asks a service to stop, and waits until it has.
+// stopped stops a service and waits until it has ended.
 func stopped(ctx context.Context, s *mgr.Service) error {
 	st, err := s.Control(svc.Stop)
 	if err != nil && !errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) {
@@ -138,8 +137,8 @@ func stopped(ctx context.Context, s *mgr.Service) error {
 	return nil
 }
 
-// Status asks the service manager. Of several users' services, one that runs
-// is told of.
+// Status returns the state from the service manager. If there are services of
+// several users, it prefers one that runs.
 func (w *Windows) Status(context.Context) (Status, error) {
 	st := Status{Logs: w.log, State: "not installed"}
 	m, err := connect()
@@ -172,13 +171,14 @@ func (w *Windows) Status(context.Context) (Status, error) {
 var stateWords = map[svc.State]string{svc.Stopped: "stopped", svc.StartPending: "starting", svc.StopPending: "stopping", svc.Running: "running",
 	svc.ContinuePending: "continuing", svc.PausePending: "pausing", svc.Paused: "paused"}
 
-// Logs shows the end of the file.
+// Logs prints the end of the log file.
 func (w *Windows) Logs(ctx context.Context, out io.Writer, lines int, follow bool) error {
 	return tail(ctx, out, w.log, lines, follow)
 }
 
-// Run serves for the service manager until it says stop: serve returns when
-// the channel is closed. What serve writes to standard error goes to the log.
+// Run runs serve for the service manager. When the service manager asks for a
+// stop, the channel is closed and serve returns. Output of serve to log goes to
+// the log file.
 func Run(state string, serve func(stop <-chan struct{}, log io.Writer) error) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (h *handler) Execute(_ []string, asks <-chan svc.ChangeRequest, says chan<-
 		select {
 		case h.err = <-done:
 			if h.err != nil && !stopping {
-				return true, 1 // a failure, after which it is started again
+				return true, 1 // reported as a failure, so that the service is restarted
 			}
 			return false, 0
 		case ask := <-asks:

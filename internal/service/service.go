@@ -1,7 +1,7 @@
-// Package service makes the gateway a service of its user: a user unit of
-// systemd, an agent of launchd, a user service of Windows. It starts when the
-// user logs in, is restarted when it fails, and logs where the system keeps
-// logs.
+// Package service installs the gateway as a service of the user: a systemd user
+// unit, a launchd agent, or a Windows user service. The service starts when the
+// user logs in, is restarted when it fails, and writes to the system's usual
+// log.
 package service
 
 import (
@@ -17,52 +17,52 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Name is the name of the service; Label is launchd's.
+// Name is the name of the service; Label is its name in launchd.
 const (
 	Name  = "mcp-all-in-one"
 	Label = "local." + Name
-	// mark is in every file that we write: a file without it is not ours.
+	// mark is in every file that we write. A file without it is not ours.
 	mark = "mcp-all-in-one service install"
-	// stopSeconds is how long the service may take to end: longer than
-	// limits.drain.
+	// stopSeconds is the time that the service may take to end. It is longer
+	// than limits.drain.
 	stopSeconds = 45
 )
 
-// A Spec is what the service runs.
+// A Spec is the command that the service runs.
 type Spec struct {
-	Program string   // an absolute path
-	Args    []string // of the program
-	Path    string   // the PATH that servers are looked for in
-	Home    string   // the user's folder
+	Program string   // absolute path
+	Args    []string // arguments of the program
+	Path    string   // the PATH for finding servers
+	Home    string   // the user's home folder
 }
 
-// A Status is how the service is.
+// A Status is the state of the service.
 type Status struct {
 	Installed bool   `json:"installed"`
 	Running   bool   `json:"running"`
 	PID       int    `json:"pid,omitempty"`
-	State     string `json:"state"`          // in the words of the system
-	File      string `json:"file,omitempty"` // that describes it
-	Logs      string `json:"logs"`           // the place, or the command that shows them
+	State     string `json:"state"`          // as the system names it
+	File      string `json:"file,omitempty"` // the file that describes the service
+	Logs      string `json:"logs"`           // path of the log, or the command that prints it
 }
 
-// A Manager looks after the service on one system.
+// A Manager manages the service on one system.
 type Manager interface {
-	// Describe is the file that Install writes; empty where there is none.
+	// Describe returns the file that Install writes; empty if there is none.
 	Describe(Spec) string
 	Install(context.Context, Spec) error
 	Uninstall(context.Context) error
 	Status(context.Context) (Status, error)
-	// Logs writes the last lines; follow goes on until ctx ends.
+	// Logs writes the last lines. With follow it continues until ctx is done.
 	Logs(ctx context.Context, out io.Writer, lines int, follow bool) error
 }
 
-// ErrNotInstalled says that there is no service of ours.
+// ErrNotInstalled means that our service is not installed.
 var ErrNotInstalled = i18n.Errorf("the service is not installed", "服务尚未安装")
 
-// Program is the path to start the program by for years: where the user's PATH
-// leads to this very file, that place, which stays when a package manager
-// replaces the file behind it.
+// Program returns a path of this program that stays valid for years. If the
+// user's PATH leads to this file, it is the path found there, which remains
+// when a package manager replaces the file behind it.
 func Program(name string) (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -83,7 +83,7 @@ func Program(name string) (string, error) {
 	return exe, nil
 }
 
-// run runs a program of the system, and returns what it wrote.
+// run runs a program of the system and returns its output.
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	out, err := cmd.CombinedOutput()
@@ -99,7 +99,7 @@ func show(ctx context.Context, out io.Writer, program string, args ...string) er
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		return nil // the user has seen enough
+		return nil // the user interrupted it
 	}
 	if err != nil {
 		return i18n.Errorf("%s: %w", "%s：%w", program, err)
@@ -107,7 +107,8 @@ func show(ctx context.Context, out io.Writer, program string, args ...string) er
 	return nil
 }
 
-// write makes the file of a service. One of somebody else stays as it is.
+// write writes the file of a service. It refuses to overwrite a file that is
+// not ours.
 func write(path, content string) error {
 	old, err := os.ReadFile(path)
 	if err == nil && !strings.Contains(string(old), mark) {
@@ -126,7 +127,7 @@ func write(path, content string) error {
 	return os.Rename(temp, path)
 }
 
-// remove takes the file of a service away, when it is ours.
+// remove removes the file of a service if it is ours.
 func remove(path string) error {
 	content, err := os.ReadFile(path)
 	switch {

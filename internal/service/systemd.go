@@ -12,10 +12,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Systemd keeps a user unit.
+// Systemd manages a user unit.
 type Systemd struct{ dir string }
 
-// NewSystemd returns the systemd of the user with this home folder.
+// NewSystemd returns the systemd manager of the user with this home folder.
 func NewSystemd(home string) *Systemd {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -26,7 +26,7 @@ func NewSystemd(home string) *Systemd {
 
 func (s *Systemd) file() string { return filepath.Join(s.dir, Name+".service") }
 
-// Describe is the unit.
+// Describe returns the unit file.
 func (s *Systemd) Describe(spec Spec) string {
 	words := []string{unitWord(spec.Program)}
 	for _, arg := range spec.Args {
@@ -52,15 +52,15 @@ WantedBy=default.target
 `, mark, Name, strings.Join(words, " "), unitValue("PATH="+spec.Path), stopSeconds)
 }
 
-// unitValue quotes a text as a unit file reads it.
+// unitValue quotes a text for a unit file.
 func unitValue(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "\n", `\n`).Replace(s) + `"`
 }
 
-// unitWord is a word of a command line, in which $ stands for variables.
+// unitWord quotes a word of a command line, where $ starts a variable.
 func unitWord(s string) string { return unitValue(strings.ReplaceAll(s, "$", "$$")) }
 
-// Install writes the unit, and starts it now and at each login.
+// Install writes the unit and starts it now and at each login.
 func (s *Systemd) Install(ctx context.Context, spec Spec) error {
 	if _, err := run(ctx, "systemctl", "--user", "show-environment"); err != nil {
 		return i18n.Errorf("systemd does not run for this user, so no service was installed; run mcp-all-in-one http yourself, or log in to a session of your own: %w",
@@ -92,7 +92,7 @@ func (s *Systemd) Uninstall(ctx context.Context) error {
 	return err
 }
 
-// Status asks systemd.
+// Status returns the state from systemd.
 func (s *Systemd) Status(ctx context.Context) (Status, error) {
 	st := Status{Logs: "journalctl --user -u " + Name, State: "not installed"}
 	if !exists(s.file()) {
@@ -109,12 +109,12 @@ func (s *Systemd) Status(ctx context.Context) (Status, error) {
 		values[key] = value
 	}
 	st.Running = values["ActiveState"] == "active"
-	st.PID, _ = strconv.Atoi(values["MainPID"]) // 0 when there is none
+	st.PID, _ = strconv.Atoi(values["MainPID"]) // 0 if there is none
 	st.State = values["ActiveState"] + " (" + values["SubState"] + ")"
 	return st, nil
 }
 
-// Logs asks the journal.
+// Logs prints the journal of the unit.
 func (s *Systemd) Logs(ctx context.Context, out io.Writer, lines int, follow bool) error {
 	args := []string{"--user", "-u", Name, "-n", strconv.Itoa(lines), "--no-pager"}
 	if follow {

@@ -10,11 +10,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// tailBytes is how much of the end of a log is looked at.
+// tailBytes is how many bytes at the end of a log are searched.
 const tailBytes = 1 << 20
 
-// tail writes the last lines of a file; follow goes on with what is added,
-// until ctx ends.
+// tail writes the last lines of a file. With follow it continues with new
+// content until ctx is done.
 func tail(ctx context.Context, out io.Writer, path string, lines int, follow bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func tail(ctx context.Context, out io.Writer, path string, lines int, follow boo
 	}
 }
 
-// lastLines are the last n lines.
+// lastLines returns the last n lines.
 func lastLines(data []byte, n int) []byte {
 	at := len(data)
 	for ; n > 0 && at > 0; n-- {

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// unpack finds the program in an archive of a release.
+// unpack returns the program from an archive of a release.
 func unpack(archive string, data []byte) ([]byte, error) {
 	read := fromTar
 	if strings.HasSuffix(archive, ".zip") {

@@ -12,14 +12,14 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ErrNothingToUndo says that no older copy is there.
+// ErrNothingToUndo means that there is no older copy.
 var ErrNothingToUndo = i18n.Errorf("there is no older copy to go back to", "没有可以恢复的旧版本")
 
-// Old is where the replaced copy of a program is kept.
+// Old returns the path of the replaced copy of a program.
 func Old(program string) string { return program + ".old" }
 
-// Replace puts the program of a release in the place of another, which is kept
-// as Old. Nothing is changed before the new one was verified and has started.
+// Replace replaces a program by that of the release and keeps the old one at
+// Old. Nothing is changed before the new program was verified and has started.
 func (r *Release) Replace(ctx context.Context, program string) error {
 	data, err := r.download(ctx)
 	if err != nil {
@@ -33,15 +33,16 @@ func (r *Release) Replace(ctx context.Context, program string) error {
 	if err != nil {
 		return i18n.Errorf("writing beside %s: %w; an owner of that folder can", "无法写入 %s 所在目录：%w；请由该目录的所有者执行", program, err)
 	}
-	defer os.Remove(fresh) // it is gone when all went well
+	defer os.Remove(fresh) // fails after success: the file was renamed
 	if err := starts(ctx, fresh, r.Version); err != nil {
 		return err
 	}
 	return swap(fresh, program, Old(program))
 }
 
-// writeBeside writes a file into the folder of a program, down to the disk. On
-// Windows a program is known by its ending.
+// writeBeside writes a file into the folder of a program and syncs it to disk.
+// The name ends like the program's, because Windows recognizes programs by
+// extension.
 func writeBeside(program string, data []byte, mode fs.FileMode) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(program), ".new-*-"+filepath.Base(program))
 	if err != nil {
@@ -56,8 +57,8 @@ func writeBeside(program string, data []byte, mode fs.FileMode) (string, error) 
 	return f.Name(), nil
 }
 
-// starts runs a program once: one that is for another machine, or another
-// version than its archive says, never takes the place of one that works.
+// starts runs a program once, so that a program for another platform, or with
+// another version than its archive says, never replaces a working one.
 func starts(ctx context.Context, program, version string) error {
 	out, err := exec.CommandContext(ctx, program, "--version").Output()
 	if err != nil {
@@ -70,8 +71,8 @@ func starts(ctx context.Context, program, version string) error {
 	return nil
 }
 
-// Undo puts the older copy back, and keeps the one that it replaces in its
-// place: doing it again undoes the undoing.
+// Undo restores the older copy and keeps the replaced one in its place, so that
+// a second Undo reverts the first.
 func Undo(program string) error {
 	old := Old(program)
 	if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,7 @@
-// Package upgrade finds out whether there is a newer release, says how to get
-// it the way this copy was installed, and replaces a copy that nobody else
-// looks after: only by a file whose checksum is in a list with the signature
-// of the key that was compiled in, atomically, and so that it can be undone.
+// Package upgrade checks for a newer release, tells how to install it the way
+// this copy was installed, and replaces a copy that no package manager manages.
+// The replacement must be a file whose checksum is in a list signed with the
+// compiled-in key. It is atomic and can be undone.
 package upgrade
 
 import (
@@ -26,8 +26,8 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// A release sets these with -ldflags -X, from packaging/product.go: the page of
-// the releases, and the public key that their checksums are signed with.
+// A release sets these with -ldflags -X, from packaging/product.go: the URL of
+// the releases, and the public key for the signature of their checksums.
 var (
 	source string
 	key    string
@@ -39,31 +39,31 @@ const (
 	signature = sumsFile + ".minisig"
 	maxList   = 1 << 20
 	maxFile   = 200 << 20
-	// patience is for one download.
+	// patience is the time limit of one download.
 	patience = 10 * time.Minute
 )
 
-// A Release is the newest one.
+// A Release is the newest release.
 type Release struct {
 	Version string
-	// Verified says that the list of its files has a good signature. Only then
-	// Sum may be relied on.
+	// Verified reports whether the list of its files has a valid signature. Sum
+	// is trustworthy only then.
 	Verified bool
-	Archive  string // the file for this platform; empty when there is none
+	Archive  string // the file for this platform; empty if there is none
 	Sum      string // its SHA-256, in hex
 	page     string
 }
 
-// Newer says whether the release is newer than a version.
+// Newer reports whether the release is newer than a version.
 func (r *Release) Newer(than string) bool { return semver.Compare("v"+r.Version, "v"+than) > 0 }
 
-// HasKey says whether a key was compiled in.
+// HasKey reports whether a key was compiled in.
 func HasKey() bool { return key != "" }
 
-// Source is the page of the releases; empty when none was compiled in.
+// Source returns the URL of the releases; empty if none was compiled in.
 func Source() string { return source }
 
-// Platform is how the files of a release call a platform.
+// Platform returns the name of a platform in the file names of a release.
 func Platform(goos, goarch string) string {
 	if goos == "darwin" {
 		goos = "macos"
@@ -74,7 +74,7 @@ func Platform(goos, goarch string) string {
 	return goos + "-" + goarch
 }
 
-// Latest asks for the newest release.
+// Latest fetches the newest release.
 func Latest(ctx context.Context) (*Release, error) {
 	if source == "" {
 		return nil, i18n.Errorf("this copy was built without the address of a release page", "此副本构建时未包含发布页地址")
@@ -97,7 +97,7 @@ func Latest(ctx context.Context) (*Release, error) {
 	return r, r.read(sums)
 }
 
-// verify holds a list against the key that was compiled in.
+// verify checks the signature of a list with the compiled-in key.
 func verify(sums, signed []byte) error {
 	var public minisign.PublicKey
 	if err := public.UnmarshalText([]byte(key)); err != nil {
@@ -111,7 +111,7 @@ func verify(sums, signed []byte) error {
 
 var archiveName = regexp.MustCompile(`^` + name + `-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)?)-((?:linux|macos|windows)-[0-9a-z]+)\.(?:tar\.gz|zip)$`)
 
-// read finds the version and the file for this platform.
+// read extracts the version and the file for this platform from the list.
 func (r *Release) read(sums []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(sums))
 	for lines.Scan() {
@@ -134,7 +134,7 @@ func (r *Release) read(sums []byte) error {
 	return nil
 }
 
-// download gets the program out of a release whose list was verified.
+// download returns the program of a release whose list was verified.
 func (r *Release) download(ctx context.Context) ([]byte, error) {
 	if !r.Verified {
 		return nil, i18n.Errorf("no key to check a release with was compiled into this copy, so it replaces nothing", "此副本未内置用于验证发布的公钥，因此不会替换任何文件")
@@ -152,8 +152,9 @@ func (r *Release) download(ctx context.Context) ([]byte, error) {
 	return unpack(r.Archive, data)
 }
 
-// get fetches a file of the release page. Pages lead elsewhere for downloads;
-// TLS stays, and what is fetched is held against the key.
+// get fetches a file of the release page. It follows redirects, which release
+// pages use for downloads, but requires TLS; the content is verified with the
+// key.
 func get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	client := safehttp.NewConfigured(patience)
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
@@ -187,7 +188,7 @@ func get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// safe says whether a page may be asked: over TLS, or on this machine.
+// safe reports whether a URL may be used: over TLS, or on this machine.
 func safe(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && config.IsLoopback(u.Hostname())
 }

@@ -13,12 +13,12 @@ import (
 // A Way is how a copy was installed.
 type Way struct {
 	Name string
-	// How is what to run to upgrade, or what to do; empty for a copy that
-	// nobody looks after, which can replace itself.
+	// How is the command or instruction for upgrading; empty for a copy that no
+	// package manager manages, which can replace itself.
 	How i18n.Text
 }
 
-// WayOf finds out how a program was installed, by where it is and by what is
+// WayOf finds out how a program was installed, from its path and the files
 // around it.
 func WayOf(program string) Way {
 	path := filepath.ToSlash(program)
@@ -38,7 +38,7 @@ func WayOf(program string) Way {
 	return Way{Name: "archive"}
 }
 
-// byPath are the ways that show in the path of the program.
+// byPath lists the ways that are recognized by the path of the program.
 var byPath = []struct{ part, name, run string }{
 	{"/_npx/", "npx", "npx mcp-all-in-one@latest"},
 	{"/node_modules/", "npm", "npm install -g mcp-all-in-one@latest"},
@@ -51,7 +51,8 @@ var byPath = []struct{ part, name, run string }{
 	{"/extensions/", "VS Code", "code --install-extension mcp-tester-PLATFORM.vsix"},
 }
 
-// wheel is a package of Python: its files are beside the folder of programs.
+// wheel recognizes a Python package: its files are beside the folder of
+// programs.
 func wheel(program string) (Way, bool) {
 	root := filepath.Dir(filepath.Dir(program))
 	for _, lib := range []string{"lib/python*/site-packages", "Lib/site-packages"} {
@@ -62,7 +63,8 @@ func wheel(program string) (Way, bool) {
 	return Way{}, false
 }
 
-// systemPackages are the packages of Linux, by what their managers note.
+// systemPackages lists the Linux packages and the files in which their managers
+// record them.
 var systemPackages = []struct{ name, note, text, run string }{
 	{"deb", "/var/lib/dpkg/info/mcp-all-in-one.list", "", "sudo apt install ./mcp-all-in-one-VERSION-PLATFORM.deb"},
 	{"apk", "/lib/apk/db/installed", "\nP:mcp-all-in-one\n", "sudo apk add --allow-untrusted ./mcp-all-in-one-VERSION-PLATFORM.apk"},
@@ -70,8 +72,8 @@ var systemPackages = []struct{ name, note, text, run string }{
 	{"rpm", "/usr/lib/systemd/user/mcp-all-in-one.service", "", "sudo rpm -U ./mcp-all-in-one-VERSION-PLATFORM.rpm"},
 }
 
-// systemPackage is one of Linux. rpm's notes are a database: what its package
-// installs, and no other of these does, tells.
+// systemPackage recognizes a Linux package. rpm keeps a database, so it is
+// recognized by a file that only its package installs.
 func systemPackage(program string) (Way, bool) {
 	if filepath.ToSlash(program) != "/usr/bin/"+name {
 		return Way{}, false
@@ -87,7 +89,7 @@ func systemPackage(program string) (Way, bool) {
 	return Way{}, false
 }
 
-// container is our image: the program in the place where it has it.
+// container recognizes our image by the path of the program in it.
 func container(program string) (Way, bool) {
 	for _, note := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(note); err == nil && program == "/usr/bin/"+name {
@@ -100,10 +102,11 @@ func container(program string) (Way, bool) {
 	return Way{}, false
 }
 
-// goInstall is what go install made: it notes the version of the module.
+// goInstall recognizes a copy made by go install: it records the version of the
+// module.
 func goInstall(string) (Way, bool) {
 	info, ok := debug.ReadBuildInfo()
-	built := func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" } // in a clone
+	built := func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" } // set in a clone
 	if !ok || key != "" || info.Main.Version == "" || info.Main.Version == "(devel)" || slices.ContainsFunc(info.Settings, built) {
 		return Way{}, false
 	}

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// historyParts is how many steps a chart has at most.
+// historyParts is the maximum number of steps of a chart.
 const historyParts = 96
 
 type historyBody struct {
@@ -17,8 +17,8 @@ type historyBody struct {
 	Uptime []Uptime `json:"uptime"`
 }
 
-// getHistory is the past of one server, or of what all clients asked for, and
-// how the servers did in the last day.
+// getHistory serves the history of one server, or of all client requests if
+// no server is named, and the uptime of the servers over the last day.
 func (h *Handler) getHistory(w http.ResponseWriter, r *api.Request) {
 	server := r.URL.Query().Get("server")
 	if server == "" && !r.Who.MayInspect() || server != "" && !h.sight.sees(r.Who, server) {

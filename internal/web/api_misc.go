@@ -29,7 +29,7 @@ func (h *Handler) postValidate(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, map[string][]Problem{"problems": problems})
 }
 
-// postReload applies the config file as it is now. A file that cannot be used
+// postReload reads the config file again and applies it. An invalid file
 // changes nothing.
 func (h *Handler) postReload(w http.ResponseWriter, r *api.Request) {
 	report, err := h.opt.Reload()
@@ -40,7 +40,7 @@ func (h *Handler) postReload(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, report)
 }
 
-// settingPages show and change the settings.
+// settingPages serves the settings and changes them.
 type settingPages struct{ settings Settings }
 
 func (p settingPages) getAll(w http.ResponseWriter, r *api.Request) {

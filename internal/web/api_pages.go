@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// catalogPages show what clients are shown.
+// catalogPages serves the catalogue that clients see.
 type catalogPages struct{ catalog Catalog }
 
 func (p catalogPages) get(w http.ResponseWriter, r *api.Request) {
@@ -40,7 +40,7 @@ func (p catalogPages) put(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// programPages connect programs of this machine.
+// programPages connects MCP client programs on this machine to the gateway.
 type programPages struct{ programs Programs }
 
 func (p programPages) getAll(w http.ResponseWriter, _ *api.Request) {

@@ -33,7 +33,7 @@ func (h *histories) getAll(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, runs)
 }
 
-// post imports a history that was exported.
+// post imports a history that was exported before.
 func (h *histories) post(w http.ResponseWriter, r *api.Request) {
 	var runs []history.KeptRun
 	if !r.Read(w, &runs) {
@@ -63,7 +63,8 @@ func (h *histories) get(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, k.Run)
 }
 
-// getBody serves the result byte for byte, with ranges, or the wire.
+// getBody serves the result unchanged, with range requests, or the recorded
+// wire messages.
 func (h *histories) getBody(w http.ResponseWriter, r *api.Request) {
 	k, ok := h.of(r.Who.ID).Get(r.Param("run"))
 	if !ok {

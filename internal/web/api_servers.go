@@ -19,7 +19,8 @@ type overviewBody struct {
 	Inbox   []inbox.Question `json:"inbox"`
 	Stats   any              `json:"stats"`
 	Rev     uint64           `json:"rev"`
-	// Unread is what the config file says that was not read yet.
+	// Unread describes changes of the config file that the gateway has not
+	// read yet.
 	Unread *Unread `json:"unread,omitempty"`
 	// Replicas are who was asked, where there are several.
 	Replicas []Replica `json:"replicas,omitempty"`
@@ -30,7 +31,8 @@ func (h *Handler) getOverview(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, h.joined.overview(r, body))
 }
 
-// unread is for those who may read the file again.
+// unread returns the unread changes of the config file; nil for a principal
+// that may not reload it.
 func (h *Handler) unread(who access.Principal) *Unread {
 	if h.opt.Unread == nil || !who.MayConfigure() {
 		return nil
@@ -38,8 +40,8 @@ func (h *Handler) unread(who access.Principal) *Unread {
 	return h.opt.Unread()
 }
 
-// getUnread says what the config file holds that was not read yet; null when it
-// holds nothing new.
+// getUnread serves the changes of the config file that the gateway has not read
+// yet; null if there are none.
 func (h *Handler) getUnread(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, h.unread(r.Who))
 }
@@ -48,13 +50,13 @@ func (h *Handler) getClients(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, h.joined.clients(r, h.sight.clients(r.Who)))
 }
 
-// serverPages show and change the configured servers.
+// serverPages serves the configured servers and changes them.
 type serverPages struct {
 	servers Servers
 	sight   *sight
 	undos   *undos
 	signIns *signIns
-	ctx     context.Context // of sign-ins, which outlive a request
+	ctx     context.Context // context of sign-ins, which outlive a request
 	joined  *joined
 }
 
@@ -69,14 +71,14 @@ func (p *serverPages) get(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	if !r.Who.MayConfigure() {
-		d.Approval = nil // it has every value of the entry
+		d.Approval = nil // it contains every value of the entry
 	}
 	api.Reply(w, http.StatusOK, d.shownTo(r.Who))
 }
 
 type saveBody struct {
 	Entry json.RawMessage `json:"entry"`
-	// Confirm is the command line that the page has shown.
+	// Confirm is the command line that the page showed to the user.
 	Confirm string `json:"confirm"`
 }
 
@@ -105,8 +107,8 @@ func (p *serverPages) put(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// runsAlready reports whether a server has this very command, so that saving
-// it starts nothing new.
+// runsAlready reports whether the server already has exactly this command, so
+// that saving the entry starts nothing new.
 func (p *serverPages) runsAlready(schema, name, command string, args []string) bool {
 	d, err := p.servers.Detail(schema, name)
 	if err != nil {
@@ -155,14 +157,15 @@ func (p *serverPages) post(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// changedBody is the answer to an approval of what is no longer there: what is
-// there now.
+// changedBody answers an approval whose hash is out of date. It contains the
+// approval that is pending now.
 type changedBody struct {
 	api.Refusal
 	Approval *Approval `json:"approval,omitempty"`
 }
 
-// approve accepts what the page has shown, and nothing else.
+// approve accepts exactly the state that the page showed, identified by its
+// hash.
 func (p *serverPages) approve(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Hash string `json:"hash"`
@@ -189,7 +192,7 @@ func (p *serverPages) approve(w http.ResponseWriter, r *api.Request) {
 
 var errUnseen = i18n.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
 
-// signIn answers the address where a person signs in; the page opens it, and
+// signIn returns the URL where the user signs in. The page opens the URL and
 // follows the steps.
 func (p *serverPages) signIn(w http.ResponseWriter, r *api.Request) {
 	schema, name := r.Param("schema"), r.Param("name")

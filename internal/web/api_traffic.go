@@ -18,7 +18,7 @@ const (
 	maxSlice = 256 << 10
 )
 
-// trafficPages show the record of messages.
+// trafficPages serves the traffic record.
 type trafficPages struct {
 	record *traffic.Recorder
 	sight  *sight
@@ -28,7 +28,7 @@ type trafficPages struct {
 type trafficBody struct {
 	Rev   uint64      `json:"rev"`
 	Calls []shownCall `json:"calls"`
-	// More says that older ones match.
+	// More reports whether older entries match.
 	More bool `json:"more"`
 	// Before is where those begin at each replica, where there are several.
 	Before   map[string]uint64 `json:"before,omitempty"`
@@ -52,8 +52,8 @@ func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, p.joined.traffic(r, body, limit))
 }
 
-// export streams what matches as JSON lines, oldest first, with as
-// much of the bodies as was kept.
+// export streams the matching entries as JSON lines, oldest first, with the
+// part of each body that was kept.
 func (p *trafficPages) export(w http.ResponseWriter, r *api.Request) {
 	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
@@ -82,7 +82,8 @@ type exportLine struct {
 	ResponseWhole bool `json:"responseWhole"`
 }
 
-// exportBody is JSON when the whole body is there, otherwise text.
+// exportBody returns the body as JSON if all of it was kept, otherwise as
+// text.
 func (p *trafficPages) exportBody(id uint64, side traffic.Side) (any, bool) {
 	body, whole := p.record.Body(id, side)
 	switch {
@@ -97,7 +98,7 @@ func (p *trafficPages) exportBody(id uint64, side traffic.Side) (any, bool) {
 
 type entryBody struct {
 	Call shownCall `json:"call"`
-	// Related are all entries of the same call, both hops, oldest first.
+	// Related holds all entries of the same call, on both hops, oldest first.
 	Related []shownCall `json:"related"`
 }
 
@@ -110,8 +111,8 @@ func (p *trafficPages) get(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, entryBody{shownCall{Call: c, Said: p.said(&c)}, p.shown(related)})
 }
 
-// entry is the entry that a request names. It answers 404 itself, also for one
-// of somebody else.
+// entry returns the entry that the request names. It answers 404 itself, also
+// for an entry that the principal may not see.
 func (p *trafficPages) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bool) {
 	id, _ := strconv.ParseUint(r.Param("id"), 10, 64)
 	c, ok := p.record.Get(id)
@@ -146,14 +147,15 @@ func (p *trafficPages) getBody(w http.ResponseWriter, r *api.Request) {
 type sliceBody struct {
 	Text   string `json:"text"`
 	Offset int64  `json:"offset"`
-	// Size is how much is kept; Whole says that this is everything there was.
+	// Size is the number of bytes kept. Whole reports whether the body was
+	// kept completely.
 	Size  int64 `json:"size"`
 	Whole bool  `json:"whole"`
-	// Found are offsets of the text of the parameter find, at most 1,000.
+	// Found holds the offsets of the text in parameter find, at most 1,000.
 	Found []int64 `json:"found,omitempty"`
 }
 
-// slice answers a part of a body, never cutting a character.
+// slice answers with a part of a body. It never splits a UTF-8 character.
 func slice(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 	out := sliceBody{Size: int64(len(body)), Whole: whole}
 	if find := r.URL.Query().Get("find"); find != "" {

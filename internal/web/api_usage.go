@@ -13,30 +13,30 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// usagePages show what was called over days.
+// usagePages serves usage counts over days.
 type usagePages struct {
 	book    *usage.Book
 	sight   *sight
 	catalog Catalog
-	named   func(principal string) string // nil knows no names
+	named   func(principal string) string // nil: no display names
 }
 
-// A UsageReport is the usage of some days, for one principal.
+// A UsageReport is the usage over a number of days, as one principal sees it.
 type UsageReport struct {
 	usage.Report
-	// Names are what people call the principals of the rows.
+	// Names maps the principals in the rows to display names.
 	Names map[string]string `json:"names,omitempty"`
-	// Unused are the tools that clients see and nobody called in these days; nil
-	// for those who do not see what all called.
+	// Unused lists the tools that clients see and that were not called in these
+	// days. It is nil for a principal that may not see the calls of all others.
 	Unused []UnusedTool `json:"unused,omitzero"`
 }
 
-// An UnusedTool is one that nobody called.
+// An UnusedTool is a tool without calls.
 type UnusedTool struct {
 	Schema string `json:"schema"`
 	Server string `json:"server"`
 	Name   string `json:"name"`
-	// Tokens is what its definition costs in every conversation.
+	// Tokens is the cost of the tool's definition in every conversation.
 	Tokens int `json:"tokens"`
 }
 
@@ -48,7 +48,7 @@ func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
 		Sees: func(k *usage.Key) bool { return p.sight.counted(r.Who, k) },
 	}
 	if text := q.Get("days"); text != "" {
-		query.Days, _ = strconv.Atoi(text) // what is no number is none of those allowed
+		query.Days, _ = strconv.Atoi(text) // text that is not a number becomes 0, which is not an allowed value
 	}
 	if err := query.Check(); err != nil {
 		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
@@ -73,8 +73,8 @@ func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, report)
 }
 
-// only is a parameter that leaves others out; nil where it is not there. One that
-// is empty asks for what has none.
+// only returns a parameter that restricts the rows; nil if it is absent. An empty
+// parameter selects rows where the field is empty.
 func only(q url.Values, name string) *string {
 	if !q.Has(name) {
 		return nil
@@ -83,9 +83,10 @@ func only(q url.Values, name string) *string {
 	return &text
 }
 
-// counted says whether a principal is shown figures: its own, and those of others
-// that it may look at, of what it sees. What others did at no server, lists for
-// example, is about all that they see.
+// counted reports whether a principal may see the figures of k: its own, and
+// those of principals that it may look at, for the servers and tools that it
+// sees. Calls without a server, lists for example, cover everything their caller
+// sees, so a bound principal sees only its own.
 func (s *sight) counted(who access.Principal, k *usage.Key) bool {
 	if k.Server == "" && !who.Unbound() {
 		return k.Principal == who.ID
@@ -97,14 +98,14 @@ func (s *sight) counted(who access.Principal, k *usage.Key) bool {
 	return who.MayLookAt(k.Principal) && (who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
 }
 
-// unused are the tools that a principal sees in the catalogue and that a report
-// does not have.
+// unused returns the tools that the principal sees in the catalogue and that
+// the report does not contain.
 func (p *usagePages) unused(who access.Principal, report *usage.Report) []UnusedTool {
 	list := []UnusedTool{}
 	for _, schema := range p.schemas(who) {
 		page, err := p.catalog.Look(who, schema, "")
 		if err != nil {
-			continue // it has gone meanwhile
+			continue // the schema was removed meanwhile
 		}
 		for _, row := range page.Rows {
 			if row.Kind == "tool" && row.On && report.Unused(schema, row.Server, row.Own) {

@@ -14,28 +14,29 @@ import (
 
 var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
 
-// Servers is what is configured, and how it is doing.
+// Servers gives access to the configured servers and their state.
 type Servers interface {
 	List() []Server
-	// Detail adds what only one server's page shows.
+	// Detail adds the data that only the page of one server shows.
 	Detail(schema, name string) (ServerDetail, error)
-	// Save writes one entry to the config file, new or changed. Values that
-	// are Kept stay as they were.
+	// Save writes a new or changed entry to the config file. Values that are
+	// equal to Kept are not changed.
 	Save(ctx context.Context, schema, name string, entry json.RawMessage) error
-	// Remove takes an entry out of the config file; undo puts it back.
+	// Remove deletes an entry from the config file; undo restores it.
 	Remove(ctx context.Context, schema, name string) (undo func(context.Context) error, err error)
 	SetEnabled(ctx context.Context, schema, name string, on bool) error
 	Restart(ctx context.Context, schema, name string) error
-	// SignIn begins a sign-in and returns the address where a person goes on;
-	// the server's state says when it is done. watch hears every request of it,
-	// and at last why it failed, or nil.
+	// SignIn begins a sign-in and returns the address where the user continues
+	// it. The server's state shows when it is done. watch is called for every
+	// request of the sign-in. done is called at the end, with the error or nil.
 	SignIn(ctx context.Context, schema, name string, watch func(oauth.Step), done func(error)) (address string, err error)
-	// Approve accepts what is pending: a new entry, or changed tools. shown is
-	// the hash of what the person saw; ErrChanged when it is something else by
-	// now, and then Detail has that.
+	// Approve accepts the pending approval: a new entry, or changed tools.
+	// shown is the hash of the state that the user saw. If the state differs
+	// by now, Approve returns ErrChanged and Detail returns the new state.
 	Approve(ctx context.Context, who access.Principal, schema, name, shown string) error
-	// Watch calls changed, never concurrently, whenever List would differ. It
-	// is called once, before anything else.
+	// Watch makes the implementation call changed, never concurrently,
+	// whenever the result of List changes. Watch is called once, before any
+	// other method.
 	Watch(changed func())
 }
 
@@ -46,12 +47,12 @@ type Server struct {
 	Name    string `json:"name"`
 	// State is up, starting, down, idle, disabled, pending or auth.
 	State string `json:"state"`
-	// Reason says why it is in that state, in one sentence.
+	// Reason explains the state in one sentence.
 	Reason    string    `json:"reason,omitempty"`
 	ReasonZH  string    `json:"reasonZH,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	Transport string    `json:"transport"`
-	// Protocol is the negotiated version.
+	// Protocol is the negotiated protocol version.
 	Protocol  string `json:"protocol,omitempty"`
 	Title     string `json:"title,omitempty"`
 	Version   string `json:"version,omitempty"`
@@ -60,77 +61,79 @@ type Server struct {
 	Resources int    `json:"resources"`
 	Prompts   int    `json:"prompts"`
 	Restarts  int    `json:"restarts"`
-	// ToolsSeen counts the tools that a principal sees.
+	// ToolsSeen returns the number of tools that a principal sees.
 	ToolsSeen func(access.Principal) int `json:"-"`
-	// Sandbox is what of it is confined: "files", or "files, hosts".
+	// Sandbox says what the sandbox restricts: "files", or "files, hosts".
 	Sandbox string `json:"sandbox,omitempty"`
-	// Pending is what waits for approval: "new", or what changed.
+	// Pending lists what needs approval: "new", or the names of what changed.
 	Pending []string `json:"pending,omitempty"`
 }
 
-// A ServerDetail is one server's page.
+// A ServerDetail is the page of one server.
 type ServerDetail struct {
 	Server
-	// Entry is the entry of the config file, with Kept for secrets.
+	// Entry is the entry of the config file, with Kept in place of secrets.
 	Entry json.RawMessage `json:"entry"`
-	// Approval is what waits for a person, for those who may approve it.
+	// Approval is the pending approval; nil for a principal that may not
+	// approve it.
 	Approval *Approval `json:"approval,omitempty"`
-	// Source says which file the entry stands in.
+	// Source names the file that contains the entry.
 	Source string `json:"source,omitempty"`
-	// Handshake is the server's answer to initialize or server/discover.
+	// Handshake is the server's response to initialize or server/discover.
 	Handshake json.RawMessage `json:"handshake,omitempty"`
-	// Stderr is the end of what it wrote to its stderr.
+	// Stderr holds the last lines that the server wrote to stderr.
 	Stderr []string `json:"stderr,omitempty"`
-	// StderrLines is how many lines it has written since it was started.
+	// StderrLines is the number of lines written to stderr since the server
+	// started.
 	StderrLines int `json:"stderrLines,omitempty"`
-	// Withheld are names of environment variables that it did not get.
+	// Withheld names the environment variables that the server did not get.
 	Withheld []string `json:"withheld,omitempty"`
-	// Changes are its tools, prompts and instructions that are no longer what
-	// they were, or give orders to the model, with an exact diff each.
+	// Changes lists the tools, prompts and instructions that have changed or
+	// that give orders to the model, with an exact diff each.
 	Changes []pin.Change `json:"changes,omitempty"`
-	// Lookalikes are its tools that may be taken for others.
+	// Lookalikes lists tools that can be mistaken for other tools.
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
 }
 
-// An Approval is what a person is asked to approve.
+// An Approval is the state that the user is asked to approve.
 type Approval struct {
-	// Entry is the whole entry as the file has it, nothing hidden, and what it
-	// takes away; empty when it is the Changes that wait.
+	// Entry is the whole entry as the file has it, without masking, and what
+	// it removes. It is empty if the Changes need approval instead.
 	Entry string `json:"entry,omitempty"`
-	// Hash names what is shown; approving sends it back.
+	// Hash identifies the state shown; the approval sends it back.
 	Hash string `json:"hash"`
 }
 
-// A Reload says what reading the config file again has changed.
+// A Reload reports what changed when the config file was read again.
 type Reload struct {
 	Path string `json:"path"`
-	// Added, Removed and Changed are servers as schema/name. What is in none
-	// of them was not touched.
+	// Added, Removed and Changed are servers as schema/name. Servers in none
+	// of these lists were not touched.
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
 	Changed []string `json:"changed"`
-	// Settings are the keys of other values that changed.
+	// Settings are the keys of other values that have changed.
 	Settings []string `json:"settings"`
-	// Problems are what the file's readers should know.
+	// Problems are warnings about the file.
 	Problems   []string `json:"problems"`
 	ProblemsZH []string `json:"problemsZH"`
 }
 
-// Empty says that nothing that counts is different.
+// Empty reports whether the reload changed no server and no setting.
 func (r *Reload) Empty() bool {
 	return len(r.Added)+len(r.Removed)+len(r.Changed)+len(r.Settings) == 0
 }
 
-// Unread is a config file that has changed since the gateway read it.
+// Unread describes a config file that has changed since the gateway read it.
 type Unread struct {
-	Reload // what reading it would change
-	// Error is why it cannot be read; the gateway goes on with what it read
-	// before.
+	Reload // the effect of reading it
+	// Error is the reason why the file cannot be read. The gateway continues
+	// with the configuration it read before.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"errorZH,omitempty"`
 }
 
-// A Client is one connected session.
+// A Client is a connected client session.
 type Client struct {
 	Replica   string    `json:"replica,omitempty"` // where it is, where there are several
 	Session   string    `json:"session"`
@@ -141,7 +144,7 @@ type Client struct {
 	Schema    string    `json:"schema,omitempty"`
 	Principal string    `json:"principal,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
-	// Seen is when it last asked something.
+	// Seen is the time of the last request.
 	Seen         time.Time       `json:"seen,omitzero"`
 	Calls        int64           `json:"calls"`
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
@@ -155,7 +158,7 @@ type Problem struct {
 	MessageZH string `json:"messageZH"`
 }
 
-// Settings are the values of the config that are not servers.
+// Settings gives access to the values of the config that are not servers.
 type Settings interface {
 	List(lang i18n.Lang) []Setting
 	// Set writes one value to the config file.
@@ -169,11 +172,11 @@ type Setting struct {
 	Default json.RawMessage `json:"default,omitempty"`
 	// Source is flag, env, file or default.
 	Source string `json:"source"`
-	// Restart says that a change counts after a restart.
+	// Restart reports that a change takes effect after a restart.
 	Restart bool   `json:"restart,omitempty"`
 	Doc     string `json:"doc,omitempty"`
-	// Secret values are never shown.
+	// Secret marks values that are never shown.
 	Secret bool `json:"secret,omitempty"`
-	// Choices are the allowed values, when they are few.
+	// Choices are the allowed values, if there are few.
 	Choices []string `json:"choices,omitempty"`
 }

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// drafts are test files of what was called.
+// drafts makes test files from recorded calls.
 type drafts struct {
 	traffic *traffic.Recorder
 	history *histories
@@ -23,18 +23,18 @@ type drafts struct {
 
 type draftBody struct {
 	Server string `json:"server,omitempty"`
-	// Servers are all that the calls were to; a test file has one.
+	// Servers lists all servers that the calls went to; a test file has only
+	// one.
 	Servers []string `json:"servers"`
 	Calls   int      `json:"calls"`
 	Text    string   `json:"text"`
 }
 
-// post makes a test file from calls that really happened. It is not
-// saved.
+// post makes a test file from recorded calls. The file is not saved.
 func (d *drafts) post(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Q string `json:"q"`
-		// Run is one run of the Bench instead.
+		// Run selects one run of the Bench instead of Q.
 		Run string `json:"run"`
 	}
 	if !r.Read(w, &body) {
@@ -73,7 +73,7 @@ func (d *drafts) post(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, out)
 }
 
-// run writes the test file of one run.
+// run answers with the test file of one run.
 func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
 	k, ok := d.history.of(r.Who.ID).Get(id)
 	if !ok {
@@ -98,7 +98,8 @@ func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
 	api.Reply(w, http.StatusOK, out)
 }
 
-// turn is one call to a server as a test can repeat it.
+// turn converts a recorded server call to a turn that a test can repeat;
+// false if the call cannot be repeated.
 func (d *drafts) turn(c *traffic.Call) (record.Turn, bool) {
 	switch c.Method {
 	case mcp.MethodToolsCall, mcp.MethodResourcesRead, mcp.MethodPromptsGet:

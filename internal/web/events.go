@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// trafficPause is the least time between two batches of traffic.
+	// trafficPause is the minimum time between two batches of traffic.
 	trafficPause = 100 * time.Millisecond
 	keepAlive    = 25 * time.Second
 	writeTimeout = 30 * time.Second
@@ -32,7 +32,8 @@ type follower struct {
 	sub    *traffic.Subscription
 }
 
-// getEvents is the one stream: summaries only, resumable by Last-Event-ID.
+// getEvents serves the event stream. Events are summaries, and a client
+// resumes with Last-Event-ID.
 func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	if !api.SameOrigin(r.Request) {
 		api.Fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
@@ -97,7 +98,8 @@ func (f *follower) run(r *api.Request, reset bool) {
 			err = f.sendEvents()
 		case <-records:
 			err = f.sendTraffic()
-			// What comes in the meantime waits in the record, not here.
+			// Entries that arrive during the pause stay in the record and are
+			// not queued here.
 			records, pause = nil, time.After(trafficPause)
 		case <-pause:
 			records, pause = f.sub.C(), nil
@@ -108,8 +110,9 @@ func (f *follower) run(r *api.Request, reset bool) {
 	}
 }
 
-// sendPresent sends what a stream begins with: a change between the answers that
-// a page has read and its stream would be missed otherwise.
+// sendPresent sends the current snapshots at the start of a stream. Otherwise
+// the page would miss a change between its first requests and the start of the
+// stream.
 func (f *follower) sendPresent() error {
 	for topic, snapshot := range snapshotTopics {
 		if f.wants(topic) {
@@ -138,12 +141,12 @@ func (f *follower) sendEvents() error {
 
 var errEnded = i18n.Errorf("the credential has ended", "凭据已失效")
 
-// sendEvent sends an event as far as the principal may see it.
+// sendEvent sends an event if the principal may see it.
 func (f *follower) sendEvent(e *event) error {
 	snapshot := snapshotTopics[e.topic]
 	switch {
 	case e.topic == topicEnd && f.who.Owns(e.owner):
-		_ = f.send(topicEnd, e.data) // it ends in any case
+		_ = f.send(topicEnd, e.data) // the stream ends in any case
 		return errEnded
 	case !f.wants(e.topic):
 		return nil
@@ -187,7 +190,8 @@ func (f *follower) send(topic string, data []byte) error {
 }
 
 func (f *follower) write(b []byte) error {
-	// Test servers and HTTP/2 may not know deadlines; the write itself tells.
+	// Test servers and HTTP/2 may not support deadlines. The write itself
+	// reports the error.
 	_ = f.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := f.w.Write(b); err != nil {
 		return err

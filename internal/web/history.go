@@ -10,11 +10,11 @@ import (
 	"mcp-all-in-one/internal/tester/history"
 )
 
-// HistoryFile is the name of the owner's history in Options.StateDir, which the
-// tester on the command line keeps too.
+// HistoryFile is the name of the owner's history in Options.StateDir. The
+// tester on the command line writes the same file.
 const HistoryFile = "runs.jsonl"
 
-// histories are the tester's histories, one for each principal.
+// histories holds the tester's histories, one per principal.
 type histories struct {
 	dir string
 
@@ -28,7 +28,7 @@ func openHistories(dir string) (*histories, error) {
 	return h, err
 }
 
-// of is the history of a principal.
+// of returns the history of a principal.
 func (h *histories) of(principal string) *history.History {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,19 +10,20 @@ import (
 	"mcp-all-in-one/internal/access"
 )
 
-// hubSize is how many events are kept for pages that reconnect.
+// hubSize is the number of events kept for pages that reconnect.
 const hubSize = 2048
 
-// hub keeps the last events in order. Whoever follows reads from the ring, so
-// a slow page costs no memory: it is told to start over.
+// hub keeps the latest events in order. Followers read from the ring, so a
+// slow page uses no memory: if it falls too far behind, it is told to start
+// over.
 type hub struct {
 	boot string
 
 	mu   sync.Mutex
 	seq  uint64
 	ring [hubSize]event
-	// last is the newest event of each topic whose events are whole
-	// snapshots; older ones are dropped from the ring.
+	// last is the sequence number of the newest event of each snapshot topic.
+	// Older events of these topics are removed from the ring.
 	last map[string]uint64
 	subs map[chan struct{}]struct{}
 }
@@ -30,18 +31,19 @@ type hub struct {
 type event struct {
 	seq   uint64
 	topic string
-	// owner is the principal that it is about; empty for those who see
-	// everything.
+	// owner is the principal that the event concerns. If it is empty, only
+	// principals that may see everything receive the event.
 	owner string
-	// data is nil in the events of topics that are snapshots: what is in them
-	// depends on who follows.
+	// data is nil for snapshot topics, because a snapshot depends on the
+	// principal that follows.
 	data []byte
 }
 
-// topicEnd tells a principal that its credential has ended.
+// topicEnd is sent to a principal whose credential is no longer valid.
 const topicEnd = "end"
 
-// snapshotTopics carry everything in each event: all that the follower may see.
+// snapshotTopics are topics whose events carry the complete state that the
+// follower may see.
 var snapshotTopics = map[string]func(*Handler, access.Principal) any{
 	"servers": func(h *Handler, who access.Principal) any { return h.sight.servers(who) },
 	"inbox":   func(h *Handler, who access.Principal) any { return h.opt.Inbox.List(who) },
@@ -52,7 +54,7 @@ func newHub() *hub {
 	return &hub{boot: rand.Text()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
 }
 
-// changed says that a snapshot has changed.
+// changed adds an event that a snapshot has changed.
 func (b *hub) changed(topic string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,8 +65,8 @@ func (b *hub) changed(topic string) {
 	b.addLocked(event{topic: topic})
 }
 
-// publish encodes v and appends it to a topic, for the principal that it
-// belongs to and those who may look at that.
+// publish encodes v and appends it to a topic. The owner and the principals
+// that may look at the owner receive it.
 func (b *hub) publish(topic, owner string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -87,7 +89,7 @@ func (b *hub) addLocked(e event) {
 	}
 }
 
-// follow returns a channel that is ready when since may have something.
+// follow returns a channel that is ready when since may return new events.
 func (b *hub) follow() (wake chan struct{}, stop func()) {
 	wake = make(chan struct{}, 1)
 	wake <- struct{}{}
@@ -101,7 +103,7 @@ func (b *hub) follow() (wake chan struct{}, stop func()) {
 	}
 }
 
-// since returns the events after seq; gap says that some are lost.
+// since returns the events after seq; gap reports that some events are lost.
 func (b *hub) since(seq uint64) (events []event, gap bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +124,8 @@ func (b *hub) now() uint64 {
 	return b.seq
 }
 
-// A position is how far a page has read: the id of its last event.
+// A position is how far a page has read. It is encoded in the id of the
+// page's last event.
 type position struct {
 	seq, rev uint64
 }
@@ -131,8 +134,8 @@ func (b *hub) id(p position) string {
 	return b.boot + "-" + strconv.FormatUint(p.seq, 36) + "-" + strconv.FormatUint(p.rev, 36)
 }
 
-// parse reads an id that b.id made; false when it is from another life of this
-// process.
+// parse reads an id that b.id made; false if an earlier run of the process
+// made it.
 func (b *hub) parse(id string) (position, bool) {
 	parts := strings.Split(id, "-")
 	if len(parts) != 3 {

@@ -37,7 +37,7 @@ const noPage = `<!doctype html>
 </html>
 `
 
-// page serves the built files from memory, compressed once.
+// page serves the built files from memory. Each file is compressed once.
 type page struct {
 	files fs.FS
 	mu    sync.Mutex
@@ -51,8 +51,8 @@ type asset struct {
 
 func newPage(files fs.FS) *page { return &page{files: files, cache: map[string]*asset{}} }
 
-// ServeHTTP serves a file below /ui/; a path that is none is a screen of the
-// page, which its router shows.
+// ServeHTTP serves a file below /ui/. Any other path gets the page itself,
+// whose router shows the matching screen.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -13,40 +13,40 @@ import (
 )
 
 const (
-	// maxInline is how large a member may be to be sent with its parent.
+	// maxInline is the maximum size of a member that is sent with its parent.
 	maxInline = 4 << 10
 	maxItems  = 1000
 )
 
-// partBody is one value inside a body, with a page of what it holds. A page
-// costs what it shows, however large the body is.
+// partBody is one value inside a body, with a page of its members or items.
+// The cost of a page depends on what it shows, not on the size of the body.
 type partBody struct {
-	// Path is the JSON Pointer that was asked for.
+	// Path is the requested JSON Pointer.
 	Path string `json:"path"`
 	// Kind is object, array, string, number, boolean or null.
 	Kind string `json:"kind"`
 	Size int    `json:"size"`
-	// Count is how many members or items an object or array has.
+	// Count is the number of members or items of an object or array.
 	Count  int        `json:"count,omitempty"`
 	Offset int64      `json:"offset,omitempty"`
 	Items  []partItem `json:"items,omitempty"`
-	// Value is the value of any other part, when it is not too large.
+	// Value is the value of any other kind, if it is not too large.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Whole says that all of the body was kept.
+	// Whole reports whether all of the body was kept.
 	Whole bool `json:"whole"`
 }
 
-// partItem is one member of an object or item of an array.
+// partItem is a member of an object or an item of an array.
 type partItem struct {
 	Key   string `json:"key"`
 	Kind  string `json:"kind"`
 	Size  int    `json:"size"`
 	Count int    `json:"count,omitempty"`
-	// Value is absent when it is large: ask for its own path.
+	// Value is absent if it is large; the client requests its path instead.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// part answers the value of the parameter path in a body of JSON.
+// part answers with the value at parameter path in a JSON body.
 func part(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 	path := r.URL.Query().Get("path")
 	if !whole || !jsonrpc.Valid(body) {
@@ -89,7 +89,7 @@ func part(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 	api.Reply(w, http.StatusOK, out)
 }
 
-// at follows a JSON Pointer (RFC 6901).
+// at returns the value at a JSON Pointer (RFC 6901).
 func at(value []byte, pointer string) ([]byte, error) {
 	if pointer == "" {
 		return trim(value), nil
@@ -113,7 +113,8 @@ func at(value []byte, pointer string) ([]byte, error) {
 	return trim(value), nil
 }
 
-// inside are the members of an object, or the items of an array by number.
+// inside iterates over the members of an object, or the items of an array by
+// index.
 func inside(value []byte) func(yield func(string, []byte) bool) {
 	value = trim(value)
 	if kindOf(value) == "array" {

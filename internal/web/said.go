@@ -9,14 +9,15 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// saidLength is how much of an answer stands in a row, in characters.
+// saidLength is the maximum length of an answer's text in a row, in
+// characters.
 const saidLength = 200
 
-// A shownCall is a call as lists show it.
+// A shownCall is a call with the text that lists show for it.
 type shownCall struct {
 	traffic.Call
-	// Said is what the answer says in words: the message of an error, the
-	// first text of a result. It is cut, and on one line.
+	// Said is the text of the answer: the message of an error, or the first
+	// text of a result. It is truncated, and on one line.
 	Said string `json:"said,omitempty"`
 	// Replica is who recorded it, where there are several.
 	Replica string `json:"replica,omitempty"`
@@ -30,8 +31,8 @@ func (p *trafficPages) shown(calls []traffic.Call) []shownCall {
 	return list
 }
 
-// said finds the words of an answer. A body of which only the beginning is kept
-// is read as far as it goes.
+// said returns the text of an answer. If only the beginning of a body was kept,
+// said reads that part.
 func (p *trafficPages) said(c *traffic.Call) string {
 	key := "text"
 	switch {
@@ -40,22 +41,22 @@ func (p *trafficPages) said(c *traffic.Call) string {
 	case c.Status == traffic.StatusError:
 		key = "message"
 	case c.Status != traffic.StatusToolError && c.ResSize > traffic.HeadSize:
-		return "" // its size says more
+		return "" // its size is more useful
 	}
 	body, _ := p.record.Body(c.ID, traffic.Response)
 	return oneLine(firstString(body[:min(len(body), traffic.HeadSize)], key))
 }
 
-// What the decoder stands in: an array, an object before a key, an object before
-// the value of a key.
+// The positions of the decoder: in an array, in an object before a key, in an
+// object before the value of a key.
 const (
 	inArray = iota
 	beforeKey
 	beforeValue
 )
 
-// firstString is the first string under a key, at any depth; empty when there
-// is none.
+// firstString returns the first string value of a key, at any depth; empty if
+// there is none.
 func firstString(body []byte, key string) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	open := []int{inArray}
@@ -87,7 +88,7 @@ func firstString(body []byte, key string) string {
 	}
 }
 
-// oneLine is text on one line, cut at a length.
+// oneLine returns the text on one line, truncated to saidLength.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s[:min(len(s), 4*saidLength)]), " ")
 	s = strings.ToValidUTF8(s, "")

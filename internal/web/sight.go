@@ -8,15 +8,15 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// sight finds what a principal is shown. Who may see what is decided in access;
-// here it is asked.
+// sight returns what a principal may see. Package access makes the decisions;
+// sight applies them.
 type sight struct {
 	all    Servers
-	guests func() []Client // nil for none
+	guests func() []Client // nil: no clients
 	record *traffic.Recorder
 }
 
-// servers are those that a principal sees.
+// servers returns the servers that a principal sees.
 func (s *sight) servers(who access.Principal) []Server {
 	list := []Server{}
 	for _, one := range s.all.List() {
@@ -27,8 +27,8 @@ func (s *sight) servers(who access.Principal) []Server {
 	return list
 }
 
-// shownTo leaves out what only those may read who look after the servers, and
-// counts what the principal sees.
+// shownTo removes the fields that the principal may not read, and sets the
+// counts to what the principal sees.
 func (s Server) shownTo(who access.Principal) Server {
 	if !who.MayInspect() {
 		s.Reason, s.ReasonZH, s.PID = "", "", 0
@@ -54,19 +54,19 @@ func (d ServerDetail) shownTo(who access.Principal) ServerDetail {
 	return ServerDetail{Server: d.Server, Entry: json.RawMessage("null"), Handshake: d.Handshake}
 }
 
-// sees says whether a principal sees a server in any schema.
+// sees reports whether a principal sees a server in any schema.
 func (s *sight) sees(who access.Principal, server string) bool {
 	return who.Unbound() || slices.ContainsFunc(s.all.List(), func(one Server) bool {
 		return one.Name == server && who.MaySee(one.Schema, one.Name, "")
 	})
 }
 
-// mayReadLog says whether a principal may read what a server wrote.
+// mayReadLog reports whether a principal may read the output of a server.
 func (s *sight) mayReadLog(who access.Principal, server string) bool {
 	return who.MayInspect() && s.sees(who, server)
 }
 
-// clients are the sessions that a principal may look at.
+// clients returns the sessions that a principal may look at.
 func (s *sight) clients(who access.Principal) []Client {
 	list := []Client{}
 	if s.guests == nil {
@@ -80,16 +80,17 @@ func (s *sight) clients(who access.Principal) []Client {
 	return list
 }
 
-// stats are the figures of the servers that a principal sees. Those of tools and
-// of clients name what others asked for.
+// stats returns the figures of the servers that a principal sees. Figures of
+// tools and of clients reveal what others asked for, so they need the right to
+// inspect.
 func (s *sight) stats(who access.Principal) []traffic.Stat {
 	return slices.DeleteFunc(s.record.Stats(), func(one traffic.Stat) bool {
 		return !s.sees(who, one.Server) || !who.MayInspect() && (one.Server == "" || one.Name != "")
 	})
 }
 
-// filter reads the filter of a query, for the entries that a principal may look
-// at.
+// filter parses a query and restricts it to the entries that a principal may
+// look at.
 func filter(who access.Principal, query string) (*traffic.Filter, error) {
 	f, err := traffic.ParseFilter(query)
 	if err != nil {

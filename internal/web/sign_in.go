@@ -9,21 +9,22 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// maxSteps bounds what is kept of one sign-in, maxSignIns how many are.
+// maxSteps bounds the steps kept of one sign-in, maxSignIns the number of
+// sign-ins kept.
 const (
 	maxSteps   = 64
 	maxSignIns = 64
 )
 
-// signIns keep the steps of the last sign-in to each server.
+// signIns holds the steps of the last sign-in to each server.
 type signIns struct {
-	changed func() // the page looks again
+	changed func() // makes the page read the steps again
 
 	mu   sync.Mutex
 	last map[string]*signIn
 }
 
-// A signIn is one sign-in as far as it has come.
+// A signIn is the progress of one sign-in.
 type signIn struct {
 	all *signIns
 
@@ -32,11 +33,11 @@ type signIn struct {
 	message i18n.Text
 }
 
-// signInBody is what the page shows.
+// signInBody is the progress of a sign-in as the page shows it.
 type signInBody struct {
 	Steps []oauth.Step `json:"steps"`
 	Done  bool         `json:"done"`
-	// Message says why it failed.
+	// Message is the reason of a failure.
 	Message   string `json:"message,omitempty"`
 	MessageZH string `json:"messageZH,omitempty"`
 }

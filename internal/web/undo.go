@@ -16,8 +16,8 @@ const (
 	maxUndos = 32
 )
 
-// undos holds what can be taken back. The functions stay here because what
-// they restore may hold secrets that no page may see.
+// undos holds functions that undo changes. They stay in the gateway because
+// the data they restore may contain secrets that no page may see.
 type undos struct {
 	now func() time.Time
 

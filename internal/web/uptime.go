@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// uptimeStep and uptimeSteps are the half-hours of a day.
+	// uptimeStep and uptimeSteps divide a day into half-hours.
 	uptimeStep  = 30 * time.Minute
 	uptimeSteps = 48
 )
 
-// uptimes remembers how long each server was up and down, by the half-hour,
-// since this gateway runs.
+// uptimes records how long each server was up and down in each half-hour
+// since this gateway started.
 type uptimes struct {
 	now func() time.Time
 
@@ -22,7 +22,8 @@ type uptimes struct {
 
 type serverKey struct{ schema, name string }
 
-// uptime is one server's: what it has been since a time, and what was before.
+// uptime is the record of one server: its current state, the time since it
+// was last counted, and the counts of past steps.
 type uptime struct {
 	state string
 	since time.Time
@@ -30,20 +31,20 @@ type uptime struct {
 }
 
 type uptimeSlot struct {
-	number   int64 // since 1970, in steps
+	number   int64 // steps since 1970
 	up, down time.Duration
 }
 
-// An Uptime is how a server did in the last day. A server that was not to run is
-// neither up nor down.
+// An Uptime is the uptime of a server over the last day. Time in which the
+// server was not supposed to run counts neither as up nor as down.
 type Uptime struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-	// Strip has a letter for each half-hour, oldest first: u up, p partly up,
-	// x down, n not running.
+	// Strip has one letter per half-hour, oldest first: u up, p partly up, x
+	// down, n not running.
 	Strip string `json:"strip"`
-	// Share is the part of the time in which it was up; nil when it was
-	// neither up nor down.
+	// Share is the fraction of the time in which the server was up; nil if it
+	// was neither up nor down.
 	Share *float64 `json:"share,omitempty"`
 }
 
@@ -51,7 +52,7 @@ func newUptimes(now func() time.Time) *uptimes {
 	return &uptimes{now: now, all: map[serverKey]*uptime{}}
 }
 
-// note takes over what the servers are now.
+// note records the current states of the servers.
 func (u *uptimes) note(list []Server) {
 	now := u.now()
 	u.mu.Lock()
@@ -70,7 +71,7 @@ func (u *uptimes) note(list []Server) {
 	u.all = seen
 }
 
-// advance counts the time until now under the state that it was in.
+// advance adds the time until now to the counts of the current state.
 func (o *uptime) advance(now time.Time) {
 	if oldest := now.Add(-uptimeSteps * uptimeStep); o.since.Before(oldest) {
 		o.since = oldest
@@ -95,7 +96,7 @@ func (o *uptime) advance(now time.Time) {
 	}
 }
 
-// list is how those servers did that a principal sees.
+// list returns the uptime of the given servers.
 func (u *uptimes) list(servers []Server) []Uptime {
 	now := u.now()
 	u.mu.Lock()

@@ -1,10 +1,10 @@
-// Package web serves the console: a JSON API, one event stream and the page
-// that uses them.
+// Package web serves the console: a JSON API, one event stream and the page that
+// uses them.
 //
-// Logins, the inbox, the tester's sessions and test files have packages of
-// their own below this one, which puts them together. It refuses to know how
-// servers are reached or configured: the small interfaces of Options say what it
-// needs.
+// Logins, the inbox, the tester's sessions and test files have their own
+// packages below this one; this package connects them. It does not depend on how
+// servers are reached or configured: the small interfaces of Options define what
+// it needs.
 package web
 
 import (
@@ -30,11 +30,11 @@ import (
 	"mcp-all-in-one/internal/web/visit"
 )
 
-// Options are what the console stands on.
+// Options configure the console.
 type Options struct {
 	Servers  Servers
 	Traffic  *traffic.Recorder
-	Usage    *usage.Book // nil counts nothing
+	Usage    *usage.Book // nil: usage is not counted
 	Bench    bench.Opener
 	Inbox    *inbox.Inbox
 	Settings Settings
@@ -42,42 +42,44 @@ type Options struct {
 	Programs Programs
 	Doctor   Doctor
 	Suites   suites.Source
-	// Values is the page where users enter values for servers; nil for none.
+	// Values is the page where users enter values for servers; nil if there
+	// is none.
 	Values http.Handler
-	// More are parts of the API that other packages answer.
+	// More holds routes of the API that other packages serve.
 	More []api.Route
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
-	// Unread is what the config file says that was not read yet; nil when it
-	// says nothing new.
+	// Unread returns the changes of the config file that the gateway has not
+	// read yet; nil if there are none.
 	Unread func() *Unread
-	// Replicas are the other gateways of a cluster; nil for one that is alone.
+	// Replicas are the other gateways of the cluster; nil without a cluster.
 	Replicas Replicas
-	// Clients lists who is connected.
+	// Clients lists the connected clients.
 	Clients func() []Client
-	// Named is what people call a principal; "" where nobody knows.
+	// Named returns the display name of a principal; "" if it is not known.
 	Named func(principal string) string
-	// Validate checks a value against a JSON Schema with the code the command
-	// line uses.
+	// Validate checks a value against a JSON Schema. It is the same code that
+	// the command line uses.
 	Validate func(schema, value json.RawMessage) ([]Problem, error)
-	// Bearer says who a request with an Authorization header is; false refuses
-	// it. A nil Bearer refuses all.
+	// Bearer identifies the principal of a request with an Authorization
+	// header; false rejects the request. A nil Bearer rejects all such
+	// requests.
 	Bearer func(r *http.Request) (access.Principal, bool)
-	// Current returns a principal that logged in before as it is now; false
-	// ends the login. A nil Current keeps it as it was.
+	// Current returns the present state of a principal that logged in before;
+	// false ends the login. A nil Current leaves the principal unchanged.
 	Current func(access.Principal) (access.Principal, bool)
-	// AllowHost accepts the Host of a request besides loopback names; nil
+	// AllowHost accepts a Host header other than the loopback names; nil
 	// accepts no other.
 	AllowHost func(r *http.Request) bool
-	// StateDir keeps logins and the tester's history over a restart; "" keeps
-	// them in memory.
+	// StateDir is the directory that keeps logins and the tester's history
+	// across restarts; "" keeps them in memory.
 	StateDir string
-	// Endpoint is the URL that clients connect to, for showing.
+	// Endpoint is the URL that clients connect to. It is only displayed.
 	Endpoint string
-	// Version is shown in the page.
+	// Version is displayed in the page.
 	Version string
 	Log     *slog.Logger
-	// Now is the clock (time.Now).
+	// Now returns the current time; the default is time.Now.
 	Now func() time.Time
 }
 
@@ -107,8 +109,8 @@ type Handler struct {
 	wg     sync.WaitGroup
 }
 
-// New is a console. ctx ends everything that outlives a request: open tester
-// sessions, running calls and event streams.
+// New returns a console. ctx bounds everything that outlives a request: open
+// tester sessions, running calls and event streams.
 func New(ctx context.Context, opt Options) (*Handler, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -165,8 +167,8 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// End ends what a principal has open, whose credential is no longer good: its
-// logins, tester sessions and event streams.
+// End ends everything that a principal has open after its credential has
+// become invalid: its logins, tester sessions and event streams.
 func (h *Handler) End(principal string) {
 	if err := h.Logins.Drop(principal); err != nil {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
@@ -176,7 +178,7 @@ func (h *Handler) End(principal string) {
 	h.hub.publish(topicEnd, principal, struct{}{})
 }
 
-// ClientsChanged tells open pages that a client came or went.
+// ClientsChanged notifies open pages that a client connected or disconnected.
 func (h *Handler) ClientsChanged() { h.hub.changed("clients") }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

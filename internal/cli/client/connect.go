@@ -1,4 +1,4 @@
-// Package client has the commands about the programs that use the gateway.
+// Package client implements the commands for MCP clients that use the gateway.
 package client
 
 import (
@@ -22,7 +22,7 @@ func ConnectCommand(a *env.Env) *cobra.Command {
 		Args:    command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("wait") && !env.IsTerminal(a.Stderr) {
-				f.Wait = 0 // a script has better things to do
+				f.Wait = 0 // a script does not wait
 			}
 			return connect(a, cmd, f, args[0])
 		},
@@ -78,7 +78,7 @@ func connect(a *env.Env, cmd *cobra.Command, f clients.ConnectFlags, id string) 
 	return awaitClient(cmd.Context(), a, c, f, save)
 }
 
-// saveConnection makes the change, and says how to undo it.
+// saveConnection makes the change and prints how to undo it.
 func saveConnection(ctx context.Context, a *env.Env, change *clients.Change) error {
 	c := change.Client
 	if err := clients.MakeConnection(ctx, a, change); err != nil {
@@ -94,7 +94,7 @@ func saveConnection(ctx context.Context, a *env.Env, change *clients.Change) err
 	return nil
 }
 
-// printEntry prints the file that a client would have with nothing but us.
+// printEntry prints a client's config file that contains only our entry.
 func printEntry(a *env.Env, c *clients.Client, entry any) error {
 	data, err := clients.Edit(c, nil, clients.OwnEntry, entry)
 	if err != nil {

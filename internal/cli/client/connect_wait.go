@@ -15,11 +15,11 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// clientWait is how long a person waits for a client to start.
+// clientWait is the default time to wait for a client to start.
 const clientWait = 30 * time.Second
 
-// awaitClient saves a client's file, waits for the client that reads it, and
-// says whether it came. What is written stays in any case.
+// awaitClient saves the client's file, waits for the client to connect, and
+// reports whether it did. The file stays changed in any case.
 func awaitClient(ctx context.Context, a *env.Env, c *clients.Client, f clients.ConnectFlags, save func() error) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

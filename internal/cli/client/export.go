@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/tester/history"
 )
 
-// exportJSON prints the servers in the shape that most programs read.
+// exportJSON prints the servers in the format that most clients read.
 func exportJSON(a *env.Env, withSecrets bool) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -45,12 +45,12 @@ func exportJSON(a *env.Env, withSecrets bool) error {
 	return nil
 }
 
-// withoutArguments hides the secrets among the arguments of a command.
-// Variables stay.
+// withoutArguments masks the secrets in the arguments of a command. Variable
+// references stay.
 func withoutArguments(entry json.RawMessage) json.RawMessage {
 	var args []string
 	if json.Unmarshal(jsonrpc.Get(entry, "args"), &args) != nil {
-		return entry // it has none, or they are no texts
+		return entry // there are no arguments, or they are not strings
 	}
 	shown := (&history.RunTarget{Command: args}).Redacted().Command
 	for i := range shown {
@@ -63,13 +63,14 @@ func withoutArguments(entry json.RawMessage) json.RawMessage {
 	}
 	raw, err := json.Marshal(shown)
 	if err != nil {
-		return entry // texts cannot fail
+		return entry // strings cannot fail
 	}
 	return jsonrpc.Set(entry, raw, "args")
 }
 
-// exportNames gives every server of all schemas a name of its own: those of
-// the default schema keep theirs, and so does a name that there is once.
+// exportNames gives every server of all schemas a unique name. Servers of the
+// default schema keep their names, and so does every name that is unique
+// already.
 func exportNames(a *env.Env, cfg *config.Config) []exported {
 	var all []exported
 	schemas := map[string][]string{}
@@ -97,5 +98,5 @@ func exportNames(a *env.Env, cfg *config.Config) []exported {
 	return all
 }
 
-// An exported is a server, and what it is called outside.
+// An exported is a server and its name in the export.
 type exported struct{ schema, name, as string }

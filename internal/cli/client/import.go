@@ -46,7 +46,7 @@ func runImport(a *env.Env, cmd *cobra.Command, f clients.ImportFlags, args []str
 		from = append(from, s)
 	}
 	var list []clients.Translation
-	var failed []error // one file that cannot be read stops only itself
+	var failed []error // an unreadable file does not stop the others
 	for _, s := range from {
 		found, errs := clients.ReadImport(a, s, f.Tree)
 		list, failed = append(list, found...), append(failed, errs...)
@@ -69,8 +69,8 @@ func runImport(a *env.Env, cmd *cobra.Command, f clients.ImportFlags, args []str
 	return nil
 }
 
-// sayImported says what became of every server. Where none was found because
-// of an error, that is said by the error.
+// sayImported prints the result for every server. If no server was found
+// because of an error, it prints nothing; the error is reported by the caller.
 func sayImported(a *env.Env, done []clients.Imported, failed bool) {
 	if a.JSON {
 		if len(done) > 0 || !failed {

@@ -43,15 +43,15 @@ func RunCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// runClient serves one client that we start ourselves.
+// runClient runs a client as a child process and serves it.
 func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []string) error {
 	cfg, err := a.LoadForServe()
 	if err != nil {
 		return err
 	}
-	cfg.Server.TLS = config.TLS{} // its client is on this machine, and was not told of any certificate
+	cfg.Server.TLS = config.TLS{} // the client is on this machine and does not know the certificate
 	if f.Log.Level == "" {
-		f.Log.Level = "error" // the terminal is the client's
+		f.Log.Level = "error" // the terminal belongs to the client
 	}
 	log, level, closeLog, err := f.Log.Open(a, cfg)
 	if err != nil {
@@ -86,7 +86,7 @@ func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []str
 	return nil
 }
 
-// start runs the client until it ends, and returns its exit code.
+// start runs the client until it exits and returns its exit code.
 func start(ctx context.Context, a *env.Env, in *instance.Instance, words []string) (int, error) {
 	dir, err := os.MkdirTemp("", "mcp-all-in-one-")
 	if err != nil {
@@ -111,7 +111,8 @@ func start(ctx context.Context, a *env.Env, in *instance.Instance, words []strin
 	return 0, nil
 }
 
-// addressed gives a client the gateway's address in the way that it reads it.
+// addressed adds the gateway's URL to the arguments or environment of a client,
+// in the form that the client reads.
 func addressed(url, dir string, words []string) (wired, env []string, err error) {
 	file := filepath.Join(dir, "mcp.json")
 	content := map[string]any{"mcpServers": map[string]any{clients.OwnEntry: map[string]string{"type": "http", "url": url}}}
@@ -137,7 +138,7 @@ func addressed(url, dir string, words []string) (wired, env []string, err error)
 	return words, append(env, "MCP_AIO_URL="+url), err
 }
 
-// printReceipt says what the client called, on standard error.
+// printReceipt prints a summary of the client's calls to stderr.
 func printReceipt(a *env.Env, stats []traffic.Stat, took time.Duration) {
 	total, failed := int64(0), int64(0)
 	stats = slices.DeleteFunc(stats, func(s traffic.Stat) bool { return s.Server == "" || s.Name == "" })

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// TakeConfig reads the config file from the arguments.
+// TakeConfig takes the path of the config file from the arguments.
 func TakeConfig(a *env.Env, args []string) {
 	if len(args) > 0 {
 		a.ConfigPath = args[0]

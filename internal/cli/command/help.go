@@ -11,8 +11,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// WriteHelp prints what a command does and how it is used, in the user's
-// language.
+// WriteHelp prints the help of a command in the user's language.
 func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	about := cmd.Long
 	if about == "" {
@@ -32,7 +31,7 @@ func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// UseLine is how a command is used.
+// UseLine returns the usage line of a command.
 func UseLine(a *env.Env, cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
 		return cmd.CommandPath() + " COMMAND"
@@ -44,11 +43,11 @@ func UseLine(a *env.Env, cmd *cobra.Command) string {
 	return parent + cmd.Use
 }
 
-// aside marks a command that the list of commands leaves out.
+// aside marks a command that is left out of the list of commands.
 const aside = "aside"
 
-// Aside leaves commands out of the list that the help of their root begins
-// with. They work, complete and have help of their own.
+// Aside leaves commands out of the list of commands in the help of the root.
+// They still work, complete and have their own help.
 func Aside(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		c.Annotations = map[string]string{aside: "true"}
@@ -82,8 +81,8 @@ func writeCommands(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	list(a.T("Commands", "命令"), "")
 }
 
-// writeFlags prints flags in two columns; characters that take two columns
-// are counted so.
+// writeFlags prints flags in two columns. It counts wide characters as two
+// columns.
 func writeFlags(a *env.Env, w io.Writer, title string, flags *pflag.FlagSet) {
 	type row struct{ name, about string }
 	var rows []row

@@ -1,4 +1,4 @@
-// Package command is what all commands are made of: roots, help, arguments and
+// Package command contains what all commands share: roots, help, arguments and
 // flags.
 package command
 
@@ -16,7 +16,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// NewRoot is the root command of a personality: our help, our errors.
+// NewRoot returns the root command of a personality, with our help and error
+// messages.
 func NewRoot(a *env.Env, name, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, SilenceErrors: true, SilenceUsage: true,
@@ -37,15 +38,15 @@ func NewRoot(a *env.Env, name, short string) *cobra.Command {
 	return cmd
 }
 
-// AddVersion lets a program that never had it say what it is.
+// AddVersion adds --version to a program that did not have it before.
 func AddVersion(a *env.Env, cmd *cobra.Command) {
 	cmd.Flags().Bool("version", false, a.T("print the version", "显示版本"))
 	cmd.Version = mcp.ProductVersion
 	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }
 
-// Build is the commit that this program was built from, its date, the compiler
-// and the platform.
+// Build returns the commit that this program was built from, its date, the
+// compiler and the platform.
 func Build(a *env.Env) string {
 	b := mcp.ThisBuild()
 	text := b.Go + ", " + runtime.GOOS + "/" + runtime.GOARCH
@@ -55,8 +56,8 @@ func Build(a *env.Env) string {
 	return a.T("commit ", "提交 ") + b.Commit + ", " + b.Date + ", " + text
 }
 
-// FlagError is a flag that does not exist or has a bad value, with the nearest
-// flag that does.
+// FlagError returns the error for an unknown flag or a bad value. For an
+// unknown flag it suggests the nearest known one.
 func FlagError(a *env.Env, cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help"
 	var missing *pflag.NotExistError
@@ -99,8 +100,8 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// NoArgs refuses what a command does not take; for a command that has others
-// below it, that is an unknown command.
+// NoArgs refuses arguments. For a command with subcommands, an argument is an
+// unknown command.
 func NoArgs(a *env.Env) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -113,7 +114,7 @@ func NoArgs(a *env.Env) cobra.PositionalArgs {
 	}
 }
 
-// ArgCount demands a number of arguments.
+// ArgCount requires between least and most arguments.
 func ArgCount(a *env.Env, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

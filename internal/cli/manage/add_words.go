@@ -15,9 +15,10 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// ShieldCommand lets a command be pasted after add NAME as its documentation has
-// it: the -- that keeps its flags from being ours is put before it. Without a
-// name it comes first, and add says that the name is missing.
+// ShieldCommand allows pasting a command after add NAME as documentation shows
+// it. It inserts -- before the command so that the command's flags are not
+// parsed as ours. If the name is missing, -- comes first and add reports the
+// missing name.
 func ShieldCommand(root *cobra.Command, args []string, at int) []string {
 	if slices.Contains(args, "--help") && !slices.Contains(args, "--") {
 		return args
@@ -28,9 +29,9 @@ func ShieldCommand(root *cobra.Command, args []string, at int) []string {
 	return args
 }
 
-// commandIn is where the name and the command of add stand. They are the same
-// place where the name is missing; command is -1 where none can be told from
-// other words, or -- is there already.
+// commandIn returns the positions of the name and the command in the arguments
+// of add. They are equal if the name is missing. command is -1 if no command
+// can be identified or -- is already present.
 func commandIn(root *cobra.Command, args []string, at int) (name, command int) {
 	if at < 0 || args[at] != "add" {
 		return -1, -1
@@ -39,7 +40,7 @@ func commandIn(root *cobra.Command, args []string, at int) (name, command int) {
 	if err != nil {
 		return -1, -1
 	}
-	add.InheritedFlags() // with them its flags are complete
+	add.InheritedFlags() // adds the inherited flags to the command's flags
 	first := env.FirstWord(add.Flags(), args[at+1:])
 	if first < 0 {
 		return -1, -1
@@ -59,7 +60,8 @@ func commandIn(root *cobra.Command, args []string, at int) (name, command int) {
 	return name, command
 }
 
-// interpreters are programs that start servers and are no names of servers.
+// interpreters are programs that start servers; a server is not named like
+// them.
 var interpreters = []string{"python", "python3", "node", "java", "ruby", "php", "sh", "bash"}
 
 func isRunner(word string) bool {
@@ -71,11 +73,11 @@ func isProgram(word string) bool {
 	return err == nil || isRunner(word)
 }
 
-// hostPath is an address without its scheme.
+// hostPath matches a URL without its scheme.
 var hostPath = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?(/|$)`)
 
-// withDash is the command line with the -- before the command, and a name before
-// that, as it should have been typed; empty where no command is to be seen.
+// withDash returns the command line as it should have been typed, with -- before
+// the command and a name before that; empty if no command can be identified.
 func withDash(a *env.Env, cmd *cobra.Command) string {
 	words := slices.Clone(a.Args)
 	words[0] = a.Personality.Name
@@ -98,8 +100,8 @@ func withDash(a *env.Env, cmd *cobra.Command) string {
 	return i18n.Command(slices.Insert(words, dash, nameFor(words[dash+1:]))...)
 }
 
-// nameFor is a name for the server that a command starts: of its package, which
-// is the first word with a letter that is no flag and no program.
+// nameFor returns a name for the server that a command starts. It uses the
+// package: the first word with a letter that is neither a flag nor a program.
 func nameFor(command []string) string {
 	best := ""
 	for i, word := range command {

@@ -37,7 +37,7 @@ func ApproveCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// waiting is a server that waits for approval, or whose tools have changed.
+// waiting is a server that needs approval, or whose tools have changed.
 type waiting struct {
 	Schema  string   `json:"schema"`
 	Name    string   `json:"name"`
@@ -45,7 +45,7 @@ type waiting struct {
 	Changed []string `json:"changed,omitempty"`
 }
 
-// listWaiting lists what approve can be asked for.
+// listWaiting lists the servers that need approval.
 func listWaiting(a *env.Env) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -82,8 +82,8 @@ func listWaiting(a *env.Env) error {
 	return nil
 }
 
-// approve shows the whole entry as it is written before it asks. One that
-// changed meanwhile is shown again.
+// approve shows the whole entry as it is written and asks for confirmation. If
+// the entry changed meanwhile, approve shows it again.
 func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox bool) error {
 	for {
 		cfg, err := a.Load(false)
@@ -132,7 +132,7 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 	}
 }
 
-// sayConfined says what a command that is about to be approved may do here.
+// sayConfined prints what the command to be approved may do on this machine.
 func sayConfined(a *env.Env, s *config.Server, noSandbox bool) {
 	switch {
 	case s.Type != config.TypeStdio || s.Sandbox.Written:
@@ -143,7 +143,7 @@ func sayConfined(a *env.Env, s *config.Server, noSandbox bool) {
 	}
 }
 
-// approved lets a running gateway know what was approved.
+// approved makes a running gateway reload after an approval.
 func approved(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
 	told, err := control.ReloadRunning(cmd.Context(), a, cfg.Path)
 	if err != nil {
@@ -157,7 +157,7 @@ func approved(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Serv
 	return nil
 }
 
-// confirm asks a person; nil is a yes.
+// confirm asks the user a question; nil means yes.
 func confirm(a *env.Env, question string) error {
 	if !env.IsTerminal(a.Stdin) {
 		return env.Fail(env.ExitPending, env.CodeConfirm, "--yes", "%s", a.T("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
@@ -166,7 +166,7 @@ func confirm(a *env.Env, question string) error {
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		if err != nil {
-			fmt.Fprintln(a.Stderr) // nobody ended the line
+			fmt.Fprintln(a.Stderr) // the input ended without a newline
 		}
 		fmt.Fprintln(a.Stderr, a.T("nothing was approved", "没有批准"))
 		return env.Silent(env.ExitDenied)

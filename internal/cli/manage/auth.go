@@ -40,7 +40,7 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// withTokens runs a command on the tokens of a server.
+// withTokens calls run with the tokens of a server.
 func withTokens(a *env.Env, cmd *cobra.Command, server string, run func(*oauth.Keeper, *config.Server) error) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -118,7 +118,7 @@ func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {
 	})
 }
 
-// signInState says in words how a sign-in is.
+// signInState describes the state of a sign-in.
 func signInState(a *env.Env, g oauth.Status) string {
 	switch {
 	case g.Revoked:

@@ -76,7 +76,8 @@ func configShow(a *env.Env) error {
 	return nil
 }
 
-// configEdit opens the file itself: what the person saves is what counts.
+// configEdit opens the config file itself, not a copy: the saved file takes
+// effect.
 func configEdit(a *env.Env, cmd *cobra.Command) error {
 	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
@@ -112,7 +113,8 @@ func findEditor(a *env.Env) string {
 	return "vi"
 }
 
-// configValidate walks the code of the start, and creates nothing.
+// configValidate runs the same checks as the start of the gateway. It creates
+// nothing.
 func configValidate(a *env.Env) error {
 	cfg, err := a.Load(false)
 	if err != nil {

@@ -48,7 +48,8 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// keys opens the key file that the config names, else the user's.
+// keys opens the key file that the config names, or the user's default key
+// file.
 func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -105,7 +106,7 @@ func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	return requireKeys(a, cmd, cfg, path)
 }
 
-// requireKeys makes the first key count: from now on clients need one.
+// requireKeys makes the gateway require a key after the first one was created.
 func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string) error {
 	quoted, err := json.Marshal(path)
 	if err != nil {
@@ -160,7 +161,7 @@ func keyList(a *env.Env) error {
 	return nil
 }
 
-// keyStateIn says whether keys are valid in the user's language.
+// keyStateIn translates the states of keys to the user's language.
 func keyStateIn(a *env.Env, column int) func(int, string) string {
 	zh := map[string]string{"valid": "有效", "revoked": "已撤销", "expired": "已过期"}
 	return func(n int, cell string) string {
@@ -192,6 +193,7 @@ func keyRevoke(ctx context.Context, a *env.Env, name string) error {
 	case told:
 		fmt.Fprintln(a.Stderr, a.T("the running gateway takes no call of it any more", "正在运行的网关不再接受它的任何调用"))
 	}
-	// No other key has this ID, so nobody can use its values any more.
+	// No other key has this ID, so the values of this key cannot be used any
+	// more.
 	return a.Secrets().Values().Forget("key:" + key.ID)
 }

@@ -13,9 +13,9 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// checkScopes refuses a schema that there is not: a key for it opens nothing,
-// and schemas are few and written by hand. Servers and tools come and go, so
-// one that is not there now is only warned of.
+// checkScopes refuses an unknown schema: a key for it gives access to nothing,
+// and schemas are few and written by hand. For an unknown server or tool it
+// only prints a warning, because servers and tools come and go.
 func checkScopes(ctx context.Context, a *env.Env, cfg *config.Config, grant access.Grant) error {
 	schemas := []string{config.DefaultSchema}
 	var servers, granted []string
@@ -58,8 +58,8 @@ func anyMatches(pattern string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return access.Matches(pattern, name) })
 }
 
-// warnScope says that a scope matches no server now, or none that the key's
-// schemas have.
+// warnScope warns that a scope matches no server now, or none in the schemas of
+// the key.
 func warnScope(a *env.Env, scope, pattern string, servers, granted []string) {
 	switch {
 	case anyMatches(pattern, granted):
@@ -70,8 +70,8 @@ func warnScope(a *env.Env, scope, pattern string, servers, granted []string) {
 	}
 }
 
-// knownTools are the tools that the running gateway has, each by its own name
-// and with its server's; none when no gateway runs.
+// knownTools returns the tools of the running gateway, each by its own name and
+// prefixed with its server; none if no gateway runs.
 func knownTools(ctx context.Context, a *env.Env, cfg *config.Config) []string {
 	r := control.Running(ctx, a, cfg.Path)
 	if r == nil {
@@ -81,7 +81,7 @@ func knownTools(ctx context.Context, a *env.Env, cfg *config.Config) []string {
 	for _, s := range cfg.Schemas {
 		var page web.CatalogPage
 		if r.Get(ctx, "/api/v1/catalog?schema="+s.Name, &page) != nil {
-			return nil // it is a warning that is left out
+			return nil // only the warning is omitted
 		}
 		for _, row := range page.Rows {
 			if row.Kind == "tool" {

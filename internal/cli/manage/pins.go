@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// Share is what the replicas of this run's configuration share, for what the
-// commands write. Nothing is read before they do.
+// Share returns the storage that the replicas of this configuration share, for
+// writes of the commands. The config is loaded at the first write.
 func Share(a *env.Env) approval.Sharing {
 	return sync.OnceValues(func() (record.Shelf, error) {
 		cfg, err := a.Load(false)
@@ -28,11 +28,12 @@ func Share(a *env.Env) approval.Sharing {
 	})
 }
 
-// pins are what the gateway on this machine remembers.
+// pins returns the tool definitions that the gateway on this machine has
+// stored.
 func pins() *pin.Store { return instance.OpenPins(nil) }
 
-// approveTools shows how the definitions of a server changed, and accepts
-// exactly what it has shown after a yes.
+// approveTools shows how the definitions of a server changed. After
+// confirmation it accepts exactly the definitions shown.
 func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []pin.Change, yes bool) error {
 	for _, c := range changed {
 		printChanged(a, c)
@@ -62,7 +63,8 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 	return approved(a, cmd, cfg, s)
 }
 
-// printChanged names what changed. Of instructions there is one text.
+// printChanged prints the kind and name of a changed definition. Instructions
+// have no name.
 func printChanged(a *env.Env, c pin.Change) {
 	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {

@@ -40,8 +40,8 @@ func SecretCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// checkUser refuses what cannot be a user of the gateway: a value of nobody
-// would wait for ever.
+// checkUser refuses a name that cannot be a user of the gateway, because a
+// value stored for it would never be used.
 func checkUser(a *env.Env, user string) error {
 	for _, known := range []string{access.Local.ID, access.Anonymous.ID, access.Owner.ID} {
 		if user == known {

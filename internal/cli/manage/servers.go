@@ -1,5 +1,5 @@
-// Package manage has the commands that change the configuration, its secrets
-// and its keys.
+// Package manage implements the commands that change the configuration, its
+// secrets and its keys.
 package manage
 
 import (
@@ -86,7 +86,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// addTyped adds a command or an address.
+// addTyped adds a server by command or URL.
 func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *install.Entry) error {
 	r, err := offer.Typed(name, entry, nil).Ready(&config.Config{}, offer.Terms{Schema: f.schema, Replace: f.replace, CreateSchema: f.createSchema})
 	if err != nil {
@@ -100,8 +100,8 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 	return err
 }
 
-// notAName explains a single word that could be a name in a registry, or an
-// image, and is neither here.
+// notAName returns an error for a single word that looks like a name in a
+// registry or an image, but is neither.
 func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 || isURL(args[0]) || withDash(a, cmd) != "" {
 		return nil
@@ -117,7 +117,7 @@ func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// strangersOnly refuses the flags that mean nothing for a URL or a command.
+// strangersOnly refuses the flags that have no meaning for a URL or a command.
 func strangersOnly(a *env.Env, cmd *cobra.Command) error {
 	for _, name := range []string{"name", "package", "arg", "dry-run", "yes", "no-sandbox"} {
 		if cmd.Flags().Changed(name) {
@@ -127,7 +127,7 @@ func strangersOnly(a *env.Env, cmd *cobra.Command) error {
 	return nil
 }
 
-// newEntry is the entry that the arguments of add describe.
+// newEntry returns the entry that the arguments of add describe.
 func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*install.Entry, error) {
 	e := &install.Entry{Type: f.kind, Cwd: f.cwd}
 	switch at := cmd.ArgsLenAtDash(); {
@@ -151,7 +151,7 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 	return e, nil
 }
 
-// pairs reads NAME=VALUE or NAME: VALUE.
+// pairs parses NAME=VALUE or NAME: VALUE.
 func pairs(list []string, sep string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range list {
@@ -169,8 +169,8 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// editFile changes the config file on behalf of the person at the command
-// line, and lets a running gateway know.
+// editFile changes the config file on behalf of the user at the command line,
+// and makes a running gateway reload.
 func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Draft) error) error {
 	found, err := config.Discover(a.LoadOptions(create))
 	if err != nil {
@@ -249,14 +249,14 @@ func RestartCommand(a *env.Env) *cobra.Command {
 		})
 }
 
-// done says on one line what was done; JSON is for those who do not read.
+// done prints one line about what was done. It prints nothing with --json.
 func done(a *env.Env, what, name string) {
 	if !a.JSON {
 		fmt.Fprintf(a.Stderr, "%s%s\n", what, name)
 	}
 }
 
-// serverCommand is a command about one configured server.
+// serverCommand returns a command for one configured server.
 func serverCommand(a *env.Env, name, short string, aliases []string, run func(cmd *cobra.Command, schema, server string) error) *cobra.Command {
 	var schema string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-// Package other has the commands that belong to no other group.
+// Package other implements the commands that belong to no other group.
 package other
 
 import (
@@ -32,7 +32,8 @@ func ExplainCommand(a *env.Env) *cobra.Command {
 	}
 }
 
-// listCodes lists all codes, with the first sentence of what they mean.
+// listCodes lists all error codes, each with the first sentence of its
+// explanation.
 func listCodes(a *env.Env) {
 	type row struct {
 		Code  string `json:"code"`

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/upgrade"
 )
 
-// UpgradeCommand looks for a newer release.
+// UpgradeCommand returns the command that looks for a newer release.
 func UpgradeCommand(a *env.Env) *cobra.Command {
 	var yes, undo bool
 	cmd := &cobra.Command{
@@ -49,7 +49,8 @@ func UpgradeCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// self is the file of this program; what leads to it stays as it is.
+// self returns the file of this program with symbolic links resolved, so that
+// an upgrade replaces the file and not a link to it.
 func self() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -65,7 +66,7 @@ func sourceHint(a *env.Env) string {
 	return a.T("releases are at ", "发布页：") + upgrade.Source()
 }
 
-// A found is what upgrade says in JSON.
+// found is the JSON output of upgrade.
 type found struct {
 	Current  string `json:"current"`
 	Latest   string `json:"latest"`
@@ -98,7 +99,7 @@ func runUpgrade(ctx context.Context, a *env.Env, program string, yes bool) error
 	return nil
 }
 
-// say tells what there is, and how to get it.
+// say prints the latest release and how to install it.
 func say(a *env.Env, latest *upgrade.Release, way upgrade.Way, newer bool) {
 	how := way.How
 	if how.Empty() {
@@ -132,7 +133,8 @@ func undoUpgrade(ctx context.Context, a *env.Env, program string) error {
 	return nil
 }
 
-// sayRunning names the gateways that go on with the program they started with.
+// sayRunning lists the running gateways, which use the old program until they
+// are restarted.
 func sayRunning(ctx context.Context, a *env.Env) {
 	for _, r := range control.Gateways(ctx) {
 		fmt.Fprintf(a.Stdout, a.T("a gateway runs with the program from before until it is restarted: %s, pid %d\n", "正在运行的网关在重启前仍使用之前的程序：%s，进程 %d\n"), r.URL, r.PID)

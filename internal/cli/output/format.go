@@ -15,20 +15,20 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// The formats of a result. Those of ListFormats are for lists alone.
+// The formats of a result. ListFormats are for lists only.
 var (
 	Formats     = []string{"auto", "json", "jsonl", "yaml", "raw", "md"}
 	ListFormats = []string{"auto", "table", "wide", "json", "jsonl", "yaml", "name", "md"}
 )
 
-// Options say how a result is printed.
+// Options define how a result is printed.
 type Options struct {
 	jq, Output, template string
-	// formats are those that the command can write.
+	// formats are the formats that the command supports.
 	formats []string
 }
 
-// AddOutput lets a command choose how its result is written.
+// AddOutput adds the flags that select the output format.
 func (f *Options) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.Output, "output", "o", "auto", a.T("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
@@ -36,7 +36,7 @@ func (f *Options) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
 	flags.StringVar(&f.template, "template", "", a.T("Go `TEMPLATE` that writes the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
 }
 
-// CheckOutput refuses a format that the command does not have.
+// CheckOutput refuses a format that the command does not support.
 func (f *Options) CheckOutput(a *env.Env) error {
 	if f.formats == nil {
 		return nil
@@ -53,14 +53,14 @@ func (f *Options) CheckOutput(a *env.Env) error {
 	return f.checkTemplate()
 }
 
-// Structured says that a script wants the JSON of a result, in whatever
-// writing.
+// Structured reports whether a script wants the JSON of a result, in any
+// encoding.
 func (f *Options) Structured(a *env.Env) bool {
 	return a.JSON || f.jq != "" || f.template != "" || f.Output == "jsonl" || f.Output == "yaml"
 }
 
-// printAs writes a result in the format that was asked for; false where there
-// is nothing special about it.
+// printAs writes a result in the requested format; done is false if the format
+// needs no special handling.
 func printAs(a *env.Env, format string, result json.RawMessage) (done bool, err error) {
 	switch format {
 	case "jsonl":
@@ -90,8 +90,8 @@ func printAs(a *env.Env, format string, result json.RawMessage) (done bool, err 
 	return true, nil
 }
 
-// printLines writes the pieces of a result, a line of JSON each: its blocks,
-// or the items of its lists.
+// printLines writes the parts of a result, one line of JSON each: its content
+// blocks, or the items of its lists.
 func printLines(a *env.Env, result json.RawMessage) {
 	blocks := probe.Blocks(result)
 	for _, b := range blocks {
@@ -135,8 +135,8 @@ func printMarkdown(a *env.Env, result json.RawMessage) {
 	}
 }
 
-// PrintListAs writes a list in the format that was asked for; false where
-// there is nothing special about it.
+// PrintListAs writes a list in the requested format; false if the format needs
+// no special handling.
 func PrintListAs(a *env.Env, format string, l *probe.Listing) bool {
 	switch format {
 	case "name":
@@ -168,7 +168,7 @@ func PrintListAs(a *env.Env, format string, l *probe.Listing) bool {
 	return true
 }
 
-// argumentsOf is what is between the brackets of a signature.
+// argumentsOf returns the text between the parentheses of a signature.
 func argumentsOf(k catalog.Kind, it *catalog.Item) string {
 	_, rest, ok := strings.Cut(ItemSignature(k, it), "(")
 	if !ok {

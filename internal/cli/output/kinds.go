@@ -22,7 +22,7 @@ var KindWords = map[string]catalog.Kind{
 	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
 }
 
-// ItemSignature is one item on one line.
+// ItemSignature returns an item on one line.
 func ItemSignature(k catalog.Kind, it *catalog.Item) string {
 	switch k {
 	case catalog.Tools:

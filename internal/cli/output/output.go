@@ -1,4 +1,4 @@
-// Package output prints what a server answered, in the formats of the tester.
+// Package output prints the responses of servers, in the formats of the tester.
 package output
 
 import (
@@ -19,8 +19,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// PrintResult writes a result: as JSON where a script wants that, else its
-// content for people.
+// PrintResult writes a result: as JSON for scripts, otherwise its content in
+// readable form.
 func PrintResult(a *env.Env, f *Options, result json.RawMessage, save string) error {
 	switch {
 	case f.jq != "":
@@ -46,7 +46,7 @@ func PrintResult(a *env.Env, f *Options, result json.RawMessage, save string) er
 	return nil
 }
 
-// PrintJSON writes JSON, for a person with white space.
+// PrintJSON writes JSON, indented if stdout is a terminal.
 func PrintJSON(a *env.Env, raw json.RawMessage) {
 	var buf bytes.Buffer
 	if env.IsTerminal(a.Stdout) && json.Indent(&buf, raw, "", "  ") == nil {
@@ -89,8 +89,8 @@ func printBlock(a *env.Env, b probe.Block, n int, save string) error {
 	return nil
 }
 
-// printData saves what a person cannot read to a file, and only names it where
-// the output is not a terminal.
+// printData saves binary data to a file. If the output is not a terminal and no
+// file is given, it prints only a description.
 func printData(a *env.Env, b probe.Block, n int, save string) error {
 	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, Sized(a, ByteSize(len(b.Data))))
 	switch {
@@ -139,8 +139,7 @@ func saveBlock(b probe.Block, n int, dir string) (string, error) {
 	return path, os.WriteFile(path, data, 0o600)
 }
 
-// Summary is the one line under a result: how it went, where the time went,
-// how much it was.
+// Summary prints one line below a result: status, timing and size.
 func Summary(a *env.Env, w io.Writer, x *probe.Exchange) {
 	mark := "✓"
 	if x.Err != nil || x.IsToolError() {
@@ -180,7 +179,7 @@ func ByteSize(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Sized says a size, or a line with sizes, in the user's language.
+// Sized returns a size, or a line with sizes, in the user's language.
 func Sized(a *env.Env, text string) string {
 	return a.T(text, strings.NewReplacer(" bytes", " 字节", " byte", " 字节", " tokens", " token").Replace(text))
 }

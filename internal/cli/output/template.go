@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// parseTemplate reads a template. Besides what every template has, json writes
-// a value as JSON.
+// parseTemplate parses a template. The additional function json formats a value
+// as JSON.
 func parseTemplate(text string) (*template.Template, error) {
 	return template.New("--template").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
@@ -22,8 +22,7 @@ func parseTemplate(text string) (*template.Template, error) {
 	}).Parse(text)
 }
 
-// checkTemplate refuses a template that cannot be read, before anything is
-// sent.
+// checkTemplate refuses an invalid template before anything is sent.
 func (f *Options) checkTemplate() error {
 	if _, err := parseTemplate(f.template); err != nil {
 		return badTemplate(err)
@@ -35,14 +34,14 @@ func badTemplate(err error) error {
 	return env.Fail(env.ExitUsage, env.CodeUsage, `--template '{{range .content}}{{.text}}{{end}}'`, "%v", err)
 }
 
-// printTemplate writes a result with a template, and ends the line.
+// printTemplate writes a result with a template, followed by a newline.
 func printTemplate(a *env.Env, text string, result json.RawMessage) error {
 	t, err := parseTemplate(text)
 	if err != nil {
 		return badTemplate(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(result))
-	dec.UseNumber() // 12345678901234567890 stays what it is
+	dec.UseNumber() // keeps 12345678901234567890 exact
 	var value any
 	if err := dec.Decode(&value); err != nil {
 		return err

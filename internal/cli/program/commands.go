@@ -1,5 +1,5 @@
-// Package program has the command trees of the other programs that this one
-// can be, and the spellings from before there were commands.
+// Package program defines the command trees of the other programs that this
+// binary can run as, and the flags from before there were commands.
 package program
 
 import (
@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// ProbeCommands are the tester's commands.
+// ProbeCommands returns the tester's commands.
 func ProbeCommands(a *env.Env) []*cobra.Command {
 	return append([]*cobra.Command{
 		use.InspectCommand(a), use.ShellCommand(a), use.ListCommand(a), use.CallCommand(a), use.ScriptCommand(a), use.ReadCommand(a), use.PromptCommand(a), use.LogsCommand(a),

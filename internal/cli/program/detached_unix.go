@@ -4,5 +4,5 @@ package program
 
 import "syscall"
 
-// detached has a process outlive the one that starts it, and its terminal.
+// detached makes a process outlive its parent and its terminal.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// detached has a process outlive the one that starts it, and its console.
+// detached makes a process outlive its parent and its console.
 func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// MCPXRoot is mcpx: compact mode over stdio.
+// MCPXRoot returns the root command of mcpx: compact mode over stdio.
 func MCPXRoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true}
 	cmd := mcpxCommand(a, "mcpx [CONFIG]", a.T(
@@ -22,7 +22,7 @@ func MCPXRoot(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// MCPXSSERoot is mcpx-sse: compact mode over HTTP.
+// MCPXSSERoot returns the root command of mcpx-sse: compact mode over HTTP.
 func MCPXSSERoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true, NoUI: true, Endpoint: "/mcp/"}
 	cmd := mcpxCommand(a, "mcpx-sse [CONFIG]", a.T(

@@ -18,10 +18,10 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// noPath stands for a flag that was given without its path.
+// noPath is the value of a flag that was given without its path.
 const noPath = "\x00"
 
-// oldFlags are the spellings from before there were commands.
+// oldFlags are the flags from before there were commands.
 type oldFlags struct {
 	validate, show, set string
 	schema, version     bool
@@ -43,7 +43,7 @@ func AddOldSpellings(a *env.Env, cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOld(a, cmd, f, args) }
 }
 
-// runOld runs an old spelling. Without any flag it shows the help.
+// runOld runs an old flag. Without any flag it shows the help.
 func runOld(a *env.Env, cmd *cobra.Command, f oldFlags, args []string) error {
 	for _, old := range []struct {
 		value string
@@ -70,7 +70,7 @@ func runOld(a *env.Env, cmd *cobra.Command, f oldFlags, args []string) error {
 		a.Stdout.Write(config.JSONSchema())
 		return nil
 	case f.version:
-		// The number stands alone on its line: scripts read it.
+		// The number is alone on its line because scripts read it.
 		fmt.Fprintf(a.Stdout, "%s\n%s\n", mcp.ProductVersion, command.Build(a))
 		return nil
 	}
@@ -115,7 +115,7 @@ func oldShow(a *env.Env) error {
 	fmt.Fprintf(a.Stdout, "路径: %s\n", found.Path)
 	var content any
 	if json.Unmarshal(data, &content) != nil {
-		_, err = a.Stdout.Write(data) // JSONC or YAML, as it is
+		_, err = a.Stdout.Write(data) // JSONC or YAML: print it unchanged
 		return err
 	}
 	pretty, err := json.MarshalIndent(json.RawMessage(data), "", "  ")
@@ -153,8 +153,8 @@ func oldSet(a *env.Env) error {
 	return nil
 }
 
-// oldFailure prints what is wrong with a config file the way scripts know it:
-// in Chinese throughout, as the old spellings always spoke.
+// oldFailure prints the problem with a config file in the format that scripts
+// expect: always in Chinese, as the old flags did.
 func oldFailure(a *env.Env, err error) error {
 	var load *problem.LoadError
 	switch {

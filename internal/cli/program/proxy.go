@@ -21,7 +21,8 @@ type proxyFlags struct {
 	serve                daemon.ServeFlags
 }
 
-// ProxyRoot is mcps-proxy: HTTP with all schemas, or stdio with one.
+// ProxyRoot returns the root command of mcps-proxy: HTTP with all schemas, or
+// stdio with one.
 func ProxyRoot(a *env.Env) *cobra.Command {
 	var f proxyFlags
 	cmd := command.NewRoot(a, "mcps-proxy [--http | --stdio [--schema NAME]]", a.T(
@@ -82,13 +83,13 @@ func runProxy(a *env.Env, cmd *cobra.Command, f proxyFlags, args []string) error
 	return daemon.ServeHTTP(cmd.Context(), a, f.serve)
 }
 
-// proxyFailure says what failed, what to do, and how it is done right.
+// proxyFailure returns an error with a suggestion and an example.
 func proxyFailure(a *env.Env, text, suggestion, example string) error {
 	return &env.ExitError{Code: env.ExitFailure, Plain: true, Err: errors.New(text), Hint: suggestion,
 		Details: []env.Detail{{Label: a.T("example", "示例"), Text: example}}}
 }
 
-// proxyUsage is a bad option, followed by the help.
+// proxyUsage prints an error about a bad option, followed by the help.
 func proxyUsage(a *env.Env, cmd *cobra.Command, text string) error {
 	fmt.Fprintf(a.Stderr, "Error: %s\n\n", text)
 	command.WriteHelp(a, a.Stderr, cmd)

@@ -23,17 +23,18 @@ import (
 )
 
 const (
-	// sharedWait is how long the shared tester may take to start.
+	// sharedWait is the maximum time for the shared tester to start.
 	sharedWait = time.Minute
-	// sharedAgain is how long one that ended is waited for before the next start:
-	// it lost to another one that is coming up, or the one before is not gone yet.
+	// sharedAgain is the pause before another start after a tester process has
+	// exited without error: either another process holds the lock and is still
+	// starting, or the previous one has not ended yet.
 	sharedAgain = time.Second
 	sharedPoll  = 20 * time.Millisecond
 )
 
-// A shared is the tester in the background that several programs of a user share:
-// one for each build and config file. It holds a lock as long as it lives, so that
-// of several that start at the same time one stays.
+// A shared is the background tester that several programs of a user share. There
+// is one for each build and config file. It holds a lock as long as it runs, so
+// that only one of several processes that start at the same time stays.
 type shared struct {
 	env    *env.Env
 	mark   string
@@ -44,14 +45,14 @@ func newShared(a *env.Env, linger time.Duration) *shared {
 	build := mcp.ThisBuild()
 	file := a.ConfigPath
 	if abs, err := filepath.Abs(file); file != "" && err == nil {
-		file = abs // it starts in another folder
+		file = abs // the tester starts in another folder
 	}
 	a.ConfigPath = file
 	sum := sha256.Sum256([]byte(strings.Join([]string{mcp.ProductVersion, build.Commit, build.Date, file}, "\n")))
 	return &shared{env: a, mark: hex.EncodeToString(sum[:6]), linger: linger}
 }
 
-// serve is the tester itself, unless there is one.
+// serve runs the tester, unless one is running already.
 func (s *shared) serve(ctx context.Context, f daemon.ServeFlags) error {
 	if err := os.MkdirAll(control.Dir(), 0o700); err != nil {
 		return err
@@ -66,25 +67,25 @@ func (s *shared) serve(ctx context.Context, f daemon.ServeFlags) error {
 	return daemon.ServeHTTP(ctx, s.env, f)
 }
 
-// A joined is what a program that joins is told.
+// joined is the information for a program that uses the shared tester.
 type joined struct {
-	URL string `json:"url"` // with a code that logs in once
+	URL string `json:"url"` // contains a one-time login code
 	PID int    `json:"pid"`
 	Log string `json:"log"`
 }
 
-// join returns the running tester, and starts one if none runs.
+// join returns the running tester. It starts one if none runs.
 func (s *shared) join(ctx context.Context) (joined, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
 	poll := time.NewTicker(sharedPoll)
 	defer poll.Stop()
-	var ended chan error // of the last one that was started
-	var again time.Time  // when to start the next one
+	var ended chan error // result of the process started last
+	var again time.Time  // when the next start is allowed
 	for {
 		if r := control.Private(ctx, s.mark); r != nil {
 			answer := joined{PID: r.PID, Log: daemon.PrivateLog()}
-			if r.Post(ctx, "/code", nil, &answer) == nil { // else it is about to end
+			if r.Post(ctx, "/code", nil, &answer) == nil { // on error the tester is about to end
 				return answer, nil
 			}
 		}
@@ -107,7 +108,7 @@ func (s *shared) join(ctx context.Context) (joined, error) {
 	}
 }
 
-// print says where the tester is: the address, or all with --json.
+// print prints the URL of the tester, or with --json all information.
 func (s *shared) print(ctx context.Context) error {
 	at, err := s.join(ctx)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *shared) print(ctx context.Context) error {
 	return nil
 }
 
-// start starts the tester, with no tie to us. It stays when we are gone.
+// start starts the tester as a detached process that outlives this one.
 func (s *shared) start() (ended chan error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -148,10 +149,11 @@ func (s *shared) start() (ended chan error, err error) {
 	return ended, nil
 }
 
-// output is the file of what the tester prints while it starts.
+// output returns the file for the output of the tester during its start.
 func (s *shared) output() string { return filepath.Join(folders.StateDir(), "tester.out") }
 
-// failed says why there is no tester: mostly in its own words.
+// failed reports why the tester did not start. It prints the tester's own
+// output if there is any.
 func (s *shared) failed(err error) error {
 	a := s.env
 	if text, readErr := os.ReadFile(s.output()); readErr == nil && len(text) > 0 {

@@ -11,10 +11,11 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// maxPortAttempts is how many ports mcp-tester tries.
+// maxPortAttempts is the number of ports that mcp-tester tries.
 const maxPortAttempts = 100
 
-// TesterRoot is mcp-tester: the console, in the browser.
+// TesterRoot returns the root command of mcp-tester: the console, in the
+// browser.
 func TesterRoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true, Open: true, Attempts: maxPortAttempts}
 	var stay, show, join, serve bool
@@ -58,7 +59,7 @@ func TesterRoot(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// wrapWords writes words in indented lines.
+// wrapWords formats words as indented lines.
 func wrapWords(words []string) string {
 	const width = 80
 	text, line := "", " "

@@ -60,7 +60,7 @@ func runCost(ctx context.Context, a *env.Env) error {
 	return nil
 }
 
-// printCost writes the receipt of a schema as a table.
+// printCost prints the token costs of a schema as a table.
 func printCost(a *env.Env, name string, r *receipt.Schema) {
 	fmt.Fprintf(a.Stdout, a.T("schema %s: mode %s\n", "schema %s：%s 模式\n"), name, r.Mode)
 	t := &env.Table{Head: []string{"", a.T("times", "次数"), a.T("bytes", "字节"), a.T("tokens", "token")}, Aligned: true}
@@ -107,7 +107,8 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	printLarge(a, "  ", r)
 }
 
-// printLarge says which results clients did not show whole, and what to do.
+// printLarge lists the results that clients did not show completely, and the
+// setting that helps.
 func printLarge(a *env.Env, indent string, r *receipt.Schema) {
 	for _, l := range r.Large {
 		fmt.Fprintf(a.Stdout, a.T("%snote: results that exceeded what %s shows (%d bytes): %d; to show such results in part, add to the config file: \"results\": {\"limit\": %q}\n",

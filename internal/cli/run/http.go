@@ -1,4 +1,4 @@
-// Package run has the commands that start a gateway or look at one.
+// Package run implements the commands that start a gateway or show its state.
 package run
 
 import (
@@ -34,7 +34,7 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	// -h was the host here before it was help anywhere; see BareHelp.
+	// -h meant the host here before it meant help anywhere; see BareHelp.
 	flags.StringVarP(&f.Host, "host", "h", "", a.T("`ADDRESS` to listen on (127.0.0.1); -h alone is help", "监听地址 `ADDRESS`（127.0.0.1）；单独的 -h 显示帮助"))
 	flags.Bool("help", false, "")
 	flags.IntVarP(&f.Port, "port", "p", a.Personality.Port, a.T("`PORT` to listen on; 0 takes a free one (3095)", "监听端口 `PORT`；0 为任意空闲端口（3095）"))
@@ -51,8 +51,8 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// BareHelp makes help of a -h without a value: an address is what -h takes
-// here, and help is what it is everywhere else.
+// BareHelp replaces a -h without a value by --help. In these commands -h takes
+// an address; in all others it is help.
 func BareHelp(args []string, command int) []string {
 	if command < 0 || !slices.Contains([]string{"http", "serve", "sse"}, args[command]) {
 		return args

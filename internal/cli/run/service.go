@@ -17,7 +17,8 @@ import (
 	"mcp-all-in-one/internal/service"
 )
 
-// ServiceCommand looks after the gateway as a service of the user.
+// ServiceCommand returns the command that manages the gateway as a service of
+// the user.
 func ServiceCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service",
@@ -33,8 +34,8 @@ func ServiceCommand(a *env.Env) *cobra.Command {
 
 func manager(a *env.Env) service.Manager { return service.New(a.Home(), folders.StateDir()) }
 
-// serviceError says what the system said; what ends in exit code 4 is that
-// there is no service.
+// serviceError returns the error of the service manager. If the service is not
+// installed, the exit code is 4.
 func serviceError(a *env.Env, err error) error {
 	if err == nil {
 		return nil
@@ -79,8 +80,8 @@ func serviceInstall(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// serviceSpec is what the service runs. A configuration that cannot be served
-// is no service.
+// serviceSpec returns the command line of the service. It fails if the
+// configuration cannot be served.
 func serviceSpec(a *env.Env, flags []string) (service.Spec, error) {
 	cfg, err := a.LoadForServe()
 	if err != nil {
@@ -102,7 +103,7 @@ func serviceSpec(a *env.Env, flags []string) (service.Spec, error) {
 	return service.Spec{Program: program, Args: append(args, flags...), Path: path, Home: a.Home()}, nil
 }
 
-// installed says what there is now, and what it wants.
+// installed prints the state of the service after its installation, and hints.
 func installed(ctx context.Context, a *env.Env) error {
 	if err := printService(ctx, a); err != nil {
 		return err
@@ -181,8 +182,8 @@ func serviceLogs(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// serviceRun is what the service manager of Windows starts: a command line of
-// ours, ended when it says so.
+// serviceRun returns the command that the service manager of Windows starts. It
+// runs one of our command lines until the service manager stops it.
 func serviceRun(a *env.Env) *cobra.Command {
 	return &cobra.Command{Use: "run", Hidden: true, DisableFlagParsing: true, RunE: func(cmd *cobra.Command, args []string) error {
 		err := service.Run(folders.StateDir(), func(stop <-chan struct{}, log io.Writer) error {
@@ -191,7 +192,7 @@ func serviceRun(a *env.Env) *cobra.Command {
 			root.SetArgs(args)
 			err := root.ExecuteContext(cmd.Context())
 			if err != nil {
-				a.Report(err) // into the log: nobody sees anything else
+				a.Report(err) // into the log, the only visible output
 			}
 			return err
 		})

@@ -65,8 +65,8 @@ func runStatus(ctx context.Context, a *env.Env) error {
 	return nil
 }
 
-// staleStatus asks the gateway that runs with a file that is broken by now;
-// without one it is the error.
+// staleStatus returns the status of a gateway that still runs although its
+// config file is broken now. If none runs, it returns the error.
 func staleStatus(ctx context.Context, a *env.Env, broken error) (*control.StatusPage, error) {
 	r := control.Stale(ctx, a, broken)
 	if r == nil {
@@ -77,7 +77,8 @@ func staleStatus(ctx context.Context, a *env.Env, broken error) (*control.Status
 	return &page, r.Get(ctx, "/status", &page)
 }
 
-// statusOf asks the running gateway, else starts the servers for a moment.
+// statusOf returns the status of the running gateway. If none runs, it starts
+// the servers temporarily.
 func statusOf(ctx context.Context, a *env.Env, cfg *config.Config) (*control.StatusPage, error) {
 	var page control.StatusPage
 	if r := control.Running(ctx, a, cfg.Path); r != nil {

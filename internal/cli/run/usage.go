@@ -75,8 +75,8 @@ func runUsage(ctx context.Context, a *env.Env, f usageFlags) error {
 	return nil
 }
 
-// usageOf asks the running gateway, else reads what others have kept. Which
-// tools there are only a gateway knows.
+// usageOf returns the report of the running gateway. If none runs, it reads the
+// stored counts. Only a running gateway knows which tools exist.
 func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.UsageReport, error) {
 	var report web.UsageReport
 	r, err := control.RunningHere(ctx, a)
@@ -89,7 +89,7 @@ func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.
 	}
 	report.Report = usage.Read(usage.Dir(), time.Now(), q)
 	cfg, err := a.Load(false)
-	report.On = err != nil || cfg.Usage.Enabled // a file that cannot be read turns nothing off
+	report.On = err != nil || cfg.Usage.Enabled // an unreadable file does not disable counting
 	return &report, nil
 }
 
@@ -111,7 +111,7 @@ func printUsage(a *env.Env, r *web.UsageReport) {
 	}
 }
 
-// rowName is what a row is called.
+// rowName returns the label of a row.
 func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 	own := a.T("(gateway)", "（网关）")
 	or := func(text, otherwise string) string {

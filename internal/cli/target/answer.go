@@ -15,14 +15,14 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A terminalAnswerer puts the server's questions to the person at the
-// terminal, one at a time.
+// A terminalAnswerer asks the user at the terminal the server's questions, one
+// at a time.
 type terminalAnswerer struct {
 	env *env.Env
 	mu  sync.Mutex
 }
 
-// Answer asks on the terminal.
+// Answer asks the question on the terminal.
 func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,8 +71,8 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 	return probe.Complete(q, content)
 }
 
-// sample shows the whole of what a model would be asked, and takes its answer
-// from the person.
+// sample shows the whole request for a model, and takes the answer from the
+// user.
 func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.env
 	fmt.Fprintf(a.Stderr, "\n%s\n", a.Paint(env.Yellow, a.T("The server asks for a model's answer:", "服务请求模型回答：")))
@@ -101,7 +101,8 @@ func blockText(b probe.Block) string {
 	return fmt.Sprintf("[%s %s, %d bytes]", b.Type, b.MIMEType, len(b.Data))
 }
 
-// pendingAtEnd leaves the question open where nobody is there any more.
+// pendingAtEnd turns the end of the input into a PendingError, which leaves the
+// question open.
 func pendingAtEnd(err error, q *probe.Question) error {
 	if errors.Is(err, io.EOF) {
 		return &probe.PendingError{Question: *q}

@@ -10,9 +10,9 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// targetClient aims at the running gateway as a connected client sees it: its
-// names, its rights, its version, what it offers. The command line may still
-// choose another version or offer.
+// targetClient returns the running gateway as a connected client sees it, with
+// that client's names, rights, protocol version and capabilities. The command
+// line may override the version and the capabilities.
 func targetClient(ctx context.Context, a *env.Env, f *Flags, name string, rest []string) (*Target, error) {
 	r, err := control.RunningHere(ctx, a)
 	if err != nil {
@@ -48,7 +48,8 @@ func targetClient(ctx context.Context, a *env.Env, f *Flags, name string, rest [
 	return &Target{Label: "@" + name, merged: true, like: c, via: r, schema: c.Schema, Rest: rest}, nil
 }
 
-// connectedClient finds a client by its session, or the newest by its name.
+// connectedClient finds a client by session, or the newest client with the
+// name.
 func connectedClient(clients []web.Client, name string) *web.Client {
 	var found *web.Client
 	for i := range clients { // oldest first

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// NewCommand is the frame of a command that talks to a server.
+// NewCommand returns a command that talks to a server.
 func NewCommand(a *env.Env, use, short string, f *Flags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(f.checkProtocol(a), f.CheckOutput(a)); err != nil {
@@ -27,8 +27,8 @@ func NewCommand(a *env.Env, use, short string, f *Flags, run func(cmd *cobra.Com
 	return cmd
 }
 
-// ShortForm lets a target stand where a command is expected: NAME alone is
-// inspected, NAME.TOOL is called.
+// ShortForm allows a target in place of a command: NAME alone is inspected,
+// NAME.TOOL is called.
 func ShortForm(a *env.Env, root *cobra.Command, args []string) []string {
 	at := env.FirstWord(root.PersistentFlags(), args)
 	if at < 0 {
@@ -63,7 +63,7 @@ func ShortForm(a *env.Env, root *cobra.Command, args []string) []string {
 	return append(append(args[:at:at], command), args[at:]...)
 }
 
-// configIn finds the config file that the command line names.
+// configIn returns the config file that the command line names.
 func configIn(args []string) string {
 	for i, word := range args {
 		for _, name := range []string{"--mcp-config", "--config", "-c"} {
@@ -78,7 +78,7 @@ func configIn(args []string) string {
 	return ""
 }
 
-// Once opens a connection for one command.
+// Once opens a connection, calls run and closes the connection.
 func Once(ctx context.Context, a *env.Env, f *Flags, m *Target, run func(b *Connection) error) error {
 	b, err := Open(ctx, a, f, m, nil)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// completionBudget is how long a person waits for a completion.
+// completionBudget is the maximum time for a completion.
 const completionBudget = 150 * time.Millisecond
 
-// CompleteTarget completes a target after some words, and after it the names
-// of some lists with their arguments.
+// CompleteTarget completes a target after the first before words, and after the
+// target the names in the given lists and their arguments.
 func CompleteTarget(a *env.Env, f *Flags, before int, kinds ...catalog.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < before {
@@ -39,7 +39,7 @@ func CompleteTarget(a *env.Env, f *Flags, before int, kinds ...catalog.Kind) cob
 	}
 }
 
-// CompleteList completes the words of list: a kind may come first.
+// CompleteList completes the words of list. A kind may come first.
 func CompleteList(a *env.Env, f *Flags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		kinds := output.AllKinds
@@ -60,7 +60,7 @@ func CompleteList(a *env.Env, f *Flags) cobra.CompletionFunc {
 	}
 }
 
-// CompleteRun completes the id of a request of the history.
+// CompleteRun completes the id of a request in the history.
 func CompleteRun(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -78,7 +78,7 @@ func CompleteRun(_ *cobra.Command, args []string, typed string) ([]string, cobra
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// A completer finds the words that may come next.
+// A completer finds the possible next words.
 type completer struct {
 	env   *env.Env
 	flags *Flags
@@ -101,8 +101,8 @@ func (c *completer) candidates(words []string, typed string) []string {
 	return slices.DeleteFunc(found, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
-// targets are the configured names, the merged view and the connected clients;
-// after a name and a point, the tools of that server.
+// targets returns the configured names, the merged view and the connected
+// clients. After a server name and a dot it returns the tools of that server.
 func (c *completer) targets(typed string) []string {
 	cfg, err := c.env.Load(false)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *completer) targets(typed string) []string {
 	}
 	if r := control.Running(c.ctx, c.env, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
 		var clients []web.Client
-		// A gateway that does not answer in time has no say.
+		// A gateway that does not answer in time is ignored.
 		_ = r.Get(c.ctx, "/api/v1/clients", &clients)
 		for _, client := range clients {
 			found = append(found, "@"+client.Name)
@@ -132,7 +132,7 @@ func (c *completer) targets(typed string) []string {
 	return found
 }
 
-// after are the names of a target's lists, and after one of them its
+// after returns the names in a target's lists, or, after such a name, its
 // arguments.
 func (c *completer) after(m *Target) []string {
 	var found []string
@@ -152,8 +152,8 @@ func (c *completer) after(m *Target) []string {
 	})
 }
 
-// items is a list of a target: from a running gateway where there is one,
-// else what was remembered. Nothing is started for a completion.
+// items returns a list of a target, from a running gateway if there is one,
+// otherwise from the cache. A completion never starts a server.
 func (c *completer) items(m *Target, k catalog.Kind) []knownItem {
 	f := Flags{Protocol: c.flags.Protocol, answer: "decline", Shared: true, idle: completionBudget, noHistory: true}
 	if (&Connection{Env: c.env, To: m, Flags: &f, Ctx: c.ctx}).reuse() == nil {
@@ -171,7 +171,7 @@ func (c *completer) items(m *Target, k catalog.Kind) []knownItem {
 	return knownItems(l)
 }
 
-// List fetches a list, and remembers it for completion.
+// List fetches a list and caches it for completion.
 func (b *Connection) List(ctx context.Context, k catalog.Kind) (*probe.Listing, error) {
 	l, err := b.Session.List(ctx, k)
 	if err == nil {

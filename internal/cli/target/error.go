@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Failed gives an error of the tester its exit code and says what to do.
+// Failed adds the exit code and a hint to an error of the tester.
 func Failed(a *env.Env, err error, m *Target) error {
 	var done *env.ExitError
 	if err == nil || errors.As(err, &done) {
@@ -73,7 +73,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 	return e
 }
 
-// otherURL is the address that was probably meant: most servers are at /mcp.
+// otherURL returns the URL that was probably meant: most servers are at /mcp.
 func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
 	u, err := url.Parse(m.Probe.URL)
 	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
@@ -83,8 +83,8 @@ func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
 	return a.T("most servers are at /mcp; try ", "多数服务位于 /mcp；请尝试 ") + u.Redacted()
 }
 
-// reasonsZH begin what the gateway itself answers: its message is English, as
-// everything that clients get.
+// reasonsZH are Chinese prefixes for errors of the gateway itself. Their
+// messages are in English, like everything that clients get.
 var reasonsZH = map[mcp.Reason]string{
 	mcp.UpstreamUnavailable: "服务不可用", mcp.UpstreamClosed: "服务中断了连接", mcp.UpstreamTimeout: "服务超时",
 	mcp.UpstreamProtocol: "服务的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
@@ -97,14 +97,14 @@ func reasonOf(e *jsonrpc.Error) mcp.Reason {
 	return mcp.Reason(reason)
 }
 
-// wireExit is the exit code for an error that a server, or a gateway before
-// it, answered.
+// wireExit returns the exit code for an error response from a server, or from a
+// gateway in front of it.
 func wireExit(e *jsonrpc.Error) int {
 	var data struct {
 		Reason mcp.Reason
 		Status int
 	}
-	// Data of another shape says nothing.
+	// Data of another shape is ignored.
 	_ = json.Unmarshal(e.Data, &data)
 	switch {
 	case data.Reason == mcp.PolicyDenied:
@@ -119,7 +119,8 @@ func wireExit(e *jsonrpc.Error) int {
 	return env.ExitTool
 }
 
-// Answered turns the error that a server answered into ours.
+// Answered converts an error response from the server to an error of the
+// command.
 func Answered(a *env.Env, x *probe.Exchange, m *Target) error {
 	if x.Err == nil {
 		return nil
@@ -136,7 +137,7 @@ func Answered(a *env.Env, x *probe.Exchange, m *Target) error {
 	return e
 }
 
-// printPending says what is asked, for a script to answer.
+// printPending prints the open question as JSON, for a script to answer.
 func printPending(a *env.Env, p *probe.PendingError) {
 	q := p.Question
 	pending := map[string]any{"kind": q.Kind(), "params": q.Params}
@@ -154,7 +155,7 @@ func printPending(a *env.Env, p *probe.PendingError) {
 		a.T(", or run this on a terminal", " 回答，或在终端中运行"))
 }
 
-// exampleAnswer shows how a question could be answered.
+// exampleAnswer returns an example of an answer to a question.
 func exampleAnswer(q *probe.Question) string {
 	fields := probe.Form(jsonrpc.Get(q.Params, "requestedSchema"))
 	if len(fields) == 0 {

@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Flags say which server is tested, and which client plays against it.
+// Flags select the server to test and configure the client.
 type Flags struct {
 	output.Options
 	Protocol, transport, Schema string
@@ -30,7 +30,7 @@ type Flags struct {
 	verbose                     int
 	Trace                       string
 	Direct, noHistory           bool
-	// Shared says that the command does not mind a gateway in between.
+	// Shared reports that the command works through a running gateway, too.
 	Shared bool
 }
 
@@ -54,7 +54,7 @@ func (f *Flags) add(a *env.Env, flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noHistory, "no-history", false, a.T("do not store the request in the history", "不记入历史"))
 }
 
-// header reads the headers of the command line.
+// header parses the headers of the command line.
 func (f *Flags) header(a *env.Env) (http.Header, []string, error) {
 	header := make(http.Header)
 	var secrets []string
@@ -70,7 +70,7 @@ func (f *Flags) header(a *env.Env) (http.Header, []string, error) {
 	return header, secrets, nil
 }
 
-// Environment reads the variables of the command line.
+// Environment parses the variables of the command line.
 func (f *Flags) Environment(a *env.Env) (map[string]string, []string, error) {
 	variables := make(map[string]string)
 	var secrets []string
@@ -85,7 +85,7 @@ func (f *Flags) Environment(a *env.Env) (map[string]string, []string, error) {
 	return variables, secrets, nil
 }
 
-// checkProtocol refuses what is no version before anything is started.
+// checkProtocol refuses an unknown protocol version before anything is started.
 func (f *Flags) checkProtocol(a *env.Env) error {
 	if f.Protocol == "" || probe.ValidProtocol(f.Protocol) {
 		return nil
@@ -94,7 +94,7 @@ func (f *Flags) checkProtocol(a *env.Env) error {
 		"%s%q", a.T("this is not a protocol version: ", "这不是协议版本："), f.Protocol)
 }
 
-// options are which client is played.
+// options returns the options of the client.
 func (f *Flags) options(a *env.Env) (probe.Options, error) {
 	if err := f.checkProtocol(a); err != nil {
 		return probe.Options{}, err
@@ -154,7 +154,7 @@ func (f *Flags) offer(a *env.Env) (*mcp.Offer, json.RawMessage, error) {
 	return &offer, nil, nil
 }
 
-// rootOf makes a root of a directory or a URI.
+// rootOf returns a root for a directory or a URI.
 func rootOf(text string) config.Root {
 	if strings.Contains(text, "://") {
 		return config.Root{URI: text}
@@ -166,7 +166,7 @@ func rootOf(text string) config.Root {
 	return config.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), Name: filepath.Base(path)}
 }
 
-// answerer is who answers what the server asks.
+// answerer returns what answers the server's questions.
 func (f *Flags) answerer(a *env.Env) (probe.Answerer, error) {
 	switch f.answer {
 	case "":
@@ -195,5 +195,5 @@ func (f *Flags) answerer(a *env.Env) (probe.Answerer, error) {
 	return &probe.Script{Values: values, Else: probe.Pending}, nil
 }
 
-// WantsSummary says whether a person sees what is said beside the result.
+// WantsSummary reports whether to print a summary beside the result.
 func (f *Flags) WantsSummary(a *env.Env) bool { return f.verbose > 0 || env.IsTerminal(a.Stderr) }

@@ -19,13 +19,13 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// OpenHistory is the history of the tester, the same for the console.
+// OpenHistory opens the history of the tester, which the console shares.
 func OpenHistory() *history.History {
 	return history.OpenHistory(filepath.Join(folders.StateDir(), "console", web.HistoryFile))
 }
 
-// remember keeps what was sent and how it ended. A history that cannot be
-// written breaks nothing.
+// remember records a request and its outcome. An error while writing the
+// history is not fatal.
 func (b *Connection) remember(method string, params json.RawMessage, began time.Time, x *probe.Exchange, err error) {
 	if b.Flags.noHistory {
 		return
@@ -48,7 +48,7 @@ func (b *Connection) remember(method string, params json.RawMessage, began time.
 	}
 }
 
-// outcome is how a request ended that was answered.
+// outcome records the outcome of a request that was answered.
 func (b *Connection) outcome(k *history.KeptRun, x *probe.Exchange) {
 	t := x.Timing
 	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
@@ -75,8 +75,8 @@ func failureOf(err error) (status string) {
 	return "failed"
 }
 
-// From is the target as it can be used again; nil for a client that will not
-// be connected any more.
+// From returns the target in a form that can be used again; nil for the view of
+// a client, which will have disconnected by then.
 func (m *Target) From() *history.RunTarget {
 	t := &history.RunTarget{Schema: m.schema}
 	switch {

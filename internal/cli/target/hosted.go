@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Alone is the name of a server that the command line gives by its URL.
+// Alone is the name of a server that the command line gives by URL.
 const Alone = "server"
 
-// Hosted is the target of a command that only a gateway can answer: all
-// configured servers, one of them, or a server at a URL, which is called Alone.
+// Hosted returns the target of a command that only a gateway can answer: all
+// configured servers, one of them, or a server at a URL, which is named Alone.
 func Hosted(ctx context.Context, a *env.Env, cmd *cobra.Command, f *Flags, server, url string) (*Target, error) {
 	switch {
 	case server != "" && url != "":
@@ -36,7 +36,7 @@ func Hosted(ctx context.Context, a *env.Env, cmd *cobra.Command, f *Flags, serve
 	return m, nil
 }
 
-// hostedURL is a gateway of our own with the server at a URL.
+// hostedURL returns a gateway in this process with the server at a URL.
 func hostedURL(a *env.Env, f *Flags, url string) (*Target, error) {
 	m, err := TargetURL(a, f, url, nil)
 	if err != nil {
@@ -45,7 +45,8 @@ func hostedURL(a *env.Env, f *Flags, url string) (*Target, error) {
 	return m, m.host(a, f)
 }
 
-// host puts a gateway of our own before a target that is not configured.
+// host puts a gateway in this process in front of a target that is not
+// configured.
 func (m *Target) host(a *env.Env, f *Flags) error {
 	s, err := m.AsServer(a, f, Alone)
 	if err != nil {
@@ -54,13 +55,14 @@ func (m *Target) host(a *env.Env, f *Flags) error {
 	if m.cfg, err = config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false)); err != nil {
 		return err
 	}
-	f.Direct = true // no gateway that runs has it
+	f.Direct = true // no running gateway has this server
 	m.Server, m.schema, m.hosted = s, config.DefaultSchema, true
 	m.Probe = probe.Target{Secrets: m.Probe.Secrets}
 	return nil
 }
 
-// AsServer is a target that is not configured as an entry of a config file.
+// AsServer returns a target that is not configured as an entry of a config
+// file.
 func (m *Target) AsServer(a *env.Env, f *Flags, name string) (*config.Server, error) {
 	s := config.NewServer(name)
 	s.Schema = config.DefaultSchema
@@ -80,8 +82,8 @@ func (m *Target) AsServer(a *env.Env, f *Flags, name string) (*config.Server, er
 	return s, nil
 }
 
-// Hosting is the configuration of a gateway that has what is aimed at and no
-// more, and the schema that it is in.
+// Hosting returns the configuration of a gateway that has only the target, and
+// the schema of the target.
 func (m *Target) Hosting(a *env.Env, f *Flags) (*config.Config, string, error) {
 	if m.like != nil {
 		return nil, "", env.Fail(env.ExitUsage, env.CodeUsage, a.T("give a configured name, a URL, . or -- COMMAND", "请使用已配置的名称、URL、. 或 -- 命令"),
@@ -100,7 +102,7 @@ func (m *Target) Hosting(a *env.Env, f *Flags) (*config.Config, string, error) {
 	return &cfg, m.schema, nil
 }
 
-// onlyServer is the configuration with the one server of the target.
+// onlyServer returns the configuration with only the server of the target.
 func (m *Target) onlyServer() *config.Config {
 	cfg := *m.cfg
 	schema := *config.NewSchema(m.schema)

@@ -11,9 +11,9 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// loadOrRunning is LoadToAsk; where the file cannot be read, the gateway that
-// runs with it can still be asked, as far as a shared connection will do. It
-// says what there is.
+// loadOrRunning is like LoadToAsk. If the file cannot be read, it returns the
+// gateway that still runs with the file, provided that a shared connection is
+// enough, and a configuration that lists the servers of that gateway.
 func loadOrRunning(ctx context.Context, a *env.Env, f *Flags, merged bool) (*config.Config, *control.Remote, error) {
 	cfg, broken := a.LoadToAsk()
 	if broken == nil {

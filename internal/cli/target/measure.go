@@ -14,21 +14,22 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// measureRemote reads the record of a running gateway.
+// measureRemote returns a function that reads timings from the traffic record
+// of a running gateway.
 func measureRemote(ctx context.Context, r *control.Remote) func(method string, began time.Time) (probe.Measurement, bool) {
 	return func(method string, began time.Time) (probe.Measurement, bool) {
 		var page struct{ Calls []traffic.Call }
 		path := fmt.Sprintf("/api/v1/traffic?limit=%d&q=%s", instance.RecentCalls, url.QueryEscape("method:"+method))
 		if r.Get(ctx, path, &page) != nil {
-			return probe.Measurement{}, false // a gateway without its console keeps no record to ask for
+			return probe.Measurement{}, false // a gateway without the console has no record to read
 		}
 		return instance.Measured(page.Calls, method, began)
 	}
 }
 
-// reuse finds a running gateway that can stand for the target: for the merged
-// view always, for one server where nothing on the command line asks for a
-// connection of its own.
+// reuse returns a running gateway that can serve the target: always for the
+// merged view, and for one server if nothing on the command line requires a
+// separate connection.
 func (b *Connection) reuse() *control.Remote {
 	m, f := b.To, b.Flags
 	if m.via != nil {
@@ -44,20 +45,20 @@ func (b *Connection) reuse() *control.Remote {
 	return control.Running(b.Ctx, b.Env, m.cfg.Path)
 }
 
-// ownConnection says that the command line asks for more than a shared
-// connection has.
+// ownConnection reports whether the command line needs more than a shared
+// connection provides.
 func (f *Flags) ownConnection() bool {
 	return f.cwd != "" || len(f.Env)+len(f.Headers)+len(f.caps) > 0
 }
 
 // through makes a running gateway the target.
 func (b *Connection) through(r *control.Remote, opt *probe.Options) {
-	secrets := b.To.Probe.Secrets // the entry's secrets may be in the answers
+	secrets := b.To.Probe.Secrets // responses may contain the secrets of the entry
 	b.To.Probe = probe.Target{Name: b.To.Label, URL: endpointOf(r, b.To), Type: config.TypeHTTP, Socket: r.Socket, Secrets: secrets}
 	opt.Measure = measureRemote(b.Ctx, r)
 }
 
-// endpointOf is where a running gateway serves the target, on its socket.
+// endpointOf returns the URL of the target on the socket of a running gateway.
 func endpointOf(r *control.Remote, m *Target) string {
 	const base = "http://localhost"
 	switch {
@@ -69,8 +70,8 @@ func endpointOf(r *control.Remote, m *Target) string {
 	return base + "/mcp/" + url.PathEscape(m.schema)
 }
 
-// Gateway is the running gateway that has the target; nil where there is none,
-// or the command line asks for a connection of its own.
+// Gateway returns the running gateway that has the target; nil if there is none
+// or the command line requires a separate connection.
 func (m *Target) Gateway(ctx context.Context, a *env.Env, f *Flags) *control.Remote {
 	return (&Connection{Env: a, To: m, Flags: f, Ctx: ctx}).reuse()
 }

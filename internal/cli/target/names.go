@@ -16,20 +16,21 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// What servers list is remembered for completion, so that a shell need not
+// The lists of servers are cached for completion, so that a shell need not
 // start a server to know the names of its tools.
 
-// namesLife is how long a remembered list counts.
+// namesLife is how long a cached list is valid.
 const namesLife = 24 * time.Hour
 
-// A knownItem is one item of a list, as far as completion needs it.
+// A knownItem is an item of a list, with the data that completion needs.
 type knownItem struct {
 	Name  string   `json:"name"`
 	About string   `json:"about,omitempty"`
 	Words []string `json:"words,omitempty"` // name= and name=choice
 }
 
-// namesFile is where the list of a target is remembered.
+// namesFile returns the cache file for a list of a target; "" if it is not
+// cached.
 func (m *Target) namesFile(k catalog.Kind) string {
 	file := ""
 	if m.cfg != nil {
@@ -37,14 +38,13 @@ func (m *Target) namesFile(k catalog.Kind) string {
 	}
 	from := m.From()
 	if from == nil {
-		return "" // a client comes and goes
+		return "" // clients come and go
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", file, from.Schema, from))
 	return filepath.Join(folders.StateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
 }
 
-// listed remembers a list that was fetched. What cannot be written is not
-// worth a word.
+// listed caches a list. Write errors are ignored.
 func (b *Connection) listed(l *probe.Listing) {
 	path := b.To.namesFile(l.Kind)
 	if path == "" {
@@ -57,7 +57,7 @@ func (b *Connection) listed(l *probe.Listing) {
 	_ = os.WriteFile(path, b.Redact(raw), 0o600)
 }
 
-// rememberedItems reads a list that was remembered lately.
+// rememberedItems returns a cached list that is still valid.
 func (m *Target) rememberedItems(k catalog.Kind) []knownItem {
 	path := m.namesFile(k)
 	info, err := os.Stat(path)
@@ -82,7 +82,7 @@ func knownItems(l *probe.Listing) []knownItem {
 	return items
 }
 
-// ArgumentWords are the words that may follow the name of an item.
+// ArgumentWords returns the words that may follow the name of an item.
 func ArgumentWords(k catalog.Kind, it *catalog.Item) []string {
 	var words []string
 	switch k {

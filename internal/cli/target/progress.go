@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Send makes one call with its progress shown.
+// Send makes one call and shows its progress.
 func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchange, error) {
 	p := &progressLine{env: b.Env, began: time.Now(), live: env.IsTerminal(b.Env.Stderr)}
 	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show})
@@ -20,8 +20,8 @@ func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchang
 	return x, err
 }
 
-// A progressLine is the progress of a call: a bar on a terminal, a line each
-// elsewhere.
+// A progressLine shows the progress of a call: a bar on a terminal, otherwise
+// one line per update.
 type progressLine struct {
 	env   *env.Env
 	began time.Time

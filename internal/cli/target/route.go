@@ -22,8 +22,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// Route decides how the target is reached: as it is, or for the merged view
-// through a gateway, a running one or one of our own for this call.
+// Route decides how the target is reached: directly, or for the merged view
+// through a running gateway or a gateway in this process.
 func (b *Connection) Route(opt *probe.Options) error {
 	m := b.To
 	if m.cfg != nil && opt.Roots == nil {
@@ -65,7 +65,8 @@ func (b *Connection) Route(opt *probe.Options) error {
 	return nil
 }
 
-// carryTokens lets the tester use what signing in to a configured server gave.
+// carryTokens makes the tester use the tokens of a configured server that the
+// user signed in to.
 func (b *Connection) carryTokens() {
 	m := b.To
 	if m.Server == nil || m.Probe.URL == "" || m.Probe.Header.Get("Authorization") != "" {
@@ -80,7 +81,7 @@ func (b *Connection) carryTokens() {
 	m.Probe.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.Server, "", base) }
 }
 
-// inProcess makes a session of a gateway in this process.
+// inProcess opens a session with a gateway in this process.
 func (b *Connection) inProcess(in *instance.Instance, schema, server string) (jsonrpc.Stream, error) {
 	ours, theirs := jsonrpc.Pipe()
 	s, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
@@ -91,7 +92,7 @@ func (b *Connection) inProcess(in *instance.Instance, schema, server string) (js
 	return ours, nil
 }
 
-// Watch shows and records what goes over the wire.
+// Watch shows and records the wire messages.
 func (b *Connection) Watch(opt *probe.Options) error {
 	var sinks []func(probe.Frame)
 	if b.Flags.verbose > 0 {
@@ -126,7 +127,7 @@ func (b *Connection) Watch(opt *probe.Options) error {
 
 var frameMu sync.Mutex
 
-// ShowFrame prints one message to standard error.
+// ShowFrame prints one message to stderr.
 func (b *Connection) ShowFrame(f probe.Frame) {
 	frameMu.Lock()
 	defer frameMu.Unlock()
@@ -149,7 +150,7 @@ func (b *Connection) ShowFrame(f probe.Frame) {
 	}
 }
 
-// showLog prints the server's log to standard error.
+// showLog prints the server's log to stderr.
 func (b *Connection) showLog(method string, params json.RawMessage) {
 	if method != mcp.NotificationMessage {
 		return

@@ -1,5 +1,6 @@
-// Package target is how a command reaches the server that it is about: the
-// words and flags that name it, the connection, and what went wrong with it.
+// Package target connects a command to the server it is about: it parses the
+// words and flags that name the server, opens the connection and explains its
+// errors.
 package target
 
 import (
@@ -25,28 +26,28 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A Target is what one command of the tester talks to: a server, and what is left
-// of the command line.
+// A Target is the server that a command of the tester talks to, and the rest of
+// the command line.
 type Target struct {
 	Probe probe.Target
 	Label string
-	// merged is the gateway's own view of a schema; server is set where it is
-	// one of its servers.
+	// merged selects the gateway's own view of a schema. Server is set if the
+	// target is one server of it.
 	merged bool
-	// hosted says that a gateway has to stand between, even for one server.
+	// hosted requires a gateway in between, even for one server.
 	hosted bool
 	schema string
 	cfg    *config.Config
 	Server *config.Server
-	// like is the connected client whose view is meant. Where via is set, only
+	// like is the connected client whose view is wanted. If via is set, only
 	// that gateway can be asked.
 	like *web.Client
 	via  *control.Remote
 	Rest []string
 }
 
-// ParseTarget finds the target: a command after --, a URL, the point, a connected
-// client, or a configured name, of which name.tool is short for name tool.
+// ParseTarget parses the target: a command after --, a URL, a dot, a connected
+// client, or a configured name. name.tool is short for name tool.
 func ParseTarget(a *env.Env, cmd *cobra.Command, f *Flags, args []string) (*Target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
@@ -101,7 +102,7 @@ func TargetWord(ctx context.Context, a *env.Env, f *Flags, word string, rest []s
 	return m, targetServer(a, f, m)
 }
 
-// splitName cuts name.tool where a server has that name.
+// splitName splits name.tool if a server has that name.
 func splitName(schema *config.Schema, word string) (name, tool string) {
 	for i := range word {
 		if word[i] == '.' && i+1 < len(word) && schema.Server(word[:i]) != nil {
@@ -134,7 +135,8 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 		}}
 }
 
-// targetServer is a configured server, with what the command line adds.
+// targetServer sets up a configured server, with additions from the command
+// line.
 func targetServer(a *env.Env, f *Flags, m *Target) error {
 	s := *m.Server
 	if err := a.Usable(&s); err != nil {
@@ -196,14 +198,14 @@ func TargetCommand(a *env.Env, f *Flags, command, rest []string) (*Target, error
 	if err != nil {
 		return nil, err
 	}
-	// Whoever types a command starts it with what his shell would give it.
+	// A typed command gets the environment that the user's shell would give it.
 	env, _ := stdio.Environ(os.Environ(), stdio.Inherit{All: true}, own)
 	return &Target{Label: strings.Join(command, " "), Rest: rest, Probe: probe.Target{
 		Name: command[0], Command: command[0], Args: command[1:], Env: env, Cwd: f.cwd, Secrets: secrets,
 	}}, nil
 }
 
-// A Connection is one open connection of the tester.
+// A Connection is an open connection of the tester.
 type Connection struct {
 	*probe.Session
 	Env     *env.Env
@@ -211,13 +213,14 @@ type Connection struct {
 	Flags   *Flags
 	Ctx     context.Context
 	closers []func()
-	// status asks the gateway behind the merged view how its servers are.
+	// status returns the state of the servers of the gateway behind the merged
+	// view.
 	status func() (control.StatusPage, error)
-	// IgnoreInterrupts leaves interrupts to somebody else.
+	// IgnoreInterrupts stops the handling of interrupts by this connection.
 	IgnoreInterrupts func()
 }
 
-// Open connects to what is aimed at. The first interrupt cancels what runs,
+// Open connects to the target. The first interrupt cancels the running request,
 // the second ends the program.
 func Open(ctx context.Context, a *env.Env, f *Flags, m *Target, adjust func(*probe.Options)) (*Connection, error) {
 	opt, err := f.options(a)
@@ -259,7 +262,8 @@ func Open(ctx context.Context, a *env.Env, f *Flags, m *Target, adjust func(*pro
 	return b, nil
 }
 
-// Interruptible cancels with a cause that says who did it.
+// Interruptible returns a context that the first interrupt cancels, with the
+// cause probe.ErrCancelled. The second interrupt ends the program.
 func (b *Connection) Interruptible(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
@@ -298,6 +302,6 @@ func (b *Connection) End() {
 	b.closers = nil
 }
 
-// QuietLog is the log of a gateway that lives for one call only: what goes
-// wrong is told by the call.
+// QuietLog returns the log of a gateway that lives only for one call. Errors
+// are reported by the call.
 func QuietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -20,9 +20,9 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// serverUp says why a server of a running gateway cannot be asked: the lists
-// of one that is down are empty, which would pass for a server that has
-// nothing. One that is starting is waited for.
+// serverUp waits for a server of a running gateway that is starting, and
+// returns an error if the server is not available. Without it, the empty lists
+// of a server that is down would look like a server without features.
 func (b *Connection) serverUp() error {
 	began, said := time.Now(), time.Duration(0)
 	tick := time.NewTicker(instance.PollPause)
@@ -30,11 +30,11 @@ func (b *Connection) serverUp() error {
 	for {
 		row, err := b.row()
 		switch {
-		case err != nil || row == nil: // the gateway itself says that it has no such server
+		case err != nil || row == nil: // the gateway itself reports an unknown server
 			return err
 		case row.ToolCount > 0 || !slices.Contains(silentStates, row.Status):
 			return nil
-		case row.Status == upstream.SignIn && len(b.To.Server.PerUser) > 0: // it may work for who asks
+		case row.Status == upstream.SignIn && len(b.To.Server.PerUser) > 0: // it may work for this user
 			return nil
 		case row.Status == upstream.SignIn:
 			return needsSignIn(b.Env, b.To.Server)
@@ -57,7 +57,8 @@ func (b *Connection) serverUp() error {
 	}
 }
 
-// row is what the gateway says of the server; nil when it has none of that name.
+// row returns the state of the server; nil if the gateway has no server of that
+// name.
 func (b *Connection) row() (*control.StatusMCPServer, error) {
 	page, err := b.status()
 	if err != nil {
@@ -71,8 +72,9 @@ func (b *Connection) row() (*control.StatusMCPServer, error) {
 	return &rows[i], nil
 }
 
-// patience is how long a server that is starting is waited for: one that may be
-// downloading until the gateway gives it up, any other one as long as an answer.
+// patience returns how long to wait for a server that is starting: up to the
+// limit of the command if it may be downloading, otherwise as long as for a
+// response.
 func (f *Flags) patience(row *control.StatusMCPServer, startWait time.Duration) time.Duration {
 	if row.Installer != "" {
 		return f.limit
@@ -81,12 +83,12 @@ func (f *Flags) patience(row *control.StatusMCPServer, startWait time.Duration) 
 }
 
 const (
-	// firstNote is when a person wonders why nothing happens.
+	// firstNote is when the user first gets a note that the command is waiting.
 	firstNote = 2 * time.Second
 	laterNote = 15 * time.Second
 )
 
-// notePause is how long to wait with a note after the last one.
+// notePause returns the time between the last note and the next.
 func notePause(said time.Duration) time.Duration {
 	if said == 0 {
 		return firstNote
@@ -94,7 +96,8 @@ func notePause(said time.Duration) time.Duration {
 	return laterNote
 }
 
-// sayWaiting says on stderr what is waited for, and where to look.
+// sayWaiting prints to stderr which server the command waits for, and where to
+// find its output.
 func (b *Connection) sayWaiting(installer, waited string) {
 	a := b.Env
 	fmt.Fprintf(a.Stderr, a.T("waiting for %s: %s", "正在等待 %s：%s"), b.To.Label, starting(installer, waited).In(a.Lang))
@@ -104,8 +107,8 @@ func (b *Connection) sayWaiting(installer, waited string) {
 	fmt.Fprintln(a.Stderr)
 }
 
-// noteStart says on stderr that a command of our own is slow to start, until it
-// is told to stop.
+// noteStart prints notes to stderr while a command that we started is slow to
+// start, until stop is called.
 func (b *Connection) noteStart() (stop func()) {
 	if b.To.Probe.Command == "" {
 		return func() {}
@@ -133,7 +136,7 @@ func (b *Connection) noteStart() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// starting says that a server is not up yet.
+// starting returns the text that a server is still starting.
 func starting(installer, waited string) i18n.Text {
 	if installer != "" {
 		return control.Installing(installer, waited)
@@ -141,7 +144,7 @@ func starting(installer, waited string) i18n.Text {
 	return i18n.New("it is starting, for %s so far", "它正在启动，已用 %s", waited)
 }
 
-// stillStarting is the error about a server that takes longer than we wait.
+// stillStarting returns the error for a server that takes longer than we wait.
 func (b *Connection) stillStarting(row *control.StatusMCPServer) error {
 	a := b.Env
 	e := b.unavailable(fmt.Sprintf(a.T("it is still starting, for %s so far", "它仍在启动，已用 %s"), row.StartingFor))
@@ -149,8 +152,9 @@ func (b *Connection) stillStarting(row *control.StatusMCPServer) error {
 	return e
 }
 
-// WholeList fetches a list; where a gateway says that servers are starting which
-// will add to it, for as long as most of them take.
+// WholeList fetches a list. If a gateway reports that servers are still
+// starting, WholeList repeats the request until the list is complete or
+// startPatience is over.
 func (b *Connection) WholeList(k catalog.Kind) (*probe.Listing, error) {
 	end := time.NewTimer(startPatience)
 	defer end.Stop()
@@ -158,7 +162,7 @@ func (b *Connection) WholeList(k catalog.Kind) (*probe.Listing, error) {
 	defer tick.Stop()
 	for {
 		l, err := b.List(b.Ctx, k)
-		if err != nil || !l.Starting || b.status != nil { // a gateway of ours has its own limit
+		if err != nil || !l.Starting || b.status != nil { // an in-process gateway has its own limit
 			return l, err
 		}
 		select {
@@ -173,17 +177,18 @@ func (b *Connection) WholeList(k catalog.Kind) (*probe.Listing, error) {
 }
 
 // startPatience is how long a list waits for servers behind a gateway that has
-// waited for them already.
+// already waited for them.
 const startPatience = 10 * time.Second
 
-// silentStates are those in which a server that never answered shows nothing.
+// silentStates are the states in which a server that never answered shows no
+// features.
 var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn}
 
-// sayUnread warns that the running gateway has not read what its file says now,
-// and refuses a server that only the file has.
+// sayUnread warns that the running gateway has not read the current config
+// file, and returns an error for a server that only the file has.
 func (b *Connection) sayUnread() error {
 	page, err := b.status()
-	if err != nil || page.Unread == nil || b.To.via != nil { // of a broken file it was said already
+	if err != nil || page.Unread == nil || b.To.via != nil { // a broken file was already reported
 		return err
 	}
 	if s := b.To.Server; s != nil {
@@ -200,13 +205,14 @@ func (b *Connection) unavailable(reason string) *env.ExitError {
 		Details: []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}}
 }
 
-// needsSignIn says that a server waits for a person, and how to sign in to it.
+// needsSignIn returns the error that a server needs a sign-in, with the command
+// for it.
 func needsSignIn(a *env.Env, s *config.Server) error {
 	return &env.ExitError{Code: env.ExitAuth, ID: env.CodeAuth, Hint: a.AgainFor("auth login", s),
 		Err: errors.New(a.T("server "+s.Name+" needs a sign-in", "服务 "+s.Name+" 需要登录"))}
 }
 
-// SayMissing names on stderr the servers that a merged list is without.
+// SayMissing prints to stderr the servers that are missing from a merged list.
 func (b *Connection) SayMissing() error {
 	if b.To.like != nil || !b.To.merged {
 		return nil

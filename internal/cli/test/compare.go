@@ -46,7 +46,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// A comparison is one server, reached in every way.
+// A comparison tests one server over all routes.
 type comparison struct {
 	env    *env.Env
 	flags  *target.Flags
@@ -57,11 +57,12 @@ type comparison struct {
 	direct map[string][]suite.Outcome // by era
 }
 
-// A pairing is one way through the gateway, held against the direct one.
+// A pairing is one route through the gateway, compared with the direct
+// connection.
 type pairing struct {
 	Client string `json:"client"`
 	Server string `json:"server"`
-	// Against is the era of the direct conversation it is compared with.
+	// Against is the era of the direct connection it is compared with.
 	Against     string                 `json:"against"`
 	Steps       int                    `json:"steps"`
 	Differences []suite.StepDifference `json:"differences,omitempty"`
@@ -103,9 +104,9 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 	return nil
 }
 
-// servers are the eras in which the gateway speaks to the server: each that it
-// has, and, where it has both, the one that the gateway chooses by itself.
-// --protocol names one of them.
+// servers returns the eras in which the gateway talks to the server: each era
+// that the server supports and, if it supports both, the one that the gateway
+// chooses. --protocol selects one of them.
 func (c *comparison) servers() []string {
 	var eras []string
 	if len(c.direct) == len(bothEras) {
@@ -173,7 +174,7 @@ func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
 	return suite.Steps(b.Ctx)
 }
 
-// through runs the script through a gateway of its own.
+// through runs the script through a new gateway.
 func (c *comparison) through(ctx context.Context, client, server string) pairing {
 	p := pairing{Client: client, Server: server, Against: client, Steps: len(c.steps)}
 	if c.direct[client] == nil {
@@ -182,7 +183,7 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 	outcomes, err := c.runThrough(ctx, client, server)
 	ignore := c.ignore
 	if err == nil && p.Against != client {
-		var execution probe.Places // how a tool runs as a task: a word of one era
+		var execution probe.Places // how a tool runs as a task: exists in one era only
 		execution, err = probe.ParsePlaces(".tools[].execution")
 		ignore = append(slices.Clone(ignore), execution)
 	}
@@ -229,11 +230,11 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 	return suite.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
 }
 
-// compareWait is how long the gateway waits for a server that starts: the answers
-// are compared, not how soon they come.
+// compareWait is how long the gateway waits for a server to start. Only the
+// responses are compared, not their timing.
 const compareWait = time.Minute
 
-// gatewayConfig is a configuration of nothing but the target, spoken to in one
+// gatewayConfig returns a configuration that has only the target, with a fixed
 // era.
 func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 	m := c.aim

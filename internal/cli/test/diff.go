@@ -50,7 +50,7 @@ func diff(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error 
 	return nil
 }
 
-// features reads one side: a file, a target, or a command.
+// features reads the features of one side: a file, a target, or a command.
 func features(ctx context.Context, a *env.Env, f target.Flags, words, command []string) (lint.Features, error) {
 	if len(words) == 1 {
 		if data, err := os.ReadFile(words[0]); err == nil {

@@ -29,7 +29,7 @@ type evalFlags struct {
 	modes                 []string
 	runs, turns, parallel int
 	minRate               float64
-	least                 *float64 // minRate where it is given
+	least                 *float64 // minRate, if the flag is given
 	record, replay        string
 	tape                  eval.Tape
 	recorded              *eval.Recording
@@ -40,7 +40,7 @@ const (
 	usualTurns = 10
 )
 
-// EvalCommand asks a model which tools it picks.
+// EvalCommand returns the command that measures which tools a model picks.
 func EvalCommand(a *env.Env) *cobra.Command {
 	var f evalFlags
 	cmd := target.NewCommand(a, "eval [PATH ...]", a.T("measure which tools a model picks", "统计模型选择哪些工具"), &f.Flags,
@@ -66,12 +66,12 @@ func EvalCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.junit, "junit", "", a.T("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
 	flags.StringVar(&f.report, "report", "", a.T("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
 	for _, name := range []string{"trace", "direct", "no-history", "max-time", "timeout", "answer", "cap", "root"} {
-		flags.Lookup(name).Hidden = true // nothing asks, and nothing goes to a gateway that runs
+		flags.Lookup(name).Hidden = true // no server asks questions, and no running gateway is used
 	}
 	return cmd
 }
 
-// evalFormat is a test file with evals that have a bit of everything.
+// evalFormat is an example test file with evals.
 const evalFormat = `  target: .                     # all configured servers; or one, or url: https://…, or command: npx -y …
   model:
     url: https://api.openai.com/v1
@@ -137,7 +137,7 @@ func runEvals(a *env.Env, cmd *cobra.Command, f *evalFlags, paths []string) erro
 			break
 		}
 	}
-	if len(results) > 0 { // what was learnt until something failed counts, too
+	if len(results) > 0 { // report the results so far even after a failure
 		if err := reportEvals(a, f, results, missed); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func runEvals(a *env.Env, cmd *cobra.Command, f *evalFlags, paths []string) erro
 	return nil
 }
 
-// check refuses flags that do not go together.
+// check refuses flags that conflict.
 func (f *evalFlags) check(a *env.Env, cmd *cobra.Command) error {
 	for _, mode := range f.modes {
 		if !slices.Contains(eval.Modes, mode) {
@@ -185,7 +185,7 @@ func (f *evalFlags) check(a *env.Env, cmd *cobra.Command) error {
 	return nil
 }
 
-// evalFiles reads the files that have evals.
+// evalFiles reads the files that contain evals.
 func evalFiles(a *env.Env, paths []string) ([]*suite.Suite, error) {
 	example := a.Again("eval", "--help") + a.T(" shows a file with evals", " 中有带 evals 的示例文件")
 	files, err := suite.FindSuites(paths)
@@ -208,7 +208,7 @@ func evalFiles(a *env.Env, paths []string) ([]*suite.Suite, error) {
 	return suites, nil
 }
 
-// runFile runs the evals of one file with a gateway of its own.
+// runFile runs the evals of one file with a new gateway.
 func runFile(ctx context.Context, a *env.Env, f *evalFlags, s *suite.Suite, argv []string) (*eval.Result, error) {
 	name, model, err := f.modelOf(a, s)
 	if err != nil {
@@ -239,12 +239,12 @@ func runFile(ctx context.Context, a *env.Env, f *evalFlags, s *suite.Suite, argv
 	return result, evalFailed(a, err, m)
 }
 
-// modelOf is who is asked: by the command line, else by the file.
+// modelOf returns the model that the command line or else the file selects.
 func (f *evalFlags) modelOf(a *env.Env, s *suite.Suite) (string, eval.Model, error) {
 	said := s.Model
 	said.Name = cmp.Or(f.model, said.Name)
 	if f.url != "" && f.url != said.URL {
-		said.URL, said.Key = f.url, "" // the key in the file is for the address there
+		said.URL, said.Key = f.url, "" // the key in the file belongs to the address in the file
 	}
 	said.Key = cmp.Or(f.key, said.Key)
 	written := said.URL
@@ -278,16 +278,16 @@ func (f *evalFlags) modelOf(a *env.Env, s *suite.Suite) (string, eval.Model, err
 	return said.Name, api, nil
 }
 
-// A part is one of what is said about a model.
+// A part is one setting of a model.
 type part struct {
 	what string
 	text *string
 }
 
-// expand replaces the variables of a text, which all have to be there.
+// expand replaces the variables in a text. All of them must be defined.
 func (p part) expand(a *env.Env, s *suite.Suite) error {
 	if name, ok := strings.CutPrefix(*p.text, "$"); ok && !strings.HasPrefix(name, "{") {
-		*p.text = "${" + name + "}" // as the headers of a test file are written
+		*p.text = "${" + name + "}" // the same syntax as in headers of a test file
 	}
 	o := a.LoadOptions(false).WithDefaults()
 	vars := &variable.Resolver{Lookup: o.LookupEnv, Home: o.Home, Work: o.WorkDir, Base: filepath.Dir(s.Path), Secrets: o.Secrets}
@@ -302,7 +302,7 @@ func (p part) expand(a *env.Env, s *suite.Suite) error {
 	return env.Fail(env.ExitUsage, env.CodeUsage, hint, "%s: %s %s", p.what, missing[0], a.T("is not there", "不存在"))
 }
 
-// evalFailed gives an error of a run its exit code.
+// evalFailed adds the exit code to an error of a run.
 func evalFailed(a *env.Env, err error, m *target.Target) error {
 	var stopped *eval.StopError
 	if err == nil {

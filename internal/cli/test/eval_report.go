@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// printEval prints how the evals of a file went: a table, and why runs failed.
+// printEval prints the results of a file's evals: a table, and the reasons of
+// failed runs.
 func printEval(a *env.Env, r *eval.Result) {
 	if a.JSON || len(r.Rows)+len(r.Skipped) == 0 {
 		return
@@ -57,7 +58,7 @@ func printEval(a *env.Env, r *eval.Result) {
 
 func percent(rate float64) string { return fmt.Sprintf("%.0f %%", 100*rate) }
 
-// reportEvals writes what machines read.
+// reportEvals writes the machine-readable reports.
 func reportEvals(a *env.Env, f *evalFlags, results []*eval.Result, missed int) error {
 	body := map[string]any{"evals": results, "missed": missed}
 	if a.JSON {
@@ -88,7 +89,7 @@ func reportEvals(a *env.Env, f *evalFlags, results []*eval.Result, missed int) e
 	return suite.WriteJUnit(file, tests)
 }
 
-// evalProgress is one line on a terminal that says how far the runs are.
+// evalProgress shows the progress of the runs on one line of a terminal.
 type evalProgress struct {
 	env   *env.Env
 	live  bool

@@ -26,13 +26,14 @@ import (
 )
 
 const (
-	// startLimit is how long servers may take to start.
+	// startLimit is the maximum time for servers to start.
 	startLimit = 5 * time.Minute
-	// noteAfter is when a person wonders why nothing happens.
+	// noteAfter is when the user gets a note that the command is waiting.
 	noteAfter = 2 * time.Second
 )
 
-// A stage is a gateway in which nothing is for real but looking things up.
+// A stage is a gateway in which tool calls are rehearsed; only lookups are
+// real.
 type stage struct {
 	env    *env.Env
 	flags  *target.Flags
@@ -43,7 +44,8 @@ type stage struct {
 	tools  []string // as SERVER.TOOL
 }
 
-// openStage starts the servers of a target and waits until they show their tools.
+// openStage starts the servers of a target and waits until they list their
+// tools.
 func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Target, s *suite.Suite) (*stage, error) {
 	grant, err := access.ParseScopes([]string{"fit:" + cmp.Or(s.Model.Fit, "openai")})
 	if err != nil {
@@ -54,7 +56,7 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 		return nil, err
 	}
 	alone := *cfg
-	alone.Cluster, alone.Access = config.Cluster{}, config.Access{} // nobody else is let in, or told
+	alone.Cluster, alone.Access = config.Cluster{}, config.Access{} // no access for others, no cluster
 	in, err := instance.New(context.WithoutCancel(ctx), instance.Options{Config: &alone, Log: target.QuietLog(), Level: new(slog.LevelVar), Name: a.Personality.Name})
 	if err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 
 func (h *stage) close() { h.in.End(context.Background()) }
 
-// learn lists the tools that clients see, and says which servers are missing.
+// learn returns the tools that clients see, and prints which servers are
+// missing.
 func (h *stage) learn() []string {
 	var names []string
 	view := h.in.Set.Snapshot().Schema(h.schema)
@@ -103,7 +106,7 @@ func (h *stage) learn() []string {
 	return names
 }
 
-// checkTools refuses evals about tools that are not there: they could only fail.
+// checkTools refuses evals about unknown tools, because they could only fail.
 func (h *stage) checkTools(s *suite.Suite) error {
 	for i := range s.Evals {
 		for _, name := range s.Evals[i].Tools() {
@@ -121,7 +124,7 @@ func (h *stage) checkTools(s *suite.Suite) error {
 	return nil
 }
 
-// again is a command about the target.
+// again returns a command line about the target.
 func (h *stage) again(words ...string) string {
 	if s := h.aim.Server; s != nil && s.Name == target.Alone && s.Command != "" {
 		return h.env.Again(append(append(words, "--", s.Command), s.Args...)...)
@@ -129,7 +132,7 @@ func (h *stage) again(words ...string) string {
 	return h.env.Again(append(words, h.aim.Label)...)
 }
 
-// ownNames are the names of tools without their servers.
+// ownNames returns the names of tools without their servers.
 func ownNames(tools []string) []string {
 	names := make([]string, len(tools))
 	for i, name := range tools {
@@ -138,7 +141,7 @@ func ownNames(tools []string) []string {
 	return names
 }
 
-// open makes a client of the gateway, which sees the tools in a mode.
+// open opens a client session at the gateway that sees the tools in a mode.
 func (h *stage) open(ctx context.Context, mode string, rehearse func(eval.Pick) *jsonrpc.Response) (*probe.Session, func(), error) {
 	who := h.who
 	who.Mode = mode

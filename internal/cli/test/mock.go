@@ -59,9 +59,9 @@ func serveMock(ctx context.Context, a *env.Env, capture *record.Capture) error {
 	return conn.Err()
 }
 
-// serveMockHTTP serves clients on this machine until a signal ends it. All of
-// them share one recording: the second time the same is asked, by whomever,
-// its second answer comes.
+// serveMockHTTP serves clients on this machine until a signal ends it. All
+// clients share one recording: a second identical request, from any client,
+// gets the second recorded response.
 func serveMockHTTP(ctx context.Context, a *env.Env, capture *record.Capture, port int) error {
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
@@ -95,13 +95,13 @@ func serveMockHTTP(ctx context.Context, a *env.Env, capture *record.Capture, por
 	return nil
 }
 
-// A mockSession is one client of a mock over HTTP.
+// A mockSession is a client of a mock over HTTP.
 type mockSession struct {
 	*record.Mock
 	version atomic.Pointer[string]
 }
 
-// Handle notes the version that the recording answers with.
+// Handle stores the protocol version of the recorded response.
 func (s *mockSession) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := s.Mock.Handle(ctx, from, req)
 	if err == nil && req.Method == mcp.MethodInitialize && resp.Err == nil {
@@ -112,7 +112,7 @@ func (s *mockSession) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrp
 	return resp, err
 }
 
-// Version is the one that was negotiated.
+// Version returns the negotiated protocol version.
 func (s *mockSession) Version() string {
 	if v := s.version.Load(); v != nil {
 		return *v
@@ -120,5 +120,5 @@ func (s *mockSession) Version() string {
 	return ""
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (s *mockSession) Close() {}

@@ -56,7 +56,7 @@ func recordSession(a *env.Env, cmd *cobra.Command, f *target.Flags, args []strin
 	return target.Failed(a, probe.Relay(b.Ctx, plainStream(a), m.Probe, opt), m)
 }
 
-// plainStream is the stream over our standard input and output.
+// plainStream returns the stream over our stdin and stdout.
 func plainStream(a *env.Env) jsonrpc.Stream {
 	return daemon.StandardStream(a, &config.Config{Limits: config.DefaultLimits()})
 }

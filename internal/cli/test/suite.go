@@ -1,5 +1,5 @@
-// Package test has the commands that test a server: test, record, replay, mock,
-// load, diff, lint and compare.
+// Package test implements the commands that test a server: test, record,
+// replay, mock, load, diff, lint and compare.
 package test
 
 import (
@@ -47,7 +47,7 @@ func TestCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// suiteFormat is a test file that has a bit of everything.
+// suiteFormat is an example test file.
 const suiteFormat = `  target: github                # a target; or url: https://…, or command: npx -y …
   protocol: auto                # also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}
   tests:
@@ -145,7 +145,8 @@ func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, co
 	return r, target.Failed(a, err, m)
 }
 
-// targetSuite finds what a file tests: what the command line says, else the file.
+// targetSuite returns the target of a file: from the command line, or else from
+// the file.
 func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, s *suite.Suite, command []string) (*target.Target, error) {
 	for _, name := range env.SortedKeys(s.Headers) {
 		f.Headers = append(f.Headers, name+": "+os.ExpandEnv(s.Headers[name]))
@@ -230,10 +231,10 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 	return suite.WriteJUnit(file, results)
 }
 
-// settle collects the changes of one save.
+// settle is the time to wait for further changes of the same save.
 const settle = 100 * time.Millisecond
 
-// testOnChange runs the tests now, and again whenever a file changes.
+// testOnChange runs the tests now, and again after every change of a file.
 func testOnChange(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []string) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -260,7 +261,8 @@ func testOnChange(ctx context.Context, a *env.Env, f *suiteFlags, paths, command
 	}
 }
 
-// awaitChange waits for a change that is not one of our own snapshots.
+// awaitChange waits for a change of a file that is not a snapshot written by
+// us.
 func awaitChange(ctx context.Context, watcher *fsnotify.Watcher) bool {
 	var quiet <-chan time.Time
 	for {

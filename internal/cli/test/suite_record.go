@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// testFolder is where test files are looked for.
+// testFolder is the default folder of test files.
 const testFolder = "mcp-tests"
 
 func testRecordCommand(a *env.Env) *cobra.Command {
@@ -43,7 +43,7 @@ func testRecordCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// targetRest finds the target after the first word of the command line.
+// targetRest parses the target after the first word of the command line.
 func targetRest(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) (*target.Target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
@@ -57,7 +57,7 @@ func targetRest(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) 
 	return target.TargetWord(cmd.Context(), a, f, args[1], nil)
 }
 
-// testFile is the path of a test file of that name.
+// testFile returns the path of the test file with a name.
 func testFile(name string) string {
 	if strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") {
 		return name
@@ -69,7 +69,7 @@ func recordTest(a *env.Env, cmd *cobra.Command, f *target.Flags, m *target.Targe
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return env.Fail(env.ExitUsage, env.CodeUsage, a.T("use another name, or remove the file", "换一个名称，或删除该文件"), "%s %s", path, a.T("is there already", "已存在"))
 	}
-	from := m.From() // a gateway in between is no part of it
+	from := m.From() // taken now, without a gateway in between
 	var frames bytes.Buffer
 	capture := record.NewCaptureWriter(&frames, m.Label)
 	err := use.RunShell(cmd.Context(), a, f, m, func(o *probe.Options) {

@@ -1,5 +1,5 @@
-// Package use has the commands that use a server: list, call, read, shell,
-// traffic and others.
+// Package use implements the commands that use a server: list, call, read,
+// shell, traffic and others.
 package use
 
 import (
@@ -63,7 +63,7 @@ func CallCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// callTool calls one tool and prints what it answers.
+// callTool calls a tool and prints its result.
 func callTool(b *target.Connection, f *CallFlags, name string, words []string) error {
 	a := b.Env
 	base, err := ArgumentsFrom(a, f.Args)
@@ -101,8 +101,8 @@ func callTool(b *target.Connection, f *CallFlags, name string, words []string) e
 	return checkToolOutput(b, tool, x)
 }
 
-// FindTool returns the definition of a tool; one that does not exist is an
-// error with the nearest that does.
+// FindTool returns the definition of a tool. The error for an unknown tool
+// suggests the nearest name.
 func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	tools, err := b.List(b.Ctx, catalog.Tools)
 	if err != nil {
@@ -123,7 +123,7 @@ func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	return nil, e
 }
 
-// shortList names a few.
+// shortList joins the first names of a list.
 func shortList(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -132,8 +132,8 @@ func shortList(names []string) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(", … (%d)", len(names))
 }
 
-// TypedArguments makes the arguments of a call: what --args gave, the words of the
-// command line, and on a terminal what is still missing. tool is nil where
+// TypedArguments builds the arguments of a call from --args and the words of the
+// command line. On a terminal it asks for missing arguments. tool is nil if
 // nothing is to be checked.
 func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
 	parser := &probe.ArgumentParser{Any: tool == nil}
@@ -158,8 +158,8 @@ func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessa
 	return args, nil
 }
 
-// violations names what is wrong with arguments, a line each, with the nearest
-// right name for an unknown one.
+// violations describes invalid arguments, one line each, and suggests the
+// nearest name for an unknown argument.
 func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 	var known []string
 	for _, f := range probe.Form(tool.InputSchema) {
@@ -176,7 +176,8 @@ func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 	return errors.Join(lines...)
 }
 
-// badArguments is what is wrong with the arguments, before anything was sent.
+// badArguments returns the error for invalid arguments, before anything is
+// sent.
 func badArguments(b *target.Connection, err error) error {
 	return &env.ExitError{Code: env.ExitUsage, ID: env.CodeArgument, Err: err,
 		Hint: b.Env.T("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
@@ -190,7 +191,7 @@ func askMissing(b *target.Connection, tool *catalog.Item, parser *probe.Argument
 		word, err := target.AskField(b.Ctx, b.Env, field)
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(b.Env.Stderr)
-			return args, nil // what is missing is said with everything else that is wrong
+			return args, nil // missing arguments are reported together with other errors
 		}
 		if err != nil {
 			return nil, err
@@ -202,7 +203,7 @@ func askMissing(b *target.Connection, tool *catalog.Item, parser *probe.Argument
 	return args, nil
 }
 
-// ArgumentsFrom reads --args.
+// ArgumentsFrom parses the value of --args.
 func ArgumentsFrom(a *env.Env, text string) (json.RawMessage, error) {
 	var data []byte
 	var err error
@@ -226,17 +227,17 @@ func ArgumentsFrom(a *env.Env, text string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// checkToolOutput holds a tool's answer against its own output schema.
+// checkToolOutput checks a tool's result against its output schema.
 func checkToolOutput(b *target.Connection, tool *catalog.Item, x *probe.Exchange) error {
 	wrong, err := probe.CheckOutput(tool, x)
 	if err != nil || len(wrong) == 0 {
-		return nil // a schema that cannot be used is for lint to tell
+		return nil // lint reports an invalid schema
 	}
 	return env.Fail(env.ExitInvalid, env.CodeOutput, b.Env.T("the server breaks its own output schema", "服务违反了自己的输出 schema"),
 		"structuredContent: %v", joined(wrong))
 }
 
-// joined is several texts in one line.
+// joined joins texts to one line.
 func joined(texts []i18n.Text) i18n.Text {
 	line := texts[0]
 	for _, t := range texts[1:] {

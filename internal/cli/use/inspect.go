@@ -33,7 +33,7 @@ func InspectCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// An inspection is what is known about a server after looking at it.
+// An inspection is the result of inspecting a server.
 type inspection struct {
 	Target       string           `json:"target"`
 	Server       json.RawMessage  `json:"server,omitempty"`
@@ -138,7 +138,8 @@ func printInspection(a *env.Env, r *inspection) {
 	}
 }
 
-// capabilityNames lists what a server declared, with what is below it.
+// capabilityNames lists the declared capabilities of a server with their
+// members.
 func capabilityNames(caps json.RawMessage) []string {
 	var names []string
 	for name, value := range jsonrpc.Members(caps) {

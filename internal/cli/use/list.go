@@ -114,8 +114,8 @@ func listFeatures(b *target.Connection, kinds []catalog.Kind, name string, wide 
 	return nil
 }
 
-// printListing prints one list: for people as signatures, for a pipe as
-// columns between tabs.
+// printListing prints a list: as signatures on a terminal, as tab-separated
+// columns in a pipe.
 func printListing(a *env.Env, l *probe.Listing, wide, titled bool) {
 	if titled && env.IsTerminal(a.Stdout) {
 		fmt.Fprintf(a.Stdout, "%s (%d)\n", output.KindName(l.Kind), len(l.Items))

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// listClients prints who is connected to the running gateway, and what they
-// offer to servers.
+// listClients prints the clients of the running gateway and the capabilities
+// that they offer to servers.
 func listClients(a *env.Env, cmd *cobra.Command) error {
 	r, err := control.RunningHere(cmd.Context(), a)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// listServers lists what is configured, with what a running gateway knows
-// about it. It starts nothing.
+// listServers lists the configured servers, with their state if a gateway runs.
+// It starts nothing.
 func listServers(ctx context.Context, a *env.Env, f *target.Flags) error {
 	cfg, err := a.LoadToAsk()
 	if err != nil {

@@ -54,7 +54,7 @@ func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error 
 	}
 	if f.follow {
 		sayFollowing(a, m.Label, f.total)
-		f.Shared = false // a connection of its own gets the log messages
+		f.Shared = false // only a separate connection gets the log messages
 		if f.Level == "" {
 			f.Level = "debug"
 		}
@@ -71,7 +71,7 @@ func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error 
 	})
 }
 
-// sayFollowing says that a command does not end by itself.
+// sayFollowing prints that the command runs until it is interrupted.
 func sayFollowing(a *env.Env, what string, total time.Duration) {
 	if total > 0 {
 		return
@@ -79,7 +79,7 @@ func sayFollowing(a *env.Env, what string, total time.Duration) {
 	fmt.Fprintf(a.Stderr, a.T("following %s; Ctrl-C ends it\n", "正在持续显示 %s；按 Ctrl-C 结束\n"), what)
 }
 
-// printLines prints the end of the standard error of a server.
+// printLines prints the last lines of a server's stderr.
 func printLines(a *env.Env, h *heard, lines []string, label string) {
 	if len(lines) == 0 {
 		fmt.Fprintf(a.Stderr, a.T("%s has written nothing to standard error\n", "%s 没有向标准错误写入内容\n"), label)
@@ -89,7 +89,7 @@ func printLines(a *env.Env, h *heard, lines []string, label string) {
 	}
 }
 
-// keep is how many of the lines that are there are wanted.
+// keep returns how many of the available lines to print.
 func (h *heard) keep(there int) int {
 	if h.most > 0 {
 		return h.most
@@ -97,7 +97,7 @@ func (h *heard) keep(there int) int {
 	return there
 }
 
-// kept prints a line of which only the gateway knows when it was written.
+// kept prints a line that a gateway has stored. Its time is not known here.
 func (h *heard) kept(text string) {
 	if h.env.JSON {
 		h.print(func() { env.WriteLine(h.env.Stdout, map[string]any{"stderr": text}) })
@@ -106,8 +106,8 @@ func (h *heard) kept(text string) {
 	h.print(func() { fmt.Fprintln(h.env.Stdout, text) })
 }
 
-// keptLogs prints what a running gateway has kept of a server, and with --follow
-// what it writes from then on.
+// keptLogs prints the stored output of a server from a running gateway. With
+// --follow it continues with new output.
 func keptLogs(ctx context.Context, a *env.Env, f *logsFlags, r *control.Remote, s *config.Server, h *heard) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -129,7 +129,7 @@ func keptLogs(ctx context.Context, a *env.Env, f *logsFlags, r *control.Remote, 
 	tick := time.NewTicker(instance.PollPause)
 	defer tick.Stop()
 	for seen := 0; ; {
-		if d.StderrLines < seen { // it was started again
+		if d.StderrLines < seen { // the server was restarted
 			seen = 0
 		}
 		for _, line := range d.Stderr[max(0, len(d.Stderr)-(d.StderrLines-seen)):] {

@@ -30,8 +30,8 @@ func PingCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// pingServer asks for a sign of life: ping in the legacy era, server/discover in the
-// modern one, which has no ping.
+// pingServer checks that the server responds: with ping in the legacy era, with
+// server/discover in the modern era, which has no ping.
 func pingServer(b *target.Connection, count int, every time.Duration) error {
 	method := mcp.MethodPing
 	if b.Info().Era == mcp.Modern {

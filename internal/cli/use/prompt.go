@@ -62,8 +62,8 @@ func getPrompt(b *target.Connection, name string, words []string, noValidate boo
 	})
 }
 
-// checkPrompt stops before sending when a required argument is missing, or one
-// is not declared; on a terminal what is missing is asked for.
+// checkPrompt returns an error before sending if a required argument is missing
+// or an argument is not declared. On a terminal it asks for missing arguments.
 func checkPrompt(b *target.Connection, name string, values map[string]string) error {
 	a := b.Env
 	prompts, err := b.List(b.Ctx, catalog.Prompts)
@@ -87,7 +87,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 			word, err := target.AskField(b.Ctx, a, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
 			if errors.Is(err, io.EOF) {
 				fmt.Fprintln(a.Stderr)
-				ask = false // what is missing is said below
+				ask = false // missing arguments are reported below
 				continue
 			}
 			if err != nil {

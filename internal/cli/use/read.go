@@ -74,7 +74,7 @@ func showResource(b *target.Connection, method string, params json.RawMessage, s
 	return nil
 }
 
-// textArguments reads NAME=VALUE words; NAME=@FILE is the text of a file.
+// textArguments parses NAME=VALUE words; NAME=@FILE is the text of a file.
 func textArguments(words []string) (map[string]string, error) {
 	raw, err := (&probe.ArgumentParser{Any: true}).Parse(nil, escapeDots(words))
 	if err != nil {
@@ -91,8 +91,8 @@ func textArguments(words []string) (map[string]string, error) {
 	return values, nil
 }
 
-// escapeDots keeps names as they are: the arguments of prompts and templates
-// have no insides.
+// escapeDots escapes dots in names: arguments of prompts and templates are not
+// nested.
 func escapeDots(words []string) []string {
 	out := make([]string, len(words))
 	for i, word := range words {

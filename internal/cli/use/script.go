@@ -27,7 +27,7 @@ type scriptFlags struct {
 	server, url string
 }
 
-// ScriptCommand runs a script that calls tools.
+// ScriptCommand returns the command that runs a script that calls tools.
 func ScriptCommand(a *env.Env) *cobra.Command {
 	var f scriptFlags
 	cmd := target.NewCommand(a, "script FILE|-", a.T("run a script that calls tools", "运行调用工具的脚本"), &f.Flags,
@@ -61,7 +61,7 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// scriptParams are the params of the call that runs a script.
+// scriptParams returns the params of the call that runs a script.
 func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 	var code []byte
 	var err error
@@ -97,7 +97,7 @@ func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 	return jsonrpc.Set(params, arguments, "arguments"), nil
 }
 
-// runScript runs a script and prints what it came to.
+// runScript runs a script and prints its result.
 func runScript(b *target.Connection, params []byte) error {
 	a := b.Env
 	x, err := b.Send(mcp.MethodToolsCall, params)
@@ -117,7 +117,7 @@ func runScript(b *target.Connection, params []byte) error {
 			text = string(block)
 		}
 		fmt.Fprintln(out, text)
-		out = a.Stderr // what follows the value is the log
+		out = a.Stderr // the log follows the value
 	}
 	if x.IsToolError() {
 		return env.Silent(env.ExitTool)

@@ -35,7 +35,7 @@ func ShellCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// A shell is one conversation of a person with a server.
+// A shell is an interactive session with a server.
 type shell struct {
 	*target.Connection
 	base  context.Context
@@ -43,7 +43,7 @@ type shell struct {
 	input lineReader
 }
 
-// A lineReader gives the lines of a conversation.
+// A lineReader reads the lines of a session.
 type lineReader interface {
 	next() (string, error)
 	close()
@@ -55,7 +55,8 @@ func RunShell(ctx context.Context, a *env.Env, f *target.Flags, m *target.Target
 		return err
 	}
 	defer b.End()
-	// Each line has its own life: an interrupt ends what runs, not the shell.
+	// Each line has its own context: an interrupt ends the running command, not
+	// the shell.
 	b.IgnoreInterrupts()
 	s := &shell{Connection: b, base: ctx, lists: make(map[catalog.Kind]*probe.Listing)}
 	if env.IsTerminal(a.Stdin) && env.IsTerminal(a.Stdout) {
@@ -85,7 +86,7 @@ func RunShell(ctx context.Context, a *env.Env, f *target.Flags, m *target.Target
 	}
 }
 
-// line runs one line; it is true for the last.
+// line runs one line and reports whether it was the last.
 func (s *shell) line(line string) bool {
 	words, err := splitWords(line)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *shell) line(line string) bool {
 	return false
 }
 
-// run runs one command of the shell. A word that is none of them is a tool.
+// run runs one command of the shell. A word that is not a command is a tool.
 func (s *shell) run(words []string) error {
 	c := CallFlags{Flags: *s.Flags}
 	rest := words[1:]
@@ -155,7 +156,7 @@ func (s *shell) run(words []string) error {
 	return callTool(s.Connection, &c, words[0], rest)
 }
 
-// raw sends a request as it is written.
+// raw sends a request with the given method and params.
 func (s *shell) raw(method, params string) error {
 	args, err := ArgumentsFrom(s.Env, params)
 	if err != nil {
@@ -194,7 +195,7 @@ wire                 目前为止的全部消息
 quit
 `
 
-// plainReader reads lines that a program writes.
+// plainReader reads lines from a pipe.
 type plainReader struct{ env *env.Env }
 
 func (p plainReader) next() (string, error) {
@@ -207,7 +208,7 @@ func (p plainReader) next() (string, error) {
 
 func (plainReader) close() {}
 
-// splitWords cuts a line at white space; quotes keep it together.
+// splitWords splits a line at white space outside quotes.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -240,7 +241,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// terminalSize is what the person sees at once.
+// terminalSize returns the width and height of the terminal.
 func terminalSize() (int, int) {
 	width, height, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {

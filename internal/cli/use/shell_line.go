@@ -17,8 +17,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A terminalReader reads lines from a person: with editing, a history that is
-// kept between shells, and completion.
+// A terminalReader reads lines from a terminal with editing, completion and a
+// history that is kept between shells.
 type terminalReader struct {
 	shell *shell
 	term  *term.Terminal
@@ -35,7 +35,7 @@ func newTerminalReader(s *shell) *terminalReader {
 		io.Writer
 	}{os.Stdin, os.Stdout}
 	r.term = term.NewTerminal(screen, s.To.Label+"> ")
-	// A screen without a size is used as it is.
+	// The terminal works without a known size, too.
 	_ = r.term.SetSize(terminalSize())
 	r.term.AutoCompleteCallback = r.complete
 	r.load()
@@ -45,7 +45,7 @@ func newTerminalReader(s *shell) *terminalReader {
 func (r *terminalReader) load() {
 	file, err := os.Open(r.path)
 	if err != nil {
-		return // there is none yet
+		return // there is no history yet
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -54,8 +54,8 @@ func (r *terminalReader) load() {
 	}
 }
 
-// next reads one line with the terminal in its own hands, and gives it back
-// for what the line does.
+// next reads one line in raw mode and then restores the mode of the terminal
+// for the command.
 func (r *terminalReader) next() (string, error) {
 	state, err := term.MakeRaw(int(os.Stdin.Fd()))
 	if err != nil {
@@ -71,13 +71,13 @@ func (r *terminalReader) next() (string, error) {
 	return line, err
 }
 
-// close keeps the end of the history.
+// close saves the end of the history.
 func (r *terminalReader) close() {
 	if len(r.lines) == 0 {
 		return
 	}
 	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
-		return // a history that cannot be kept is not worth a word
+		return // errors are ignored: the history is optional
 	}
 	kept := r.lines[max(0, len(r.lines)-maxHistory):]
 	if err := os.WriteFile(r.path, []byte(strings.Join(kept, "\n")+"\n"), 0o600); err != nil {
@@ -85,7 +85,8 @@ func (r *terminalReader) close() {
 	}
 }
 
-// complete extends the word at the cursor as far as it is clear.
+// complete extends the word at the cursor by the prefix that all candidates
+// share.
 func (r *terminalReader) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' || pos != len(line) {
 		return "", 0, false
@@ -123,7 +124,7 @@ func commonPrefix(words []string) string {
 
 var shellWords = []string{"call", "complete", "help", "info", "level", "ping", "prompt", "prompts", "quit", "read", "resources", "send", "templates", "tools", "wire"}
 
-// candidates are the words that may come after others.
+// candidates returns the words that may follow others.
 func (s *shell) candidates(before []string) []string {
 	if len(before) == 0 {
 		return append(slices.Clone(shellWords), s.known(catalog.Tools).Keys()...)
@@ -147,7 +148,7 @@ func (s *shell) candidates(before []string) []string {
 	return s.wordsOf(catalog.Tools, before[0])
 }
 
-// wordsOf are the arguments of an item.
+// wordsOf returns the arguments of an item.
 func (s *shell) wordsOf(k catalog.Kind, name string) []string {
 	it := s.known(k).Find(name)
 	if it == nil {
@@ -156,7 +157,7 @@ func (s *shell) wordsOf(k catalog.Kind, name string) []string {
 	return target.ArgumentWords(k, it)
 }
 
-// known is a list of the server, fetched once.
+// known returns a list of the server, which is fetched once.
 func (s *shell) known(k catalog.Kind) *probe.Listing {
 	if l := s.lists[k]; l != nil {
 		return l

@@ -27,7 +27,7 @@ type trafficFlags struct {
 	open         uint64
 	limit        int
 	total        time.Duration
-	// not are terms that begin with a minus, which a flag does too.
+	// not holds terms that begin with a minus, as flags do.
 	not []string
 }
 
@@ -54,7 +54,7 @@ func TrafficCommand(a *env.Env) *cobra.Command {
 	flags.IntVarP(&f.limit, "limit", "n", 50, a.T("at most this `MANY` earlier calls (50)", "最多显示 `MANY` 条过去的消息（50）"))
 	flags.DurationVar(&f.total, "for", 0, a.T("end --follow after `TIME`", "`TIME` 后结束 --follow"))
 	flags.StringArrayVar(&f.not, notFlag, nil, "")
-	// The flag is there from the line above.
+	// The flag is defined in the line above.
 	_ = flags.MarkHidden(notFlag)
 	return cmd
 }
@@ -75,11 +75,11 @@ const trafficGrammarZH = `  词            出现在名称或消息体开头；t
   since:10m     最近多长时间内开始的
   from:TIME     在此时间或之后开始；to:TIME 在此之前：2026-11-16T13:45:00Z`
 
-// notFlag carries a term with a minus past the parser of flags.
+// notFlag passes a term with a minus through the flag parser.
 const notFlag = "not"
 
-// ShieldTerms lets a term of a filter begin with a minus: -status:ok is no
-// flag.
+// ShieldTerms allows terms of a filter that begin with a minus, such as
+// -status:ok.
 func ShieldTerms(args []string, at int) []string {
 	if at < 0 || args[at] != "traffic" {
 		return args
@@ -116,18 +116,18 @@ func runTraffic(ctx context.Context, a *env.Env, f *trafficFlags, words []string
 	return v.past(ctx, f.limit)
 }
 
-// A trafficView is what one command shows of the record of a gateway.
+// A trafficView is the part of a gateway's record that a command shows.
 type trafficView struct {
 	env    *env.Env
 	remote *control.Remote
 	filter string
-	// plain leaves a call one row, as the console does.
+	// plain shows one row per call, as the console does.
 	plain bool
 	shown map[uint64]bool
 	last  uint64
 }
 
-// list asks for entries that match, newest first.
+// list returns matching entries, newest first.
 func (v *trafficView) list(ctx context.Context, more string, limit int) ([]traffic.Call, error) {
 	terms := v.filter + " " + more
 	if v.plain {
@@ -138,7 +138,7 @@ func (v *trafficView) list(ctx context.Context, more string, limit int) ([]traff
 	return page.Calls, v.remote.Get(ctx, "/api/v1/traffic?"+query.Encode(), &page)
 }
 
-// past shows the newest entries, oldest first.
+// past prints the newest entries, oldest first.
 func (v *trafficView) past(ctx context.Context, limit int) error {
 	calls, err := v.list(ctx, "", limit)
 	if err != nil {
@@ -175,7 +175,7 @@ func paintStatus(column int, cell string) env.Colour {
 	return env.Red
 }
 
-// trafficRow is an entry as the columns of a table.
+// trafficRow returns the table columns of an entry.
 func trafficRow(c *traffic.Call) []string {
 	method, status, took := c.Method, c.Status, output.Milliseconds(c.Total)+" ms"
 	if c.FromServer {
@@ -194,7 +194,7 @@ func trafficRow(c *traffic.Call) []string {
 	return []string{strconv.FormatUint(c.ID, 10), c.Start.Local().Format("15:04:05.000"), i18n.Seen(client), c.Server, i18n.Seen(method), i18n.Seen(c.Name), status, took, output.ByteSize(int(c.ResSize))}
 }
 
-// open shows one entry with everything that is known about it.
+// open prints one entry with all details.
 func (v *trafficView) open(ctx context.Context, id uint64) error {
 	var entry struct {
 		Call    traffic.Call    `json:"call"`
@@ -231,7 +231,7 @@ func (v *trafficView) open(ctx context.Context, id uint64) error {
 	return nil
 }
 
-// body reads one body of an entry, as far as it is kept.
+// body returns the stored part of a body.
 func (v *trafficView) body(ctx context.Context, path, side string) string {
 	var text strings.Builder
 	for {
@@ -241,7 +241,7 @@ func (v *trafficView) body(ctx context.Context, path, side string) string {
 			Size   int64
 		}
 		if v.remote.Get(ctx, fmt.Sprintf("%s/body?side=%s&offset=%d&limit=%d", path, side, text.Len(), 256<<10), &part) != nil || part.Text == "" {
-			return text.String() // it is no longer kept
+			return text.String() // the body is no longer stored
 		}
 		text.WriteString(part.Text)
 		if int64(text.Len()) >= part.Size {
@@ -250,7 +250,7 @@ func (v *trafficView) body(ctx context.Context, path, side string) string {
 	}
 }
 
-// orQuoted is JSON as it is, and a part of it as a text.
+// orQuoted returns valid JSON unchanged, and a part of JSON as a string.
 func orQuoted(text string) json.RawMessage {
 	if text == "" || json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// shownAtMost is how many entries are remembered as shown: as many as a
-	// gateway remembers at all.
+	// shownAtMost is how many shown entries are remembered: as many as a
+	// gateway keeps.
 	shownAtMost = 10_000
-	// askAtOnce is how many entries are named in one question.
+	// askAtOnce is the maximum number of entries in one request.
 	askAtOnce = 200
 )
 
-// follow shows the newest entries, and then each that ends, until an
+// follow prints the newest entries and then each entry that ends, until an
 // interrupt.
 func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration) error {
 	if total > 0 {
@@ -33,7 +33,7 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 		ctx, cancel = context.WithTimeout(ctx, total)
 		defer cancel()
 	}
-	// The stream is opened first, so that nothing falls between it and the list.
+	// The stream is opened before the list is read, so that no entry is missed.
 	events, err := eventsOf(ctx, v.remote, "traffic")
 	if err != nil {
 		return ended(ctx, err)
@@ -66,7 +66,8 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 	}
 }
 
-// ended is nil where the person, or the time, ended it.
+// ended returns nil if an interrupt or the time limit ended the command,
+// otherwise err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -74,8 +75,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// showChanged shows those that match. The gateway decides about that: it has
-// the bodies that a filter may speak of.
+// showChanged prints the changed entries that match. The gateway applies the
+// filter, because it has the bodies.
 func (v *trafficView) showChanged(ctx context.Context, changed []traffic.Call) error {
 	var ids []string
 	for i := range changed {
@@ -93,7 +94,8 @@ func (v *trafficView) showChanged(ctx context.Context, changed []traffic.Call) e
 	return nil
 }
 
-// show prints what has ended and was not shown before, oldest first.
+// show prints the entries that have ended and were not shown before, oldest
+// first.
 func (v *trafficView) show(calls []traffic.Call) {
 	for i := range slices.Backward(calls) {
 		c := &calls[i]
@@ -117,7 +119,8 @@ func (v *trafficView) show(calls []traffic.Call) {
 	}
 }
 
-// printRow prints one row at once: the widths of later ones are not known.
+// printRow prints one row immediately, because the widths of later rows are not
+// known.
 func (v *trafficView) printRow(row []string) {
 	if !env.IsTerminal(v.env.Stdout) {
 		fmt.Fprintln(v.env.Stdout, strings.Join(row, "\t"))
@@ -133,13 +136,13 @@ func (v *trafficView) printRow(row []string) {
 	fmt.Fprintln(v.env.Stdout)
 }
 
-// An eventStream is what a running gateway tells as it happens.
+// An eventStream reads events from a running gateway.
 type eventStream struct {
 	body  *http.Response
 	lines *bufio.Reader
 }
 
-// eventsOf opens the stream of some topics.
+// eventsOf opens the event stream of some topics.
 func eventsOf(ctx context.Context, r *control.Remote, topics string) (*eventStream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events?topics="+topics, nil)
 	if err != nil {

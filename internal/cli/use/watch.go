@@ -19,7 +19,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// watchFlags are those of the commands that stay.
+// watchFlags are the flags of commands that run until they are interrupted.
 type watchFlags struct {
 	target.Flags
 	count int
@@ -62,7 +62,7 @@ func SubscribeCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// unsubscribe takes a subscription back, even after an interrupt.
+// unsubscribe ends a subscription, even after an interrupt.
 func unsubscribe(b *target.Connection, stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), instance.Farewell)
 	defer cancel()
@@ -71,7 +71,8 @@ func unsubscribe(b *target.Connection, stop func(context.Context) error) {
 	}
 }
 
-// stay shows notifications until an interrupt, a number of them, or a time.
+// stay prints notifications until an interrupt, a maximum number or a time
+// limit.
 func stay(a *env.Env, cmd *cobra.Command, f *watchFlags, args []string, begin func(*target.Connection, []string) (func(), error), only func(string) bool) error {
 	m, err := target.ParseTarget(a, cmd, &f.Flags, args)
 	if err != nil {
@@ -112,7 +113,7 @@ func stay(a *env.Env, cmd *cobra.Command, f *watchFlags, args []string, begin fu
 	return nil
 }
 
-// heard prints what a server says on its own.
+// heard prints the notifications and stderr lines of a server.
 type heard struct {
 	env  *env.Env
 	only func(string) bool

@@ -1,6 +1,6 @@
-// Package add is the page Add of the console: looking for servers, showing
-// exactly what one would run, and adding it after a yes. How that is done is
-// package offer's, which the command add uses too.
+// Package add serves the Add page of the console: it searches for servers,
+// shows exactly what a server would run, and adds it after confirmation.
+// Package offer implements this, and the add command uses it too.
 package add
 
 import (
@@ -21,46 +21,46 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// A Gateway is what servers are added to.
+// A Gateway is the gateway that servers are added to.
 type Gateway interface {
-	// Config is what it runs with.
+	// Config returns the running configuration.
 	Config() *config.Config
-	// Start reads the config file again, and waits until a server of it has
-	// answered or failed. The error says why it does not run.
+	// Start reads the config file again and waits until the named server has
+	// answered or failed. The error is the reason why the server does not run.
 	Start(ctx context.Context, schema, name string) (Started, error)
 	// Reload reads the config file again.
 	Reload() error
 }
 
-// Started is how a server that was added does.
+// Started is the state of a server that was added.
 type Started struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-	// State is the state that the page of the server shows.
+	// State is the state as the page of the server shows it.
 	State string `json:"state"`
 	Tools int    `json:"tools"`
-	// Reason is why it does not run, and was switched off; Stderr is the end of
-	// what it wrote.
+	// Reason is why the server does not run and was switched off. Stderr is the
+	// end of its error output.
 	Reason string   `json:"reason,omitempty"`
 	Stderr []string `json:"stderr,omitempty"`
-	// Issues are what of its definitions gives orders to the model, or cannot
-	// be used.
+	// Issues are warnings about definitions that give orders to the model or
+	// cannot be used.
 	Issues []i18n.Text `json:"-"`
 	Notes  []string    `json:"notes,omitempty"`
 }
 
-// Adder answers the requests of the page.
+// Adder serves the requests of the page.
 type Adder struct {
 	env     *env.Env
 	gateway Gateway
 	held    held
 }
 
-// New is the page's part of the API.
+// New returns an Adder for the gateway g.
 func New(a *env.Env, g Gateway) *Adder { return &Adder{env: a, gateway: g} }
 
-// Routes are the parts of the API. All of them are for administrators: what is
-// added runs here.
+// Routes returns the routes of the page. All of them are for administrators,
+// because an added server runs on this machine.
 func (x *Adder) Routes() []api.Route {
 	return []api.Route{
 		{Method: http.MethodGet, Pattern: "add/search", Scope: api.ScopeAdmin, Serve: api.Answer(x.search)},
@@ -73,11 +73,11 @@ func (x *Adder) Routes() []api.Route {
 
 type searchBody struct {
 	Found []offer.Found `json:"found"`
-	// Problems are registries that could not be asked.
+	// Problems are the errors of registries that could not be queried.
 	Problems []string `json:"problems"`
 }
 
-// search asks the registries for a word.
+// search queries the registries for a word.
 func (x *Adder) search(r *api.Request) (any, error) {
 	word := strings.TrimSpace(r.URL.Query().Get("q"))
 	if utf8.RuneCountInString(word) < install.MinSearch {
@@ -91,23 +91,23 @@ func (x *Adder) search(r *api.Request) (any, error) {
 	return body, nil
 }
 
-// lookBody is what a person wants to add: a word, or what they typed.
+// lookBody describes what the user wants to add: a word, or a typed entry.
 type lookBody struct {
-	// Word is a name in a registry, or a bundle: a file of this machine or an
-	// address.
+	// Word is a name in a registry, or a bundle: a file on this machine or a
+	// URL.
 	Word string `json:"word"`
-	// Way is one of those that a registry offers.
+	// Way is one of the ways that the registry offers.
 	Way string `json:"way"`
-	// Name and Entry are a command or an address; Secret names the variables
-	// and headers of it that go to the store of secrets.
+	// Name and Entry describe a command or a URL. Secret names its variables
+	// and headers whose values go to the secret store.
 	Name   string         `json:"name"`
 	Entry  *install.Entry `json:"entry"`
 	Secret []string       `json:"secret"`
-	// Instead is an offer that this one takes the place of.
+	// Instead is the id of an offer that this one replaces.
 	Instead string `json:"instead"`
 }
 
-// look finds out what is offered. Nothing of it is unpacked or run.
+// look finds out what is offered. It does not unpack or run anything.
 func (x *Adder) look(r *api.Request) (any, error) {
 	var body lookBody
 	if err := r.Decode(&body); err != nil {
@@ -136,7 +136,7 @@ func (x *Adder) look(r *api.Request) (any, error) {
 	return x.keep(r, o), nil
 }
 
-// upload takes a bundle that the person chose in the browser.
+// upload receives a bundle that the user chose in the browser.
 func (x *Adder) upload(r *api.Request) (any, error) {
 	name := filepath.Base(r.URL.Query().Get("name"))
 	if !install.IsBundle(name) {
@@ -146,7 +146,7 @@ func (x *Adder) upload(r *api.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(file.Name()) // it ends with the offer
+	os.Remove(file.Name()) // the open file is kept until the offer ends
 	if _, err := io.Copy(file, http.MaxBytesReader(nil, r.Body, install.MaxPacked)); err != nil {
 		file.Close()
 		return nil, i18n.Errorf("receiving the bundle: %w", "接收安装包失败：%w", err)

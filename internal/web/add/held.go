@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	holdTime = 15 * time.Minute // since it was last looked at
+	holdTime = 15 * time.Minute // since the last request for it
 	maxHeld  = 32
 )
 
-// held are the offers that people look at. They stay here, because their
-// answers may be secrets and their bundles files.
+// held keeps the offers that users look at. They stay in the gateway, because
+// answers may contain secrets and bundles are files.
 type held struct {
 	mu   sync.Mutex
 	byID map[string]*one
 }
 
-// one is an offer that a principal looks at.
+// one is an offer and the principal that looks at it.
 type one struct {
-	mu    sync.Mutex // one request after the other
+	mu    sync.Mutex // serializes the requests
 	owner string
 	offer *offer.Offer
-	ready *offer.Ready // as it was shown last
+	ready *offer.Ready // the version that was shown last
 
-	used time.Time // held.mu guards it
+	used time.Time // guarded by held.mu
 }
 
-// add holds an offer, and lets go of those that nobody looks at any more; of too
-// many the oldest.
+// add keeps an offer. It drops expired offers, and the oldest one if there are
+// too many.
 func (h *held) add(who access.Principal, o *offer.Offer) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +57,7 @@ func (h *held) add(who access.Principal, o *offer.Offer) string {
 	return id
 }
 
-// get is an offer that a principal looks at.
+// get returns an offer of a principal.
 func (h *held) get(who access.Principal, id string) (*one, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +69,7 @@ func (h *held) get(who access.Principal, id string) (*one, error) {
 	return x, nil
 }
 
-// end lets an offer go.
+// end drops an offer.
 func (h *held) end(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

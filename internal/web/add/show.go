@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// offerBody is an offer, and what it asks for.
+// offerBody describes an offer and its questions.
 type offerBody struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -24,11 +24,11 @@ type offerBody struct {
 	Ways      []string   `json:"ways,omitempty"`
 	Alarms    []string   `json:"alarms,omitempty"`
 	Questions []question `json:"questions"`
-	// Confinable is why a command cannot be confined here; empty if it can.
+	// Unconfinable is why a command cannot be sandboxed here; empty if it can.
 	Unconfinable string `json:"unconfinable,omitempty"`
 }
 
-// question is one that only the person can answer.
+// question is a question that only the user can answer.
 type question struct {
 	ID          string       `json:"id"`
 	Kind        install.Kind `json:"kind"`
@@ -42,7 +42,7 @@ type question struct {
 	Format      string       `json:"format,omitempty"`
 }
 
-// keep holds an offer, and describes it.
+// keep stores an offer and describes it.
 func (x *Adder) keep(r *api.Request, o *offer.Offer) offerBody {
 	body := offerBody{Name: o.Local, Head: o.Head.In(r.Lang()), Way: o.Way, Ways: o.Ways, Alarms: inLanguage(o.Alarms, r.Lang()), Questions: []question{}}
 	for _, q := range o.Questions {
@@ -66,7 +66,7 @@ func inLanguage(list []i18n.Text, l i18n.Lang) []string {
 	return out
 }
 
-// showBody is what the person decided so far.
+// showBody holds the user's choices so far.
 type showBody struct {
 	Schema   string          `json:"schema"`
 	Name     string          `json:"name"`
@@ -77,10 +77,10 @@ type showBody struct {
 // shownBody is exactly what would be written and run.
 type shownBody struct {
 	Rows []rowBody `json:"rows"`
-	// Entry is what the config file gets, Hash what a yes sends back.
+	// Entry is the text for the config file. The confirmation sends Hash back.
 	Entry string `json:"entry"`
 	Hash  string `json:"hash"`
-	// Missing are questions that need an answer before.
+	// Missing lists questions that need an answer first.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -91,8 +91,8 @@ type rowBody struct {
 	Text  string `json:"text"`
 }
 
-// show fills in the answers. They stay here: what comes back has references
-// where the secrets are.
+// show fills in the answers. They stay in the gateway: the response contains
+// references in place of secrets.
 func (x *Adder) show(r *api.Request) (any, error) {
 	var body showBody
 	if err := r.Decode(&body); err != nil {
@@ -133,7 +133,7 @@ func shown(ready *offer.Ready, l i18n.Lang) shownBody {
 	return body
 }
 
-// install adds what was shown, and nothing else.
+// install adds exactly the entry that was shown.
 func (x *Adder) install(r *api.Request) (any, error) {
 	var body struct {
 		Hash string `json:"hash"`
@@ -158,7 +158,7 @@ func (x *Adder) install(r *api.Request) (any, error) {
 	started := Started{Schema: ready.Schema, Name: ready.Local}
 	res, err := ready.CarryOut(x.env, x.gateway.Config().Path, func(*edit.WriteResult) error {
 		var failed error
-		// It goes on when the page is closed.
+		// The start continues if the page is closed.
 		started, failed = x.gateway.Start(context.WithoutCancel(r.Context()), ready.Schema, ready.Local)
 		return failed
 	})

@@ -9,39 +9,40 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// Kept stands where a secret is: the API shows it instead of the value, and an
-// entry that is saved with it keeps the value that is stored.
+// Kept replaces a secret: the API shows Kept instead of the value, and saving
+// an entry with Kept leaves the stored value unchanged.
 const Kept = "***"
 
 var (
-	// ErrNotFound is returned by a backend for a name it does not know.
+	// ErrNotFound is returned by a backend for an unknown name.
 	ErrNotFound = i18n.Errorf("not found", "未找到")
-	// ErrChanged is returned for a change that is not the one that was shown.
+	// ErrChanged is returned if the change is not the one that was shown.
 	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
-	// ErrOwnRequest is returned to a principal who allows what it asked for.
+	// ErrOwnRequest is returned to a principal that tries to approve its own
+	// request.
 	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
 )
 
-// A Refusal is the body of every refusal.
+// A Refusal is the body of every error response.
 type Refusal struct {
 	Error ErrorBody `json:"error"`
 }
 
-// An ErrorBody says why a request is refused.
+// An ErrorBody explains why a request was refused.
 type ErrorBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Run is the command that the request would start; send it back as
-	// confirm.
+	// Run is the command that the request would start. The client confirms it
+	// by sending it back as confirm.
 	Run string `json:"run,omitempty"`
 }
 
-// Fail refuses a request, in the language of its sender.
+// Fail refuses a request, in the language of the client.
 func Fail(w http.ResponseWriter, r *http.Request, status int, code string, message i18n.Text) {
 	Reply(w, status, Refusal{ErrorBody{Code: code, Message: message.In(langOf(r))}})
 }
 
-// FailWith answers what a backend returned.
+// FailWith answers with an error that a backend returned.
 func FailWith(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, ErrNotFound) {
 		Fail(w, r, http.StatusNotFound, "not_found", i18n.Why(err))
@@ -58,19 +59,19 @@ func FailWith(w http.ResponseWriter, r *http.Request, err error) {
 	Fail(w, r, http.StatusUnprocessableEntity, "refused", i18n.Why(err))
 }
 
-// Reply answers with a value as JSON.
+// Reply answers with v as JSON.
 func Reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if v != nil {
-		// A failed write means that the client is gone; nobody is left to tell.
+		// A failed write means that the client has disconnected.
 		_ = json.NewEncoder(w).Encode(v)
 	}
 }
 
-// Answer serves what f returns: the answer, nil for none, or why the request is
-// refused.
+// Answer returns a handler that sends the result of f. A nil result sends no
+// content; an error refuses the request.
 func Answer(f func(r *Request) (any, error)) HandlerFunc {
 	return func(w http.ResponseWriter, r *Request) {
 		switch answer, err := f(r); {
@@ -84,8 +85,9 @@ func Answer(f func(r *Request) (any, error)) HandlerFunc {
 	}
 }
 
-// Confirmed refuses a request that would run a new command until it repeats
-// that command: the page must have shown it.
+// Confirmed reports whether the request may run a command. It refuses a request
+// that does not repeat the command in confirm, because the page must have shown
+// it to the user.
 func Confirmed(w http.ResponseWriter, r *Request, command string, args []string, confirm string) bool {
 	if command == "" {
 		return true
@@ -98,7 +100,7 @@ func Confirmed(w http.ResponseWriter, r *Request, command string, args []string,
 	return false
 }
 
-// RefuseDirect refuses a connection past the gateway.
+// RefuseDirect refuses a connection that bypasses the gateway.
 func RefuseDirect(w http.ResponseWriter, r *Request) {
 	Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
 		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))

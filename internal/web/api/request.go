@@ -10,28 +10,28 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Request is a request with what the router found out. Who is known, and has
-// the scope of the route.
+// A Request is an HTTP request together with the results of routing. Who is
+// authenticated and has the scope of the route.
 type Request struct {
 	*http.Request
 	Who    access.Principal
 	params map[string]string
 }
 
-// typedKey marks a request that a command makes.
+// typedKey marks a request from the command line.
 type typedKey struct{}
 
-// Typed is the context of a request that somebody makes at a command line, not in
-// a browser.
+// Typed marks the context of a request from the command line, not from a browser.
 func Typed(ctx context.Context) context.Context { return context.WithValue(ctx, typedKey{}, true) }
 
-// IsTyped says whether a request is one of a command line.
+// IsTyped reports whether a request comes from the command line.
 func IsTyped(ctx context.Context) bool { return ctx.Value(typedKey{}) != nil }
 
-// Param is a parameter of the pattern.
+// Param returns a parameter of the route's pattern.
 func (r *Request) Param(name string) string { return r.params[name] }
 
-// Number reads a query parameter, with a default.
+// Number parses a query parameter. It returns otherwise if the parameter is
+// invalid, and at most most.
 func (r *Request) Number(name string, otherwise, most int64) int64 {
 	n, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
 	if err != nil || n < 0 {
@@ -40,7 +40,7 @@ func (r *Request) Number(name string, otherwise, most int64) int64 {
 	return min(n, most)
 }
 
-// Lang is the language that the page is in.
+// Lang returns the language of the page.
 func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
 
 func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
@@ -48,7 +48,7 @@ func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-
 // Decode reads the body, at most 10 MiB of JSON.
 func (r *Request) Decode(v any) error { return r.decode(nil, v) }
 
-// Read decodes the body, and answers 400 itself.
+// Read decodes the body. On failure it answers 400 and returns false.
 func (r *Request) Read(w http.ResponseWriter, v any) bool {
 	if err := r.decode(w, v); err != nil {
 		Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))

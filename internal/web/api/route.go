@@ -1,5 +1,5 @@
-// Package api is how the console is asked and answers: the routes of its API,
-// the scopes that they need, the bodies of requests, answers and refusals.
+// Package api defines the HTTP API of the console: its routes, the scopes that
+// they need, and the bodies of requests, responses and refusals.
 package api
 
 import (
@@ -13,28 +13,28 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Prefix is what the path of every route begins with.
+// Prefix is the path prefix of every route.
 const Prefix = "/api/v1/"
 
-// ChangeHeader must be on every request that changes something: a form or a
+// ChangeHeader is required on every request that changes something. A form or a
 // link of another site cannot set it.
 const ChangeHeader = "X-MCP-AIO"
 
-// The scopes of the API. Each includes those before it.
+// The scopes of the API. Each scope includes the scopes before it.
 const (
 	// ScopeNone is for logging in.
 	ScopeNone = ""
-	// ScopeRead looks.
+	// ScopeRead allows reading.
 	ScopeRead = "read"
-	// ScopeCall uses configured servers and answers questions.
+	// ScopeCall allows using configured servers and answering questions.
 	ScopeCall = "call"
-	// ScopeAdmin changes the config and runs new commands.
+	// ScopeAdmin allows changing the config and running new commands.
 	ScopeAdmin = "admin"
 )
 
 var scopeOrder = []string{ScopeNone, ScopeRead, ScopeCall, ScopeAdmin}
 
-// ScopeOf is the scope that a principal has by its grant.
+// ScopeOf returns the scope that a principal's grant gives it.
 func ScopeOf(who access.Principal) string {
 	switch {
 	case who.ID == "":
@@ -47,13 +47,14 @@ func ScopeOf(who access.Principal) string {
 	return ScopeCall
 }
 
-// May says whether a principal has a scope.
+// May reports whether a principal has a scope.
 func May(who access.Principal, scope string) bool {
 	return slices.Index(scopeOrder, ScopeOf(who)) >= slices.Index(scopeOrder, scope)
 }
 
-// seesTarget says whether a principal sees the schema or the server that a path
-// names. An administrator who is bound to some looks after those alone.
+// seesTarget reports whether a principal sees the schema or server that the
+// path names. An administrator that is bound to some servers manages only
+// those.
 func seesTarget(who access.Principal, params map[string]string) bool {
 	schema, named := params["schema"]
 	return !named || who.MaySee(schema, cmp.Or(params["server"], params["name"]), "")
@@ -62,7 +63,7 @@ func seesTarget(who access.Principal, params map[string]string) bool {
 // A HandlerFunc serves the requests of a Route.
 type HandlerFunc func(w http.ResponseWriter, r *Request)
 
-// A Route is a part of the API.
+// A Route is an endpoint of the API.
 type Route struct {
 	Method  string
 	Pattern string // segments; {x} is a parameter
@@ -70,7 +71,7 @@ type Route struct {
 	Serve   HandlerFunc
 }
 
-// NewRoute is a part of the API.
+// NewRoute returns a Route.
 func NewRoute(method, pattern, scope string, serve HandlerFunc) Route {
 	return Route{method, pattern, scope, serve}
 }
@@ -78,7 +79,7 @@ func NewRoute(method, pattern, scope string, serve HandlerFunc) Route {
 // A Router serves the API.
 type Router struct {
 	Routes []Route
-	// Identify finds out who asks; false refuses the request.
+	// Identify returns the principal of a request; false refuses the request.
 	Identify func(r *http.Request) (access.Principal, bool)
 }
 
@@ -123,8 +124,8 @@ func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.Serve(w, req)
 }
 
-// Find matches the path segment by segment, exactly as it was sent. Without a
-// route for the method it returns the methods that the path allows.
+// Find matches the path segment by segment, exactly as it was sent. If the path
+// exists but not with this method, Find returns the allowed methods.
 func (a *Router) Find(r *http.Request) (rt *Route, params map[string]string, allow []string) {
 	got := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), Prefix), "/")
 	for i := range a.Routes {
@@ -165,8 +166,8 @@ func matchSegments(want, got []string) (map[string]string, bool) {
 	return params, true
 }
 
-// SameOrigin reports whether a request's Origin, when it has one, is the host
-// that it was sent to.
+// SameOrigin reports whether the Origin header of a request, if present, equals
+// the request's host.
 func SameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

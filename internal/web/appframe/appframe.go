@@ -1,4 +1,4 @@
-// Package appframe is the page around an app that a server brings along.
+// Package appframe serves the page around an app that an MCP server provides.
 package appframe
 
 import (
@@ -11,19 +11,19 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Path is the outer frame of an app that a server brings along.
+// Path is the URL path of the outer frame of an app.
 //
-// An app must not share an origin with the console: it would have its login and
-// its API. A second port or host name is an origin of its own, too, and yet the
-// wrong one: cookies do not know ports, a second name of this gateway has its
-// API again, and neither is reachable where the console stands behind a proxy.
-// The frame is therefore sandboxed by its own header. Such a page has an opaque
-// origin, which equals no other and has neither cookies nor storage; a browser that
-// opens its address without our page around it gets the same.
+// An app must not share an origin with the console: it would have the console's
+// login and API. A second port or host name is also a separate origin, but does not
+// work: cookies ignore ports, a second name of this gateway serves the API again,
+// and neither is reachable if the console is behind a proxy. The frame is therefore
+// sandboxed by its own header. Such a page has an opaque origin, which equals no
+// other origin and has neither cookies nor storage. A browser that opens the
+// address without our page around it gets the same.
 const Path = "/ui/app-frame"
 
-// appCSP are the origins that an app asks for, as the metadata of its resource
-// has them.
+// appCSP holds the origins that an app asks for in the metadata of its
+// resource.
 type appCSP struct {
 	ConnectDomains  []string `json:"connectDomains"`
 	ResourceDomains []string `json:"resourceDomains"`
@@ -31,11 +31,11 @@ type appCSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains"`
 }
 
-// appSource is an origin that can stand in a policy and nothing else can.
+// appSource matches an origin that is safe to insert into a policy.
 var appSource = regexp.MustCompile(`^(https?|wss?)://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/-]*)?$`)
 
-// sources returns the domains that may stand in a policy. The gateway itself
-// is none of them.
+// sources returns the domains that may appear in a policy. It leaves out the
+// gateway itself.
 func sources(domains []string, self string, fixed ...string) string {
 	for _, d := range domains {
 		u, err := url.Parse(d)
@@ -50,13 +50,13 @@ func sources(domains []string, self string, fixed ...string) string {
 	return strings.Join(fixed, " ")
 }
 
-// policy is what the app asks for and no more. The frame inside has no address,
-// so it inherits this one.
+// policy returns a policy that allows what the app asks for and nothing else.
+// The inner frame has no URL, so it inherits this policy.
 //
-// The policy of an app that asks for nothing does not let it compile text, as
-// the MCP Apps SDK expects of hosts. Libraries that are loaded from another host
-// may need that: the map library of the published server-map does, and an app
-// cannot ask for it in other words.
+// An app that asks for nothing may not compile text (unsafe-eval), as the MCP
+// Apps SDK expects of hosts. Libraries loaded from another host may need that:
+// the map library of the published server-map does, and an app has no other way
+// to ask for it.
 func (c *appCSP) policy(self string) string {
 	code := []string{"'unsafe-inline'", "blob:", "data:"}
 	if sources(c.ResourceDomains, self) != "'none'" {
@@ -79,8 +79,8 @@ func (c *appCSP) policy(self string) string {
 	}, "; ")
 }
 
-// appFrame passes messages between the console and the frame inside, which has
-// the app. What the policy refuses is told to the console.
+// appFrame passes messages between the console and the inner frame, which
+// contains the app. It reports violations of the policy to the console.
 const appFrame = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>App</title>
 <style>html, body, iframe { margin: 0; border: 0; width: 100%; height: 100%; display: block; }</style>
@@ -106,7 +106,7 @@ addEventListener("DOMContentLoaded", () => parent.postMessage({ jsonrpc: "2.0", 
 </script><body></body></html>
 `
 
-// Serve answers with the frame, whose policy is what the app asks for.
+// Serve answers with the frame. The app's request determines the policy.
 func Serve(w http.ResponseWriter, r *http.Request) error {
 	var csp appCSP
 	if asked := r.URL.Query().Get("csp"); asked != "" {

@@ -14,7 +14,7 @@ import (
 
 const maxPages = 1000
 
-// Routes are the parts of the API that open sessions and use them.
+// Routes returns the routes that open sessions and use them.
 func (b *Benches) Routes() []api.Route {
 	route := api.NewRoute
 	return []api.Route{
@@ -32,7 +32,7 @@ func (b *Benches) Routes() []api.Route {
 
 type openBody struct {
 	Target Target `json:"target"`
-	// Fresh opens a new session even when there is one.
+	// Fresh opens a new session even if one exists.
 	Fresh   bool   `json:"fresh"`
 	Confirm string `json:"confirm"`
 }
@@ -62,8 +62,9 @@ func (b *Benches) postBench(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, x.body())
 }
 
-// allowed answers a refusal itself. Without the scope admin there is one way to
-// a server, through the gateway, where its policies hold.
+// allowed reports whether the principal may use the target, and answers a
+// refusal itself. Without scope admin the only way to a server is through the
+// gateway, where its policies apply.
 func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 	if api.May(r.Who, api.ScopeAdmin) {
 		return true
@@ -84,11 +85,12 @@ func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 
 type openError struct {
 	Error api.ErrorBody `json:"error"`
-	// Lines is what the server wrote to its stderr.
+	// Lines holds the server's error output.
 	Lines []string `json:"lines,omitempty"`
 }
 
-// find answers 404 itself when the session is gone.
+// find returns the session that the request names. It answers 404 itself if the
+// session is closed.
 func (b *Benches) find(w http.ResponseWriter, r *api.Request) *bench {
 	x := b.get(r.Who, r.Param("bench"))
 	if x == nil {
@@ -111,10 +113,11 @@ func (b *Benches) deleteBench(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// methodSkillsList is of the extension that has skills (SEP-2640).
+// methodSkillsList belongs to the skills extension (SEP-2640).
 const methodSkillsList = "skills/list"
 
-// lists are the kinds of getList: method and the member with the items.
+// lists maps the kinds of getList to the method and the result member that
+// holds the items.
 var lists = map[string][2]string{
 	"tools":     {mcp.MethodToolsList, "tools"},
 	"resources": {mcp.MethodResourcesList, "resources"},
@@ -163,7 +166,7 @@ func (x *bench) cache(kind string, items json.RawMessage) {
 	x.lists[kind] = items
 }
 
-// list reads all pages; the items stay as the server sent them.
+// list reads all pages. It returns the items unchanged.
 func (x *bench) list(ctx context.Context, method, member string) (json.RawMessage, error) {
 	items := []byte{'['}
 	var params json.RawMessage
@@ -195,7 +198,7 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 	return nil, i18n.Errorf("%s has more than %d pages", "%s 超过 %d 页", method, maxPages)
 }
 
-// answered is an error object of a server as an error.
+// answered converts an error object from a server to an error.
 func answered(raw json.RawMessage) error {
 	message, _ := jsonrpc.GetString(raw, "message")
 	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)

@@ -1,5 +1,5 @@
-// Package bench has the tester's open sessions in the console: it connects them,
-// runs their calls, keeps what was asked and tells the pages what happens.
+// Package bench implements the tester's sessions in the console: it connects
+// them, runs their calls, records the requests and sends events to the pages.
 package bench
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const (
 	maxBenches = 256
-	// benchShare is how many of them one principal may have.
+	// benchShare is the maximum number of sessions of one principal.
 	benchShare  = 32
 	openTimeout = 60 * time.Second
 )
@@ -31,25 +31,25 @@ var errTooLate = i18n.Errorf("the key has ended", "访问密钥已失效")
 
 var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
-// Options are what the tester's sessions stand on.
+// Options configure the tester's sessions.
 type Options struct {
 	Opener Opener
-	// Ask puts the question of a server to a person.
+	// Ask asks the user a question of a server.
 	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
-	// History is where the runs of a principal are kept.
+	// History returns the history for the runs of a principal.
 	History func(principal string) *history.History
-	// Publish tells the pages of a principal what happened.
+	// Publish sends an event to the pages of a principal.
 	Publish func(principal string, e Event)
-	// Current returns a principal as it is now; false when its credential is no
-	// longer good.
+	// Current returns the present state of a principal; false if its credential
+	// is no longer valid.
 	Current func(access.Principal) (access.Principal, bool)
 	Log     *slog.Logger
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// Benches are the tester's open sessions. They live here, not in a page, so
-// that tabs share them. They may be used concurrently.
+// Benches holds the tester's open sessions. They belong to the gateway, not to
+// a page, so that tabs share them. Benches may be used concurrently.
 type Benches struct {
 	opt Options
 	ctx context.Context
@@ -57,7 +57,7 @@ type Benches struct {
 
 	mu   sync.Mutex
 	byID map[string]*bench
-	// opening counts those that are not open yet, by principal.
+	// opening counts the sessions that are being opened, by principal.
 	opening map[string]int
 }
 
@@ -66,7 +66,7 @@ type bench struct {
 	all    *Benches
 	owner  access.Principal
 	id     string
-	key    string // of the target as it was asked for
+	key    string // identifies the requested target
 	target Target
 	opened time.Time
 
@@ -87,7 +87,7 @@ type benchBody struct {
 	Target Target    `json:"target"`
 	Opened time.Time `json:"opened"`
 	Info   Info      `json:"info"`
-	// Down says why the connection is gone.
+	// Down is why the connection was lost.
 	Down   string `json:"down,omitempty"`
 	DownZH string `json:"downZH,omitempty"`
 	// Lines is the end of the server's stderr.
@@ -95,13 +95,13 @@ type benchBody struct {
 	Chaos Chaos    `json:"chaos,omitzero"`
 }
 
-// New returns Benches without an open session. Calls end with ctx.
+// New returns Benches without an open session. Calls end when ctx is done.
 func New(ctx context.Context, opt Options) *Benches {
 	return &Benches{opt: opt, ctx: ctx, byID: map[string]*bench{}, opening: map[string]int{}}
 }
 
-// open connects, or returns the session of the same principal that has the same
-// target already.
+// open opens a session. Unless fresh is set, it returns an existing session of
+// the same principal with the same target.
 func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fresh bool) (*bench, error) {
 	key := targetKey(t)
 	open, err := b.reserve(who, key, fresh)
@@ -130,7 +130,7 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 	if err != nil {
 		return x, err
 	}
-	if _, ok := b.opt.Current(who); !ok { // it ended meanwhile
+	if _, ok := b.opt.Current(who); !ok { // its credential became invalid meanwhile
 		b.close(who, x.id)
 		return nil, errTooLate
 	}
@@ -138,7 +138,8 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 	return x, nil
 }
 
-// reserve finds a session to share, or keeps a place for a new one.
+// reserve returns an existing session to share, or reserves a slot for a new
+// one.
 func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,12 +166,13 @@ func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench,
 func targetKey(t Target) string {
 	key, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // strings and maps of strings
+		panic(err) // only strings and maps of strings
 	}
 	return string(key)
 }
 
-// get returns an open session of a principal; nil for one of somebody else.
+// get returns an open session of a principal; nil if it belongs to another
+// principal.
 func (b *Benches) get(who access.Principal, id string) *bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,7 +182,7 @@ func (b *Benches) get(who access.Principal, id string) *bench {
 	return nil
 }
 
-// of are the open sessions of a principal.
+// of returns the open sessions of a principal.
 func (b *Benches) of(principal string) []*bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,7 +230,7 @@ func (b *Benches) CloseOf(principal string) {
 	}
 }
 
-// Close closes all sessions, and waits for their calls.
+// Close closes all sessions and waits for their calls.
 func (b *Benches) Close() {
 	b.mu.Lock()
 	all := b.byID
@@ -262,7 +264,7 @@ func (x *bench) close() {
 	}
 }
 
-// body describes the session; secrets of the target are masked.
+// body describes the session. Secrets of the target are masked.
 func (x *bench) body() benchBody {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -284,8 +286,8 @@ func masked(m map[string]string) map[string]string {
 	return out
 }
 
-// newID names a thing for people, who write it on a command line: it is no
-// flag.
+// newID returns an id that users can type on a command line. It does not look
+// like a flag.
 func newID() string {
 	var b [6]byte
 	_, _ = rand.Read(b[:])

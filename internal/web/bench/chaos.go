@@ -15,21 +15,21 @@ import (
 
 const maxDelay = 10 * time.Minute
 
-// Chaos is what goes wrong on purpose between the Bench and the server under
-// test. It belongs to one session of the Bench and is decided where that session
-// sends: no other client comes by here.
+// Chaos holds the faults to inject between the Bench and the server under test.
+// It applies to one session of the Bench, when that session sends; no other
+// client is affected.
 type Chaos struct {
-	// Delay holds each call back, in milliseconds.
+	// Delay delays each call, in milliseconds.
 	Delay int64 `json:"delay,omitempty"`
-	// Error answers each call with an error; the server is not asked.
+	// Error answers each call with an error without asking the server.
 	Error bool `json:"error,omitempty"`
-	// Cut ends the connection when the call has been sent.
+	// Cut closes the connection after the call was sent.
 	Cut bool `json:"cut,omitempty"`
 }
 
 var errCut = i18n.Errorf("the chaos switch has cut the connection", "混沌开关切断了连接")
 
-// String says what goes wrong, for the run that it happens to.
+// String names the fault, for the record of the run.
 func (c Chaos) String() string {
 	switch {
 	case c.Error:
@@ -42,7 +42,7 @@ func (c Chaos) String() string {
 	return ""
 }
 
-// send sends a call of a person, with what the switch does to it.
+// send sends a call of the user with the faults in c.
 func (x *bench) send(ctx context.Context, c Chaos, method string, params json.RawMessage) (*Exchange, error) {
 	began := time.Now()
 	if c.Delay > 0 {
@@ -77,7 +77,7 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 		}
 		cancel(errCut)
 		x.lost(errCut)
-		_ = x.session.Close() // it is cut: nobody is told goodbye
+		_ = x.session.Close() // cut without a proper shutdown
 	})
 	ex, err := x.session.Call(ctx, method, params)
 	cancel(nil)
@@ -88,7 +88,8 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 	return ex, err
 }
 
-// whenSent is closed when the next request of a method has been sent.
+// whenSent returns a channel that is closed after the next request with the
+// method was sent.
 func (x *bench) whenSent(method string) <-chan struct{} {
 	sent := make(chan struct{})
 	x.mu.Lock()
@@ -103,7 +104,7 @@ func (x *bench) whenSent(method string) <-chan struct{} {
 	return sent
 }
 
-// sent hears what the session sends.
+// sent is called for each message that the session sends.
 func (x *bench) sent(body []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

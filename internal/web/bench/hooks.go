@@ -14,7 +14,7 @@ import (
 
 const maxBenchLines = 200
 
-// An Event is something that happened to the sessions of a principal.
+// An Event reports a change of a principal's sessions.
 type Event struct {
 	// Type is sessions, run, progress, notification, line or down.
 	Type   string          `json:"type"`
@@ -27,7 +27,7 @@ type Event struct {
 	At     time.Time       `json:"at,omitzero"`
 }
 
-// listOf says which cached list a notification makes stale.
+// listOf maps a notification to the cached lists that it makes stale.
 var listOf = map[string][]string{
 	mcp.NotificationTools:     {"tools"},
 	mcp.NotificationPrompts:   {"prompts"},
@@ -78,8 +78,9 @@ func (x *bench) line(text string) {
 	x.publish(Event{Type: "line", Text: text})
 }
 
-// ask parks a question in the inbox, at the run that asked. The run's idle limit
-// stands still while it waits; it ends with the run.
+// ask puts a question into the inbox, linked to the run that caused it. The
+// run's idle timer is stopped while the question is open. The question ends with
+// the run.
 func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error) {
 	q.Run, _ = ctx.Value(runKey{}).(string)
 	x.mu.Lock()

@@ -25,10 +25,10 @@ var (
 	errRunTooLong   = i18n.Errorf("the call took longer than allowed", "调用超过了总时限")
 )
 
-// runKey is the key of a run's id in the context of what happens because of it.
+// runKey is the context key of a run's id.
 type runKey struct{}
 
-// running is a run that has not ended.
+// running is a run in progress.
 type running struct {
 	id     string
 	cancel context.CancelCauseFunc
@@ -36,20 +36,20 @@ type running struct {
 	timer  *time.Timer
 }
 
-// renew starts the idle limit anew; hold stops it.
+// renew restarts the idle timer; hold stops it.
 func (r *running) renew() { r.timer.Reset(r.idle) }
 func (r *running) hold()  { r.timer.Stop() }
 
 type callBody struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
-	// Idle and Limit are milliseconds: without progress, and at all.
+	// Idle and Limit are milliseconds: without progress, and in total.
 	Idle  int64 `json:"idle"`
 	Limit int64 `json:"limit"`
 	Quiet bool  `json:"quiet"`
 }
 
-// start runs a call; what happens is told as events.
+// start runs a call. Its progress is published as events.
 func (x *bench) start(body *callBody) (*history.Run, error) {
 	params, err := prepare(body.Method, body.Params)
 	if err != nil {
@@ -79,7 +79,7 @@ func (x *bench) start(body *callBody) (*history.Run, error) {
 	first := *run
 	x.all.wg.Go(func() {
 		defer stop()
-		_, _ = x.finish(ctx, run, sent) // it is in the run
+		_, _ = x.finish(ctx, run, sent) // the error is in the run
 		r.timer.Stop()
 		cancel(nil)
 	})
@@ -112,7 +112,8 @@ func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMes
 	return ex, err
 }
 
-// chaosOf is what goes wrong with a run on purpose: never with the page's own.
+// chaosOf returns the faults to inject into a run; none for the page's own
+// requests.
 func chaosOf(x *bench, run *history.Run) Chaos {
 	if run.Quiet {
 		return Chaos{}
@@ -123,8 +124,8 @@ func chaosOf(x *bench, run *history.Run) Chaos {
 	return x.chaos
 }
 
-// quiet is a run of the page's own, such as a list: it is not in the history, and
-// shows its wire like every other.
+// quiet makes a request of the page itself, such as a list. It is not in the
+// history, but its wire messages are recorded like those of any other run.
 func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
 	return x.finish(ctx, x.newRun(method, params, true), params)
 }
@@ -144,14 +145,15 @@ func (x *bench) shook() {
 	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: x.session.Wire()})
 }
 
-// keep records a run. A full disk must not break a test: it is in memory.
+// keep records a run. An error, for example a full disk, must not break a test:
+// the run is still in memory.
 func (x *bench) keep(k history.KeptRun) {
 	if err := x.all.opt.History(x.owner.ID).Add(k); err != nil {
 		x.all.opt.Log.Warn("keeping a run", "err", err)
 	}
 }
 
-// from is the target as it can be used again.
+// from returns the target in a form that can be used again.
 func (x *bench) from() *history.RunTarget {
 	t := x.target
 	out := &history.RunTarget{Server: t.Server, Schema: t.Schema, URL: t.URL, Protocol: t.Protocol}
@@ -161,9 +163,9 @@ func (x *bench) from() *history.RunTarget {
 	return out.Redacted()
 }
 
-// outcomeOf is how a run ended that was not answered, and why. A run that a
-// person cancelled is cancelled whatever comes back: a server whose question was
-// taken back may answer before the call has ended.
+// outcomeOf returns the status of a run without an answer, and the reason. A run
+// that the user cancelled is cancelled even if a response arrives: a server
+// whose question was withdrawn may respond before the call has ended.
 func outcomeOf(ctx context.Context, err error) (status string, why error) {
 	cause := context.Cause(ctx)
 	switch {
@@ -180,7 +182,7 @@ func outcomeOf(ctx context.Context, err error) (status string, why error) {
 	}
 }
 
-// fill says how a run ended.
+// fill sets the outcome of a run.
 func fill(r *history.Run, ex *Exchange) {
 	if ex.Total > 0 {
 		r.Total = ex.Total
@@ -196,7 +198,7 @@ func fill(r *history.Run, ex *Exchange) {
 	}
 }
 
-// label names the target the way a person would.
+// label returns a readable name of the target.
 func (x *bench) label() string {
 	t := x.target
 	switch {
@@ -220,8 +222,8 @@ func nameOf(params json.RawMessage) string {
 	return ""
 }
 
-// prepare checks params and applies the one rule that belongs to the protocol
-// and not to a form.
+// prepare checks params. It tidies the arguments of a prompt, which is a rule
+// of the protocol and not of the form.
 func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
 	params = bytes.TrimSpace(params)
 	if len(params) == 0 || string(params) == "null" {

@@ -10,19 +10,19 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// ViaGateway is the way through this gateway, where its policies hold.
+// ViaGateway selects the way through this gateway, where its policies apply.
 const ViaGateway = "gateway"
 
-// A Target is what the tester connects to: a configured server, this gateway
-// as its clients see it, or anything else by command or URL.
+// A Target is what the tester connects to: a configured server, this gateway as
+// its clients see it, or any other server by command or URL.
 type Target struct {
-	// Server names a configured server of Schema; "" with Via "gateway" is the
-	// whole of Schema.
+	// Server names a configured server of Schema. "" with Via "gateway" selects
+	// all of Schema.
 	Server string `json:"server,omitempty"`
 	Schema string `json:"schema,omitempty"`
-	// Via is direct or gateway. Direct needs the scope admin.
+	// Via is direct or gateway. Direct needs scope admin.
 	Via string `json:"via,omitempty"`
-	// As is the session of a connected client whose offer is imitated.
+	// As is the session of a connected client whose capabilities are imitated.
 	As string `json:"as,omitempty"`
 
 	Type    string            `json:"type,omitempty"`
@@ -35,7 +35,7 @@ type Target struct {
 
 	// Protocol is auto, legacy, modern or a version.
 	Protocol string `json:"protocol,omitempty"`
-	// ClientName and ClientVersion are what the tester calls itself.
+	// ClientName and ClientVersion are sent as the tester's client info.
 	ClientName    string `json:"clientName,omitempty"`
 	ClientVersion string `json:"clientVersion,omitempty"`
 	// Offer names the client capabilities: sampling, elicitation, roots. Nil
@@ -44,7 +44,7 @@ type Target struct {
 	Roots []Root   `json:"roots,omitempty"`
 }
 
-// A Root is one root the tester offers.
+// A Root is a root that the tester offers.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`
@@ -55,39 +55,39 @@ type Opener interface {
 	Open(ctx context.Context, who access.Principal, t *Target, hooks *Hooks) (Session, error)
 }
 
-// Hooks hear what a session's server does on its own. They may be called
-// concurrently, and not after Close has returned.
+// Hooks are called for events from a session's server. They may be called
+// concurrently, but not after Close has returned.
 type Hooks struct {
 	Notification func(method string, params json.RawMessage)
-	// Line is one line of the server's stderr.
+	// Line receives a line of the server's stderr.
 	Line func(text string)
-	// Ask puts the server's question to a person.
+	// Ask asks the user a question of the server.
 	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
-	// Down says that the connection is gone.
+	// Down reports that the connection was lost.
 	Down func(err error)
-	// Sent hears each message as it is sent; it may be nil.
+	// Sent receives each message when it is sent; it may be nil.
 	Sent func(body []byte)
 }
 
-// A Session is one connection of the tester. Its methods may be called
+// A Session is a connection of the tester. Its methods may be called
 // concurrently.
 type Session interface {
 	Info() Info
-	// Call sends one request as it is. An error that the server answered is in
-	// the Exchange; err says that no answer came, and the Exchange beside it, if
-	// there is one, has what went over the wire until then.
+	// Call sends one request unchanged. An error response from the server is in
+	// the Exchange. err means that there was no response; the Exchange, if not
+	// nil, then holds the wire messages so far.
 	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
 	Notify(ctx context.Context, method string, params json.RawMessage) error
-	// SetRoots changes what roots/list answers and says so to the server.
+	// SetRoots changes the response to roots/list and notifies the server.
 	SetRoots(ctx context.Context, roots []Root) error
-	// Wire is everything that went over the wire so far.
+	// Wire returns all wire messages so far.
 	Wire() []history.WireFrame
-	// Redact replaces the secrets of the target in what is kept.
+	// Redact replaces the secrets of the target in data that is kept.
 	Redact(raw []byte) []byte
 	Close() error
 }
 
-// Info is what the handshake said.
+// Info is the result of the handshake.
 type Info struct {
 	Protocol     string          `json:"protocol"`
 	Era          string          `json:"era"`
@@ -98,15 +98,16 @@ type Info struct {
 	Session      string          `json:"session,omitempty"`
 }
 
-// An Exchange is one call of the tester and everything known about it.
+// An Exchange is one call of the tester with its result, timing and messages.
 type Exchange struct {
 	// Exactly one of Result and Error is set; both are raw JSON.
 	Result json.RawMessage
 	Error  json.RawMessage
-	// Total is the whole time; the other three say where it went.
+	// Total is the total time; the other three divide it.
 	Total, Gateway, Transport, ServerTime time.Duration
-	// TrafficID is the entry of the record, 0 when there is none.
+	// TrafficID is the id of the entry in the traffic record, 0 if there is
+	// none.
 	TrafficID uint64
-	// Wire are the messages as they were sent and received.
+	// Wire holds the messages as they were sent and received.
 	Wire []history.WireFrame
 }

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// Routes are the parts of the API that show and answer questions.
+// Routes returns the routes that show and answer questions.
 func (b *Inbox) Routes() []api.Route {
 	return []api.Route{
 		api.NewRoute("GET", "inbox", api.ScopeRead, b.get),

@@ -23,26 +23,27 @@ import (
 )
 
 const (
-	// maxUnsent bounds the messages that wait to be sent; later ones are dropped.
+	// maxUnsent bounds the queue of messages; further messages are dropped.
 	maxUnsent = 32
-	// sendTime is how long the receiver of a message may take.
+	// sendTime is the timeout for sending a message.
 	sendTime = 10 * time.Second
-	// messageRate and messageBurst bound how often one principal can make the
-	// phone of a person ring; nobody else's messages are lost by that.
+	// messageRate and messageBurst bound how often one principal can make a
+	// phone ring. Messages caused by other principals are not affected.
 	messageRate  = rate.Limit(0.2)
 	messageBurst = 10
-	// maxLimits bounds the principals that are told apart.
+	// maxLimits bounds the number of principals with their own rate limit.
 	maxLimits = 1000
-	// maxShown is how much of a name a message has.
+	// maxShown is the maximum length of a name in a message.
 	maxShown = 40
 )
 
-// A Webhook tells somebody elsewhere that a question, or a server, waits. A
-// message has a link to it and says whose tool it is, never the arguments or the
-// entry: those may be secret, and are shown to who signs in.
+// A Webhook sends a message when a question, or a server, waits for the user.
+// The message contains a link and names the server and tool, but never the
+// arguments or the entry: those may be secret and are shown only after signing
+// in.
 type Webhook struct {
 	cfg    func() config.Inbox
-	base   func() string // the address that the gateway listens on
+	base   func() string // returns the address that the gateway listens on
 	log    *slog.Logger
 	client *http.Client
 	unsent chan notice
@@ -53,7 +54,8 @@ type Webhook struct {
 	limits map[string]*rate.Limiter // by principal
 }
 
-// NewWebhook returns a webhook as configured now; Close ends it.
+// NewWebhook returns a webhook that uses the current config. Call Close to end
+// it.
 func NewWebhook(cfg func() config.Inbox, base func() string, log *slog.Logger) *Webhook {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Webhook{
@@ -64,31 +66,32 @@ func NewWebhook(cfg func() config.Inbox, base func() string, log *slog.Logger) *
 	return h
 }
 
-// Close ends what is being sent.
+// Close cancels pending messages and waits.
 func (h *Webhook) Close() {
 	h.stop()
 	h.wg.Wait()
 	h.client.CloseIdleConnections()
 }
 
-// A notice is what a message tells of, and where below the Inbox it is.
+// A notice is the content of a message, and the path of its page below the
+// Inbox.
 type notice struct {
 	Question
 	path string
 }
 
-// Tell sends a message about a question, soon.
+// Tell queues a message about a question.
 func (h *Webhook) Tell(q Question) { h.tell(notice{q, q.ID}) }
 
-// A Pending is a server that waits for approval: its entry, or where Tools is
-// set definitions that changed. From is who proposed it, "" where nobody knows;
-// Hash names what is to be approved.
+// A Pending is a server that waits for approval: of its entry, or of changed
+// definitions if Tools is set. From is the principal that proposed it, "" if
+// unknown. Hash identifies what is to be approved.
 type Pending struct {
 	Schema, Server, From, Hash string
 	Tools                      bool
 }
 
-// Announce sends a message about a server that waits, soon.
+// Announce queues a message about a server that waits for approval.
 func (h *Webhook) Announce(p Pending) {
 	q := Question{Kind: kindServer, Server: p.Server, From: p.From, Asked: time.Now()}
 	if p.Tools {
@@ -147,8 +150,8 @@ func (h *Webhook) run(ctx context.Context) {
 	}
 }
 
-// send sends one message. Errors do not have the address, which is a secret of
-// many receivers.
+// send sends one message. Errors do not contain the URL, because for many
+// receivers the URL is a secret.
 func (h *Webhook) send(ctx context.Context, q *notice) error {
 	cfg := h.cfg()
 	req, err := message(&cfg, h.base(), q)
@@ -171,7 +174,7 @@ func (h *Webhook) send(ctx context.Context, q *notice) error {
 	return nil
 }
 
-// message is the request that tells of a question or a server.
+// message returns the request that sends a notice.
 func message(cfg *config.Inbox, base string, q *notice) (*http.Request, error) {
 	if cfg.Console != "" {
 		base = strings.TrimSuffix(cfg.Console, "/")
@@ -218,7 +221,7 @@ func message(cfg *config.Inbox, base string, q *notice) (*http.Request, error) {
 	return req, nil
 }
 
-// says is the text of a message.
+// says returns the text of a message.
 func says(q *Question) i18n.Text {
 	server, tool, client := shown(q.Server), shown(q.Tool), shown(q.Client)
 	switch {
@@ -236,8 +239,9 @@ func says(q *Question) i18n.Text {
 	return i18n.New("%s asks you something.", "%s 向您提问。", server)
 }
 
-// shown is what servers and clients call themselves, in quotes: letters, digits
-// and little else, so that a name is no link, no mention and no markup.
+// shown returns the name of a server or client in quotes, reduced to letters,
+// digits and a few other characters, so that it cannot form a link, a mention
+// or markup.
 func shown(name string) string {
 	var b strings.Builder
 	n := 0

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// Routes are the parts of the API for logging in and out.
+// Routes returns the routes for logging in and out.
 func (l *Logins) Routes() []api.Route {
 	return []api.Route{
 		api.NewRoute("POST", "login", api.ScopeNone, l.postLogin),

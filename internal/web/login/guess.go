@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	maxFailures = 10 // wrong codes of one source per minute
+	maxFailures = 10 // wrong codes from one source per minute
 	maxSources  = 1_000
 )
 
-// guesses are the wrong codes of the last minute, by where they came from:
-// nobody who guesses keeps others from logging in.
+// guesses holds the wrong codes of the last minute by source, so that a guesser
+// cannot prevent others from logging in.
 type guesses struct {
 	by map[string][]time.Time
 }
 
-// tooMany says whether a source has to wait.
+// tooMany reports whether a source has to wait.
 func (g *guesses) tooMany(source string, now time.Time) bool {
 	g.forget(source, now)
 	return len(g.by[source]) >= maxFailures
 }
 
-// add notes a wrong code. When there are too many sources, those that were
-// heard of first are forgotten.
+// add records a wrong code. If there are too many sources, it removes the
+// oldest.
 func (g *guesses) add(source string, now time.Time) {
 	if g.by == nil {
 		g.by = make(map[string][]time.Time)
@@ -55,8 +55,8 @@ func (g *guesses) forget(source string, now time.Time) {
 	g.by[source] = all
 }
 
-// sourceOf is who guesses: an address, or the network that a provider gives to
-// one customer with IPv6.
+// sourceOf returns the source of a request: an IPv4 address, or the IPv6
+// network that a provider assigns to one customer.
 func sourceOf(remote string) string {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {

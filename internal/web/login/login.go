@@ -1,5 +1,5 @@
-// Package login knows who asks the console: a person with a one-time code that
-// became a login, or a program with a bearer token.
+// Package login authenticates requests to the console: a person logs in with a
+// one-time code, a program uses a bearer token.
 package login
 
 import (
@@ -32,25 +32,27 @@ const (
 	cookieNameSecure = "__Host-aio_s"
 )
 
-// Options are what logins stand on.
+// Options configure the logins.
 type Options struct {
-	// StateDir keeps logins over a restart; "" keeps them in memory.
+	// StateDir is the directory that keeps logins across restarts; "" keeps
+	// them in memory.
 	StateDir string
-	// Bearer says who a request with an Authorization header is; false refuses
-	// it. A nil Bearer refuses all.
+	// Bearer identifies the principal of a request with an Authorization
+	// header; false rejects the request. A nil Bearer rejects all such
+	// requests.
 	Bearer func(r *http.Request) (access.Principal, bool)
-	// Current returns a principal that logged in before as it is now; false
-	// ends the login. A nil Current keeps it as it was.
+	// Current returns the present state of a principal that logged in before;
+	// false ends the login. A nil Current leaves the principal unchanged.
 	Current func(access.Principal) (access.Principal, bool)
-	// Endpoint and Version are shown to those who are logged in.
+	// Endpoint and Version are shown after login.
 	Endpoint, Version string
 	Log               *slog.Logger
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// Logins knows the one-time codes and the sessions they became, by hash. It may
-// be used concurrently.
+// Logins holds the hashes of one-time codes and of the sessions they were
+// exchanged for. It may be used concurrently.
 type Logins struct {
 	opt  Options
 	file string
@@ -61,14 +63,15 @@ type Logins struct {
 	guesses  guesses
 }
 
-// A grant is a principal that logs in, or has. It is asked for its rights anew
-// at every request.
+// A grant lets a principal log in, or is its login. The rights of the principal
+// are checked again at every request.
 type grant struct {
 	Who     access.Principal `json:"who"`
 	Expires time.Time        `json:"expires"`
 }
 
-// newGrant ends with the credential of the principal at the latest.
+// newGrant returns a grant that ends at expires, or when the credential of the
+// principal expires if that is earlier.
 func newGrant(who access.Principal, expires time.Time) grant {
 	if !who.Expires.IsZero() && who.Expires.Before(expires) {
 		expires = who.Expires
@@ -76,7 +79,7 @@ func newGrant(who access.Principal, expires time.Time) grant {
 	return grant{who, expires}
 }
 
-// Open reads the logins that were kept.
+// Open reads the saved logins.
 func Open(opt Options) (*Logins, error) {
 	l := &Logins{opt: opt, codes: map[string]grant{}, sessions: map[string]grant{}}
 	if opt.StateDir == "" {
@@ -91,7 +94,7 @@ func Open(opt Options) (*Logins, error) {
 		return nil, i18n.Errorf("reading logins: %w", "读取登录记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &l.sessions) != nil {
-		// Whoever was logged in logs in again.
+		// All users have to log in again.
 		l.sessions = map[string]grant{}
 	}
 	return l, nil
@@ -102,8 +105,8 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// NewCode makes a one-time code for logging in as a principal. It lives until it
-// is used, at most ten minutes.
+// NewCode returns a one-time code for logging in as a principal. It is valid
+// until it is used, at most ten minutes.
 func (l *Logins) NewCode(who access.Principal) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +116,8 @@ func (l *Logins) NewCode(who access.Principal) string {
 	return code
 }
 
-// expire removes what is over, and the oldest until at most keep are left.
+// expire removes expired grants, and the oldest grants until at most keep are
+// left.
 func expire(grants map[string]grant, now time.Time, keep int) {
 	for k, g := range grants {
 		if now.After(g.Expires) {
@@ -136,7 +140,7 @@ var (
 	errTooMany   = i18n.Errorf("too many wrong codes from this address; wait a minute", "来自此地址的错误登录码过多；请稍等一分钟")
 )
 
-// redeem trades a code for a session. Source is where it came from.
+// redeem exchanges a code for a session. source is the client's address.
 func (l *Logins) redeem(code, source string) (session string, who access.Principal, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +161,8 @@ func (l *Logins) redeem(code, source string) (session string, who access.Princip
 	return session, g.Who, l.saveLocked()
 }
 
-// Identify finds out who asks: a bearer token, or the cookie of a login.
+// Identify returns the principal of a request, from a bearer token or the
+// cookie of a login.
 func (l *Logins) Identify(r *http.Request) (access.Principal, bool) {
 	if r.Header.Get("Authorization") != "" {
 		if l.opt.Bearer == nil {
@@ -172,8 +177,8 @@ func (l *Logins) Identify(r *http.Request) (access.Principal, bool) {
 	return l.Current(who)
 }
 
-// Current is a principal that was let in before, as it is now; false when its
-// credential is no longer good.
+// Current returns the present state of a principal that was authenticated
+// before; false if its credential is no longer valid.
 func (l *Logins) Current(who access.Principal) (access.Principal, bool) {
 	if l.opt.Current != nil {
 		return l.opt.Current(who)
@@ -181,7 +186,7 @@ func (l *Logins) Current(who access.Principal) (access.Principal, bool) {
 	return who, who.ID != ""
 }
 
-// session finds the principal of a cookie.
+// session returns the principal of a session cookie.
 func (l *Logins) session(r *http.Request) (access.Principal, bool) {
 	c, err := r.Cookie(cookieFor(r))
 	if err != nil {
@@ -204,7 +209,7 @@ func (l *Logins) end(r *http.Request) error {
 	return l.saveLocked()
 }
 
-// Drop ends the logins of a principal, and its codes.
+// Drop ends the logins of a principal and invalidates its codes.
 func (l *Logins) Drop(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +219,7 @@ func (l *Logins) Drop(id string) error {
 	return l.saveLocked()
 }
 
-// saveLocked writes the hashes; the file is small and changes at logins only.
+// saveLocked writes the hashes. The file is small and changes only at logins.
 func (l *Logins) saveLocked() error {
 	if l.file == "" {
 		return nil

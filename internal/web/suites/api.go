@@ -17,20 +17,21 @@ import (
 type suiteBody struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
-	// Target is what it tests, in words.
+	// Target describes what the file tests.
 	Target string `json:"target,omitempty"`
 	Tests  int    `json:"tests"`
-	// Evals are tasks for a model, which the command line gives to it.
+	// Evals is the number of tasks for a model. Only the command line runs
+	// them.
 	Evals int `json:"evals,omitempty"`
 	// Error says why the file cannot be used.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"errorZH,omitempty"`
-	// Running are the results so far of a run that has not ended.
+	// Running holds the results so far of a run in progress.
 	Running []suite.TestResult `json:"running,omitempty"`
 	IsRun   bool               `json:"isRunning,omitempty"`
-	// Runs are oldest first; only the last has results.
+	// Runs are oldest first; only the last run has results.
 	Runs []Run `json:"runs"`
-	// Text is the file, for one suite only.
+	// Text is the content of the file. It is set only for a single suite.
 	Text string `json:"text,omitempty"`
 }
 
@@ -39,7 +40,7 @@ type suitesBody struct {
 	Suites []suiteBody `json:"suites"`
 }
 
-// Routes are the parts of the API that show, change and run test files.
+// Routes returns the routes that show, change and run test files.
 func (s *Suites) Routes() []api.Route {
 	route := api.NewRoute
 	return []api.Route{
@@ -52,8 +53,8 @@ func (s *Suites) Routes() []api.Route {
 	}
 }
 
-// describe is a test file as a principal sees it, with the runs that it may
-// look at; false when it does not see the file.
+// describe returns a test file with the runs that the principal may look at;
+// false if the principal does not see the file.
 func (s *Suites) describe(who access.Principal, name, path string) (suiteBody, bool) {
 	b := suiteBody{Name: name, Path: path, Runs: []Run{}}
 	suite, err := suite.ReadSuite(path)
@@ -110,7 +111,8 @@ func (s *Suites) getAll(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, body)
 }
 
-// find answers a refusal itself.
+// find returns the path of the suite that the request names. It answers a
+// refusal itself.
 func (s *Suites) find(w http.ResponseWriter, r *api.Request) (string, bool) {
 	path, err := s.path(r.Param("suite"))
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *Suites) get(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, body)
 }
 
-// put writes a test file that can be read; another is refused.
+// put writes a test file. It refuses a file that cannot be parsed.
 func (s *Suites) put(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Text string `json:"text"`
@@ -185,9 +187,9 @@ func (s *Suites) delete(w http.ResponseWriter, r *api.Request) {
 }
 
 type runBody struct {
-	// Update writes the snapshots anew.
+	// Update overwrites the snapshots.
 	Update bool `json:"update"`
-	// Confirm is the command line that the page has shown.
+	// Confirm is the command line that the page showed to the user.
 	Confirm string `json:"confirm"`
 }
 
@@ -216,12 +218,13 @@ func (s *Suites) postRun(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusAccepted, described)
 }
 
-// noSuite answers that there is no such test file.
+// noSuite answers that the test file does not exist.
 func noSuite(w http.ResponseWriter, r *api.Request) {
 	api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
 }
 
-// mayRun answers a refusal itself. A test file that cannot be read is nil.
+// mayRun reports whether the principal may run the tests, and answers a refusal
+// itself. tests is nil if the file cannot be read.
 func (s *Suites) mayRun(w http.ResponseWriter, r *api.Request, tests *suite.Suite, update bool) bool {
 	switch {
 	case api.May(r.Who, api.ScopeAdmin):
@@ -250,9 +253,9 @@ func (s *Suites) deleteRun(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sees says whether a principal sees a test file. One that runs a command,
-// dials an address or cannot be read is for those with the scope admin; nil
-// stands for the latter.
+// sees reports whether a principal sees a test file. A file that runs a
+// command, connects to a URL or cannot be read needs scope admin. tests is nil
+// if the file cannot be read.
 func (s *Suites) sees(who access.Principal, tests *suite.Suite) bool {
 	if api.May(who, api.ScopeAdmin) {
 		return true
@@ -260,6 +263,6 @@ func (s *Suites) sees(who access.Principal, tests *suite.Suite) bool {
 	return tests != nil && !direct(tests) && (tests.Target == "." || s.opt.Sees(who, tests.Target))
 }
 
-// direct says that a test file names what it tests, instead of a configured
-// server.
+// direct reports whether a test file contains a URL or command instead of the
+// name of a configured server.
 func direct(s *suite.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }

@@ -1,5 +1,5 @@
-// Package suites has the test files of the console: it shows and changes them,
-// runs them and keeps how they went.
+// Package suites implements the test files of the console: it shows and changes
+// them, runs them and keeps the results.
 package suites
 
 import (
@@ -25,47 +25,50 @@ import (
 
 const maxRuns = 40
 
-// A Source says where test files are, and how they reach their servers.
+// A Source defines where test files are and how they reach their servers.
 type Source struct {
-	// Dir holds the test files; it need not exist.
+	// Dir contains the test files; it need not exist.
 	Dir string
-	// Open connects a principal to what a file tests; end ends the connection.
+	// Open connects a principal to the server that a file tests; end closes the
+	// connection.
 	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (session *probe.Session, end func(), err error)
 }
 
-// Options are what test files stand on.
+// Options configure Suites.
 type Options struct {
 	Source
-	// StateDir keeps the runs over a restart; "" keeps them in memory.
+	// StateDir is the directory that keeps the runs across restarts; "" keeps
+	// them in memory.
 	StateDir string
-	// Sees says whether a principal sees a configured server.
+	// Sees reports whether a principal sees a configured server.
 	Sees func(who access.Principal, server string) bool
-	// Undo keeps what takes a change back, and returns its name.
+	// Undo stores a function that undoes a change, and returns its id.
 	Undo func(run func(context.Context) error) string
-	// Publish tells the pages of a principal that a test file, or a run of it,
+	// Publish notifies the pages of a principal that a test file or a run of it
 	// has changed.
 	Publish func(principal, name string)
 	Log     *slog.Logger
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// Suites are the test files and how they went, oldest run first. They may be
-// used concurrently.
+// Suites holds the test files and their runs, oldest first. It may be used
+// concurrently.
 type Suites struct {
 	opt  Options
 	ctx  context.Context
 	wg   sync.WaitGroup
-	file string // keeps the runs; empty for nowhere
+	file string // stores the runs; empty: they are not stored
 
 	mu      sync.Mutex
 	runs    map[string][]Run
 	running map[runKey]*progress
 }
 
-// A Run is how one test file went once.
+// A Run is the result of running a test file once.
 type Run struct {
-	// Owner is the principal that ran it; empty for the owner of the gateway.
+	// Owner is the principal that ran the file; empty for the owner of the
+	// gateway.
 	Owner   string             `json:"owner,omitempty"`
 	Start   time.Time          `json:"start"`
 	Took    time.Duration      `json:"took"`
@@ -77,18 +80,19 @@ type Run struct {
 	Results []suite.TestResult `json:"results,omitempty"`
 }
 
-// A runKey is a test file that a principal runs.
+// A runKey identifies a run in progress: a test file and the principal that
+// runs it.
 type runKey struct{ owner, name string }
 
 func (r *Run) owner() string { return cmp.Or(r.Owner, access.Owner.ID) }
 
-// progress is a run that has not ended.
+// progress is a run in progress.
 type progress struct {
 	cancel  context.CancelFunc
 	results []suite.TestResult
 }
 
-// Open reads the runs that were kept. Those that have not ended end with ctx.
+// Open reads the stored runs. Runs in progress end when ctx is done.
 func Open(ctx context.Context, opt Options) (*Suites, error) {
 	s := &Suites{opt: opt, ctx: ctx, runs: map[string][]Run{}, running: map[runKey]*progress{}}
 	if opt.StateDir == "" {
@@ -103,18 +107,18 @@ func Open(ctx context.Context, opt Options) (*Suites, error) {
 		return nil, i18n.Errorf("reading the runs of tests: %w", "读取测试记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &s.runs) != nil {
-		s.runs = map[string][]Run{} // a file that was cut by a crash
+		s.runs = map[string][]Run{} // the file was truncated by a crash
 	}
 	return s, nil
 }
 
-// maxName is in bytes. It is no part of the expression: one that counts is
-// large, and made at every start.
+// maxName is in bytes. It is not part of the regular expression: a counted
+// repetition makes the expression large, and it is compiled at every start.
 const maxName = 100
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// path is the file of a suite, whether or not it is there.
+// path returns the file of a suite, which need not exist.
 func (s *Suites) path(name string) (string, error) {
 	if len(name) > maxName || !validName.MatchString(name) {
 		return "", i18n.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
@@ -131,7 +135,7 @@ func (s *Suites) path(name string) (string, error) {
 func (s *Suites) names() []string {
 	files, err := suite.FindSuites([]string{s.opt.Dir})
 	if err != nil {
-		return nil // there is no such folder yet
+		return nil // the folder does not exist yet
 	}
 	var names []string
 	for _, f := range files {
@@ -142,7 +146,7 @@ func (s *Suites) names() []string {
 	return slices.Compact(names)
 }
 
-// start runs a suite for a principal; what happens is told as events.
+// start runs a suite for a principal. Its progress is published as events.
 func (s *Suites) start(who access.Principal, name string, tests *suite.Suite, update bool) error {
 	key := runKey{who.ID, name}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -163,7 +167,7 @@ func (s *Suites) start(who access.Principal, name string, tests *suite.Suite, up
 	return nil
 }
 
-// Close waits for the runs, which end with their context.
+// Close waits for the runs, which end when their context is done.
 func (s *Suites) Close() { s.wg.Wait() }
 
 // EndOf ends the runs of a principal.
@@ -212,7 +216,8 @@ func (s *Suites) run(ctx context.Context, who access.Principal, name string, tes
 	return run
 }
 
-// finish keeps a run; of older ones of its principal only the counts are kept.
+// finish stores a run. For older runs of the same principal it keeps only the
+// counts.
 func (s *Suites) finish(key runKey, run Run) {
 	s.mu.Lock()
 	delete(s.running, key)
@@ -239,7 +244,7 @@ func (s *Suites) finish(key runKey, run Run) {
 	s.opt.Publish(key.owner, key.name)
 }
 
-// writeFile replaces a file, readable by its owner only.
+// writeFile replaces a file. Only its owner can read it.
 func writeFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err

@@ -13,24 +13,24 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxForm bounds what a browser may send.
+// maxForm bounds the size of a submitted form.
 const maxForm = 256 << 10
 
-// A Page serves what is below Path.
+// A Page serves the paths below Path.
 type Page struct {
 	Book *Book
-	// Has says that a user has a value other than the refused one, which a digest
-	// names: nobody is to replace it here.
+	// Has reports whether a user has a value other than the refused one, which is
+	// given by its digest. Such a value must not be replaced here.
 	Has func(user, name, refused string) bool
-	// Store keeps a value of a user.
+	// Store saves a value of a user.
 	Store func(user, name, value string) error
-	// Current returns a principal as it is now; false when its credential is no
-	// longer good.
+	// Current returns the present state of a principal; false if its credential
+	// is no longer valid.
 	Current func(access.Principal) (access.Principal, bool)
 	Log     *slog.Logger
 }
 
-// ServeHTTP shows the form of a ticket, or takes what was entered.
+// ServeHTTP shows the form of a ticket, or stores the submitted value.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := view{w: w, lang: i18n.ByTag(r.Header.Get("Accept-Language"))}
 	text := strings.TrimPrefix(r.URL.Path, Path)
@@ -52,7 +52,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fault says that the value that is there was refused.
+// fault returns the message that the server refused the stored value.
 func (q *Question) fault() i18n.Text {
 	if q.Refused == "" {
 		return i18n.Text{}
@@ -90,7 +90,7 @@ func (p *Page) post(v view, r *http.Request, text string, q Question) {
 	v.write(http.StatusOK, i18n.New("The value is stored. Go back to your program; you can close this page.", "已保存。请回到你的程序；可以关闭此页。"), "")
 }
 
-// A view is one answer to a browser.
+// A view is a response to a browser.
 type view struct {
 	w    http.ResponseWriter
 	lang i18n.Lang
@@ -123,7 +123,7 @@ const pageHTML = `<!doctype html>
 </html>
 `
 
-// write sends a page with a body, or with its title alone.
+// write sends a page with a body, or only with its title.
 func (v view) write(status int, title i18n.Text, body string) {
 	text := html.EscapeString(title.In(v.lang))
 	if body == "" {
@@ -137,7 +137,7 @@ func (v view) write(status int, title i18n.Text, body string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'nonce-"+nonce+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "same-origin") // with none a browser does not say where its form comes from
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers do not send the origin of the form
 	v.w.WriteHeader(status)
 	_, _ = fmt.Fprintf(v.w, pageHTML, tag, text, nonce, body)
 }

@@ -1,6 +1,6 @@
-// Package values is the page where a person enters a value for a server, such as
-// an API key, that a call of a program of theirs lacks. The value goes from the
-// browser to the gateway and passes neither the program nor a model.
+// Package values serves the page where a user enters a value for a server, such
+// as an API key, that a call of the user's program lacks. The value goes from
+// the browser to the gateway; neither the program nor a model sees it.
 package values
 
 import (
@@ -14,28 +14,28 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// Path begins the addresses of the page; what follows is a ticket.
+// Path is the prefix of the page's addresses; a ticket follows it.
 const Path = traffic.TicketPath
 
 const (
 	life    = 10 * time.Minute
-	maxEach = 8 // tickets of one principal
+	maxEach = 8 // tickets per principal
 	maxAll  = 1024
 )
 
-// A Question is a value that a call lacks.
+// A Question asks for a value that a call lacks.
 type Question struct {
-	// Who made the call: the value will be theirs.
+	// Who is the principal that made the call. The value will belong to it.
 	Who access.Principal
-	// Server wants it, Name names it, Description says what it is.
+	// Server needs the value, Name names it, Description describes it.
 	Server, Name, Description string
-	// Refused is the digest of the value that the server has refused, and that
-	// may be replaced; empty where there is none yet.
+	// Refused is the digest of a value that the server has refused and that may
+	// be replaced; empty if there is no value yet.
 	Refused string
 }
 
-// A Book has the open questions, by the tickets that lead to them. It may be used
-// concurrently; the zero Book is empty.
+// A Book holds the open questions by ticket. It may be used concurrently; the
+// zero Book is empty.
 type Book struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]ticket
@@ -46,8 +46,8 @@ type ticket struct {
 	expires time.Time
 }
 
-// Ask opens a question and returns the path of its page. That works until the
-// value is there, at most ten minutes.
+// Ask opens a question and returns the path of its page. The page works until
+// the value is entered, at most ten minutes.
 func (b *Book) Ask(q Question) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +67,8 @@ func (b *Book) Ask(q Question) string {
 	return Path + text
 }
 
-// shrinkLocked removes the oldest of some tickets until at most keep are left.
+// shrinkLocked removes the oldest tickets that match some until at most keep of
+// them are left.
 func (b *Book) shrinkLocked(keep int, some func(ticket) bool) {
 	for {
 		var oldest [sha256.Size]byte
@@ -88,8 +89,8 @@ func (b *Book) shrinkLocked(keep int, some func(ticket) bool) {
 	}
 }
 
-// find returns the question of a ticket; take removes it, too, and all others
-// that ask the same.
+// find returns the question of a ticket. take also removes it, together with
+// all tickets that ask the same question.
 func (b *Book) find(text string) (Question, bool) { return b.look(text, false) }
 func (b *Book) take(text string) (Question, bool) { return b.look(text, true) }
 

@@ -1,4 +1,4 @@
-// Package visit knows whether somebody is at the console.
+// Package visit tracks whether the console is in use.
 package visit
 
 import (
@@ -6,22 +6,24 @@ import (
 	"time"
 )
 
-// A Book has who is at the console: a page or an editor keeps an event stream
-// open for as long as it is there. The zero Book is ready to use.
+// A Book counts the visitors of the console: a page or an editor keeps an event
+// stream open as long as it is there. The zero Book is ready to use.
 type Book struct {
 	mu       sync.Mutex
 	here     int
-	patience time.Duration // 0: nobody wants to know
-	until    time.Time     // how long somebody may still come
+	patience time.Duration // 0: Abandoned was not requested
+	until    time.Time     // a visitor may still arrive until then
 	over     bool
 	gone     chan struct{}
 }
 
-// coming is how long somebody may be on the way at least, on a busy machine too.
+// coming is the minimum time that a visitor has to arrive, even on a busy
+// machine.
 const coming = time.Minute
 
-// Abandoned is closed that long after the last one has left the console, or when
-// nobody came. With no time it never is.
+// Abandoned returns a channel that is closed when the console has had no visitor
+// for the duration patience, or no visitor arrived at all. If patience is 0, the
+// channel is never closed.
 func (v *Book) Abandoned(patience time.Duration) <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -30,8 +32,8 @@ func (v *Book) Abandoned(patience time.Duration) <-chan struct{} {
 	return v.gone
 }
 
-// Expect gives somebody who is on the way to the console the time to come; false
-// says that it is too late.
+// Expect gives a visitor that is about to open the console time to arrive; false
+// means that the channel of Abandoned is already closed.
 func (v *Book) Expect() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -39,7 +41,7 @@ func (v *Book) Expect() bool {
 	return !v.over
 }
 
-// Enter notes that somebody came, until leave is called.
+// Enter counts a visitor until leave is called.
 func (v *Book) Enter() (leave func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -52,7 +54,7 @@ func (v *Book) Enter() (leave func()) {
 	}
 }
 
-// waitLocked waits from now on for somebody to come.
+// waitLocked starts a timer for a visitor to arrive.
 func (v *Book) waitLocked(d time.Duration) {
 	if v.patience > 0 {
 		v.until = time.Now().Add(d)
@@ -60,7 +62,7 @@ func (v *Book) waitLocked(d time.Duration) {
 	}
 }
 
-// look says that it is over when the time is up and nobody is here.
+// look closes the channel if the time is up and there is no visitor.
 func (v *Book) look() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
