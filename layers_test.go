@@ -136,7 +136,7 @@ var layers = map[string][]string{
 	"daemon/instance": {"gateway/addresses", "gateway/modern", "gateway/visit", "upstream/memory", "upstream/pin", "folders", "disk", "record", "receipt", "cluster", "cluster/natsengine", "cluster/place", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "web/inbox", "web/values", "telemetry", "usage", "control"},
 	"doctor":          {"spelling", "catalog", "upstream/failure", "cluster", "config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
 	"daemon/console":  {"upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox", "web/suites", "web/values"},
-	"install/offer":   {"config/edit", "folders", "install", "config", "env", "sandbox"},
+	"install/offer":   {"config/edit", "folders", "install", "config", "env", "jsonrpc", "sandbox"},
 	"web/add":         {"config/edit", "access", "config", "env", "install", "install/offer", "sandbox", "web/api"},
 	"daemon/certs":    {"folders", "config", "safehttp"},
 	"daemon": {"folders", "upstream/hop", "record", "cluster", "peer", "config/problem", "daemon/certs", "logfile", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "http1", "access", "upstream", "gateway", "gateway/visit", "web", "web/api",

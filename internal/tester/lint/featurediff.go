@@ -14,7 +14,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Features are the lists of a server, by kind and then by key.
+// Features are the lists of a server, by kind and then by key. Its entry in the
+// config file and the questions of its publisher are kinds, too.
 type Features map[string]map[string]json.RawMessage
 
 // FeaturesOf fetches everything that a server lists.
@@ -77,7 +78,11 @@ type FeatureChange struct {
 // In says it in a language.
 func (c FeatureChange) In(l i18n.Lang) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
-	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), i18n.Seen(c.Key)) // a name may look like further lines
+	kind := strings.TrimSuffix(c.Kind, "s")
+	if c.Kind == "entries" {
+		kind = "entry"
+	}
+	line := fmt.Sprintf("%s %s %s", sign, kind, i18n.Seen(c.Key)) // a name may look like further lines
 	for _, d := range c.Differences {
 		line += "\n    " + i18n.Seen(d.In(l))
 	}
@@ -107,7 +112,7 @@ func DiffText(kind, before, after string) FeatureChange {
 // DiffFeatures lists what differs from a to b, in a fixed order.
 func DiffFeatures(a, b Features) []FeatureChange {
 	var changes []FeatureChange
-	for _, kind := range []string{"tools", "resources", "templates", "prompts"} {
+	for _, kind := range []string{"entries", "questions", "tools", "resources", "templates", "prompts"} {
 		for _, key := range sortedNames(a[kind], b[kind]) {
 			before, was := a[kind][key]
 			after, is := b[kind][key]
