@@ -28,6 +28,9 @@ const (
 	helloWait = 30 * time.Second
 )
 
+// maxName is how long a name of a host is at most.
+const maxName = 253
+
 // A host is one that a server may reach by name.
 type host struct {
 	name    string // in lower case; "*.example.com" is any name below
@@ -62,12 +65,16 @@ func named(list []string) []host {
 type grant struct {
 	server string
 	hosts  []host
+	asks   bool // a person may be asked for more hosts
 }
 
 // A Proxy is how confined servers reach hosts by name. It listens on this
 // machine; names are resolved and dialled by it. The zero value is ready.
 type Proxy struct {
 	Log *slog.Logger
+	// Refused hears of a host that a server wanted and that is not in its list,
+	// as it would be written there; nil if nobody does. It must not block.
+	Refused func(server, host string)
 
 	mu       sync.Mutex
 	grants   map[string]grant // by secret
@@ -79,15 +86,15 @@ type Proxy struct {
 	closed   bool
 }
 
-// Open lets a program reach hosts through the proxy until release is called.
-func (x *Proxy) open(server string, hosts []host, p *Program, profile *Profile) (release func(), err error) {
+// open lets a program reach hosts through the proxy until release is called.
+func (x *Proxy) open(g grant, p *Program, profile *Profile) (release func(), err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.start(); err != nil {
 		return nil, err
 	}
 	secret := rand.Text()
-	x.grants[secret] = grant{server, hosts}
+	x.grants[secret] = g
 	useProxy(p, profile, x.listener.Addr().String(), secret)
 	return func() {
 		x.mu.Lock()
@@ -157,6 +164,7 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	name, port := splitTarget(address, standard)
 	h, ok := g.find(name, port)
 	if !ok {
+		x.missed(g, name, port)
 		x.refuse(w, g, name, port, "it is not among the hosts of the sandbox of "+g.server+`; add it to "hosts" in "sandbox" of its entry`)
 		return
 	}
@@ -172,6 +180,19 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	forward(w, r, h, name, port, failed)
+}
+
+// missed tells of a host that could be added to the list: a name, because an
+// address that is listed is connected to without the proxy.
+func (x *Proxy) missed(g grant, name string, port uint16) {
+	if x.Refused == nil || !g.asks || len(name) > maxName {
+		return
+	}
+	at := name + ":" + strconv.Itoa(int(port))
+	known, _, ok := config.SplitHost(at)
+	if _, err := netip.ParseAddr(known); ok && err != nil && !strings.HasPrefix(known, "*") {
+		x.Refused(g.server, at)
+	}
 }
 
 // refuse says to the server, and in the log, that it may not reach a host.
