@@ -21,6 +21,9 @@ type Server struct {
 	Rules config.Sandbox
 	// Cwd is the folder that its entry names, which it may write; "" if none.
 	Cwd string
+	// Learn is a file in which is noted what it opens, runs and connects to, while
+	// nothing confines it; "" confines it.
+	Learn string
 	// State is where folders of servers are; folders.StateDir when empty.
 	State string
 }

@@ -49,7 +49,9 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 	if p, profile, err = Command(s, p, prefix...); err != nil {
 		return p, profile, nil, err
 	}
-	if hosts := named(s.Rules.Hosts.Names); len(hosts) > 0 {
+	if s.Learn != "" {
+		release, err = x.learn(s, &p, &profile)
+	} else if hosts := named(s.Rules.Hosts.Names); len(hosts) > 0 {
 		release, err = x.open(grant{server: s.ID, hosts: hosts, asks: true}, &p, &profile)
 	}
 	return p, profile, release, err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,11 +62,27 @@ func named(list []string) []host {
 	return hosts
 }
 
+// Reaches says that a list of hosts has one, NAME:PORT or ADDRESS:PORT, in it.
+func Reaches(list []string, wanted string) bool {
+	name, port, ok := config.SplitHost(wanted)
+	if _, err := netip.ParseAddr(name); err != nil {
+		_, found := grant{hosts: named(list)}.find(name, port)
+		return ok && found
+	}
+	return ok && slices.ContainsFunc(list, func(text string) bool {
+		host, port, _ := config.SplitHost(text)
+		addr, err := netip.ParseAddr(host)
+		return err == nil && slices.Contains(addresses(addr, port), wanted)
+	})
+}
+
 // A grant is what the bearer of a secret may reach.
 type grant struct {
 	server string
 	hosts  []host
 	asks   bool // a person may be asked for more hosts
+	// noted hears of every host; all are allowed then.
+	noted func(host string)
 }
 
 // A Proxy is how confined servers reach hosts by name. It listens on this
@@ -163,6 +180,10 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	name, port := splitTarget(address, standard)
 	h, ok := g.find(name, port)
+	if g.noted != nil {
+		g.noted(net.JoinHostPort(name, strconv.Itoa(int(port))))
+		h, ok = host{name, port, true}, true
+	}
 	if !ok {
 		x.missed(g, name, port)
 		x.refuse(w, g, name, port, "it is not among the hosts of the sandbox of "+g.server+`; add it to "hosts" in "sandbox" of its entry`)

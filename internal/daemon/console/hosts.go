@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/inbox"
 )
@@ -151,8 +151,7 @@ func (x *hostAsker) server(id string) *config.Server {
 // lacks says that a host is not in the list of a server.
 func (x *hostAsker) lacks(id, host string) bool {
 	s := x.server(id)
-	return s != nil && s.Sandbox.On && s.Sandbox.Hosts.Listed &&
-		!slices.ContainsFunc(s.Sandbox.Hosts.Names, func(name string) bool { return strings.EqualFold(name, host) })
+	return s != nil && s.Sandbox.On && s.Sandbox.Hosts.Listed && !sandbox.Reaches(s.Sandbox.Hosts.Names, host)
 }
 
 // allow writes a host into the list of a server: of the entry that runs, and of

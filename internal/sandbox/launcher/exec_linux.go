@@ -71,18 +71,26 @@ func become() failure {
 		return failure{StageExec, err}
 	}
 	abi := ABI()
-	if err := dropCapabilities(); err != nil {
-		return failure{"capabilities", err}
+	if r.Profile.Learn == "" {
+		if err := dropCapabilities(); err != nil {
+			return failure{"capabilities", err}
+		}
 	}
 	// What the server forks and leaves behind becomes its child again, so that
 	// the helper finds all of it. An exec keeps this, and the filter keeps it on.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return failure{"reaper", err}
 	}
-	if err := restrictFiles(r.Profile, abi); err != nil {
+	filter := kept(rules(r.Profile, abi))
+	if r.Profile.Learn != "" {
+		filter, err = watched, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // without it there is no filter
+	} else {
+		err = restrictFiles(r.Profile, abi)
+	}
+	if err != nil {
 		return failure{"landlock", err}
 	}
-	listener, err := install(assemble(kept(rules(r.Profile, abi))))
+	listener, err := install(assemble(filter))
 	if err != nil {
 		return failure{"seccomp", err}
 	}
