@@ -50,8 +50,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// A slash in a scope parts the server from the tool, whatever their own names
-// hold.
+// The first slash in a scope separates the server from the tool, even if their
+// names contain slashes.
 func TestToolScopeNamesItsServer(t *testing.T) {
 	for _, tt := range []struct {
 		scope, server, tool string
@@ -119,7 +119,7 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// A key that is bound to tools of one server sees nothing of the others.
+// A key that is restricted to tools of one server sees no other server.
 func TestToolScopeHidesServers(t *testing.T) {
 	p := Principal{ID: "key:k", Grant: Grant{Tools: []string{"fs/echo", "w*/x"}}}
 	for server, want := range map[string]bool{"fs": true, "web": true, "other": false} {

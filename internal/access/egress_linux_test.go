@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// An issuer names the address of its keys, and may redirect: neither leads to
-// where it is not.
+// An issuer names the address of its keys, and may redirect. Neither may lead to a
+// private address.
 func TestIssuerLeadsNowherePrivate(t *testing.T) {
 	canary := mcptest.NewCanary(t)
 	var keys, to string

@@ -27,16 +27,15 @@ import (
 
 const gatewayURL = "https://gw.example/mcp"
 
-// An issuer is an authorization server with real keys that signs whatever it
-// is told to.
+// An issuer is an authorization server with real keys that signs any claims.
 type issuer struct {
 	*httptest.Server
 	rsa, rsa2 *rsa.PrivateKey
 	ec        *ecdsa.PrivateKey
 	mu        sync.Mutex
 	published []any
-	metadata  map[string]any // instead of the right one
-	fetches   atomic.Int32   // of keys
+	metadata  map[string]any // replaces the correct metadata
+	fetches   atomic.Int32   // how often the keys were fetched
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -90,7 +89,8 @@ func ecJWK(kid string, k *ecdsa.PublicKey) any {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// claims are those of a good token, changed by edit; a nil value removes one.
+// claims returns the claims of a valid token, changed by edit; a nil value removes
+// a claim.
 func (is *issuer) claims(edit map[string]any) map[string]any {
 	now := time.Now().Unix()
 	all := map[string]any{"iss": is.URL, "sub": "alice", "aud": gatewayURL, "iat": now, "exp": now + 300, "scope": "mcp other"}
@@ -103,8 +103,7 @@ func (is *issuer) claims(edit map[string]any) map[string]any {
 	return all
 }
 
-// sign makes a JWT with the key that belongs to alg; header is added to its
-// header.
+// sign returns a JWT signed with the key for alg. header is added to its header.
 func (is *issuer) sign(t *testing.T, alg string, header, claims map[string]any) string {
 	t.Helper()
 	head := map[string]any{"alg": alg, "typ": "at+jwt", "kid": map[string]string{"RS256": "r1", "ES256": "e1", "HS256": "r1"}[alg]}

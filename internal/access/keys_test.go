@@ -250,7 +250,7 @@ func TestOneComparison(t *testing.T) {
 			return true
 		})
 	}
-	if compared != 1 || called != 2 { // with the keys of the file, and with the one of the configuration
+	if compared != 1 || called != 2 { // for the keys of the file and for the key of the configuration
 		t.Errorf("ConstantTimeCompare is used %d times, sameHash %d times", compared, called)
 	}
 }

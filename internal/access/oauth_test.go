@@ -90,7 +90,7 @@ func TestTokens(t *testing.T) {
 			if len(tt.token) > maxCredential {
 				want = strings.Replace(want, "invalid_token", "invalid_request", 1)
 				if status == http.StatusRequestHeaderFieldsTooLarge {
-					return // the server did not even read it
+					return // the server did not even read the request
 				}
 			}
 			if status != tt.want || challenge != want {
@@ -165,7 +165,8 @@ func TestKeyRotation(t *testing.T) {
 	keys.mu.Lock()
 	keys.fetched = keys.fetched.Add(-fetchEvery) // half a minute later
 	keys.mu.Unlock()
-	// A try right behind another shares its fetch, so the first may still fail.
+	// A request right after another shares its fetch, so the first one may still
+	// fail.
 	for deadline := time.Now().Add(10 * time.Second); !enters(rotated); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("a rotated key was not found")
@@ -261,7 +262,8 @@ func TestResourceMetadata(t *testing.T) {
 	}
 }
 
-// Keys and tokens side by side: each is judged by its own kind alone.
+// With both keys and tokens configured, each credential is checked only by its own
+// kind.
 func TestKeysAndTokens(t *testing.T) {
 	is := newIssuer(t)
 	keys := newKeys(t)

@@ -65,7 +65,7 @@ func TestCurrent(t *testing.T) {
 	if !p.DecidesFor(Owner.ID) {
 		t.Error("an admin key does not decide for the owner")
 	}
-	// What was kept does not decide what a key may do now.
+	// The stored grant does not decide what a key may do now.
 	forged := plain.principal()
 	forged.Admin = true
 	if who, ok := p.Current(forged); !ok || who.Admin {
@@ -92,7 +92,8 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// Who showed the key of the config file is good as long as the file has one.
+// A principal of the key in the configuration is valid as long as the configuration
+// has a key.
 func TestCurrentOfTheSoleKey(t *testing.T) {
 	with := &Policy{Required: true}
 	if err := with.SetKey("0123456789abcdef0123456789abcdef"); err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// guarded is a server behind a policy that answers with who came in.
+// guarded returns a server behind a policy. It answers with the principal of the
+// request.
 func guarded(t *testing.T, p *Policy) *httptest.Server {
 	t.Helper()
 	return guardedBy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +143,7 @@ func TestAnonymousIsLocal(t *testing.T) {
 	}
 }
 
-// Behind a proxy on this machine everybody seems to be on it.
+// Behind a proxy on this machine all clients seem to be on this machine.
 func TestForwardedIsNotLocal(t *testing.T) {
 	keys := newKeys(t)
 	good, key := create(t, keys, "good", Grant{}, nil)
@@ -173,8 +174,7 @@ func TestForwardedIsNotLocal(t *testing.T) {
 	}
 }
 
-// The folders of this machine are chosen by who is on it and may configure the
-// gateway.
+// Only clients on this machine that may configure the gateway choose folders.
 func TestWhoChoosesFolders(t *testing.T) {
 	keys := newKeys(t)
 	admin, _ := create(t, keys, "admin", Grant{Admin: true}, nil)

@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// An authServer is an authorization server: metadata, registration, consent,
-// tokens with rotation, revocation, keys. It consents to everything, checks
-// everything that OAuth 2.1 has it check, and can be told to misbehave.
+// An authServer is an authorization server: metadata, registration, consent, tokens
+// with rotation, revocation, keys. It consents to everything, checks everything
+// that OAuth 2.1 requires, and can be told to misbehave.
 type authServer struct {
 	*httptest.Server
 	key *ecdsa.PrivateKey
@@ -34,12 +34,12 @@ type authServer struct {
 	requests map[string]int // by path
 	lifetime time.Duration
 
-	metadata map[string]any            // instead of, or nil to remove
-	answer   func(url.Values)          // changes what the browser brings back
+	metadata map[string]any            // replaces members; nil removes one
+	answer   func(url.Values)          // changes the redirect back to the gateway
 	respond  func(map[string]any) any  // changes a token response
-	status   func(form url.Values) int // other than 200 for a token request
+	status   func(form url.Values) int // a status other than 200 for a token request
 	last     url.Values                // the last authorization request
-	gate     chan struct{}             // held until closed, for a refresh
+	gate     chan struct{}             // if set, a refresh blocks until it is closed
 }
 
 type registered struct {
@@ -217,7 +217,7 @@ func (as *authServer) redeemLocked(r *http.Request) (issued, error) {
 	case "refresh_token":
 		token := r.Form.Get("refresh_token")
 		got = as.refreshs[token]
-		delete(as.refreshs, token) // good once
+		delete(as.refreshs, token) // valid once
 	}
 	if got.client == "" || got.client != id {
 		return issued{}, errors.New("invalid_grant")
@@ -251,14 +251,14 @@ func (as *authServer) sign(i issued) string {
 	return input + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
-// revokeAll ends every grant.
+// revokeAll revokes every grant.
 func (as *authServer) revokeAll() {
 	as.set(func() { clear(as.refreshs) })
 }
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// browse is the person: it opens the address and follows where it is sent.
+// browse acts as the person's browser: it opens the address and follows redirects.
 func browse(ctx context.Context, address string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -271,7 +271,7 @@ func browse(ctx context.Context, address string) (*http.Response, error) {
 	return resp, err
 }
 
-// scopeOf is the scope of the last authorization request, in words.
+// scopeOf returns the scopes of the last authorization request.
 func (as *authServer) scopeOf() []string {
 	as.mu.Lock()
 	defer as.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// Everything here is refused before a person is shown anything.
+// All of these are refused before an address is shown to the person.
 func TestUntrustedAuthority(t *testing.T) {
 	many := make([]string, 1000)
 	for i := range many {
@@ -66,7 +66,7 @@ func TestUntrustedAuthority(t *testing.T) {
 	}
 }
 
-// self puts the URL of a server where the table says SELF.
+// self replaces SELF in the table by the URL of a server.
 func self(m map[string]any, url string) map[string]any {
 	out := map[string]any{}
 	for name, v := range m {
@@ -160,8 +160,7 @@ func TestCallback(t *testing.T) {
 	})
 }
 
-// The whole of a login, with an answer that is not to be believed: the code is
-// not redeemed.
+// A complete login whose answer is not trustworthy: the code is not redeemed.
 func TestCodeIsNotRedeemed(t *testing.T) {
 	for name, change := range map[string]func(url.Values){
 		"corpus/A08/wrong state": func(q url.Values) { q.Set("state", "bad") },
@@ -233,8 +232,8 @@ func TestClientDocument(t *testing.T) {
 	}
 }
 
-// An authorization server that registers something else than it was asked to
-// is not used.
+// An authorization server that registers another redirect URI than requested is not
+// used.
 func TestRegisteredRedirect(t *testing.T) {
 	as := newAuthServer(t)
 	srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

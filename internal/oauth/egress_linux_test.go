@@ -13,12 +13,12 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// fetchSites are the places where an address that a stranger named is fetched,
-// or shown to a browser. Each must refuse it.
+// fetchSites are the places where an untrusted address is fetched or shown to a
+// browser. Each must refuse a private address.
 var fetchSites = map[string]func(ctx context.Context, f *finder, place string) error{
 	"resource metadata": func(ctx context.Context, f *finder, place string) error {
 		if place == "" {
-			return errUntrusted // absent, not named
+			return errUntrusted // empty means absent
 		}
 		_, err := f.resourceMetadata(ctx, place)
 		return err
@@ -34,7 +34,7 @@ var fetchSites = map[string]func(ctx context.Context, f *finder, place string) e
 	"issuer metadata": func(ctx context.Context, f *finder, place string) error {
 		meta, err := auth.GetAuthServerMetadata(ctx, place, f.fetch)
 		if err == nil && meta == nil {
-			return errUntrusted // nothing was found there
+			return errUntrusted // no metadata was found there
 		}
 		return err
 	},
@@ -65,7 +65,8 @@ func granted(f *finder, place string) *exchange {
 	return &exchange{fetch: f.fetch, grant: &grant{TokenURL: place, RevokeURL: place, Resource: f.server.URL, Access: "a", Refresh: "r"}}
 }
 
-// A canary on this machine must hear nothing of a server that is elsewhere.
+// A server on another machine must not make the gateway connect to a canary on this
+// machine.
 func TestFetchesReachNothingPrivate(t *testing.T) {
 	canary := mcptest.NewCanary(t)
 	for site, fetch := range fetchSites {
@@ -81,7 +82,7 @@ func TestFetchesReachNothingPrivate(t *testing.T) {
 	}
 }
 
-// Nor of an authorization server in a network that is allowed.
+// Nor may an authorization server in an allowed network, by a redirect.
 func TestRedirectsReachNothingPrivate(t *testing.T) {
 	canary := mcptest.NewCanary(t)
 	var to string

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// FuzzChallenge: whatever a server says in WWW-Authenticate, what is taken
-// from it leads nowhere but to the server's own origin.
+// FuzzChallenge checks that the metadata address taken from any WWW-Authenticate
+// header is at the server's own origin.
 //
 // fault/T40
 func FuzzChallenge(f *testing.F) {

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// TestKeychain keeps tokens in a real keychain: it runs itself again in a
-// session bus of its own with gnome-keyring on it.
+// TestKeychain stores tokens in a real keychain. It runs itself again in its own
+// session bus with gnome-keyring on it.
 func TestKeychain(t *testing.T) {
 	if os.Getenv("OAUTH_TEST_KEYCHAIN") == "1" {
 		testKeychain(t)
@@ -26,8 +26,8 @@ func TestKeychain(t *testing.T) {
 	}
 }
 
-// needKeyring returns the program that runs others on a bus of their own. What
-// is not installed is installed where we may.
+// needKeyring returns the program that runs a command on its own session bus.
+// Missing programs are installed if the test runs as root.
 func needKeyring(t *testing.T) string {
 	t.Helper()
 	const install = "apt-get install -y --no-install-recommends dbus gnome-keyring"

@@ -20,7 +20,7 @@ func TestLogin(t *testing.T) {
 		as     func(*authServer)
 		entry  func(*config.Server)
 		scopes []string
-		client string // "" for one that was registered
+		client string // "" for a registered client
 	}{
 		{name: "dynamic client", scopes: []string{"read", "offline_access"}},
 		{
@@ -101,8 +101,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A server of 2025-03-26 is its own authorization server and may publish
-// nothing.
+// A server of 2025-03-26 is its own authorization server and may publish no
+// metadata.
 func TestLoginWithoutMetadata(t *testing.T) {
 	as := newAuthServer(t)
 	old := http.NewServeMux()

@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A resource is a server that wants tokens of an authServer and checks them
-// with its keys.
+// A resource is a server that requires tokens of an authServer and checks them with
+// its keys.
 type resource struct {
 	*httptest.Server
 	as *authServer
@@ -25,10 +25,10 @@ type resource struct {
 	mu       sync.Mutex
 	seen     []string // Authorization headers
 	bodies   []string
-	refuse   map[string]bool // tokens that are not accepted although they are good
-	needs    string          // a scope that a request needs
+	refuse   map[string]bool // valid tokens that are refused
+	needs    string          // the scope that a request needs
 	metadata map[string]any
-	named    string // resource_metadata; the right one when empty, none for "-"
+	named    string // resource_metadata; empty means the correct one, "-" none
 }
 
 func newResource(t *testing.T, as *authServer) *resource {
@@ -85,8 +85,7 @@ func (rs *resource) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// verify checks a token as a resource server does: signature, issuer,
-// audience, time.
+// verify checks a token like a resource server: signature, issuer, audience, time.
 func (rs *resource) verify(ctx context.Context, token string) (string, error) {
 	keys := oidc.NewRemoteKeySet(ctx, rs.as.URL+"/keys")
 	got, err := oidc.NewVerifier(rs.as.URL, keys, &oidc.Config{ClientID: rs.mcp(), SupportedSigningAlgs: []string{oidc.ES256}}).Verify(ctx, token)
@@ -105,7 +104,7 @@ func (rs *resource) tokens() []string {
 	return append([]string(nil), rs.seen...)
 }
 
-// entry is the configuration of a server at the resource.
+// entry returns the configuration of a server at the resource.
 func (rs *resource) entry(edit func(*config.Server)) *config.Server {
 	s := &config.Server{Name: "hub", Schema: "default", Type: config.TypeHTTP, URL: rs.mcp(), Enabled: true}
 	if edit != nil {
@@ -121,10 +120,10 @@ func newKeeper(t *testing.T, dir string) *Keeper {
 	return k
 }
 
-// plain reaches servers directly and follows nothing.
+// plain connects to servers directly and follows no redirects.
 var plain http.RoundTripper = &http.Transport{}
 
-// login signs in with a browser that does what it is told.
+// login signs in with a browser that follows all redirects.
 func login(t *testing.T, k *Keeper, s *config.Server, user string) (Status, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -133,8 +132,8 @@ func login(t *testing.T, k *Keeper, s *config.Server, user string) (Status, erro
 		go func() {
 			resp, err := browse(ctx, address)
 			if err != nil || resp.StatusCode != http.StatusOK {
-				// The authorization server did not send us back, or we turned
-				// the answer away: the person gives up.
+				// The authorization server did not redirect, or the gateway refused
+				// the answer: the person gives up.
 				cancel()
 			}
 		}()

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// sharedKeeper is the keeper of a replica of its own.
+// sharedKeeper returns the keeper of a new replica.
 func sharedKeeper(t *testing.T, engine cluster.Engine, box *seal.Box) *Keeper {
 	t.Helper()
 	d := cluster.NewDocuments(cluster.DocumentsOptions{Box: box, Log: slog.New(slog.DiscardHandler), Open: func() (cluster.Engine, error) { return engine, nil }})
@@ -34,7 +34,7 @@ func sharedKeeper(t *testing.T, engine cluster.Engine, box *seal.Box) *Keeper {
 	return k
 }
 
-// knows waits until a keeper has that many grants.
+// knows waits until a keeper has the given number of grants.
 func knows(t *testing.T, k *Keeper, s *config.Server, want int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -85,7 +85,7 @@ func TestSharedTokens(t *testing.T) {
 	})
 	t.Run("cluster/shared/tokens/cut off", func(t *testing.T) {
 		engine.Away(errors.New("cut"))
-		mustPost(t, b, s) // with what it knows
+		mustPost(t, b, s) // with the grant that it has
 		rs.refuseLast()
 		before := as.count("/token")
 		var none *record.NoAgreement

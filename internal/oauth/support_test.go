@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// freePort stands in a table for a port that is found out later.
+// freePort is a placeholder in tables for a free port.
 const freePort = 1
 
 func takePort(t *testing.T) int {

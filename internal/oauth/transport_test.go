@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// signedIn is a keeper with a grant, and the entry it is for.
+// signedIn returns a keeper with a grant, and the server of the grant.
 func signedIn(t *testing.T, as *authServer, rs *resource) (*Keeper, *config.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func mustPost(t *testing.T, k *Keeper, s *config.Server) {
 	}
 }
 
-// refuseLast makes the server refuse the token that it saw last.
+// refuseLast makes the server refuse the token that it received last.
 func (rs *resource) refuseLast() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -42,7 +42,7 @@ func (rs *resource) refuseLast() {
 
 func TestRefreshBeforeExpiry(t *testing.T) {
 	as := newAuthServer(t)
-	as.lifetime = 30 * time.Second // less than what we refresh ahead
+	as.lifetime = 30 * time.Second // less than ahead, so that it is refreshed before each use
 	rs := newResource(t, as)
 	k, s, _ := signedIn(t, as, rs)
 	as.set(func() { as.lifetime = time.Hour })
@@ -158,7 +158,7 @@ func TestRefreshFailsForNow(t *testing.T) {
 	mustPost(t, k, s)
 }
 
-// A token that is about to end is used while its issuer is away.
+// A token that is about to expire is still used while its issuer is unreachable.
 func TestIssuerAwayBeforeExpiry(t *testing.T) {
 	as := newAuthServer(t)
 	as.lifetime = 30 * time.Second
@@ -221,7 +221,7 @@ func TestWithoutGrant(t *testing.T) {
 	})
 }
 
-// What people see of grants has no secret in it.
+// The status of a grant contains no secret.
 func TestStatusHoldsNoSecret(t *testing.T) {
 	as := newAuthServer(t)
 	rs := newResource(t, as)
@@ -237,7 +237,7 @@ func TestStatusHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// A sign-in counts at once, whatever was known before.
+// A sign-in takes effect at once, even if its absence was cached.
 func TestSignInCountsAtOnce(t *testing.T) {
 	as := newAuthServer(t)
 	rs := newResource(t, as)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWatch holds a step to what may be seen of a request.
+// TestWatch checks that a step shows a request without its secrets.
 func TestWatch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)

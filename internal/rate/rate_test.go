@@ -18,7 +18,8 @@ import (
 
 func someone(id string) *access.Principal { return &access.Principal{ID: id} }
 
-// refusal is the reason, the seconds and the sentence of an error of ours.
+// refusal returns the reason, the seconds and the message of an error of the
+// gateway.
 func refusal(t *testing.T, err error) (reason mcp.Reason, after, says string) {
 	t.Helper()
 	wire := new(jsonrpc.Error)
@@ -38,9 +39,9 @@ func TestRates(t *testing.T) {
 		limits config.Limits
 		call   Call
 		most   int
-		after  string // until the next
+		after  string // seconds until the next call
 		says   string
-		others []Call // that may go on
+		others []Call // calls that are still admitted
 	}{
 		"nothing is set": {call: Call{Who: ann, Server: free, Tool: "x"}, most: 1000},
 		"client": {config.Limits{CallsPerMinute: 4}, Call{Who: ann, Schema: "a", Server: free, Tool: "x"}, 4, "15", "this client may make 4 calls a minute",
@@ -106,7 +107,7 @@ func TestRefusedCallsUseNothing(t *testing.T) {
 	})
 }
 
-// A configuration that is read again changes the rate, and not what was used.
+// A reloaded configuration changes the rate, but not the counts.
 func TestNewRateKeepsTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Rates
@@ -131,7 +132,7 @@ func TestNewRateKeepsTheCount(t *testing.T) {
 	})
 }
 
-// Calls at the same time are not let through twice.
+// Concurrent calls do not exceed the rate.
 func TestRatesAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Rates
@@ -151,7 +152,7 @@ func TestRatesAreExact(t *testing.T) {
 	})
 }
 
-// Principals that are gone leave nothing behind.
+// The counts of principals that stop calling are dropped.
 func TestCountsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Rates
@@ -177,7 +178,7 @@ func text(s string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%q}],"_meta":{"at":%d}}`, s, time.Now().UnixNano())}
 }
 
-// A step is a call, and the answer that it gets when it is let through.
+// A step is a call, and its answer if the call is admitted.
 type step struct {
 	tool, arguments string
 	answer          *jsonrpc.Response
@@ -210,7 +211,7 @@ func TestSameCall(t *testing.T) {
 					}
 					if err == nil {
 						r.Answered(limits, c, s.answer)
-						r.Answered(limits, Call{Who: someone("key:b"), Server: server, Tool: "other"}, text("hi")) // somebody else's are no progress of hers
+						r.Answered(limits, Call{Who: someone("key:b"), Server: server, Tool: "other"}, text("hi")) // calls of another principal do not interrupt the row
 						continue
 					}
 					if reason, after, says := refusal(t, err); reason != mcp.RepeatedCall || after != "60" ||

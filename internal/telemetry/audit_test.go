@@ -28,7 +28,7 @@ func observation(n int) *traffic.Observation {
 	return o
 }
 
-// lines are the entries of all files of a trail, oldest first.
+// lines returns the entries of all files of a trail, oldest first.
 func lines(t *testing.T, path string, files int) []Entry {
 	t.Helper()
 	var list []Entry
@@ -124,7 +124,7 @@ func TestAuditRotates(t *testing.T) {
 	}
 }
 
-// A disk that refuses holds nobody up, and loses the oldest lines only.
+// A failing disk delays no call, and only the oldest lines are lost.
 func TestAuditWithoutDisk(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "blocked")
@@ -135,7 +135,7 @@ func TestAuditWithoutDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAudit(config.Audit{File: path, MaxSize: 10 << 20, MaxFiles: 2}, quiet())
 		a.Observe(observation(0))
-		<-time.After(2 * auditFlush) // of the bubble's clock
+		<-time.After(2 * auditFlush) // in simulated time
 		synctest.Wait()
 		if !a.Failing() {
 			t.Error("fault/F18: nobody knows that the disk refuses")

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// A collector takes what OTLP over HTTP may send in JSON, and nothing else.
+// A collector accepts the JSON of OTLP over HTTP, and nothing else.
 type collector struct {
 	*httptest.Server
 	mu     sync.Mutex

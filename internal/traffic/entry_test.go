@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// full is a call with everything that a summary may have.
+// full returns a call with all fields of a summary.
 func full(start time.Time) Call {
 	return Call{
 		Kind: KindNotification, Hop: HopServer, FromServer: true, Start: start, Session: "f00d", Client: "cursor",
@@ -35,7 +35,7 @@ func TestSummaryIsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// What the caller does with the bytes of a name later is not seen.
+// The recorder copies the name, so the caller may reuse its bytes.
 func TestNameIsCopied(t *testing.T) {
 	r := New(Options{})
 	params := []byte("search")
@@ -73,7 +73,7 @@ func TestServerIsKnownAtTheEnd(t *testing.T) {
 	}
 }
 
-// The times of a call that runs are not those of the calls below it.
+// A pending call does not show the times of the calls that it caused.
 func TestPendingHasNoTimes(t *testing.T) {
 	r := New(Options{})
 	root := r.Begin(&Call{Hop: HopClient, Method: "tools/call"}, nil)
@@ -86,7 +86,7 @@ func TestPendingHasNoTimes(t *testing.T) {
 	}
 }
 
-// Bodies that are the same on both hops are kept once.
+// Bodies that are the same on both hops are stored once.
 func TestSameBodiesAreKeptOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		req, below, answer, res string
@@ -121,7 +121,7 @@ func TestSameBodiesAreKeptOnce(t *testing.T) {
 	}
 }
 
-// What no entry has any more is forgotten.
+// A value is dropped from its table with its last entry.
 func TestTablesAreBounded(t *testing.T) {
 	const calls = 16
 	r := New(Options{Calls: calls})
@@ -160,8 +160,8 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// An entry fits into two lines of a cache and has no pointers that would make
-// the collector look at it.
+// An entry fits into two cache lines and has no pointers for the garbage collector
+// to scan.
 func TestEntryIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(entry{}); n > 128 {
 		t.Errorf("an entry has %d bytes", n)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An entry has its notes in both languages; a note that is not known stays.
+// An entry has its notes in both languages; an unknown note stays in English.
 func TestNotes(t *testing.T) {
 	r := New(Options{})
 	r.Add(&Call{Notes: []string{Bridged("2025-06-18", "2026-07-28"), "other", Spoken("a", "b")}}, nil, nil)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Numbers stand for what they stood for when they were given, whatever comes
-// and goes beside them; hints may be wrong.
+// A number refers to the same value until it is released, whatever else is added
+// and released, and even if hints collide.
 func TestTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := newTable[string, int]()

@@ -35,7 +35,7 @@ func TestBeginEnd(t *testing.T) {
 		t.Errorf("status before the end = %q", got.Status)
 	}
 	r.End(child, &Outcome{Status: StatusToolError, Total: 3 * time.Millisecond}, []byte(`{"isError":true}`))
-	r.End(child, &Outcome{Status: StatusOK}, nil) // the second end of a call changes nothing
+	r.End(child, &Outcome{Status: StatusOK}, nil) // a second End changes nothing
 	r.End(root, &Outcome{Status: StatusToolError, Total: 4 * time.Millisecond, Notes: []string{"renamed"}}, []byte(`{}`))
 
 	got, ok := r.Get(child)
@@ -97,7 +97,7 @@ func TestRingKeepsTheLast(t *testing.T) {
 	}
 }
 
-// What could be remembered is made when there is something to remember.
+// The recorder allocates its rings only when there is data to store.
 func TestIdleRecorderIsSmall(t *testing.T) {
 	r := New(Options{})
 	r.Get(1)
@@ -325,7 +325,7 @@ func BenchmarkDisabled(b *testing.B) {
 	}
 }
 
-// An address that lets who has it act for somebody is not recorded.
+// An address that lets anyone who knows it act for a user is not recorded.
 func TestTicketsAreNotRecorded(t *testing.T) {
 	r := New(Options{})
 	defer r.Attach()()

@@ -11,8 +11,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// BenchmarkCall is a small call to a server over HTTP that costs next to
-// nothing.
+// BenchmarkCall measures a small call over HTTP to a server with little overhead.
 func BenchmarkCall(b *testing.B) {
 	w := newWorld(b, worldOptions{log: io.Discard}, remote("up", sparing.Serve(b)))
 	w.state("up", upstream.Ready)

@@ -10,9 +10,9 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// TestCallerStays has a server begin to ask its clients while a request outside
-// any session goes on: what that began on a connection it ends there, and what
-// many requests share goes where the next ones go.
+// TestCallerStays lets a server begin to ask questions during a request outside any
+// session. The request keeps its connection until its end. A Caller that many
+// requests share uses another connection for the next request.
 func TestCallerStays(t *testing.T) {
 	start := func(t *testing.T) (*toy, *world) {
 		y := newToy()
@@ -45,19 +45,19 @@ func TestCallerStays(t *testing.T) {
 			if got := w.up("a").Status().Connections; got != connections {
 				t.Errorf("%d connections, not %d", got, connections)
 			}
-			w.call("a", "ask_model", `{"prompt":"?"}`) // which it cannot be asked
+			w.call("a", "ask_model", `{"prompt":"?"}`) // the client cannot be asked
 		}
 	})
 }
 
-// asked has the server ask a client that cannot be asked.
+// asked makes the server ask a client that cannot be asked.
 func (w *world) asked(y *toy) {
 	w.t.Helper()
 	answered := make(chan struct{})
 	y.mu.Lock()
 	y.bend = func(w http.ResponseWriter, _ *http.Request, method string, _ int) bool {
 		switch method {
-		case "": // our answer
+		case "": // the gateway's response
 			close(answered)
 		case mcp.MethodToolsCall:
 			w.Header().Set("Content-Type", "text/event-stream")

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// clientOf is the only client of a stdio session.
+// clientOf returns the only client of a stdio session.
 func clientOf(era mcp.Era) *upstream.Caller {
 	c := &upstream.Caller{Session: "1", Era: era, Version: mcp.LatestLegacy}
 	if era == mcp.Modern {
@@ -25,7 +25,7 @@ func clientOf(era mcp.Era) *upstream.Caller {
 	return c
 }
 
-// greeted is a world whose only client has said hello.
+// greeted returns a world whose only client has sent its greeting.
 func greeted(t *testing.T, c *upstream.Caller, memory *memory.Memory, server *config.Server) *world {
 	t.Helper()
 	g := upstream.NewGreeting("local")
@@ -33,19 +33,19 @@ func greeted(t *testing.T, c *upstream.Caller, memory *memory.Memory, server *co
 	return newWorld(t, worldOptions{greeting: g, memory: memory}, server)
 }
 
-// Over a pipe a server is asked in one era at a time, and however long it takes
-// to start, it is reached. All of them start at once.
+// Over a pipe a server is probed in one era at a time, and is reached however long
+// it takes to start. All servers start at the same time.
 func TestErasOverAPipe(t *testing.T) {
 	type start struct {
 		*world
-		name, speaks string // speaks is what the client ends up with
+		name, speaks string // speaks is the version that the client gets
 		client       *upstream.Caller
 		memory       *memory.Memory
 		entry        *config.Server
 	}
 	var starts []start
 	for _, c := range []struct {
-		name, speaks string // speaks is what a modern client ends up with
+		name, speaks string // speaks is the version that a modern client gets
 		args         []string
 	}{
 		{"sdk at once", mcp.LatestModern, []string{"-role", "sdk"}},
@@ -79,14 +79,14 @@ func TestErasOverAPipe(t *testing.T) {
 	silent := starts[len(starts)-1]
 	t.Run("true/1 what a silent server taught is remembered", func(t *testing.T) {
 		w := greeted(t, silent.client, silent.memory, silent.entry)
-		w.wait = 8 * time.Second // less than the silence of the first time
+		w.wait = 8 * time.Second // less than the first probe took
 		w.state("a", upstream.Ready)
 		w.echoAs(silent.client, "a")
 	})
 }
 
-// Over HTTP a slow server is reached in its era: only the first question is
-// given up early.
+// Over HTTP a slow server is reached in its era: only the first probe has a short
+// timeout.
 func TestErasOverHTTP(t *testing.T) {
 	slow := func(http.ResponseWriter, *http.Request, string, int) bool {
 		pass(5 * time.Second)
@@ -102,7 +102,7 @@ func TestErasOverHTTP(t *testing.T) {
 					g := upstream.NewGreeting("local")
 					w := newWorld(t, worldOptions{greeting: g, transport: toWire(y)}, remote("a", "http://a.test/mcp"))
 					w.wait = time.Minute
-					pass(3 * time.Second) // a client that takes its time
+					pass(3 * time.Second) // a slow client
 					g.Set(clientOf(era))
 					w.state("a", upstream.Ready)
 					w.echoAs(clientOf(era), "a")
@@ -112,7 +112,7 @@ func TestErasOverHTTP(t *testing.T) {
 	}
 }
 
-// echoAs calls echo the way that a client of the caller's era does.
+// echoAs calls echo like a client of the caller's era.
 func (w *world) echoAs(c *upstream.Caller, name string) {
 	w.t.Helper()
 	text, err := w.ask(c, nil, name, "echo", `{"message":"hi"}`)
@@ -121,8 +121,8 @@ func (w *world) echoAs(c *upstream.Caller, name string) {
 	}
 }
 
-// ask calls a tool the way that a client of the caller's era does, and returns
-// its text. back answers what the server asks meanwhile.
+// ask calls a tool like a client of the caller's era, and returns its text. back
+// answers the server's questions meanwhile.
 func (w *world) ask(c *upstream.Caller, back jsonrpc.Handler, name, tool, arguments string) (string, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), w.wait)
 	defer cancel()

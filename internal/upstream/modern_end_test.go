@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// asking blocks in the client until the question is taken back.
+// asking blocks in the client until the question is canceled.
 type asking struct{ arrived chan struct{} }
 
 func (a asking) Handle(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -26,7 +26,7 @@ func (a asking) Handle(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) 
 
 func (asking) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
-// yes answers whatever it is asked.
+// yes accepts every question.
 type yes struct{}
 
 func (yes) Handle(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -38,9 +38,9 @@ func (yes) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notificati
 const asksName = `"resultType":"input_required","requestState":"s","inputRequests":` +
 	`{"q":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}}`
 
-// TestModernCallEnds ends a call of a legacy client to a modern server while the
-// server works on it, while the client is asked and while the server is told the
-// answer.
+// TestModernCallEnds ends a call of a legacy client to a modern server in each
+// phase: while the server works on it, while the client is asked, and while the
+// server gets the answer.
 func TestModernCallEnds(t *testing.T) {
 	errWhy := errors.New("why")
 	for _, at := range []string{"first", "question", "again"} {
@@ -57,7 +57,7 @@ func TestModernCallEnds(t *testing.T) {
 			}, string(mcp.UpstreamClosed)},
 		} {
 			if at == "question" && tc.name == "server gone" {
-				continue // it shows when the client has answered
+				continue // it is noticed only after the client has answered
 			}
 			t.Run(fmt.Sprint(at, " ", tc.name), func(t *testing.T) {
 				t.Parallel()
@@ -89,7 +89,7 @@ func TestModernCallEnds(t *testing.T) {
 	}
 }
 
-// stopping has a server hang in the first call or in the one with the answer.
+// stopping makes a server hang in the first call or in the call with the answer.
 func stopping(at string, arrived chan struct{}) func(http.ResponseWriter, *http.Request, string, int) bool {
 	return func(_ http.ResponseWriter, r *http.Request, _ string, n int) bool {
 		if n == 1 && at != "first" {

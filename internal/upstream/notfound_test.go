@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// TestNotInstalled holds that a command that is not there has failed, not
-// crashed, and that the log says so once.
+// TestNotInstalled checks that a missing command counts as failed, not as crashed,
+// and that this is logged once.
 func TestNotInstalled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(path)

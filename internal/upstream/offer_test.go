@@ -14,13 +14,13 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// session is a legacy client with a session.
+// session returns a legacy client with a session.
 func session(id string, offer mcp.Offer) *upstream.Caller {
 	return &upstream.Caller{Session: id, Principal: "p", Version: mcp.LatestLegacy, Offer: offer}
 }
 
-// sameAsDirect holds the answers of a legacy server to what each client offers,
-// from the first call on.
+// sameAsDirect checks that each client gets the answers that match its own offer,
+// from the first call on, as if it were connected to the legacy server directly.
 func sameAsDirect(t *testing.T, entry *config.Server, refused string) *world {
 	t.Helper()
 	w := newWorld(t, worldOptions{}, entry)
@@ -114,7 +114,7 @@ func TestOffersOverAPipe(t *testing.T) {
 		first := w.state("a", upstream.Ready)
 		a, b := session("a", mcp.Offer{Roots: true}), session("b", mcp.Offer{Roots: true})
 		w.echoAs(a, "a")
-		w.echoAs(b, "a") // they share it
+		w.echoAs(b, "a") // both share the connection
 		for i, c := range []*upstream.Caller{a, b, a, b} {
 			if text, err := w.ask(c, newReplier(c.Session), "a", "show_roots", `{}`); text != "1 roots\nfile:///"+c.Session {
 				t.Errorf("call %d: %q, %v", i, text, err)
@@ -145,8 +145,8 @@ func TestOffersOverAPipe(t *testing.T) {
 	})
 }
 
-// lateAsker is a server on stdio that asks because of its first call when it
-// gets the second one, and answers that with the third.
+// lateAsker is a server on stdio. When it gets the second call, it asks a question
+// because of the first one. It answers the second call together with the third.
 const lateAsker = `calls=0
 while read -r line; do
 	id=${line#*'"id":'}; id=${id%%[,\}]*}
@@ -168,7 +168,7 @@ while read -r line; do
 	esac
 done`
 
-// A holder answers a question when it may.
+// A holder answers a question after may is closed.
 type holder struct{ told, asked, may chan struct{} }
 
 func (h *holder) Handle(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// A replier answers every question of a server, and counts them.
+// A replier answers every question of a server, and counts the questions.
 type replier struct {
 	answers map[string]string
 	asked   chan string
@@ -37,7 +37,7 @@ func (r *replier) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request
 
 func (r *replier) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
-// serveHTTP runs a server of mcptest and returns its entry.
+// serveHTTP runs a server of mcptest and returns its configuration.
 func serveHTTP(t *testing.T, name string, s *mcpserver.Server) *config.Server {
 	t.Helper()
 	handler, stop := s.HTTP("")
@@ -46,7 +46,8 @@ func serveHTTP(t *testing.T, name string, s *mcpserver.Server) *config.Server {
 	return remote(name, host.URL+"/mcp")
 }
 
-// A server that has both eras, names one, and can ask in the other alone.
+// TestOldQuestions uses a server that speaks both eras, names one of them, and can
+// ask only in the other.
 func TestOldQuestions(t *testing.T) {
 	offer := mcp.Offer{Elicit: true}
 	old := func() *mcpserver.Server { s := mcpserver.Demo(); s.OldQuestions = true; return s }

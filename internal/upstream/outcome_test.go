@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// outcome is the result or the reason of the error.
+// outcome returns the result, or the reason of the error.
 func outcome(resp *jsonrpc.Response, err error) string {
 	var wire *jsonrpc.Error
 	switch {
@@ -31,7 +31,7 @@ func outcome(resp *jsonrpc.Response, err error) string {
 	return string(resp.Result)
 }
 
-// overHTTP is a server behind a real network, with room for one call.
+// overHTTP runs a server over a real network, with a limit of one call in flight.
 func overHTTP(t *testing.T, y *toy) (*world, *httptest.Server) {
 	srv := httptest.NewServer(y)
 	t.Cleanup(srv.Close)
@@ -44,8 +44,8 @@ func plainCall() *jsonrpc.Request {
 	return &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"echo","arguments":{"token":"t"}}`)}
 }
 
-// TestCallOutcomes holds what a server does to a call against what the caller is
-// told, and how often the server was asked.
+// TestCallOutcomes checks what the caller is told for each behaviour of the server,
+// and how often the server was called.
 func TestCallOutcomes(t *testing.T) {
 	status := func(code, times int, body string) func(http.ResponseWriter, *http.Request, string, int) bool {
 		return func(w http.ResponseWriter, _ *http.Request, _ string, n int) bool {
@@ -101,9 +101,9 @@ func TestCallOutcomes(t *testing.T) {
 			if got != tc.want || calls != tc.calls || greeted < tc.inits || running != 0 {
 				t.Errorf("%s after %d calls and %d handshakes, %d run", got, calls, greeted, running)
 			}
-			if tc.name != "401" { // it is asked for nothing any more
+			if tc.name != "401" { // the server gets no more requests
 				y.bendTo(nil)
-				w.echo("a", "again") // there is a place
+				w.echo("a", "again") // the place is free again
 			}
 		})
 	}

@@ -24,7 +24,7 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// A shelf is a server whose tools are whatever it is given, byte for byte.
+// A shelf is a server with exactly the given tools, byte for byte.
 type shelf struct {
 	*httptest.Server
 	mu           sync.Mutex
@@ -93,7 +93,7 @@ func pinWorld(t *testing.T, dir, mode string, sh *shelf) *world {
 	return w
 }
 
-// again makes the server's list be fetched anew.
+// again makes the gateway fetch the server's lists again.
 func (w *world) again(name string) {
 	w.t.Helper()
 	restarts := w.up(name).Status().Restarts
@@ -109,7 +109,7 @@ func (w *world) tools(name string) []string {
 	return names
 }
 
-// A rug pull: a tool that was looked at once becomes another.
+// TestRugPull changes a tool after it was first seen.
 func TestRugPull(t *testing.T) {
 	fields := map[string][3]string{
 		"title":             {`"Mail"`, `"Mail!"`, "title"},
@@ -152,7 +152,7 @@ func TestRugPull(t *testing.T) {
 				t.Errorf("the diff is %+v", c)
 			}
 
-			// The next process remembers.
+			// The next process remembers the change.
 			w = pinWorld(t, dir, "hold", sh)
 			if diff := cmp.Diff([]string{"time"}, w.tools("shelf")); diff != "" {
 				t.Errorf("listed after a restart (-want +got):\n%s", diff)
@@ -162,7 +162,7 @@ func TestRugPull(t *testing.T) {
 			}
 			w.await("approved", "shelf", func(s upstream.Status) bool { return s.Tools == 2 && len(s.Changed) == 0 })
 
-			// Back to what it was is a change too.
+			// A change back to the original is a change too.
 			sh.set(mail, clock)
 			w.again("shelf")
 			if got := w.tools("shelf"); len(got) != 1 {
@@ -263,7 +263,8 @@ func TestPinModes(t *testing.T) {
 	})
 }
 
-// Five hundred names that are meant to harm: what is listed is always a name.
+// TestHostileNames checks with five hundred hostile names that every listed name is
+// valid.
 func TestHostileNames(t *testing.T) {
 	good := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	bad := []string{"\x1b[2J", "\u202e", "\U000E0041", "\u200b", "\x00", "\r\n", "\x07", "\ue000", strings.Repeat("x", 5000), "..", "__", "$(id)", "`", "'\"", "а"}

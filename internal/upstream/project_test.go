@@ -18,8 +18,8 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// where is an entry of a server that tells where it runs, with a process for
-// each project.
+// where returns the configuration of a server that reports its working directory,
+// with one process per project.
 func where(t *testing.T, change func(*config.Server)) *config.Server {
 	s := fake(t, "a", "-role", "where", "-era", "legacy")
 	s.Share = "project"
@@ -29,7 +29,7 @@ func where(t *testing.T, change func(*config.Server)) *config.Server {
 	return s
 }
 
-// folder is a folder without links, as processes see theirs.
+// folder returns a folder without symbolic links, as processes see it.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -46,7 +46,7 @@ func uri(folder string) string {
 	return "file://" + folder
 }
 
-// on is what a client with these roots works on.
+// on returns the project of a client with these roots.
 func on(folders ...string) *project.Project {
 	var list []string
 	for _, f := range folders {
@@ -55,7 +55,7 @@ func on(folders ...string) *project.Project {
 	return project.Of([]byte(`{"roots":[` + strings.Join(list, ",") + `]}`))
 }
 
-// client is a session of a principal that works on a project.
+// client returns a session of a principal that works on a project.
 func client(t *testing.T, id, principal string, p *project.Project) *upstream.Caller {
 	c := &upstream.Caller{Session: id, Principal: principal, Version: mcp.LatestLegacy, Offer: mcp.Offer{Roots: true}}
 	c.Move(p)
@@ -63,7 +63,7 @@ func client(t *testing.T, id, principal string, p *project.Project) *upstream.Ca
 	return c
 }
 
-// at says which process a client reaches, and in which folder that runs.
+// at returns which process a client reaches, and the folder of that process.
 func (w *world) at(c *upstream.Caller) (pid, dir string) {
 	w.t.Helper()
 	text, err := w.ask(c, newReplier("unasked"), "a", "where", `{}`)
@@ -161,7 +161,7 @@ func TestProjects(t *testing.T) {
 	})
 	t.Run("a folder chooses no program", func(t *testing.T) {
 		command := mcptest.Build(t)
-		if relative, err := filepath.Rel(here, command); err == nil { // there is none to another drive
+		if relative, err := filepath.Rel(here, command); err == nil { // there is no relative path to another drive
 			command = "." + string(filepath.Separator) + relative
 		}
 		w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Command = command }))
@@ -202,7 +202,7 @@ func TestProjects(t *testing.T) {
 	})
 }
 
-// A connection of a project lasts as long as its sessions, and a while longer.
+// The connection of a project lasts as long as its sessions, and poolIdle longer.
 func TestProjectEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entry := remote("a", "http://toy.example/mcp")
@@ -235,7 +235,8 @@ func TestProjectEnds(t *testing.T) {
 	})
 }
 
-// One principal has a bounded number of projects, and leaves those of others alone.
+// One principal has a limited number of projects, and does not affect those of
+// other principals.
 func TestProjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entry := remote("a", "http://toy.example/mcp")

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// TestPlacesOfOneKey has a server that never ends the first call: its key uses
-// up its share, and no other key notices.
+// TestPlacesOfOneKey uses a server that never ends the first call. The key of that
+// call uses up its share, and no other key is affected.
 func TestPlacesOfOneKey(t *testing.T) {
 	caller := func(principal string) *upstream.Caller {
 		return &upstream.Caller{Session: principal, Principal: principal, Version: mcp.LatestLegacy}
@@ -61,7 +61,7 @@ func TestPlacesOfOneKey(t *testing.T) {
 					outcomes <- err
 				}()
 			}
-			err := <-outcomes // of the three, only one that is refused, or not bound, can end now
+			err := <-outcomes // of the three calls, only one that is refused, or has no share limit, can end now
 			if got := err != nil && reasonOf(err) == "overloaded"; got != tt.bound {
 				t.Errorf("a third call: %v", err)
 			}

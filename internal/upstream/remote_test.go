@@ -228,7 +228,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestStorm: many servers on a host that is away for a while.
+// TestStorm restores a host with many servers after it was unreachable for a while.
 // fault/F22
 func TestStorm(t *testing.T) {
 	t.Run("fault/T42", func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestStorm(t *testing.T) {
 			for _, n := range seconds {
 				sum += n
 			}
-			// The first seconds have the first attempts of all.
+			// The first seconds contain the first attempts of all servers.
 			if worst, mean := slices.Max(seconds[4:30]), sum/30; worst > 3*mean {
 				t.Errorf("%d attempts in one second, %d on the average", worst, mean)
 			}
@@ -321,9 +321,9 @@ func TestModernServer(t *testing.T) {
 	})
 }
 
-// TestVersionRefused has a modern server refuse the version that it is spoken
-// to in: it is told again in one that it names, and greeted anew where it names
-// none of ours.
+// TestVersionRefused lets a modern server refuse the version of a request. If the
+// server lists that version as supported, the request is sent again. Otherwise the
+// handshake is repeated.
 func TestVersionRefused(t *testing.T) {
 	refuse := func(method, supported string, times int) func(http.ResponseWriter, *http.Request, string, int) bool {
 		return func(w http.ResponseWriter, r *http.Request, got string, n int) bool {

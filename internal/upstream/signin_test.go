@@ -27,9 +27,9 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A lockedServer is a server of the official SDK that wants tokens. Its one
-// tool says whose token it was called with. It is its own token endpoint,
-// which refuses every refresh.
+// A lockedServer is a server of the official SDK that requires tokens. Its one tool
+// returns the user of the token. It is its own token endpoint, which refuses every
+// refresh.
 type lockedServer struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -84,7 +84,7 @@ func (ls *lockedServer) set(change func()) {
 	change()
 }
 
-// signIn writes a grant as auth login in another process does.
+// signIn writes a grant like auth login in another process.
 func (ls *lockedServer) signIn(t *testing.T, dir, user, token string) {
 	t.Helper()
 	ls.set(func() { ls.good[token] = user })
@@ -130,7 +130,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("%q, %s", text, reason)
 	}
 
-	// The token no longer counts, and no other is to be had.
+	// The token is not valid any more, and no other can be obtained.
 	ls.set(func() { clear(ls.good) })
 	err := whoami(t, w, legacyCaller())
 	var wire *jsonrpc.Error
@@ -150,7 +150,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// A token that lacks a scope fails the call, not the server.
+// A token that lacks a scope makes the call fail, but not the server.
 func TestStepUp(t *testing.T) {
 	ls := newLockedServer(t)
 	dir := t.TempDir()
@@ -174,7 +174,7 @@ func TestPerUser(t *testing.T) {
 	ls.signIn(t, dir, "key:ann", "token-ann")
 	ls.signIn(t, dir, "key:bob", "token-bob")
 	w := ls.world(t, dir, func(s *config.Server) { s.Auth.PerUser = true })
-	w.state("hub", upstream.SignIn) // nobody signed in for the gateway itself
+	w.state("hub", upstream.SignIn) // there is no sign-in for the gateway itself
 	for _, user := range []string{"key:ann", "key:bob"} {
 		caller := &upstream.Caller{Session: "s-" + user, Principal: user, Version: mcp.LatestLegacy}
 		w.up("hub").Prepare(t.Context(), caller)
@@ -191,8 +191,8 @@ func TestPerUser(t *testing.T) {
 	}
 }
 
-// A server of the modern era alone gets the token of the user, whether or not it
-// lets the gateway itself in.
+// A server that speaks only the modern era gets the token of the user, whether or
+// not it admits the gateway itself.
 func TestPerUserOfModernServer(t *testing.T) {
 	for name, open := range map[string]bool{"open to the gateway": true, "closed to the gateway": false} {
 		t.Run(name, func(t *testing.T) {
@@ -242,8 +242,8 @@ func TestPerUserOfModernServer(t *testing.T) {
 	}
 }
 
-// What a client shows us goes no further; neither does what is meant for
-// another server.
+// The token of a client is not passed on to a server, nor is the token for one
+// server to another.
 func TestNoTokenIsPassedOn(t *testing.T) {
 	ls := newLockedServer(t)
 	dir := t.TempDir()

@@ -82,7 +82,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// waitFor looks again and again, for what tells nobody when it happens.
+// waitFor polls for a condition that has no notification.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -136,7 +136,7 @@ func TestRestartFalse(t *testing.T) {
 		if _, reason := w.call("a", "echo", `{}`); reason != string(mcp.UpstreamUnavailable) {
 			t.Errorf("a call while it is down: %q", reason)
 		}
-		w.up("a").Restart() // a person may
+		w.up("a").Restart() // a requested restart still works
 		w.state("a", upstream.Ready)
 		w.echo("a", "back")
 	})
@@ -155,8 +155,8 @@ func TestHangAtStart(t *testing.T) {
 	})
 }
 
-// TestQuestionOfTheDead: a question that a client has not answered does not
-// hide that its server is gone.
+// TestQuestionOfTheDead checks that a question that a client has not answered does
+// not hide that its server has ended.
 func TestQuestionOfTheDead(t *testing.T) {
 	entry := fake(t, "a", "-era", "legacy")
 	entry.RestartDelay = 20 * time.Millisecond
@@ -232,8 +232,8 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-// An answer that cannot be read ends its call. Where it has lost its id, no other
-// call runs that it could be for.
+// An answer that cannot be parsed ends its call. If the answer has lost its id, it
+// ends the only call in flight.
 func TestBrokenAnswer(t *testing.T) {
 	for _, mode := range []string{"", "garbage", "crlf"} {
 		w := newWorld(t, worldOptions{}, hostile(t, "a", "-mode", mode))

@@ -25,7 +25,7 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// TestMain is the helper that starts children, too.
+// TestMain also runs the helper that starts children.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__helper" {
 		os.Exit(stdio.RunHelper(context.Background()))
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long anything may take on a busy machine.
+// patience is how long an operation may take on a busy machine.
 const patience = 20 * time.Second
 
 // A world is a set of upstreams under test.
@@ -51,7 +51,7 @@ type worldOptions struct {
 	tokens    *oauth.Keeper
 	values    *secrets.Values
 	pins      *pin.Store
-	log       io.Writer // instead of the test's own
+	log       io.Writer // replaces the log of the test
 	greeting  *upstream.Greeting
 	memory    *memory.Memory
 	placer    upstream.Placer
@@ -101,7 +101,7 @@ func (w *world) up(name string) *upstream.Upstream {
 	return w.set.Snapshot().Schema("default").Upstream(name)
 }
 
-// await waits until the server is as wanted, looking at every change.
+// await waits until the status is as wanted. It checks at every change.
 func (w *world) await(what, name string, wanted func(upstream.Status) bool) upstream.Status {
 	w.t.Helper()
 	late := time.NewTimer(w.wait)
@@ -127,14 +127,14 @@ func (w *world) state(name string, state upstream.State) upstream.Status {
 	return w.await(string(state), name, func(s upstream.Status) bool { return s.State == state })
 }
 
-// fake is an entry that runs the fake server.
+// fake returns the configuration of the fake server.
 func fake(t *testing.T, name string, args ...string) *config.Server {
 	s := config.NewServer(name)
 	s.Schema, s.Type, s.Command, s.Args = "default", config.TypeStdio, mcptest.Build(t), args
 	return s
 }
 
-// remote is an entry for a server at a URL.
+// remote returns the configuration of a server at a URL.
 func remote(name, url string) *config.Server {
 	s := config.NewServer(name)
 	s.Schema, s.Type, s.URL = "default", config.TypeHTTP, url
@@ -170,7 +170,7 @@ func (w *world) callAs(ctx context.Context, c *upstream.Caller, name, tool, argu
 	return result.Content[0].Text, ""
 }
 
-// reasonOf is data.reason of an error of ours, its code otherwise.
+// reasonOf returns data.reason of an error of the gateway, otherwise its code.
 func reasonOf(err error) string {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) {

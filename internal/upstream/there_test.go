@@ -15,11 +15,11 @@ import (
 	"mcp-all-in-one/internal/upstream/hop"
 )
 
-// A replica has a server, for a gateway that reaches it there.
+// A replica runs a server for another gateway.
 type replica struct {
 	t      *testing.T
 	ln     net.Listener
-	joined chan *jsonrpc.Conn // those who have connected
+	joined chan *jsonrpc.Conn // the connections of the gateway
 	moved  chan struct{}
 }
 
@@ -48,7 +48,7 @@ func newReplica(t *testing.T) *replica {
 	return r
 }
 
-// Where says that the server is at the replica.
+// Where returns the replica as the place of the server.
 func (r *replica) Where(string) upstream.Spot {
 	return upstream.Spot{Node: "b", Epoch: 1, Change: r.moved, Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", r.ln.Addr().String())
@@ -59,8 +59,8 @@ func (r *replica) Begin(string, uint64) bool { return false }
 func (r *replica) End(string)                {}
 func (r *replica) Doubt(string, uint64)      {}
 
-// A connection to another replica that ends is no crash of the server: it is
-// opened again at once, however often.
+// The end of a connection to another replica is not a crash of the server: the
+// connection is opened again at once, however often.
 func TestConnectionToReplicaEnds(t *testing.T) {
 	for name, end := range map[string]func(*jsonrpc.Conn){
 		"broken": func(c *jsonrpc.Conn) { c.Close() },

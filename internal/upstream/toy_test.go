@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A toy is a small MCP server over HTTP whose every answer can be bent.
+// A toy is a small MCP server over HTTP. A test can replace each of its answers.
 type toy struct {
 	modern bool
 
@@ -26,8 +26,9 @@ type toy struct {
 	inits   int
 	ran     map[string]int // tokens of tools/call that ran
 	tools   string         // the list
-	results []string       // of tools/call, used up first
-	// bend answers instead; it gets the method, and how often that came.
+	results []string       // results of the next tools/call
+	// bend answers instead of the toy. It gets the method and how often the method
+	// was called.
 	bend  func(w http.ResponseWriter, r *http.Request, method string, n int) bool
 	seen  map[string]int
 	posts int
@@ -120,21 +121,21 @@ func fail(w http.ResponseWriter, status int, id json.RawMessage, code int) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"refused"}}`, id, code)
 }
 
-// asked is how often each method came.
+// asked returns how often each method was called.
 func (y *toy) asked() map[string]int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return maps.Clone(y.seen)
 }
 
-// answers are the results of the next calls.
+// answers sets the results of the next calls.
 func (y *toy) answers(results ...string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.results = slices.Clone(results)
 }
 
-// greeted is how often it was greeted the old way.
+// greeted returns how often initialize was called.
 func (y *toy) greeted() int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -177,10 +178,10 @@ func toWire(h http.Handler) *wire {
 	return &wire{handler: func(string) http.Handler { return h }}
 }
 
-// pass lets simulated time go by.
+// pass lets simulated time pass.
 func pass(d time.Duration) { <-time.After(d) }
 
-// bendTo has calls answered in another way, and counts anew.
+// bendTo replaces bend and resets the counts.
 func (y *toy) bendTo(bend func(http.ResponseWriter, *http.Request, string, int) bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

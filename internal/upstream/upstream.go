@@ -6,8 +6,8 @@
 // not decide what clients see: its callers handle names, filters and dialects.
 //
 // Terms: a question is a request that a server sends to a client (sampling, elicitation,
-// roots); a server that sends one asks. An offer is the set of questions that a client has
-// declared it can answer.
+// roots); a server that sends one asks. An offer is what a client declares in its
+// capabilities: the questions that it can answer, and extensions.
 package upstream
 
 import (

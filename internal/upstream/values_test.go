@@ -19,12 +19,12 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// asUser is a legacy client of a user.
+// asUser returns a legacy client of a user.
 func asUser(user string) *upstream.Caller {
 	return &upstream.Caller{Session: "s-" + user, Principal: user, Version: mcp.LatestLegacy}
 }
 
-// tokenOf is what the process that answers a user has in its environment.
+// tokenOf returns the token in the environment of the process that serves a user.
 func (w *world) tokenOf(user string) string {
 	w.t.Helper()
 	text, err := w.ask(asUser(user), nil, "hub", "env", "{}")
@@ -46,9 +46,9 @@ func setValue(t *testing.T, dir, user, value string) {
 	}
 }
 
-// Each user has a process with the value that he has given, and nobody else's.
+// Each user has a process with his own value, and with no value of another user.
 func TestUserValues(t *testing.T) {
-	t.Setenv("HUB_TOKEN", "of the gateway") // which no server gets
+	t.Setenv("HUB_TOKEN", "of the gateway") // no server gets it
 	dir := t.TempDir()
 	entry := fake(t, "hub", "-role", "hostile", "-need", "HUB_TOKEN")
 	entry.InheritEnv.All = true
@@ -104,7 +104,7 @@ func TestUserValues(t *testing.T) {
 	}
 }
 
-// A server that lists its tools without a value shows them to everybody.
+// If a server lists its tools without a value, all users see them.
 func TestUserValuesPrimary(t *testing.T) {
 	entry := fake(t, "hub", "-role", "hostile")
 	entry.PerUser = map[string]config.UserValue{"hub": {Env: "HUB_TOKEN"}}
@@ -192,7 +192,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 	}
 }
 
-// No user's connection makes way for another's.
+// The connection of one user never replaces the connection of another.
 func TestManyUsers(t *testing.T) {
 	inner, stop := mcpserver.Demo().HTTP("")
 	t.Cleanup(stop)

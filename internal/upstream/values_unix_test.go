@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// What a process says at its end shows no value of its user.
+// The last output of a process, as reported, contains no value of its user.
 func TestUserValuesAreNotTold(t *testing.T) {
 	entry := fake(t, "hub")
 	entry.Command, entry.Args = "/bin/sh", []string{"-c", `echo "error: bad token $HUB_TOKEN" >&2; exit 1`}

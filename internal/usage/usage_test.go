@@ -21,7 +21,7 @@ var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.Local)
 
 func all(*Key) bool { return true }
 
-// open starts a book at a fixed time, which ends with the test.
+// open starts a book at a fixed time, and closes it at the end of the test.
 func open(t *testing.T, dir string, log *bytes.Buffer) *Book {
 	t.Helper()
 	if log == nil {
@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// usage/shared: several gateways, of which each writes, lose nothing.
+// usage/shared: several gateways that write to one folder lose no counts.
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -99,7 +99,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// usage/torn: a file that cannot be read is set aside, with a sentence.
+// usage/torn: an unreadable file is renamed and logged.
 func TestTorn(t *testing.T) {
 	dir, log := t.TempDir(), &bytes.Buffer{}
 	path := filepath.Join(dir, "2026-11-17.tsv")
@@ -124,7 +124,7 @@ func TestTorn(t *testing.T) {
 		}
 		log.Reset()
 	}
-	// Figures that make no sense are no reason to stop.
+	// Counts that make no sense do not stop the book.
 	odd := format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: -5, Took: []uint32{1, 2}}}, {tool("a", "b", "d"), Sum{First: 99, Took: []uint32{7}}}})
 	if err := os.WriteFile(path, odd, 0o600); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestTorn(t *testing.T) {
 	Read(dir, noon, Query{Days: 1, By: ByTool, Sees: all})
 }
 
-// usage/bounded: whatever names there are, a day has a bound.
+// usage/bounded: the size of a day is limited, whatever the names are.
 func TestBounded(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir, nil)
@@ -159,7 +159,7 @@ func TestBounded(t *testing.T) {
 	t.Logf("%d rows, %d bytes", len(rows), info.Size())
 }
 
-// usage/format: what is written is what is read, whatever names there are.
+// usage/format: rows read back unchanged, whatever the names are.
 func TestFormat(t *testing.T) {
 	d := newDay()
 	for _, name := range []string{"", "send", "a\tb", "a\nb", last + " 1", "发送", "\xff\xfe", "# rows 7\n", Other} {
@@ -173,7 +173,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// usage/clients: one principal cannot fill a day with names of clients.
+// usage/clients: one principal cannot fill a day with client names.
 func TestClients(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	for i := range 1000 {
@@ -209,7 +209,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// usage/disk: what cannot be written is counted on, and written later.
+// usage/disk: counts that cannot be written stay in memory and are written later.
 func TestDiskRefuses(t *testing.T) {
 	dir, log := filepath.Join(t.TempDir(), "usage"), &bytes.Buffer{}
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the folder should be
@@ -245,7 +245,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// A month of 1,000 calls an hour: 900 rows a day.
+// BenchmarkReport sums up a month of 1,000 calls an hour: 900 rows a day.
 func BenchmarkReport(b *testing.B) {
 	dir := b.TempDir()
 	book := Open(Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }})

@@ -15,8 +15,8 @@ import (
 
 type principalKey struct{}
 
-// naming answers with the client and the principal that a call is for, and waits
-// for the end of a call when it is told to.
+// naming answers with the client and the principal of a call. If requested, it
+// waits for the end of a call.
 type naming struct{ ended chan error }
 
 func (n naming) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -37,7 +37,7 @@ func named(client, principal string, size int) []byte {
 	return fmt.Appendf(nil, "[%s,%s,%d]", jsonrpc.Quote(client), jsonrpc.Quote(principal), size)
 }
 
-// connect joins two ends of a connection between replicas.
+// connect returns both ends of a connection between replicas.
 func connect(t *testing.T, limit int64) (*jsonrpc.Conn, naming) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,8 +63,8 @@ func connect(t *testing.T, limit int64) (*jsonrpc.Conn, naming) {
 	return asking, n
 }
 
-// Each call names its client, however many there are, and whatever they are
-// called and say.
+// Each call names its client, whatever the number, the names and the messages of
+// the clients.
 func TestClients(t *testing.T) {
 	t.Run("cluster/place/client", func(t *testing.T) {
 		conn, _ := connect(t, 1<<20)
@@ -72,7 +72,7 @@ func TestClients(t *testing.T) {
 		for i := range 3 * maxKnown {
 			all.Go(func() {
 				principal, session := fmt.Sprintf("key:{é\n@%d}", i/3), fmt.Sprint(i%3)
-				params := []byte("{\n \"a\": \"b\"\r\n}") // which a line cannot carry as it is
+				params := []byte("{\n \"a\": \"b\"\r\n}") // a line cannot carry the line breaks
 				resp, err := conn.Call(WithClient(t.Context(), principal, session), &jsonrpc.Request{Method: "who", Params: params})
 				if want := string(named(principal+"\x00"+session, principal, 9)); err != nil || string(resp.Result) != want {
 					t.Errorf("got %+v, %v, want %s", resp, err, want)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOpenQuestions holds questions to the end of their call, also of a server
-// that never takes its question back.
+// TestOpenQuestions checks that a question ends with its call, even if the server
+// never cancels the question.
 func TestOpenQuestions(t *testing.T) {
 	over := func(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCallOver) }
 	t.Run("console/4 the end of the call ends what waits", func(t *testing.T) {

@@ -13,8 +13,8 @@ func (p principal) Who() string { return string(p) }
 
 func (principal) Offers() *mcp.Offer { return &mcp.Offer{} }
 
-// A message that belongs to no call reaches the only caller in flight, unless a
-// call of another principal has been in flight beside it.
+// A message that belongs to no call is passed to the only caller in flight, unless
+// a call of another principal has been in flight at the same time.
 func TestMixedCallers(t *testing.T) {
 	calls := &Table{sweeping: true}
 	a, again, b := &Call{Client: principal("a")}, &Call{Client: principal("a")}, &Call{Client: principal("b")}

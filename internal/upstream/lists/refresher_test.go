@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// What is being fetched when a refresher is stopped is told, and waited for; what
-// is marked later is not fetched.
+// Stop cancels the running fetch, and Wait waits for it. Lists that are marked
+// later are not fetched.
 func TestRefresherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, over := make(chan Kind, 10), false
@@ -40,7 +40,7 @@ func TestRefresherEnds(t *testing.T) {
 		r := NewRefresher(func(context.Context, Kind) { t.Error("fetched") })
 		r.Start()
 		r.Mark(Tools)
-		r.Stop() // before its delay is over
+		r.Stop() // before the delay has passed
 		r.Wait()
 	})
 }

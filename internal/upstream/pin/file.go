@@ -38,8 +38,9 @@ func (f *pinFile) of(kind string) pinBook {
 	return f.books[kind]
 }
 
-// readPinFile parses a file. A file that is truncated or belongs to another
-// server yields no pins. The definitions are subslices of raw.
+// readPinFile parses a file. The file of another server has no pins, and
+// definitions that are cut off are left out. The definitions are subslices of
+// raw.
 func readPinFile(id string, raw []byte) *pinFile {
 	f := newPinFile(id)
 	if server, _ := jsonrpc.GetString(raw, "server"); server != id {

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/definition"
 )
 
-// What is written is JSON that reads back as it was, and a file that was cut
-// off keeps what is whole in it.
+// The encoded file is JSON and reads back unchanged. A truncated file has no
+// incomplete definitions.
 func TestPinFile(t *testing.T) {
 	f := newPinFile("main/\"quoted\"")
 	f.of(Tool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b"}`)}, {Key: "a\u2028\x01", Raw: []byte(`{"name":"a","x":[1,{"y":"\u00e9"}]}`)}}, nil, false)
@@ -50,8 +50,8 @@ func TestPinFile(t *testing.T) {
 	}
 }
 
-// A server's definitions are in the catalogue and in the file, not in memory a
-// second time.
+// The definitions of a server are in the catalogue and in the file, but not in
+// memory a second time.
 func TestPinnerForgets(t *testing.T) {
 	p := Checker{pins: Open(t.TempDir()), id: "main/a"}
 	items := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
@@ -66,12 +66,12 @@ func TestPinnerForgets(t *testing.T) {
 	}
 }
 
-// What a disk refuses to keep is not forgotten for what comes next, neither
-// while it refuses nor when it no longer does.
+// Definitions that cannot be written are still compared, both while the disk fails
+// and afterwards.
 func TestPinnerOnAFullDisk(t *testing.T) {
 	pins := Open(t.TempDir())
 	p := Checker{pins: pins, id: "main/a"}
-	full := pins.file(p.id) + ".tmp" // a directory cannot be written
+	full := pins.file(p.id) + ".tmp" // a directory cannot be overwritten
 	if err := os.Mkdir(full, 0o700); err != nil {
 		t.Fatal(err)
 	}

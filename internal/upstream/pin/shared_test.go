@@ -35,7 +35,7 @@ func newSharer(t *testing.T, engine cluster.Engine, box *seal.Box) *sharer {
 	return s
 }
 
-// shown is what is withheld of a tool with that definition.
+// shown returns how many changes are withheld for a tool with the given definition.
 func (s *sharer) shown(t *testing.T, definition string) (withheld int) {
 	t.Helper()
 	items, _, err := s.Checker.check(Tool, []catalog.Item{{Key: "borrow", Raw: fmt.Appendf(nil, `{"name":"borrow","description":%q}`, definition)}}, Hold)
@@ -53,7 +53,8 @@ func TestSharedPins(t *testing.T) {
 		if a.shown(t, "one")+b.shown(t, "two")+c.shown(t, "three") != 2 || a.shown(t, "one") != 0 {
 			t.Error("cluster/shared/pins: what a replica saw first does not count at the others")
 		}
-		// Each goes on to see something else. They must not wake each other by it.
+		// Each replica then sees another definition. They must not wake each other
+		// by it.
 		for _, s := range []*sharer{a, b, c} {
 			if s.Checker.Outdated(Hold) {
 				t.Error("cluster/shared/pins: it is checked again although nothing was approved")

@@ -17,7 +17,7 @@ func roots(uris ...string) []byte {
 	return []byte(`{"roots":[` + strings.Join(list, ",") + `]}`)
 }
 
-// One folder is one project, however its client writes it.
+// One folder is one project, however the client writes its URI.
 func TestID(t *testing.T) {
 	same := [][]byte{
 		roots("file:///work/a b"), roots("file:///work/a%20b/"), roots("file://localhost/work/./x/../a%20b"), roots("FILE:/work//a%20b"),
@@ -54,7 +54,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	if runtime.GOOS != "windows" {
-		// The first folder counts, also where commands cannot start in it.
+		// The first folder counts, even if commands cannot start in it.
 		for uris, want := range map[string]string{"https://h/ file:///a file:///b": "/a", "file://h/a file:///b": ""} {
 			if got := project.Of(roots(strings.Fields(uris)...)).Folder; got != want {
 				t.Errorf("%s is %q, want %q", uris, got, want)
