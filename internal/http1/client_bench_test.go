@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// BenchmarkClient measures one call over a kept connection. The server of this
-// process answers without looking; "floor" is a client that does not look
-// either, so that what a client costs is the difference to it.
+// BenchmarkClient measures one call over a kept connection. The server in this
+// process answers without parsing. "floor" is a client that does not parse either:
+// the cost of a client is the difference to it.
 func BenchmarkClient(b *testing.B) {
 	for _, size := range []int{100, 10 << 10} {
 		answer := []byte(ok11 + "Content-Type: application/json\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: " +
@@ -100,8 +100,8 @@ func benchFloor(b *testing.B, p *player, size int) {
 	})
 }
 
-// cpuPerCall reports the CPU time of the process: on a busy machine it says
-// more than the clock.
+// cpuPerCall reports the CPU time of the process: on a busy machine it says more
+// than the wall clock.
 func cpuPerCall(b *testing.B) func() {
 	begun := cpuTime(b)
 	b.ResetTimer()

@@ -16,9 +16,9 @@ import (
 
 const ok11 = "HTTP/1.1 200 OK\r\n"
 
-// clientAnswers is what servers say, well and badly. Those with an outcome of "same"
-// are read as net/http reads them, as are those whose outcome "ends" with the connection;
-// "refused" ones are errors here.
+// clientAnswers are valid and invalid responses. Responses with the outcome "same"
+// are read as net/http reads them, and so are those with "ends", which end with the
+// connection. Responses with "refused" are errors.
 var clientAnswers = []struct {
 	name, bytes, outcome string
 	kept                 bool
@@ -115,7 +115,7 @@ var clientAnswers = []struct {
 	{"1xx without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\nA: "+strings.Repeat("a", 1<<10)+"\r\n\r\n", 100), "refused", false},
 }
 
-// An outcome is what a caller learns from an answer.
+// An outcome is what the caller gets for a response.
 type outcome struct {
 	Failed           bool
 	Status           string
@@ -141,8 +141,8 @@ func outcomeOf(resp *http.Response, err error) outcome {
 	}
 }
 
-// Every answer is read as net/http reads it or refused, and never does any of
-// it reach the next request.
+// TestClientAnswers checks that every response is either read as net/http reads it
+// or refused, and that no part of it reaches the next request.
 func TestClientAnswers(t *testing.T) {
 	for _, tt := range clientAnswers {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,8 +171,8 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
-// playOnce gives one answer; what is asked after it, on the same connection or
-// another one, gets theNext.
+// playOnce sends one response. Later requests, on the same or another connection,
+// get theNext.
 func playOnce(t *testing.T, answer string, ends bool) *player {
 	t.Helper()
 	var said atomic.Bool

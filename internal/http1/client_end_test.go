@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A body that is left before its end costs the connection, whoever closes it.
+// TestClientBodyLeft checks that a body that is not read to its end costs the
+// connection, whichever side closes it.
 func TestClientBodyLeft(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, ok11+"Content-Length: 100\r\n\r\nhalf of it")
@@ -25,7 +26,7 @@ func TestClientBodyLeft(t *testing.T) {
 	}
 	read := make(chan error)
 	go func() {
-		_, err := resp.Body.Read(make([]byte, 10)) // for which nothing comes
+		_, err := resp.Body.Read(make([]byte, 10)) // nothing arrives for it
 		read <- err
 	}()
 	resp.Body.Close()
@@ -39,8 +40,8 @@ func TestClientBodyLeft(t *testing.T) {
 	await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
 }
 
-// The end of the context ends an exchange at every point with its cause, and
-// the server sees it.
+// TestClientContext checks that the end of the context ends an exchange at every
+// point, with its cause, and that the server notices.
 func TestClientContext(t *testing.T) {
 	errEnough := errors.New("enough")
 	for _, said := range []string{"", "HTTP/1.1 200", ok11 + "Content-Length: 100\r\n\r\nhalf", ok11 + "Transfer-Encoding: chunked\r\n\r\n9\r\nhalf"} {
@@ -99,8 +100,8 @@ func TestClientContext(t *testing.T) {
 	})
 }
 
-// An answer that comes before the request has been read is worth more than the
-// error of writing it.
+// TestClientAnsweredEarly checks that a response that arrives before the request
+// has been read takes precedence over the write error.
 func TestClientAnsweredEarly(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, theNext)
@@ -119,7 +120,7 @@ func TestClientAnsweredEarly(t *testing.T) {
 	await(t, "the connection is not kept", func() bool { return p.open.Load() == 0 })
 }
 
-// A partConn says that it has taken one byte less than it has.
+// A partConn reports one byte less than it has written.
 type partConn struct{ net.Conn }
 
 func (c *partConn) Write(p []byte) (int, error) {

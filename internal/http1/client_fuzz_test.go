@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever a server sends: what we take, net/http takes too, as the same
-// answer, and both see its end at the same byte. How the bytes arrive makes no
-// difference.
+// FuzzClientAnswer checks, for any bytes from a server, that net/http accepts every
+// response that we accept, with the same content and the same end. The result must
+// not depend on how the bytes arrive.
 func FuzzClientAnswer(f *testing.F) {
 	for _, tt := range clientAnswers {
 		f.Add([]byte(tt.bytes))
@@ -41,8 +41,8 @@ func FuzzClientAnswer(f *testing.F) {
 	})
 }
 
-// readByUs reads one answer in pieces of a given size, and counts the bytes
-// behind it.
+// readByUs reads one response in pieces of a given size, and counts the bytes after
+// it.
 func readByUs(src io.Reader, size int) (outcome, int) {
 	in := &clientBuffer{}
 	in.start(src)
@@ -77,7 +77,7 @@ func readByThem(data []byte) (outcome, int) {
 		if err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
 			continue
 		}
-		var invented bool // a field that follows from another one
+		var invented bool // net/http derived the field from another one
 		if err == nil && resp.Header.Get("Pragma") == "no-cache" {
 			invented = !bytes.Contains(bytes.ToLower(data), []byte("cache-control"))
 		}

@@ -67,7 +67,8 @@ func TestClientPoolLimits(t *testing.T) {
 	}
 }
 
-// Connections grow old together, and one timer closes them; no goroutine waits.
+// TestClientIdleTimeout checks that one timer closes all old connections and that
+// no goroutine waits.
 func TestClientIdleTimeout(t *testing.T) {
 	c := newTestClient(t)
 	c.rest.IdleConnTimeout = 50 * time.Millisecond
@@ -91,8 +92,9 @@ func TestClientIdleTimeout(t *testing.T) {
 	}
 }
 
-// A kept connection on which the server has done anything is not used again,
-// and the request that would have used it is sent, once.
+// TestClientStaleConnections checks that an idle connection is not reused if the
+// server has closed it or sent data, and that the request is sent once on another
+// one.
 func TestClientStaleConnections(t *testing.T) {
 	acts := map[string]func(net.Conn){
 		"closed": func(conn net.Conn) { conn.Close() },
@@ -138,7 +140,8 @@ func TestClientStaleConnections(t *testing.T) {
 	}
 }
 
-// A request of which bytes went out is not sent again.
+// TestClientNeverSendsTwice checks that a request is not sent again once bytes of
+// it were sent.
 func TestClientNeverSendsTwice(t *testing.T) {
 	c := newTestClient(t)
 	var heard atomic.Int32
@@ -163,8 +166,8 @@ func TestClientNeverSendsTwice(t *testing.T) {
 	}
 }
 
-// A connection that fails before the first byte is replaced when it was a kept
-// one; a new one that fails says that nothing was sent.
+// TestClientWriteFails checks that a kept connection that fails before the first
+// byte is replaced, and that the error of a new one says that nothing was sent.
 func TestClientWriteFails(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, theNext)
@@ -187,7 +190,7 @@ func TestClientWriteFails(t *testing.T) {
 	}
 }
 
-// A brokenConn takes nothing.
+// A brokenConn fails every write.
 type brokenConn struct{ net.Conn }
 
 func (*brokenConn) Write([]byte) (int, error) { return 0, net.ErrClosed }

@@ -16,13 +16,13 @@ import (
 	"testing"
 )
 
-// misbehave answers a request, in one of the ways in which servers do; false
-// means that the connection is to be closed.
+// misbehave answers a request in one of the ways in which servers misbehave. It
+// reports false if the connection must be closed.
 func misbehave(conn net.Conn, body string) bool {
 	measured := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	switch rand.IntN(10) {
-	case 0: // an answer that nobody asked for
+	case 0: // a response without a request
 		io.WriteString(conn, measured+theNext)
 	case 1:
 		io.WriteString(conn, measured[:rand.IntN(len(measured))])
@@ -47,8 +47,8 @@ func misbehave(conn net.Conn, body string) bool {
 	return true
 }
 
-// TestClientRandom: whatever servers do, and whenever callers give up, no
-// answer reaches another call and no call is sent twice.
+// TestClientRandom checks that, whatever servers do and whenever callers give up,
+// no response reaches another call and no call is sent twice.
 func TestClientRandom(t *testing.T) {
 	c := newTestClient(t)
 	var mu sync.Mutex
@@ -85,7 +85,8 @@ func TestClientRandom(t *testing.T) {
 	}
 }
 
-// askOnce sends one call and gives it up at times, early or in its answer.
+// askOnce sends one call. At times it cancels the call, early or during the
+// response.
 func askOnce(t *testing.T, c http.RoundTripper, url, body string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

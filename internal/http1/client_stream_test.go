@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A large answer passes through without being gathered, and events arrive when
-// they are sent.
+// TestClientStreams checks that a large response passes through without being
+// buffered, and that events arrive when they are sent.
 func TestClientStreams(t *testing.T) {
 	for _, length := range []string{"Content-Length: 20971520\r\n", "Transfer-Encoding: chunked\r\n", ""} {
 		t.Run("20 MiB/"+length, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 const theNext = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext"
 
-// A player is a server on TCP that says what it is told, byte by byte.
+// A player is a TCP server that sends given bytes.
 type player struct {
 	url   string
 	conns atomic.Int32 // accepted so far
@@ -126,7 +126,7 @@ func newPost(ctx context.Context, url, body string) *http.Request {
 	return req
 }
 
-// ask returns the status and the body of an answer.
+// ask returns the status and the body of a response.
 func ask(tb testing.TB, rt http.RoundTripper, url, body string) (int, string) {
 	tb.Helper()
 	resp, err := rt.RoundTrip(newPost(tb.Context(), url, body))
@@ -141,8 +141,7 @@ func ask(tb testing.TB, rt http.RoundTripper, url, body string) (int, string) {
 	return resp.StatusCode, string(got)
 }
 
-// await waits until a condition holds that another goroutine or the kernel
-// brings about.
+// await waits for a condition that another goroutine or the kernel makes true.
 func await(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	late := time.After(10 * time.Second)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The server sees the request that net/http would have sent.
+// TestClientRequest checks that the server gets the same request as from net/http.
 func TestClientRequest(t *testing.T) {
 	c := newTestClient(t)
 	type seen struct {
@@ -83,8 +83,8 @@ func TestClientRequest(t *testing.T) {
 	}
 }
 
-// What is not a small POST without TLS takes the way of net/http, which
-// refuses what must not be sent.
+// TestClientLeavesTheRest checks that net/http sends all requests but small POSTs
+// without TLS, and that it refuses invalid ones.
 func TestClientLeavesTheRest(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, theNext)
@@ -184,7 +184,7 @@ func TestClientParallel(t *testing.T) {
 	await(t, "all connections are closed", func() bool { return p.open.Load() == 0 })
 }
 
-// A body that is not what its length says never leaves.
+// TestClientWrongLength checks that a body of the wrong length is not sent.
 func TestClientWrongLength(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, theNext)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// heads are requests, and whether we read them ourselves. What could be read in
-// two ways, by us and by somebody before us, is net/http's to judge.
+// heads are requests, and whether we parse them ourselves. Requests that a proxy
+// before us could read differently are left to net/http.
 var heads = []struct {
 	name string
 	ours bool
@@ -77,7 +77,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// agrees holds what we read against net/http.
+// agrees compares our result with that of net/http.
 func agrees(t *testing.T, h *head, raw []byte) {
 	t.Helper()
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
@@ -130,7 +130,7 @@ func TestHeadAgain(t *testing.T) {
 	}
 }
 
-// FuzzHead: whatever we read ourselves, net/http reads the same way.
+// FuzzHead checks that net/http reads every head that we parse in the same way.
 func FuzzHead(f *testing.F) {
 	for _, c := range heads {
 		f.Add([]byte(c.raw))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestServerShutdownCrowd: who connects while a server ends is answered, or
-// refused, and then can ask another one. No connection is broken.
+// TestServerShutdownCrowd checks that clients that connect while a server shuts
+// down are answered or refused. No connection may break.
 func TestServerShutdownCrowd(t *testing.T) {
 	t.Run("fault/T46 who connects at the very end", func(t *testing.T) {
 		var answered atomic.Int64
@@ -68,7 +68,7 @@ func shutdownInCrowd(t *testing.T, answered *atomic.Int64) {
 	crowd.Wait()
 }
 
-// askAlone sends one request on a connection of its own.
+// askAlone sends one request on its own connection.
 func askAlone(addr string) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// A counted connection lies below TLS and counts writes.
+// A counted connection is below TLS and counts writes.
 type counted struct {
 	net.Conn
 	writes *atomic.Int32
@@ -29,14 +29,14 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// sealed is a Server and a Transport with TLS between them.
+// sealed is a Server and a Transport, connected by TLS.
 type sealed struct {
 	*Transport
 	url         string
 	asked, told atomic.Int32 // writes of the client, of the server
 	dialled     atomic.Int32
 	mu          sync.Mutex
-	answers     []net.Conn // the server's ends
+	answers     []net.Conn // the server's ends of the connections
 }
 
 func (s *sealed) accept(ln net.Listener, secure *tls.Config) (net.Conn, error) {
@@ -93,7 +93,8 @@ func newSealed(t *testing.T, h http.HandlerFunc) *sealed {
 	return s
 }
 
-// What is small goes over TLS in one piece, on either side.
+// TestSealedOneWrite checks that a small message is one write over TLS, on either
+// side.
 func TestSealedOneWrite(t *testing.T) {
 	body := strings.Repeat("x", 3<<10)
 	s := newSealed(t, func(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +102,7 @@ func TestSealedOneWrite(t *testing.T) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(got)))
 		w.Write(got)
 	})
-	ask(t, s, s.url, body) // makes the connection
+	ask(t, s, s.url, body) // opens the connection
 	asked, told := s.asked.Load(), s.told.Load()
 	for range 5 {
 		if _, got := ask(t, s, s.url, body); got != body {
@@ -117,7 +118,8 @@ func TestSealedOneWrite(t *testing.T) {
 	}
 }
 
-// A kept connection that the server closed is not written to.
+// TestSealedStale checks that nothing is written to an idle connection that the
+// server closed.
 func TestSealedStale(t *testing.T) {
 	s := newSealed(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 	ask(t, s, s.url, "1")
@@ -131,10 +133,11 @@ func TestSealedStale(t *testing.T) {
 	}
 }
 
-// A request goes where its head was heard before, and is not parsed again there.
+// TestSealedHeads checks that a request uses the connection on which its head was
+// sent before, and that the server does not parse the head again.
 func TestSealedHeads(t *testing.T) {
 	var mu sync.Mutex
-	parsed := map[string]map[string]bool{} // headers, by who asks
+	parsed := map[string]map[string]bool{} // headers, by sender
 	arrived, both := make(chan struct{}, 100), make(chan struct{})
 	s := newSealed(t, func(_ http.ResponseWriter, r *http.Request) {
 		mu.Lock()

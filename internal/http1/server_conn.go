@@ -184,7 +184,7 @@ func (c *conn) handOver() {
 // answer answers one request; it reports false if the connection is closed.
 func (c *conn) answer() bool {
 	if !c.begin() {
-		c.nc.Close() // the connection is closed already
+		c.nc.Close() // retired: the client would not get the response
 		return false
 	}
 	ok := c.handle()

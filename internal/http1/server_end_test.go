@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A gate is a listener whose connections do not write until they are let.
+// A gate is a listener whose connections block writes until they are released.
 type gate struct {
 	net.Listener
 	writing, open, closed chan struct{}
@@ -40,7 +40,8 @@ func (c *gated) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestServerShutdownInWrite: an answer that is just being written is written.
+// TestServerShutdownInWrite checks that a response that is being written is
+// completed.
 func TestServerShutdownInWrite(t *testing.T) {
 	g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
 	f := NewServer(newStd(answers))
@@ -68,8 +69,8 @@ func TestServerShutdownInWrite(t *testing.T) {
 	}
 }
 
-// TestServerShutdownFirst: who has just connected is answered, once. A request
-// that was sent meanwhile would be lost, and a balancer must not send it again.
+// TestServerShutdownFirst checks that a new connection gets one response. A request
+// sent meanwhile would be lost, and a load balancer must not send it again.
 func TestServerShutdownFirst(t *testing.T) {
 	for name, fields := range map[string]string{"ours": "", "for net/http": "Connection: close\r\n"} {
 		t.Run("fault/T46 a request on its way, "+name, func(t *testing.T) {
@@ -111,8 +112,8 @@ func TestServerShutdownFirst(t *testing.T) {
 	}
 }
 
-// TestServerShutdownLate: on a busy machine a request may follow its connection
-// late.
+// TestServerShutdownLate checks that the first request may come late, as on a busy
+// machine.
 func TestServerShutdownLate(t *testing.T) {
 	t.Run("fault/T46 a request that is late", func(t *testing.T) {
 		ln := listen(t)
@@ -128,7 +129,7 @@ func TestServerShutdownLate(t *testing.T) {
 		defer cancel()
 		ended := make(chan error, 1)
 		go func() { ended <- f.Shutdown(ctx) }()
-		<-time.After(firstWait / 2) // there is nothing to wait for but time
+		<-time.After(firstWait / 2) // there is no event to wait for
 		io.WriteString(c, post("x"))
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
@@ -143,9 +144,9 @@ func TestServerShutdownLate(t *testing.T) {
 	})
 }
 
-// TestServerUnreadBody: a connection that cannot go on because the handler did
-// not wait for the body is closed with notice, so that no client sends its next
-// request into it.
+// TestServerUnreadBody checks that the response announces the close of a connection
+// whose request body the handler did not read, so that no client sends its next
+// request there.
 func TestServerUnreadBody(t *testing.T) {
 	var seen atomic.Int32
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// lines are what requests are put together from: right, wrong and dangerous.
+// lines are the parts of requests: valid, invalid and dangerous ones.
 var lines = struct{ first, fields []string }{
 	first: []string{
 		"POST /mcp HTTP/1.1\r\n", "POST /mcp HTTP/1.1\r\n", "POST /s/a/mcp HTTP/1.1\r\n", "POST /mcp HTTP/1.0\r\n", "GET /mcp HTTP/1.1\r\n",
@@ -35,8 +35,8 @@ var bodies = []string{"", "abc", "0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", "GET /mcp
 
 func someOf(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
 
-// randomRequest is plain more often than not, so that what is strange comes
-// behind it on a connection that we serve.
+// randomRequest usually returns a plain request, so that strange ones follow on a
+// connection that we serve.
 func randomRequest(r *rand.Rand) string {
 	body := someOf(r, bodies)
 	if r.IntN(2) == 0 {
@@ -52,16 +52,16 @@ func randomRequest(r *rand.Rand) string {
 	r.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	b.WriteString(strings.Join(fields, "") + "\r\n" + body)
 	said := b.String()
-	if r.IntN(10) == 0 { // one byte is another
+	if r.IntN(10) == 0 { // replace one byte
 		at := r.IntN(len(said))
 		said = said[:at] + string(rune(r.IntN(128))) + said[at+1:]
 	}
 	return said
 }
 
-// TestServerRandom: whatever is said on a connection, and in whatever pieces,
-// the handler sees the same requests as behind net/http and the client gets the
-// same answers.
+// TestServerRandom checks that the handler sees the same requests and the client
+// gets the same responses as with net/http, whatever is sent on a connection and in
+// whatever pieces.
 func TestServerRandom(t *testing.T) {
 	patient := func() *http.Server {
 		s := newStd(answers)
@@ -87,7 +87,7 @@ func TestServerRandom(t *testing.T) {
 		}
 		got, all := heard(t, ours.Addr(), said, cuts)
 		want, wantAll := heard(t, theirs.Addr(), said, nil)
-		if !all || !wantAll { // whoever closes with input unread may take its last answers away
+		if !all || !wantAll { // closing with unread input may discard the last responses
 			n := min(len(got), len(want))
 			got, want = got[:n], want[:n]
 		}
@@ -106,8 +106,8 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// heard says something in pieces and returns the answers, and whether these are
-// all: the connection ended well.
+// heard sends said in pieces and returns the responses. all reports whether the
+// connection ended cleanly, so that none is missing.
 func heard(t *testing.T, addr net.Addr, said string, cuts []int) (answers []string, all bool) {
 	t.Helper()
 	c := dial(t, addr.String())
@@ -133,7 +133,7 @@ func heard(t *testing.T, addr net.Addr, said string, cuts []int) (answers []stri
 		if err != nil {
 			return answers, false
 		}
-		// A body that the client does not end is the last thing that it says.
+		// An incomplete body is the last thing that a client sends.
 		last := resp.Close || strings.Contains(resp.Header.Get("X-Seen"), "EOF")
 		answers = append(answers, fmt.Sprintf("%d %q last=%v %d bytes %.40q", resp.StatusCode, resp.Header["X-Seen"], last, len(body), body))
 	}

@@ -56,7 +56,7 @@ func post(body string, fields ...string) string {
 	return fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n%s", len(body), strings.Join(fields, ""), body)
 }
 
-// answers answers in every way that handlers do.
+// answers responds in every way that handlers do.
 func answers(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	rc := http.NewResponseController(w)
@@ -96,7 +96,7 @@ func answers(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// conversations are what a client sends on one connection.
+// conversations are the bytes that a client sends on one connection.
 var conversations = map[string]string{
 	"one":               post(`{"a":1}`),
 	"three at once":     post("1") + post("22") + post("333"),
@@ -119,7 +119,8 @@ var conversations = map[string]string{
 	"body not complete": "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
 }
 
-// TestServerLikeNetHTTP: clients cannot tell which of the two serves them.
+// TestServerLikeNetHTTP checks that clients cannot distinguish the Server from
+// net/http.
 func TestServerLikeNetHTTP(t *testing.T) {
 	_, ours := serve(t, answers)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,7 +140,7 @@ func TestServerLikeNetHTTP(t *testing.T) {
 	}
 }
 
-// talk sends everything and returns what comes back, until the end.
+// talk sends said and returns all responses.
 func talk(t *testing.T, addr, said string) (answers []string) {
 	t.Helper()
 	c := dial(t, addr)
@@ -160,7 +161,8 @@ func talk(t *testing.T, addr, said string) (answers []string) {
 		if resp.Header.Get("Content-Type") == "text/plain; charset=utf-8" {
 			resp.Header.Del("Content-Type") // net/http guesses it
 		}
-		// Nothing can follow a body that the client does not end, said or not.
+		// No request can follow an incomplete body, whether the response says so or
+		// not.
 		last := resp.Close || strings.Contains(resp.Header.Get("X-Seen"), "EOF")
 		answers = append(answers, fmt.Sprintf("%d %v close=%v %d bytes %.40q %v", resp.StatusCode, resp.Header, last, len(body), body, err))
 	}
@@ -185,7 +187,8 @@ func TestServerDisconnect(t *testing.T) {
 	}
 }
 
-// TestServerPipelined: what comes while a long request runs is the next one.
+// TestServerPipelined checks that data that arrives while a long request runs is
+// the next request.
 func TestServerPipelined(t *testing.T) {
 	release := make(chan struct{})
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -248,7 +251,8 @@ func TestServerShutdown(t *testing.T) {
 	}
 }
 
-// TestServerSlowHead: who does not finish a head is closed, whoever reads it.
+// TestServerSlowHead checks that the connection of an incomplete head is closed,
+// whether we or net/http read it.
 func TestServerSlowHead(t *testing.T) {
 	_, addr := serve(t, answers)
 	for _, said := range []string{"", "P", "POST /mcp HTTP/1.1\r\nHost: a\r\n", post("1") + "POST /mcp HT"} {
@@ -260,8 +264,8 @@ func TestServerSlowHead(t *testing.T) {
 	}
 }
 
-// TestServerDeadlines: a client that does not read is given up, one that does
-// not send its body as well.
+// TestServerDeadlines checks that the connection is closed if the client does not
+// read the response, or does not send its body.
 func TestServerDeadlines(t *testing.T) {
 	failed := make(chan error, 2)
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {

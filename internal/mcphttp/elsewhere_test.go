@@ -17,19 +17,19 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// An ending server begins to end with the first call, which it does not begin.
+// ending is a server that begins to stop with the first call and does not run it.
 type ending struct {
 	*mcphttp.Server
-	listens, stopped chan struct{} // somebody listens; nobody does any more
+	listens, stopped chan struct{} // closed when a client listens; closed when that ends
 	begun            int
 	seen             []mcphttp.Away
 	arrives          func() // called before the body of a request is read
-	closes           bool   // it is closed while it answers
-	refuses          error  // what it answers then
-	restores         func() // begins a session again that is asked for
+	closes           bool   // the server is closed while it answers
+	refuses          error  // the error that it then returns
+	restores         func() // restores a requested session
 }
 
-// A lateBody is the body of a request, of which the server knows before it
+// A lateBody is a request body whose header the server sees before the body
 // arrives.
 type lateBody struct {
 	io.ReadCloser
@@ -68,7 +68,7 @@ func (e *ending) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 	return nil, mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 }
 
-// elsewhere is another replica, which answers everything.
+// elsewhere is another replica, which answers every request.
 func (e *ending) elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	if restore := e.restores; restore != nil {
 		e.restores = nil
@@ -85,7 +85,7 @@ func (e *ending) elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Where
 	return mcphttp.Answered
 }
 
-// startEnding serves it, to a client that listens.
+// startEnding serves an ending to a client that listens.
 func startEnding(t *testing.T) (e *ending, url string) {
 	e = &ending{listens: make(chan struct{}), stopped: make(chan struct{})}
 	e.Server = mcphttp.NewServer(mcphttp.ServerOptions{
@@ -107,7 +107,7 @@ func startEnding(t *testing.T) (e *ending, url string) {
 	return e, front.URL
 }
 
-// embedded is the session alone.
+// embedded is only the Session of an ending.
 type embedded struct{ mcphttp.Session }
 
 func modernClient(t *testing.T, url, method, name string) *mcptest.RawHTTP {
@@ -124,8 +124,8 @@ func modernLine(id int, method string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"echo","_meta":{%q:%q,%q:{}}}}`, id, method, mcp.MetaVersion, mcp.V2026_07_28, mcp.MetaCapabilities)
 }
 
-// TestHandedOn gives a call that a replica did not begin, because it ends, to
-// another one.
+// TestHandedOn checks that a call that a stopping replica did not begin is
+// forwarded to another one.
 func TestHandedOn(t *testing.T) {
 	t.Run("fault/T46 a call that was not begun", func(t *testing.T) {
 		e, url := startEnding(t)
@@ -148,7 +148,7 @@ func TestHandedOn(t *testing.T) {
 		c.Initialize(mcp.V2025_06_18, `{}`)
 		e.arrives = sync.OnceFunc(func() {
 			go e.Server.Close()
-			<-e.stopped // by then all that runs is ended
+			<-e.stopped // by then all calls are cancelled
 		})
 		if m := c.Post(callBody(7, "echo", "hello", 0)).Answer(t); string(m.Result) != `{"from":"another"}` || e.begun > 0 {
 			t.Errorf("answered %s, %d begun", m.Raw, e.begun)
@@ -157,7 +157,7 @@ func TestHandedOn(t *testing.T) {
 	t.Run("fault/T46 a call that is refused when all that runs is ended", func(t *testing.T) {
 		refusal := mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 		for _, modern := range []bool{false, true} {
-			for _, refused := range []error{refusal, context.Canceled} { // the second one has begun
+			for _, refused := range []error{refusal, context.Canceled} { // with the second error the call had begun
 				e, url := startEnding(t)
 				e.closes, e.refuses = true, refused
 				c, line := mcptest.NewRawHTTP(t, url), callBody(7, "echo", "hello", 0)

@@ -1,7 +1,6 @@
 package mcphttp
 
-// Unfinished is the memory of the bodies of principal that have not arrived
-// whole.
+// Unfinished returns the memory of the incomplete bodies of principal.
 func (s *Server) Unfinished(principal string) int64 {
 	s.unfinished.mu.Lock()
 	defer s.unfinished.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// guarded sends a request for host through a Guard, as if it had come to
+// guarded sends a request for host through a Guard, as if it came to
 // 192.0.2.7:3095.
 func guarded(g *mcphttp.Guard, method, host string, secure bool, header ...string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
@@ -78,7 +78,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardSaysTheWayOut demands that a refusal names what was refused, and the
+// TestGuardSaysTheWayOut checks that a refusal names the refused value and the
 // setting that would allow it.
 func TestGuardSaysTheWayOut(t *testing.T) {
 	local := &mcphttp.Guard{Loopback: true}

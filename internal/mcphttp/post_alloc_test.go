@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// discard is a ResponseWriter that costs nothing.
+// discard is a ResponseWriter without cost.
 type discard struct {
 	h http.Header
 	n int
@@ -26,15 +26,15 @@ func (*discard) SetReadDeadline(time.Time) error  { return nil }
 func (*discard) SetWriteDeadline(time.Time) error { return nil }
 func (d *discard) Write(p []byte) (int, error)    { d.n += len(p); return len(p), nil }
 
-// body is a request body that can be read again.
+// body is a request body that can be reused.
 type body struct{ bytes.Reader }
 
 func (*body) Close() error { return nil }
 
-// TestPostAllocations holds the plain JSON path to what it allocates itself,
-// net/http and the handler not counted: the post, its context, the function
-// that cancels it, and the request; within a session the entry and the id that
-// it is found by; outside sessions the opening.
+// TestPostAllocations checks the allocations of the plain JSON path, without
+// net/http and the handler: the post, its context, its cancel function, and the
+// request. Within a session also the entry and its id; outside sessions the
+// opening.
 func TestPostAllocations(t *testing.T) {
 	var session mcphttp.Session = trivial{&jsonrpc.Response{Result: []byte(`{"content":[]}`)}}
 	srv := mcphttp.NewServer(mcphttp.ServerOptions{Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) {

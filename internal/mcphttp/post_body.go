@@ -24,8 +24,8 @@ type bufferPool struct{ small, large sync.Pool }
 
 var buffers bufferPool
 
-// get returns an empty buffer for about n bytes. It allocates less for a large n: a
-// client can announce a large body without sending it.
+// get returns an empty buffer for about n bytes. It allocates little even for a large
+// n: a client can announce a large body without sending it.
 func (p *bufferPool) get(n int64) *[]byte {
 	pool := &p.small
 	size := smallBuffer

@@ -69,8 +69,8 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	p.answer(m.ID, resp)
 }
 
-// serveInitialize opens a session. Only if initialize succeeds, the session enters
-// the table and its id the response.
+// serveInitialize opens a session. The session enters the table, and its id the
+// response, only if initialize succeeds.
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
 	if full := s.table.reserve(p.principal, &s.lim); full != "" {

@@ -3,7 +3,7 @@ package mcphttp
 import "sync"
 
 // unfinished counts the memory of large incomplete bodies by principal. No other
-// limit applies to them, because those are checked when a body is complete.
+// limit applies to them, because the others are checked when a body is complete.
 type unfinished struct {
 	mu sync.Mutex
 	of map[string]int64

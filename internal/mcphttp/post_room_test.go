@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// unfinished sends most of a large body and no more. It returns what is left to
-// send, and a way to read the answer.
+// unfinished sends most of a large body. finish sends the rest and reads the
+// response.
 func unfinished(t *testing.T, w *world, principal string) (finish func() (status int, body string)) {
 	t.Helper()
 	const size = 1 << 20
@@ -38,7 +38,7 @@ func unfinished(t *testing.T, w *world, principal string) (finish func() (status
 		t.Helper()
 		go func() {
 			if <-sent == nil {
-				_, _ = conn.Write(body[size-1000:]) // where it was refused, nobody reads it
+				_, _ = conn.Write(body[size-1000:]) // after a refusal the server does not read it
 			}
 		}()
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -51,7 +51,8 @@ func unfinished(t *testing.T, w *world, principal string) (finish func() (status
 	}
 }
 
-// Bodies that have not arrived whole count for the key that sends them.
+// TestShareOfUnfinishedBodies checks that incomplete bodies count for the key that
+// sends them.
 func TestShareOfUnfinishedBodies(t *testing.T) {
 	w := newWorld(t, mcphttp.ServerLimits{Body: 2 << 20, Unfinished: 3 << 20, Shares: func(who string) bool { return who != "local" }})
 	var finish []func() (int, string)

@@ -178,7 +178,7 @@ func TestQuestionWithinCall(t *testing.T) {
 	}
 }
 
-// inBackground sends a POST and delivers its answer.
+// inBackground sends a POST and delivers its response.
 func (w *world) inBackground(ctx context.Context, body string, header ...string) <-chan answer {
 	ch := make(chan answer, 1)
 	go func() {
@@ -272,7 +272,7 @@ func TestInFlightLimitBlocks(t *testing.T) {
 		take(t, w.started)
 	}
 	until(t, "ten in flight", func() bool { return w.srv.Sessions()[0].InFlight == 10 })
-	// Notifications and answers still get through.
+	// Notifications and responses still get through.
 	if a := w.post(`{"jsonrpc":"2.0","method":"notifications/x"}`, "Mcp-Session-Id", id); a.status != 202 {
 		t.Errorf("notification: %d", a.status)
 	}

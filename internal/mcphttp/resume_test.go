@@ -60,7 +60,7 @@ func TestResumeOutsideCalls(t *testing.T) {
 	l.close()
 	until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	for n, from := range []int{1, 4} {
-		_ = client.Notify(t.Context(), note(5+n)) // waits for a stream
+		_ = client.Notify(t.Context(), note(5+n)) // is queued until a stream is open
 		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[from])
 		for i := from + 1; i <= 5+n; i++ {
 			r.want(fmt.Sprintf("n%d.", i))
@@ -86,7 +86,7 @@ func TestResumeIsBounded(t *testing.T) {
 	until(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	fresh := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[3])
 	_ = client.Notify(t.Context(), note(200))
-	fresh.want("n200.") // and nothing of what was forgotten in part
+	fresh.want("n200.") // and none of the partly dropped messages
 }
 
 func TestResumeForgets(t *testing.T) {

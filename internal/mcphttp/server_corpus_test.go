@@ -119,8 +119,8 @@ func TestCorpusHTTP(t *testing.T) {
 	}
 }
 
-// pieces is a message of testdata/corpus/J, written as a string or as a list
-// of parts.
+// pieces is a message of testdata/corpus/J, written as a string or as a list of
+// parts.
 type pieces []byte
 
 func (p *pieces) UnmarshalJSON(data []byte) error {
@@ -181,7 +181,7 @@ func TestCorpusEnvelopes(t *testing.T) {
 			switch r.ID {
 			case "J10", "J11":
 				a = w.post(string(r.In), "Mcp-Session-Id", batching)
-			case "J77": // is about its keys, not about its size
+			case "J77": // it tests keys, not size
 				a = newWorld(t, mcphttp.ServerLimits{Body: 64 << 20}).post(string(r.In))
 			default:
 				a = w.post(string(r.In), "Mcp-Session-Id", session)

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// trivial answers everything with the same result.
+// trivial answers all requests with the same result.
 type trivial struct{ resp *jsonrpc.Response }
 
 func (s trivial) Handle(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -55,7 +55,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// skipAnswer reads one answer with a Content-Length, without allocating.
+// skipAnswer reads one response with a Content-Length, without allocating.
 func skipAnswer(r *bufio.Reader) error {
 	n := 0
 	for {

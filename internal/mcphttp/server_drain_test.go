@@ -57,7 +57,7 @@ func TestDrain(t *testing.T) {
 		if a := w.post(callBody(9, "echo", "x", 0), "Mcp-Session-Id", id); a.status != 200 || !strings.Contains(a.body, `"reason":"draining"`) {
 			t.Errorf("request in a session while draining: %d %s", a.status, a.body)
 		}
-		// What calls in flight wait for is still taken.
+		// Responses for calls in flight are still accepted.
 		if a := w.post(`{"jsonrpc":"2.0","id":1,"result":{}}`, "Mcp-Session-Id", id); a.status != 202 {
 			t.Errorf("answer while draining: %d", a.status)
 		}
@@ -92,8 +92,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// What still runs at the end of a drain gets its one answer, whatever carries
-// it, before the stream that carries it ends.
+// TestDrainAnswersStreams checks that a call that still runs at the end of a drain
+// gets its response, on whatever transport, before its stream ends.
 func TestDrainAnswersStreams(t *testing.T) {
 	t.Run("fault/T09", func(t *testing.T) { synctest.Test(t, drainAnswersStreams) })
 }
@@ -150,7 +150,7 @@ func hitsOf(hits *config.Hits, limit string) int64 {
 	return -1
 }
 
-// take2 is take with another patience.
+// take2 is take with another timeout.
 func take2[T any](t *testing.T, ch <-chan T, patience time.Duration) T {
 	t.Helper()
 	select {
@@ -178,8 +178,8 @@ func TestDrainOfNothing(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsForLeavers: when Close returns, every handler is closed, also of
-// sessions that end at that very moment because their clients leave.
+// TestCloseWaitsForLeavers checks that every handler is closed when Close returns,
+// even for sessions that end at that moment because their clients disconnect.
 func TestCloseWaitsForLeavers(t *testing.T) {
 	for range 30 {
 		w := newWorld(t, mcphttp.ServerLimits{})

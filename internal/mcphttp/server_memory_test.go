@@ -13,8 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// A memoryListener accepts connections without a network, for tests whose
-// time is not real.
+// A memoryListener accepts connections without a network, for tests with fake time.
 type memoryListener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -47,18 +46,18 @@ func (m *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error
 	}
 }
 
-// pass lets the time of a bubble pass.
+// pass lets the fake time of a bubble pass.
 func pass(d time.Duration) { <-time.After(d) }
 
-// newMemoryWorld is newWorld for use within a synctest bubble. Its close must
-// be called at the end of the bubble.
+// newMemoryWorld is newWorld for use within a synctest bubble. Its close must be
+// called at the end of the bubble.
 func newMemoryWorld(t *testing.T, lim mcphttp.ServerLimits) *world {
 	m := &memoryListener{conns: make(chan net.Conn), done: make(chan struct{})}
 	return newWorldOn(t, lim, m, m.dial)
 }
 
-// memoryPipe is a connection that holds what was written until it is read, as
-// a socket does, up to a limit.
+// memoryPipe returns a connection that buffers written data until it is read, as a
+// socket does, up to a limit.
 func memoryPipe() (net.Conn, net.Conn) {
 	a, b := newHalf(), newHalf()
 	return &memoryConn{r: a, w: b}, &memoryConn{r: b, w: a}
@@ -82,7 +81,7 @@ func (h *half) signalLocked() {
 	h.changed = make(chan struct{})
 }
 
-// wait blocks until ok, the deadline, or the end; called with mu held.
+// waitLocked blocks until ok, the deadline, or the end. It is called with mu held.
 func (h *half) waitLocked(ok func() bool, due *time.Time) error {
 	for !ok() {
 		if h.closed {

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// sdkClient is a client of the official SDK that can be asked.
+// sdkClient is a client of the official SDK that answers requests.
 func sdkClient(progress chan<- float64, changed chan<- struct{}) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "sdk", Version: "1"}, &sdk.ClientOptions{
 		ElicitationHandler: func(_ context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -116,7 +116,7 @@ func exercise(ctx context.Context, t *testing.T, w *world, cs *sdk.ClientSession
 	}
 }
 
-// bare is a Session that hands everything to a handler.
+// bare is a Session that passes every message to a handler.
 type bare struct{ jsonrpc.Handler }
 
 func (bare) Version() string { return mcp.V2025_11_25 }

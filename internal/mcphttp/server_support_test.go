@@ -22,32 +22,32 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 10 * time.Second
 
-// A world is a server with toy sessions behind real HTTP.
+// A world is a server with toy sessions over real HTTP.
 type world struct {
 	t   testing.TB
 	srv *mcphttp.Server
-	url string // of the MCP endpoint
+	url string // URL of the MCP endpoint
 	tr  *http.Transport
-	// close ends it all; it is called at the end of the test, if not before.
+	// close stops the server; it is called at the end of the test, if not before.
 	close func()
 
 	started chan string   // tokens of calls that wait
 	ended   chan error    // why the contexts of waiting calls ended
 	release chan struct{} // lets one waiting call return
-	notes   chan string   // notifications heard
+	notes   chan string   // received notifications
 
-	handler mcphttp.Session // instead of toys
+	handler mcphttp.Session // used instead of toys
 
 	mu       sync.Mutex
 	openings []*mcphttp.Opening
-	closed   int // sessions closed
+	closed   int // number of closed sessions
 }
 
-// newWorld serves on 127.0.0.1, guarded as on loopback. The header
-// Test-Principal stands for who was authenticated.
+// newWorld serves on 127.0.0.1 with the guard of a loopback address. The header
+// Test-Principal gives the authenticated principal.
 func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,14 +130,14 @@ func (w *world) closedSessions() int {
 	return w.closed
 }
 
-// An answer is what came back for one request.
+// An answer is the response to one request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// message scans the body, which must be one JSON-RPC message.
+// message parses the body, which must be one JSON-RPC message.
 func (a answer) message(t testing.TB) jsonrpc.Message {
 	t.Helper()
 	m, err := jsonrpc.ScanAnswer([]byte(a.body), nil)
@@ -147,7 +147,7 @@ func (a answer) message(t testing.TB) jsonrpc.Message {
 	return m
 }
 
-// code is that of the JSON-RPC error in the body, 0 for none.
+// code returns the code of the JSON-RPC error in the body, 0 for none.
 func (a answer) code() int {
 	var m struct{ Error struct{ Code int } }
 	_ = json.Unmarshal([]byte(a.body), &m)
@@ -156,7 +156,7 @@ func (a answer) code() int {
 
 const both = "application/json, text/event-stream"
 
-// do sends one request; header holds names and values in turn.
+// do sends one request; header has alternating names and values.
 func (w *world) do(ctx context.Context, method, url, body string, header ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -305,7 +305,7 @@ func (l *listening) wantEnd() {
 	}
 }
 
-// take returns what comes next on ch, or fails the test.
+// take receives from ch, or fails the test.
 func take[T any](t testing.TB, ch <-chan T) T {
 	t.Helper()
 	select {
@@ -317,7 +317,7 @@ func take[T any](t testing.TB, ch <-chan T) T {
 	}
 }
 
-// until waits for a condition that nothing announces.
+// until waits for a condition by polling.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -332,7 +332,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// raw sends bytes over a connection of their own and reads one answer.
+// raw sends bytes over a new connection and reads one response.
 func (w *world) raw(request string, hangUp bool) (answer, error) {
 	addr := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
 	conn, err := net.Dial("tcp", addr)

@@ -101,7 +101,7 @@ func (s *toy) callTool(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Requ
 			}
 		}
 		return text("notified")
-	case "wait": // says something first when there is something to say
+	case "wait": // sends notifications first, if there are any
 		if n > 0 {
 			_ = from.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationProgress, Params: []byte(`{"progressToken":1,"progress":0}`)})
 		}

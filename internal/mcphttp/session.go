@@ -38,7 +38,7 @@ type session struct {
 	idle     chan struct{}       // made by close, closed when nothing runs in the session
 	inFlight map[string]*running // by the raw bytes of the client's id
 	slots    chan struct{}
-	asked    map[uint64]chan *jsonrpc.Response // requests of ours to the client
+	asked    map[uint64]chan *jsonrpc.Response // our requests to the client
 	lastID   uint64
 }
 

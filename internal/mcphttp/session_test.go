@@ -198,7 +198,7 @@ func TestIdleSessionsExpire(t *testing.T) {
 	})
 }
 
-// One key does not take all the room.
+// TestSessionsOfOneKey checks that one key cannot use all sessions.
 func TestSessionsOfOneKey(t *testing.T) {
 	hits := new(config.Hits)
 	w := newWorld(t, mcphttp.ServerLimits{PerPrincipal: 2, Hits: hits})
@@ -214,7 +214,7 @@ func TestSessionsOfOneKey(t *testing.T) {
 	}
 	w.initialize(mcp.V2025_06_18, "Test-Principal", "b")
 	for range 3 {
-		w.initialize(mcp.V2025_06_18) // of nobody in particular
+		w.initialize(mcp.V2025_06_18) // without a principal
 	}
 	if got := w.send("DELETE", w.url, "", "Mcp-Session-Id", a, "Test-Principal", "a"); got.status != 204 {
 		t.Fatalf("DELETE: %d", got.status)
@@ -225,8 +225,8 @@ func TestSessionsOfOneKey(t *testing.T) {
 	}
 }
 
-// A key has a quarter of the room by default; the user of this machine may have
-// all of it.
+// TestShareOfSessions checks that a key may have a quarter of the sessions by
+// default, but the user of this machine all of them.
 func TestShareOfSessions(t *testing.T) {
 	w := newWorld(t, mcphttp.ServerLimits{Sessions: 8, Shares: func(who string) bool { return who != "local" }})
 	for range 2 {

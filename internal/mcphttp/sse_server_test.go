@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// dialSSE opens a connection of legacy HTTP+SSE and returns where to POST.
+// dialSSE opens a legacy HTTP+SSE connection and returns the URL to POST to.
 func (w *world) dialSSE(header ...string) (*listening, string) {
 	w.t.Helper()
 	base := strings.TrimSuffix(w.url, "/mcp")

@@ -33,7 +33,7 @@ func (w *world) rawGet(id, proto, more string) net.Conn {
 	return conn
 }
 
-// readTo reads until a mark has come.
+// readTo reads until mark arrives.
 func readTo(t *testing.T, conn net.Conn, mark string) string {
 	t.Helper()
 	var got strings.Builder
@@ -48,8 +48,9 @@ func readTo(t *testing.T, conn net.Conn, mark string) string {
 	return got.String()
 }
 
-// What a stream outside calls says reaches every client whole, and the end of
-// the session ends it as HTTP does.
+// TestStreamIsCarriedByItsConnection checks that the messages of a stream outside
+// calls reach every client complete, and that the end of the session ends the body
+// correctly.
 func TestStreamIsCarriedByItsConnection(t *testing.T) {
 	for _, tc := range []struct{ name, proto, more, head, end string }{
 		{"chunked", "HTTP/1.1", "", "Connection: close", "\r\n0\r\n\r\n"},
@@ -81,8 +82,8 @@ func TestStreamIsCarriedByItsConnection(t *testing.T) {
 	}
 }
 
-// A countedConn is a connection behind another type, as one is that was handed
-// over: it cannot write several buffers at once.
+// A countedConn hides the type of a connection, like a connection passed to
+// net/http: it cannot write several buffers at once.
 type countedConn struct {
 	net.Conn
 	writes atomic.Int64
@@ -108,7 +109,7 @@ func (l *countedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// An event is one write, whatever the connection is.
+// TestEventIsOneWrite checks that an event is one write on any connection.
 func TestEventIsOneWrite(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

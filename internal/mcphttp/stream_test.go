@@ -152,7 +152,7 @@ func TestKeepAlive(t *testing.T) {
 		if n := comments(modern, 130*time.Second); n < 5 || n > 6 {
 			t.Errorf("%d keep-alives on a listen stream in 130 s", n)
 		}
-		// A call that says nothing becomes a stream when it is long.
+		// A long call without output becomes a stream.
 		if n := comments(w.listen(callBody(1, "wait", "x", 0), "Mcp-Session-Id", id), 130*time.Second); n < 4 || n > 6 {
 			t.Errorf("%d keep-alives on a silent call in 130 s", n)
 		}
@@ -237,8 +237,8 @@ func TestSlowReaders(t *testing.T) {
 	t.Run("call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newMemoryWorld(t, mcphttp.ServerLimits{})
-			// 100,000 notifications toward a client that does not read: the
-			// handler is not held up by it.
+			// 100,000 notifications to a client that does not read must not block the
+			// handler.
 			resp, err := w.do(t.Context(), http.MethodPost, w.url, modernCall(1, "notify", strings.Repeat("t", 1000), 100_000),
 				append([]string{"Accept", both}, modernHeader("tools/call", "notify")...)...)
 			synctest.Wait()
@@ -248,7 +248,7 @@ func TestSlowReaders(t *testing.T) {
 			if s := w.srv.Stats(); s.CutOff != 1 {
 				t.Errorf("%+v", s)
 			}
-			if err == nil { // else it was cut off before it began: one processor alone has the handler go first
+			if err == nil { // otherwise it was cut off before it began: with one processor the handler runs first
 				_, err = io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
 			}
@@ -279,7 +279,7 @@ func TestSlowReaders(t *testing.T) {
 func TestSlowBodies(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		every time.Duration // a byte of the body
+		every time.Duration // between two bytes of the body
 	}{
 		{"corpus/H40", time.Hour},
 		{"fault/T22", 5 * time.Second},

@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// answering is a replica that gives each connection one answer and closes it. It
-// counts what it was asked.
+// answering is a replica that sends one response on each connection and closes it.
+// It counts the requests.
 func answering(t *testing.T, n *Node, answer string) (Owner, *atomic.Int32) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,8 @@ func answering(t *testing.T, n *Node, answer string) (Owner, *atomic.Int32) {
 	return n.self, asked
 }
 
-// A replica that closes a connection behind its answer is asked on another one.
+// TestClosedBehindAnswer checks that the next request uses another connection if a
+// replica closes the first one after its response.
 func TestClosedBehindAnswer(t *testing.T) {
 	secret := seal.NewSecret()
 	owner, asked := answering(t, node(t, "a", "team", secret), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -64,7 +65,8 @@ func TestClosedBehindAnswer(t *testing.T) {
 	}
 }
 
-// A replica that began to answer has seen the request: it is not sent again.
+// TestHalfAnAnswer checks that a request is not sent again after the response has
+// begun: the replica has seen it.
 func TestHalfAnAnswer(t *testing.T) {
 	secret := seal.NewSecret()
 	for _, answer := range []string{"H", "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf"} {
@@ -77,7 +79,7 @@ func TestHalfAnAnswer(t *testing.T) {
 	}
 }
 
-// A counter counts the writes below the encryption.
+// A counter counts the writes below TLS.
 type counter struct {
 	net.Conn
 	writes atomic.Int32
@@ -88,7 +90,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// The records of a large answer are written together, and arrive as they were.
+// TestRecordsTogether checks that the records of a large response are written
+// together and arrive unchanged.
 func TestRecordsTogether(t *testing.T) {
 	n := node(t, "a", "team", seal.NewSecret())
 	far, near := net.Pipe()
@@ -113,7 +116,7 @@ func TestRecordsTogether(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if n := below.writes.Load(); n > 7 { // 256 KB at once, and the end; 65 one by one
+	if n := below.writes.Load(); n > 7 { // 256 KB at a time, and the rest; 65 if written one by one
 		t.Errorf("%d writes", n)
 	}
 }

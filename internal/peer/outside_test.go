@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// A slow listener takes its first connection late.
+// A slow listener accepts its first connection late.
 type slow struct {
 	net.Listener
 	once sync.Once
@@ -25,14 +25,14 @@ func (l *slow) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// sessions are those of a replica that has all of them, or none.
+// sessions is a replica's session store that has all sessions, or none.
 type sessions bool
 
 func (s sessions) Has(string) bool { return bool(s) }
 
 func (sessions) Restore(*http.Request, string, mcphttp.Start) error { return nil }
 
-// stopping is a replica that begins to end when it takes a session.
+// stopping is a replica that begins to stop when it restores a session.
 type stopping struct {
 	sessions
 	*Node
@@ -43,7 +43,7 @@ func (s stopping) Restore(*http.Request, string, mcphttp.Start) error {
 	return mcp.Failure(mcp.Overloaded, "", "this server is stopping")
 }
 
-// pair is a replica that knows another one, which answers with serve.
+// pair returns a replica that knows another one, which answers with serve.
 func pair(t *testing.T, has bool, late bool, serve http.HandlerFunc) (a, b *Node) {
 	t.Helper()
 	secret := seal.NewSecret()
@@ -64,8 +64,8 @@ func pair(t *testing.T, has bool, late bool, serve http.HandlerFunc) (a, b *Node
 	return a, b
 }
 
-// A session that its replica gives up while another one looks for it begins
-// again at that one.
+// TestGivenUp checks that a session is restored at the replica that looks for it if
+// its owner gives it up meanwhile.
 func TestGivenUp(t *testing.T) {
 	t.Run("fault/T46 a session that is given up meanwhile", func(t *testing.T) {
 		a, b := pair(t, true, false, func(w http.ResponseWriter, _ *http.Request) { notRun(w, notNow) })
@@ -75,7 +75,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// A session that begins again at another replica is waited for there.
+// TestAlmostRestored checks that a request for a session that another replica is
+// restoring is forwarded to that replica.
 func TestAlmostRestored(t *testing.T) {
 	t.Run("fault/T46 a session that another one is about to restore", func(t *testing.T) {
 		restored := ""
@@ -90,8 +91,8 @@ func TestAlmostRestored(t *testing.T) {
 	})
 }
 
-// A replica that begins to end while it takes a session leaves it to another
-// one.
+// TestStopsMeanwhile checks that a replica that begins to stop while it restores a
+// session leaves it to another one.
 func TestStopsMeanwhile(t *testing.T) {
 	t.Run("fault/T46 a replica that ends while it restores", func(t *testing.T) {
 		for _, asked := range []bool{false, true} {
@@ -106,8 +107,8 @@ func TestStopsMeanwhile(t *testing.T) {
 	})
 }
 
-// A replica that ends hands what it gets to another one, also where that one is
-// slow to answer: on a busy machine it may be.
+// TestSlowReplica checks that a stopping replica forwards its requests to another
+// one even if that one is slow, as on a busy machine.
 func TestSlowReplica(t *testing.T) {
 	for _, session := range []bool{false, true} {
 		t.Run("fault/T46 a slow replica", func(t *testing.T) {

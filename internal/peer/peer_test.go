@@ -33,7 +33,7 @@ func node(t testing.TB, name, cluster string, secrets ...string) *Node {
 	return n
 }
 
-// listen serves a node's peer port, and returns who it is.
+// listen serves a node's peer port and returns its Owner.
 func listen(t testing.TB, n *Node, serve http.HandlerFunc) Owner {
 	t.Helper()
 	ln, err := n.Listen(t.Context(), "127.0.0.1:0")
@@ -47,7 +47,7 @@ func listen(t testing.TB, n *Node, serve http.HandlerFunc) Owner {
 	return n.self
 }
 
-// post is a request of a client that belongs to another replica.
+// post returns a client's request that belongs to another replica.
 func post(body string) *mcphttp.Away {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
 	r = r.WithContext(access.With(r.Context(), access.Principal{ID: "key:7", Name: "Zoë\x7f", Grant: access.Grant{ReadOnly: true}}))
@@ -57,7 +57,7 @@ func post(body string) *mcphttp.Away {
 	return &mcphttp.Away{Request: r, Principal: "key:7", Body: []byte(body), ID: []byte("1")}
 }
 
-// Only replicas of the same cluster talk to one another.
+// TestOnlyReplicas checks that only replicas of the same cluster can connect.
 func TestOnlyReplicas(t *testing.T) {
 	old, fresh := seal.NewSecret(), seal.NewSecret()
 	a := node(t, "a", "team", old)
@@ -74,7 +74,7 @@ func TestOnlyReplicas(t *testing.T) {
 	}{
 		"the same secret":  {node(t, "b", "team", old), answered},
 		"rotation, before": {node(t, "b", "team", old, fresh), answered},
-		"rotation, after":  {node(t, "b", "team", fresh, old), unreachable}, // a does not know the new one yet
+		"rotation, after":  {node(t, "b", "team", fresh, old), unreachable}, // a does not know the new secret yet
 		"another secret":   {node(t, "b", "team", fresh), unreachable},
 		"another cluster":  {node(t, "b", "other", old), unreachable},
 	} {
@@ -110,7 +110,7 @@ func TestOnlyReplicas(t *testing.T) {
 	})
 }
 
-// A certificate is made anew before it ends.
+// TestCertificateRenewed checks that a certificate is replaced before it expires.
 func TestCertificateRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := node(t, "a", "team", seal.NewSecret()).certs
@@ -125,7 +125,7 @@ func TestCertificateRenewed(t *testing.T) {
 	})
 }
 
-// FuzzPrincipal reads headers of replicas.
+// FuzzPrincipal parses headers of replicas.
 //
 // fault/T51
 func FuzzPrincipal(f *testing.F) {
@@ -138,7 +138,8 @@ func FuzzPrincipal(f *testing.F) {
 	})
 }
 
-// A replica that takes connections and says nothing may live.
+// TestSilence checks that a replica that accepts connections but sends nothing
+// counts as possibly alive.
 func TestSilence(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

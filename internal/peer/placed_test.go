@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// having is a replica that has a server in epoch 7, and answers each line with
-// what it was sent for.
+// having is a replica that has a server in epoch 7. The server echoes each line
+// after its own name.
 func having(t *testing.T, secret string) (*Node, Owner) {
 	t.Helper()
 	n := node(t, "a", "team", secret)
@@ -38,8 +38,8 @@ func having(t *testing.T, secret string) (*Node, Owner) {
 	return n, n.self
 }
 
-// A replica is let in to a server that another one has, in the epoch and the run
-// that it means, and in no other.
+// TestDialPlaced checks that a replica can connect to a server of another replica
+// only in the requested epoch and run.
 func TestDialPlaced(t *testing.T) {
 	secret := seal.NewSecret()
 	has, owner := having(t, secret)
@@ -53,7 +53,7 @@ func TestDialPlaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		cancel() // which ends the dialling alone
+		cancel() // ends only the dialling
 		lines := bufio.NewReader(conn)
 		for _, text := range []string{"one", strings.Repeat("x", 3<<20)} {
 			go io.WriteString(conn, text+"\n")
@@ -97,9 +97,9 @@ func TestDialPlaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		for range 8 { // far more than waits in the buffers of the kernel
+		for range 8 { // far more than the kernel buffers
 			if _, err := io.WriteString(conn, strings.Repeat("x", 7<<20)+"\n"); err != nil {
-				return // which is what happens to who does not read
+				return // expected: the other side does not read
 			}
 		}
 		if _, err := io.Copy(io.Discard, conn); err == nil {

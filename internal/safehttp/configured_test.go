@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What is meant for a configured address is for it alone.
+// TestConfigured checks that a request to a configured address is sent nowhere
+// else.
 func TestConfigured(t *testing.T) {
 	port, connections := canary(t)
 	var to string
@@ -28,7 +29,7 @@ func TestConfigured(t *testing.T) {
 			req.Header.Set("Authorization", "Bearer secret")
 			resp, err := c.Do(req)
 			if err != nil {
-				continue // a Location that is no URL
+				continue // the Location is no valid URL
 			}
 			resp.Body.Close()
 			if resp.StatusCode != http.StatusPermanentRedirect {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// nameServer answers every question for an A record with what answers returns,
-// and has no other records.
+// nameServer answers every query for an A record with the result of answers. It has
+// no other records.
 func nameServer(t *testing.T, answers func() []netip.Addr) *net.Resolver {
 	t.Helper()
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// canary is a listener on this machine that nobody may connect to.
+// canary is a listener on this machine to which no request may connect.
 func canary(t *testing.T) (port string, connections *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,8 +40,8 @@ func canary(t *testing.T) (port string, connections *atomic.Int32) {
 	return port, connections
 }
 
-// forms are ways to write this machine, its network, or what stands for them,
-// and what is no URL to fetch.
+// forms are ways to write this machine, its network or their aliases, and URLs that
+// must not be fetched.
 func forms(t testing.TB, port string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/forms.txt")
@@ -62,7 +62,7 @@ func forms(t testing.TB, port string) (list []string) {
 func TestForbiddenURLs(t *testing.T) {
 	port, connections := canary(t)
 	here4 := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
-	c := NewClient(Options{Resolver: nameServer(t, func() []netip.Addr { return here4 })}) // every name is this machine
+	c := NewClient(Options{Resolver: nameServer(t, func() []netip.Addr { return here4 })}) // every name resolves to this machine
 	defer c.CloseIdleConnections()
 	all := forms(t, port)
 	for _, form := range all {
@@ -96,8 +96,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// loopbackServers are a TLS and a plain server, and a client that may reach
-// them.
+// loopbackServers returns a TLS and a plain server, and a client that may connect
+// to them.
 func loopbackServers(t *testing.T, h http.HandlerFunc) (secure, plain *httptest.Server, c *http.Client) {
 	t.Helper()
 	secure, plain = httptest.NewTLSServer(h), httptest.NewServer(h)

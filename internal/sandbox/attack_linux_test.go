@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attacks is the program that attacks. Each returns nil when it got through.
+// attacks are the attacks that the test program runs. Each returns nil if it
+// succeeded.
 var attacks = map[string]func([]string) error{
 	"read":     func(a []string) error { _, err := os.ReadFile(a[0]); return err },
 	"list":     func(a []string) error { _, err := os.ReadDir(a[0]); return err },
@@ -190,7 +191,7 @@ func send(network, address string) error {
 
 func closeIf(c interface{ Close() error }) {
 	if c != nil {
-		defer func() { _ = recover() }() // a nil inside
+		defer func() { _ = recover() }() // c may hold a nil pointer
 		c.Close()
 	}
 }
@@ -211,8 +212,8 @@ func fastOpen(a []string) error {
 	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, inet(a[0]))
 }
 
-// raceConnect writes another address over the allowed one while it connects,
-// again and again. What got through is for the listener to say.
+// raceConnect overwrites the allowed address with another one while it connects,
+// again and again. The listener detects whether an attempt succeeded.
 func raceConnect(a []string) error {
 	allowed, denied := inet(a[0]), inet(a[1])
 	var raw unix.RawSockaddrInet4
@@ -265,7 +266,8 @@ func ownChild([]string) error {
 	return nil
 }
 
-// textAddress is where the parent, which is the same program, has its code.
+// textAddress returns the address of the code of the parent, which is the same
+// program.
 func textAddress() uintptr {
 	f := textAddress
 	return **(**uintptr)(unsafe.Pointer(&f))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A server may put a link in the place of its own folders. The next start does
-// not follow it.
+// TestFolderBehindALink checks that a start does not follow a link that a server
+// put in the place of its own folders.
 func TestFolderBehindALink(t *testing.T) {
 	for _, name := range []string{"home", "tmp", "."} {
 		t.Run("install/own folder "+name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// TestMain is also the launcher, and the program that attacks.
+// TestMain also runs the launcher, and the program that attacks.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folderPair returns a folder that a confined program may write, and one that it may
-// not read, with a file in it.
+// folderPair returns a folder that a confined program may write, and one with a
+// file that it may not read.
 func folderPair(t *testing.T) (own, other, secret string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -55,8 +55,8 @@ func folderPair(t *testing.T) (own, other, secret string) {
 	return own, other, secret
 }
 
-// run runs a program confined, without the named rules, and returns what it
-// printed and whether it exited with 0.
+// run runs a confined program without the named rules. It returns its output and
+// whether it exited with 0.
 func run(t *testing.T, p Profile, without []string, dir string, argv ...string) (string, bool) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -75,8 +75,8 @@ func run(t *testing.T, p Profile, without []string, dir string, argv ...string) 
 	return launch(t, p, without, Program{Path: path, Args: argv, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "GORACE=" + os.Getenv("GORACE")}, Dir: dir})
 }
 
-// launch runs a program with a profile and returns what it printed and whether
-// it exited with 0.
+// launch runs a program with a profile. It returns its output and whether it exited
+// with 0.
 func launch(t *testing.T, profile Profile, without []string, p Program) (string, bool) {
 	t.Helper()
 	r, w, err := os.Pipe()

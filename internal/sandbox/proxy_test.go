@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// client is a client that knows the secret of a grant.
+// client returns a client that uses the secret of a grant.
 func client(t *testing.T, x *Proxy, hosts []host) (*http.Client, *http.Transport, string) {
 	t.Helper()
 	var p Program
@@ -63,7 +63,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestProxyLeadsOnlyToItsHosts goes through the proxy as servers do.
+// TestProxyLeadsOnlyToItsHosts uses the proxy as servers do.
 func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Proxy-Authorization") != "" {
@@ -165,7 +165,7 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 	})
 }
 
-// connect asks the proxy for a tunnel and returns its answer.
+// connect requests a tunnel from the proxy and returns the response.
 func connect(t *testing.T, proxy, target string) string {
 	t.Helper()
 	u, err := url.Parse(proxy)

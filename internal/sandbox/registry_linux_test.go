@@ -25,7 +25,7 @@ func runConfined(t *testing.T) Run {
 	}
 }
 
-// names are the hosts of a source.
+// names returns the hosts of a source.
 func names(s source) []string {
 	var list []string
 	for _, h := range s.hosts {

@@ -71,7 +71,8 @@ func TestBinOfPackage(t *testing.T) {
 	}
 }
 
-// A server must not widen its next profile by a link.
+// TestLinksInWritableFolders checks that a server cannot extend its next profile
+// with a link.
 func TestLinksInWritableFolders(t *testing.T) {
 	own := t.TempDir()
 	if err := os.Symlink("/", filepath.Join(own, "link")); err != nil {
@@ -96,8 +97,8 @@ func TestLinksInWritableFolders(t *testing.T) {
 	}
 }
 
-// The folder of an installation is read; a home directory never is because a
-// program happens to be in it.
+// TestFilesOfPrograms checks that the folder of an installation is readable, but
+// that a home directory does not become readable because a program is in it.
 func TestFilesOfPrograms(t *testing.T) {
 	for _, tt := range []struct{ path, home, want string }{
 		{"/home/me/bin/server", "/home/me", "/home/me/bin/server"},

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAttacks runs each attack confined, where it must fail, and again without
-// the rules that stop it, where it must get through.
+// TestAttacks runs each attack confined, where it must fail, and again without the
+// rules that stop it, where it must succeed.
 func TestAttacks(t *testing.T) {
 	tcp := listenTCP(t, "127.0.0.1:0")
 	_, port, _ := net.SplitHostPort(tcp)
@@ -26,7 +26,7 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	leaked, err := unix.Open(os.DevNull, unix.O_RDONLY, 0) // not closed on exec
+	leaked, err := unix.Open(os.DevNull, unix.O_RDONLY, 0) // without close-on-exec
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestAllowed runs what a server must be able to do.
+// TestAllowed checks what a server must be able to do.
 func TestAllowed(t *testing.T) {
 	tcp := listenTCP(t, "127.0.0.1:0")
 	sock := filepath.Join(shortDir(t), "s")
@@ -176,7 +176,7 @@ func TestAllowed(t *testing.T) {
 	})
 }
 
-// TestAddressIsReadOnce has a program change the address while it connects.
+// TestAddressIsReadOnce runs a program that changes the address while it connects.
 func TestAddressIsReadOnce(t *testing.T) {
 	allowed := listenTCP(t, "127.0.0.1:0")
 	reached := make(chan struct{}, 1)
@@ -264,7 +264,7 @@ func serve(t *testing.T, l net.Listener) {
 	}()
 }
 
-// shortDir is a folder whose name leaves room for a socket's.
+// shortDir returns a folder whose path is short enough for a socket in it.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "s")

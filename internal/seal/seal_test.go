@@ -14,7 +14,8 @@ func ring(t *testing.T, name string, secrets ...string) *Ring {
 	return r
 }
 
-// Replicas with the same secret open what any of them sealed; others do not.
+// TestOpen checks that replicas with the same secret open each other's texts, and
+// that others do not.
 func TestOpen(t *testing.T) {
 	old, fresh := NewSecret(), NewSecret()
 	text := ring(t, "team", old).Box(Session).Seal([]byte("hello"))
@@ -42,7 +43,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What is sealed under one name is nothing under another.
+// TestNames checks that a text sealed with one name does not open with another.
 func TestNames(t *testing.T) {
 	b := ring(t, "team", NewSecret()).Box(Record)
 	text := b.SealAs("member/a", []byte("hello"))
@@ -56,7 +57,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every text that differs in one character, or is cut anywhere, is refused.
+// TestTampered checks that a text with one changed character, or a truncated text,
+// is refused.
 func TestTampered(t *testing.T) {
 	b := ring(t, "team", NewSecret(), NewSecret()).Box(Handle)
 	text := b.Seal([]byte("hello"))

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFamily follows one history of forks and deaths; 100 is the helper, 10
-// and 20 are children.
+// TestFamily follows one history of forks and exits; 100 is the helper, 10 and 20
+// are children.
 func TestFamily(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

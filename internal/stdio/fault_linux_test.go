@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// torture returns how often to do something: more when asked for.
+// torture returns the number of repetitions: usual, or all if requested.
 func torture(usual, all int) int {
 	if os.Getenv("TORTURE") != "" {
 		return all
@@ -47,7 +47,7 @@ func killGateway(t *testing.T) time.Duration {
 	if err := gateway.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The gateway, four hostile children, three of them with a grandchild.
+	// The gateway and four hostile children, three of them with a grandchild.
 	roll.enrolled(t, 8)
 	var helper int
 	if _, err := fmt.Fscan(bufio.NewReader(out), &helper); err != nil {
@@ -104,7 +104,7 @@ func TestRestarts(t *testing.T) {
 		}
 		n := openFiles(t, helper)
 		for limit := time.Now().Add(deadline); n > theirs && time.Now().Before(limit); n = openFiles(t, helper) {
-			<-time.After(10 * time.Millisecond) // while it reads the process table it holds two more
+			<-time.After(10 * time.Millisecond) // while it reads the process table it has two more files open
 		}
 		if n > theirs {
 			t.Errorf("the helper holds %d files, %d before", n, theirs)
@@ -127,8 +127,8 @@ func openFiles(t *testing.T, pid int) int {
 	return len(entries)
 }
 
-// zombiesOf are the zombies that some processes have beside those of before: other
-// tests, and earlier rounds of this one, may have left some.
+// zombiesOf returns the zombies of some processes that are not in before: other
+// tests and earlier rounds may have left some.
 func zombiesOf(before []proc, parents ...int) (found []proc) {
 	for _, p := range processes() {
 		if p.zombie && slices.Contains(parents, p.ppid) && !slices.Contains(before, p) {

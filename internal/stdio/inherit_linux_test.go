@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestChildrenInheritNothing runs a gateway that its own parent has left open
-// files, and that has opened many itself, some so that a child would get them.
+// TestChildrenInheritNothing runs a gateway that has inherited open files, and has
+// opened many itself, some of them without close-on-exec.
 func TestChildrenInheritNothing(t *testing.T) {
 	secret, err := os.Create(filepath.Join(t.TempDir(), "secret"))
 	if err != nil {
@@ -61,7 +61,8 @@ func TestChildrenInheritNothing(t *testing.T) {
 	})
 }
 
-// Older kernels, and other systems, are told of each file.
+// TestEachFileIsKept checks the fallback for older kernels and other systems, which
+// marks each file.
 func TestEachFileIsKept(t *testing.T) {
 	fd, err := unix.Open(os.DevNull, unix.O_RDONLY, 0)
 	if err != nil {

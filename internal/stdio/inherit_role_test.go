@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roleFiles is a gateway with open files. It prints those of its helper and of
-// two children.
+// roleFiles is a gateway with open files. It prints the open files of its helper
+// and of two children.
 func roleFiles(args []string) {
 	must := func(err error) {
 		if err != nil {
@@ -36,11 +36,11 @@ func roleFiles(args []string) {
 	for _, name := range []string{"first", "second"} {
 		c, err := l.Start(context.Background(), Command{Name: name, Path: "/bin/cat"})
 		must(err)
-		must(c.Stream().Write([]byte("1"))) // its answer says that it has loaded
+		must(c.Stream().Write([]byte("1"))) // its response shows that it has loaded
 		_, _, err = c.Stream().Read()
 		must(err)
 		printFiles(name, c.pid)
-		// What is opened after the helper was started reaches nobody either.
+		// Files opened after the helper was started must not be inherited either.
 		_, err = unix.Open(args[0], unix.O_RDONLY, 0)
 		must(err)
 	}

@@ -197,13 +197,14 @@ func TestHelperDies(t *testing.T) {
 	}
 }
 
-// A child that is wanted while a helper dies is started by the next one.
+// TestHelperIsDying checks that a child requested while a helper dies is started by
+// the next helper.
 func TestHelperIsDying(t *testing.T) {
 	t.Run("fault/F12 start meanwhile", func(t *testing.T) {
 		l := newTestLauncher(t)
 		c := mustStart(t, l, roleCommand("echo"))
 		pid := helperPID(t, l)
-		if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // so that it takes its time
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // so that its end takes longer
 			t.Fatal(err)
 		}
 		if err := l.platform.current.link.conn.Close(); err != nil {
@@ -247,7 +248,7 @@ func TestHelperIsDeafAndSmall(t *testing.T) {
 	if got := c.Exit().String(); got != "exit status 0" {
 		t.Errorf("exit = %s", got)
 	}
-	// The pages of the program are the gateway's, too, and as many as it links.
+	// The pages of the program are shared with the gateway, so they do not count.
 	if own := memoryKiB(t, pid, "RssAnon:"); own > 5<<10 && !raceDetector {
 		t.Errorf("the helper takes %d KiB of its own", own)
 	} else {

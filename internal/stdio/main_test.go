@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// TestMain lets the test binary play the helper and all kinds of children.
+// TestMain lets the test binary act as the helper and as all kinds of children.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__helper" {
 		os.Exit(RunHelper(context.Background()))
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// noExitSleep keeps children that are built with the race detector from
-// sleeping a second before they exit.
+// noExitSleep keeps children built with the race detector from sleeping a second
+// before they exit.
 var noExitSleep = [2]string{"GORACE", "atexit_sleep_ms=0"}
 
 var roles map[string]func(args []string)
@@ -115,8 +115,8 @@ func roleTrickle([]string) {
 	}
 }
 
-// roleStd echoes one message through our own standard files, then closes them
-// while it waits for another.
+// roleStd echoes one message through its own standard files, then closes them while
+// it waits for another.
 func roleStd([]string) {
 	s := Std(StreamOptions{})
 	msg, _, err := s.Read()
@@ -137,13 +137,14 @@ func roleStd([]string) {
 	}
 }
 
-// roleDeaf does not care that its standard input ends.
+// roleDeaf ignores the end of its standard input.
 func roleDeaf([]string) {
 	fmt.Println("ready")
 	pause()
 }
 
-// roleIgnore cares about nothing. It holds the fifo open while it lives.
+// roleIgnore ignores the end of its standard input and the signals that ask it to
+// exit. It keeps the fifo open while it lives.
 func roleIgnore(args []string) {
 	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	enroll(args[0])
@@ -151,16 +152,16 @@ func roleIgnore(args []string) {
 	pause()
 }
 
-// roleParent ignores everything and has a child that does so too, in a session
-// of its own when told "setsid".
+// roleParent ignores everything and has a child that does so too, in its own
+// session if told "setsid".
 func roleParent(args []string) {
 	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	startRole(len(args) > 1 && args[1] == "setsid", "ignore", args[0])
 	roleIgnore(args)
 }
 
-// roleDaemon ignores everything and has a daemon: a grandchild in a session of
-// its own whose parent is dead.
+// roleDaemon ignores everything and has a daemon: a grandchild in its own session
+// whose parent has exited.
 func roleDaemon(args []string) {
 	if err := startRole(true, "fork", args[0]).Wait(); err != nil {
 		panic(err)
@@ -182,7 +183,7 @@ func roleLeader(args []string) {
 	os.Exit(7)
 }
 
-// startRole starts a role without any of our files.
+// startRole starts a role that inherits none of our files.
 func startRole(setsid bool, role string, args ...string) *exec.Cmd {
 	return startRoleWith(nil, setsid, role, args...)
 }

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNoReaper runs where the system refuses to give us orphans, as an
-// emulator or a container's filter does: servers run all the same, their
-// trees die with them, and it is said once.
+// TestNoReaper runs where the system refuses to make us a reaper, as an emulator or
+// a container's filter does. Servers must run anyway, their trees must die with
+// them, and the warning must be logged once.
 func TestNoReaper(t *testing.T) {
 	t.Run("get/no reaper", func(t *testing.T) {
 		roll := newRoll(t)
@@ -45,8 +45,8 @@ func TestNoReaper(t *testing.T) {
 	})
 }
 
-// roleTwice starts two servers with trees, each with a helper of its own, and
-// kills each when it is told to.
+// roleTwice starts two servers with trees, each with its own helper, and kills each
+// when told to.
 func roleTwice(args []string) {
 	orders := bufio.NewReader(os.Stdin)
 	for range 2 {
@@ -64,8 +64,8 @@ func roleTwice(args []string) {
 	}
 }
 
-// roleFiltered becomes another role in a process, and with descendants, to
-// which the system refuses orphans.
+// roleFiltered executes another role in a process in which becoming a reaper fails,
+// also for its descendants.
 func roleFiltered(args []string) {
 	runtime.LockOSThread()
 	must := func(err error) {

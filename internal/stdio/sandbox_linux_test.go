@@ -14,7 +14,8 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// confinedRole runs a role in a child that may do nothing but its own.
+// confinedRole runs a role in a child without access to anything but its own
+// folder.
 func confinedRole(t *testing.T, role string, args ...string) Command {
 	cmd := roleCommand(role, args...)
 	cmd.Sandbox = &sandbox.Server{ID: "default/" + role, State: t.TempDir(), Rules: config.Sandbox{On: true, Hosts: config.Hosts{Listed: true}}}
@@ -68,9 +69,9 @@ func TestConfinedChild(t *testing.T) {
 	})
 }
 
-// TestConfinedDaemon stops a server that left a daemon behind, tied to it by
-// nothing: no parent, no session, no pipe. Another server stays, because what
-// belongs to nobody is killed when no server is left.
+// TestConfinedDaemon stops a server that left a daemon behind which has no tie to
+// it: no parent, no session, no pipe. Another server keeps running, because daemons
+// without an owner are killed when no server is left.
 func TestConfinedDaemon(t *testing.T) {
 	l := newTestLauncher(t)
 	mustStart(t, l, roleCommand("echo"))

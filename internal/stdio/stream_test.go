@@ -25,7 +25,7 @@ import (
 
 var _ jsonrpc.Stream = (*Stream)(nil)
 
-// readAll reads messages until the end; a skipped line is shown by its size.
+// readAll reads all messages; a skipped line is represented by its size.
 func readAll(t testing.TB, s *Stream) (got []string) {
 	t.Helper()
 	for {
@@ -101,7 +101,7 @@ func TestManyMessagesInOneWrite(t *testing.T) {
 
 var filling = strings.Repeat("x", chunkSize)
 
-// A filler is a line of n times the same byte, then a newline and a message.
+// A filler is a line of n equal bytes, then a newline and a message.
 type filler struct {
 	n    int64
 	rest io.Reader
@@ -171,8 +171,8 @@ func TestHugeLines(t *testing.T) {
 	})
 }
 
-// A long line costs little more than one buffer: those that were too small for
-// it are small.
+// TestLongLineMemory checks that a long line costs little more than one buffer: the
+// smaller buffers before it are small in comparison.
 func TestLongLineMemory(t *testing.T) {
 	const size = 15 << 20
 	line := append(bytes.Repeat([]byte{'x'}, size), '\n')
@@ -195,8 +195,8 @@ func TestLongLineMemory(t *testing.T) {
 	}
 }
 
-// What is read behind a line that is shorter than the one before it, which may be
-// more than a chunk, is the next lines.
+// TestShorterAfterLongLine checks that the bytes read after a line that is shorter
+// than the previous one, possibly more than a chunk, are the next lines.
 func TestShorterAfterLongLine(t *testing.T) {
 	var want []string
 	for i, size := range []int{900_000, 70_000, 300_000, 10, 100_000, 0, 200_000, 5_000, 60_000, 66_000, 1_200_000, 65_536, 65_535, 1, 400_000} {
@@ -213,8 +213,8 @@ func TestShorterAfterLongLine(t *testing.T) {
 	}
 }
 
-// The next long line is read into the buffer of the last one, which only a
-// collection takes away.
+// TestLongLineBufferIsUsedAgain checks that the next long line reuses the buffer of
+// the last one, until a garbage collection frees it.
 func TestLongLineBufferIsUsedAgain(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	line := append(bytes.Repeat([]byte{'x'}, 15<<20), '\n')
@@ -434,7 +434,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// A stepReader gives a few bytes at a time.
+// A stepReader returns a few bytes at a time.
 type stepReader struct {
 	data []byte
 	step int

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadline is how long any one thing may take in a test.
+// deadline is how long any single step of a test may take.
 const deadline = 20 * time.Second
 
 func newTestLauncher(t *testing.T) *Launcher {
@@ -63,7 +63,7 @@ func readLine(t *testing.T, c *Child) string {
 	return string(msg)
 }
 
-// waitGone waits for the end of a process that is not our child.
+// waitGone waits for the exit of a process that is not our child.
 func waitGone(t *testing.T, pid int, limit time.Duration) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -93,7 +93,7 @@ func helperPID(t *testing.T, l *Launcher) int {
 	return l.platform.current.cmd.Process.Pid
 }
 
-// A roll is a fifo that processes hold open while they live.
+// A roll is a fifo that processes keep open while they live.
 type roll struct {
 	path  string
 	in    *os.File
@@ -119,7 +119,7 @@ func newRoll(t *testing.T) *roll {
 	return r
 }
 
-// enrolled waits for n processes.
+// enrolled waits until n processes have opened the fifo.
 func (r *roll) enrolled(t *testing.T, n int) {
 	t.Helper()
 	_ = r.in.SetReadDeadline(time.Now().Add(deadline))
@@ -130,7 +130,7 @@ func (r *roll) enrolled(t *testing.T, n int) {
 	}
 }
 
-// empty waits until the last of them is gone.
+// empty waits until the last of them has exited.
 func (r *roll) empty(t *testing.T, limit time.Duration) {
 	t.Helper()
 	r.keep.Close()
@@ -143,7 +143,7 @@ func (r *roll) empty(t *testing.T, limit time.Duration) {
 	}
 }
 
-// processesWith lists the living processes with word in their command line.
+// processesWith lists the running processes with word in their command line.
 func processesWith(word string) (found []string) {
 	for _, p := range processes() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
@@ -156,7 +156,7 @@ func processesWith(word string) (found []string) {
 
 func rssKiB(t *testing.T, pid int) int { return memoryKiB(t, pid, "VmRSS:") }
 
-// memoryKiB reads a figure of a process.
+// memoryKiB reads a memory figure of a process.
 func memoryKiB(t *testing.T, pid int, name string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// osPipe is a stream that writes into a real pipe, and the other end of it.
+// osPipe returns a stream that writes into a real pipe, and the other end of the
+// pipe.
 func osPipe(t testing.TB) (*Stream, *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -72,7 +73,7 @@ func TestConcurrentWrites(t *testing.T) {
 	}
 }
 
-// A gate is a writer that waits for leave before each write.
+// A gate is a writer that waits for permission before each write.
 type gate struct {
 	begun  chan struct{}
 	leave  chan struct{}
@@ -133,7 +134,7 @@ func TestFullPipe(t *testing.T) {
 	message := bytes.Repeat([]byte("x"), 16<<10-1)
 	t.Run("corpus/S12", func(t *testing.T) {
 		s, _ := osPipe(t)
-		// Nobody reads: what the pipe does not take is queued.
+		// The pipe is not read: messages that do not fit into it are queued.
 		for range maxPending / (len(message) + 1) {
 			if err := s.Write(message); err != nil {
 				t.Fatal(err)
@@ -225,7 +226,8 @@ func TestRawLineBreaks(t *testing.T) {
 		}{
 			{[]string{"{\n \"a\": ", "[1,\r\n 2]\r}"}, `{"a":[1,2]}`},
 			{[]string{"{\"a\": \"\\n\"}"}, `{"a": "\n"}`},
-			// Without compacting, a text-mode reader sees a message of its own here.
+			// Without compacting, a text-mode reader would see a separate message
+			// here.
 			{[]string{"{\"a\":\r{\"method\":\"x\"}\r}"}, `{"a":{"method":"x"}}`},
 		} {
 			var out bytes.Buffer
@@ -266,7 +268,7 @@ func TestCloseUnblocksRead(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite is 64 writers of small messages over one pipe.
+// BenchmarkWrite measures 64 writers of small messages over one pipe.
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -288,8 +290,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkPipe is one writer and one reader with one message in flight after
-// the other.
+// BenchmarkPipe measures one writer and one reader with one message in flight at a
+// time.
 func BenchmarkPipe(b *testing.B) {
 	for _, size := range []int{100, 10_000, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

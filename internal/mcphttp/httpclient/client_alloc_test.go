@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcptest/sparing"
 )
 
-// TestClientAllocations holds a small call to what it allocates: the message, the
+// TestClientAllocations checks the allocations of a small call: the message, the
 // request and the response of net/http, and contexts.
 func TestClientAllocations(t *testing.T) {
 	url := sparing.Serve(t)
@@ -45,8 +45,8 @@ func TestClientAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkClientShort is a small call to a server that costs next to nothing;
-// "floor" writes and reads the same bytes.
+// BenchmarkClientShort is a small call to a server of almost no cost; "floor"
+// writes and reads the same bytes.
 func BenchmarkClientShort(b *testing.B) {
 	url := sparing.Serve(b)
 	b.Run("call", func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// uniform hears notifications that are one letter each.
+// uniform receives notifications that repeat one letter.
 type uniform struct {
 	t      *testing.T
 	letter byte
@@ -27,7 +27,7 @@ func (u uniform) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrp
 	wantUniform(u.t, n.Params, u.letter)
 }
 
-// wantUniform wants a text of one letter whose length stands beside it.
+// wantUniform checks a text of one repeated letter and its length.
 func wantUniform(t *testing.T, obj []byte, letter byte) {
 	text, _ := jsonrpc.GetString(obj, "text")
 	if size := string(jsonrpc.Get(obj, "size")); size != fmt.Sprint(len(text)) || strings.Count(text, string(letter)) != len(text) {
@@ -35,9 +35,9 @@ func wantUniform(t *testing.T, obj []byte, letter byte) {
 	}
 }
 
-// TestEventsApart has many calls answered with streams of events of any size in
-// pieces of any size: none is seen in the place of another, however the memory
-// behind them goes round.
+// TestEventsApart checks that concurrent calls, answered with streams of events of
+// any size in pieces of any size, never see each other's data, however their
+// buffers are reused.
 func TestEventsApart(t *testing.T) {
 	c := serve(t, ClientOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		got := receive(r)

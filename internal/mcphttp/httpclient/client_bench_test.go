@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// BenchmarkClientCall measures one small call against a server of net/http
-// that does nothing; both sides count.
+// BenchmarkClientCall measures one small call to a net/http server that does
+// nothing; both sides count.
 func BenchmarkClientCall(b *testing.B) {
 	for _, mode := range []string{"json", "sse", "floor"} {
 		b.Run(mode, func(b *testing.B) {

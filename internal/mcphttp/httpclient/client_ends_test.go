@@ -25,8 +25,9 @@ import (
 
 var errEnough = errors.New("enough")
 
-// Whoever ends a call, and wherever it stands then: it ends with the reason, the
-// connection is closed, and a server of the old era is told.
+// TestClientCallEnds checks that a call can be ended from any side and at any
+// point: it ends with the reason, the connection is closed, and a legacy server is
+// notified.
 func TestClientCallEnds(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	points := map[string]string{
@@ -88,8 +89,8 @@ func takeOver(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter) {
 	return conn, br
 }
 
-// The server sees the same request whether our transport or that of net/http
-// sends it.
+// TestClientTransportsAreTheSame checks that the server sees the same request from
+// our transport and from net/http.
 func TestClientTransportsAreTheSame(t *testing.T) {
 	seen := make(chan received, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,8 +153,8 @@ func TestClientTransportsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestClientRandom: however calls end, each has its own answer, and none is sent
-// twice.
+// TestClientRandom checks that, however calls end, each gets its own response and
+// none is sent twice.
 func TestClientRandom(t *testing.T) {
 	var mu sync.Mutex
 	runs := map[string]int{}

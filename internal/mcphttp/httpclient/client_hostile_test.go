@@ -20,8 +20,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// What a server must not do to us: each has its own error, nothing grows
-// beyond its limit, and the next call works.
+// TestClientHostileServer checks what a server must not do to us: each case has its
+// own error, memory stays within its limit, and the next call works.
 func TestClientHostileServer(t *testing.T) {
 	var canary atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { canary.Add(1) }))

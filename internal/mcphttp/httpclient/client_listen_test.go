@@ -67,8 +67,8 @@ func TestClientOpenStream(t *testing.T) {
 func TestClientStreamRefused(t *testing.T) {
 	tests := []struct {
 		name     string
-		statuses []int // of each GET; the last is repeated; 200 ends at once
-		gets     int32 // at least, after an hour
+		statuses []int // status of each GET; the last is repeated; 200 ends at once
+		gets     int32 // minimum after an hour
 		most     int32
 		downs    int
 	}{
@@ -108,7 +108,8 @@ func TestClientStreamRefused(t *testing.T) {
 	}
 }
 
-// fault/F23: a stream that is silent for long is looked into.
+// TestClientSilentStream checks fault/F23: a stream that is silent for long is
+// probed.
 func TestClientSilentStream(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

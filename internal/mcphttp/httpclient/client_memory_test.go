@@ -11,7 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// A large answer costs little more than one buffer, whichever way it comes.
+// TestLargeAnswerMemory checks that a large response costs little more than one
+// buffer, in either form.
 func TestLargeAnswerMemory(t *testing.T) {
 	const size = 15 << 20
 	text := strings.Repeat("x", size)
@@ -45,8 +46,8 @@ func TestLargeAnswerMemory(t *testing.T) {
 	}
 }
 
-// The next large answer is read into the buffer of the last one, which only a
-// collection takes away.
+// TestLargeAnswerBufferIsUsedAgain checks that the next large response reuses the
+// buffer of the last one, until a garbage collection frees it.
 func TestLargeAnswerBufferIsUsedAgain(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	text := strings.Repeat("x", 15<<20)
@@ -84,8 +85,8 @@ func TestLargeAnswerBufferIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A buffer that has grown goes back to the pool where others of its size are,
-// and so does the one that it grew out of.
+// TestAnswerBufferGrows checks that a buffer that has grown returns to the pool of
+// its new size, and that the smaller buffer returns to its own.
 func TestAnswerBufferGrows(t *testing.T) {
 	buf := newAnswerBuffer(0)
 	b := append(buf.b, "some text"...)

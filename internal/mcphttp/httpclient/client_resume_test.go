@@ -10,9 +10,9 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A call whose stream broke has reached the server, whatever the attempt to
-// resume it comes to: nobody may take that for a refusal of the call and send
-// it again.
+// TestResumeRefusedIsNoRefusal checks that a refused attempt to resume a stream is
+// not reported as a refusal of the call. The call has reached the server and must
+// not be sent again.
 func TestResumeRefusedIsNoRefusal(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusServiceUnavailable, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestResumeRefusedIsNoRefusal(t *testing.T) {
 	}
 }
 
-// A server that is gone does not keep its callers waiting; one that asks for
-// patience gets it.
+// TestResumeOfGoneServer checks that callers do not wait for a server that is gone,
+// but do wait if the server asks for it.
 func TestResumeOfGoneServer(t *testing.T) {
 	t.Run("fault/F25 gone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

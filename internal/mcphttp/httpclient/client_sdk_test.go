@@ -20,12 +20,12 @@ type echoArgs struct {
 	Text string `json:"text" jsonschema:"what to say"`
 }
 
-// sdkServer is a server of the official SDK that uses everything a server can
-// send during a call.
+// sdkServer is a server of the official SDK that sends everything a server can send
+// during a call.
 func sdkServer() *sdk.Server { return sdkServerWith(make(chan struct{}, 1)) }
 
-// sdkServerWith has a tool that hangs; hung hears that it started, and that it
-// was cancelled.
+// sdkServerWith has a tool that hangs; hung is signalled when the tool starts and
+// when it is cancelled.
 func sdkServerWith(hung chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in echoArgs) (*sdk.CallToolResult, any, error) {
@@ -110,7 +110,7 @@ func TestClientAgainstSDK(t *testing.T) {
 				t.Error("no session id")
 			}
 			c.OpenStream(t.Context())
-			c.AwaitStream(t.Context(), 10*time.Second) // before it the SDK tells nobody
+			c.AwaitStream(t.Context(), 10*time.Second) // the SDK sends nothing before the stream is open
 			if got := callTool(t, c, "echo", "hällo", "", nil); got != "hällo" {
 				t.Errorf("echo %q", got)
 			}
@@ -121,7 +121,7 @@ func TestClientAgainstSDK(t *testing.T) {
 				t.Errorf("heard %s on the stream", got)
 			}
 			if json {
-				return // the SDK cannot ask in this mode
+				return // the SDK cannot send requests in this mode
 			}
 			back := accepting()
 			if got := callTool(t, c, "ask", "ok?", `,"_meta":{"progressToken":"p"}`, back); got != "accept" {

@@ -62,7 +62,7 @@ func TestClientReusesStreamConnection(t *testing.T) {
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		resp, err := c.Call(ctx, &jsonrpc.Request{Method: "x"})
-		cancel() // must not cut the stream that has given its answer
+		cancel() // must not cut the stream that has delivered its response
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,8 +181,8 @@ func TestClientCloseEndsCalls(t *testing.T) {
 	}
 }
 
-// A stream that ends before its answer goes on where it was, after the time
-// that the server asked for.
+// TestClientResume checks that a stream that ends before its response is continued,
+// after the time that the server asked for.
 func TestClientResume(t *testing.T) {
 	tests := []struct {
 		name     string

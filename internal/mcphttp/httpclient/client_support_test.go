@@ -24,7 +24,7 @@ func noLeaks(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
-// serve runs a real HTTP server, and a client of it.
+// serve runs a real HTTP server and returns a client for it.
 func serve(t *testing.T, opt ClientOptions, h http.HandlerFunc) *Client {
 	t.Helper()
 	noLeaks(t)
@@ -42,7 +42,7 @@ func serve(t *testing.T, opt ClientOptions, h http.HandlerFunc) *Client {
 	return c
 }
 
-// memory is a listener without a network, for tests whose time is not real.
+// memory is a listener without a network, for tests with fake time.
 type memory struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -90,7 +90,7 @@ func serveMemory(t *testing.T, opt ClientOptions, h http.HandlerFunc) (c *Client
 	return c, func() { _ = m.Close() }
 }
 
-// received is what a server saw of one message.
+// received is one message as the server saw it.
 type received struct {
 	HTTP   string
 	Header http.Header
@@ -120,7 +120,7 @@ func events(w http.ResponseWriter) func(format string, args ...any) {
 	}
 }
 
-// heard is a handler that remembers notifications and answers with a function.
+// heard is a handler that records notifications and answers with a function.
 type heard struct {
 	notes  chan string
 	answer func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error)
@@ -136,7 +136,7 @@ func (h *heard) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc
 	h.notes <- n.Method + string(n.Params)
 }
 
-// next returns what comes next, or fails the test.
+// next receives from ch, or fails the test.
 func next[T any](t *testing.T, ch <-chan T) T {
 	t.Helper()
 	select {

@@ -168,7 +168,7 @@ func TestClientRefusals(t *testing.T) {
 
 func TestClientAnswers(t *testing.T) {
 	tests := []struct {
-		name, body string // %s is our id
+		name, body string // %s is replaced by our id
 		want       string
 		code       int64
 		bad        bool

@@ -13,10 +13,11 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// What goes to a server goes nowhere else, wherever the server sends it.
+// TestServerLeadsNowhere checks that data for a server is sent nowhere else,
+// wherever the server redirects to.
 func TestServerLeadsNowhere(t *testing.T) {
 	canary := mcptest.NewCanary(t)
-	var to atomic.Value // a server may still read it when the next round begins
+	var to atomic.Value // atomic: a server may still read it when the next round begins
 	to.Store("")
 	redirect := func(w http.ResponseWriter, status int) {
 		w.Header().Set("Location", to.Load().(string))
@@ -61,7 +62,7 @@ func TestServerLeadsNowhere(t *testing.T) {
 	}
 	t.Run("fault/T27/sse endpoint", func(t *testing.T) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost { // what looked like another origin was a path of ours
+			if r.Method == http.MethodPost { // the endpoint was a path on this server after all
 				w.WriteHeader(http.StatusAccepted)
 				return
 			}

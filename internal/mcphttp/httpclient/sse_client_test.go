@@ -43,7 +43,7 @@ func TestSSEStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cancel() // ends the dialling only
+	cancel() // ends only the dialling
 	if err := s.Write([]byte(`{"a":`), []byte(`1}`)); err != nil {
 		t.Fatal(err)
 	}

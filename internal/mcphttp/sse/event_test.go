@@ -131,8 +131,8 @@ func TestEventReaderKeep(t *testing.T) {
 	}
 }
 
-// FuzzEventReader checks that what is read does not depend on how the bytes
-// arrive, that limits hold, and that every input comes to an end.
+// FuzzEventReader checks that the result does not depend on how the bytes arrive,
+// that limits hold, and that every input terminates.
 func FuzzEventReader(f *testing.F) {
 	for _, seed := range []string{
 		"data: a\n\n", "id: 1\r\nretry: 5\r\ndata: x\r\ndata: y\r\n\r\n", "\ufeffdata: a\r\r", ": c\n\n", "data",
