@@ -78,29 +78,14 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	if d.opening.Via == traffic.DoorCLI {
 		via = traffic.DoorScript
 	}
-	meta := jsonrpc.Get(t.params, "_meta")
-	token := jsonrpc.Get(meta, "progressToken")
-	back := &scripts.Back{Handler: p.back}
-	if token != nil {
-		env.Progress = scripts.Progress(p.back, token)
-		back.Progress = env.Progress
-		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
-	}
-	p.back = back
-	scripts.Bind(env, meta, func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
+	p.back = scripts.Bind(env, p.back, jsonrpc.Get(t.params, "_meta"), func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
 		return d.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
 	})
-	env.Limits = d.gw.scriptLimits()
+	env.Limits = scripts.Limits(&d.gw.config().Scripts)
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
 	}
 	env.Saved = d.account.saved
-}
-
-// scriptLimits are the configuration's limits for scripts.
-func (g *Gateway) scriptLimits() script.Limits {
-	c := g.config().Scripts
-	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
 }
 
 // keeper is whose the kept results of this session are.
