@@ -54,7 +54,9 @@ type Env struct {
 	// before it runs.
 	Script func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error)
 	Limits script.Limits
-	Job    func(*script.Job)
+	// Inner says that a script calls: it gets the whole value, and nothing else.
+	Inner bool
+	Job   func(*script.Job)
 	// Lang is what the person at the command line reads; clients read English.
 	Lang i18n.Lang
 	// Progress tells the caller that a script goes on; nil where it does not
@@ -74,6 +76,8 @@ type Tool struct {
 	// Script says that it runs a script, Reader that it reads on in kept
 	// results.
 	Script, Reader bool
+	// Code is the script, where the tool is one.
+	Code string
 	// Removes are the ids of the servers of a person's that a call would remove;
 	// nil where it removes none, whatever its arguments. A person is asked first.
 	Removes func(arguments []byte) []string

@@ -46,6 +46,7 @@ type target struct {
 	name     string        // the server's own name
 	item     *catalog.Item // its definition; nil where the server lists none
 	own      *builtin.Tool // a tool of our own instead of a server's
+	stored   *builtin.Tool // the tool of a server that is a script, which runs here
 	// params are the call's parameters, with the names that the server knows;
 	// arguments are the part of them that a tool gets.
 	params, arguments []byte

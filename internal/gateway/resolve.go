@@ -55,6 +55,9 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	if t.upstream = f.upstream(ref.Server); t.upstream == nil {
 		return nil, f.notFound(c)
 	}
+	if script, ok := t.upstream.Config().Scripts[ref.Name]; ok {
+		t.stored = builtin.Stored(ref.Name, script)
+	}
 	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
 	}

@@ -22,7 +22,7 @@ import (
 func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
 	case t.own != nil:
-		return d.runOwn(ctx, c, t)
+		return d.run(ctx, c, t, t.own)
 	case t.instead != nil:
 		return t.instead, nil
 	case c.Method == mcp.MethodSubscribe:
@@ -32,7 +32,12 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := d.gw.cache.Do(d.lookup(ctx, c, t), req, func() (*jsonrpc.Response, error) { return d.translator.perform(ctx, c, t, req) })
+		resp, err := d.gw.cache.Do(d.lookup(ctx, c, t), req, func() (*jsonrpc.Response, error) {
+			if t.stored != nil {
+				return d.run(ctx, c, t, t.stored)
+			}
+			return d.translator.perform(ctx, c, t, req)
+		})
 		if err == nil {
 			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}

@@ -69,6 +69,8 @@ type Observation struct {
 	// Item is the server's own name for what was called; empty where no server
 	// was found.
 	Item string
+	// Script is the code that it ran, where its arguments do not say it.
+	Script string
 	// Request is the raw params.
 	Request []byte
 	// Yes is the one that a person gave to it; nil where it needed none.

@@ -119,6 +119,8 @@ type Outcome struct {
 	// that server's own name for what was called, or without a server the name
 	// of a tool of ours.
 	Server, Item string
+	// Script is the code that the call ran, where its arguments do not say it.
+	Script string
 	// Notes are added to those the call began with.
 	Notes []string
 	// Yes is the one that it needed, and got; nil where it needed none.

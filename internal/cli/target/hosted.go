@@ -100,9 +100,17 @@ func (m *Target) Hosting(a *env.Env, f *Flags) (*config.Config, string, error) {
 	return &cfg, m.schema, nil
 }
 
-// onlyServer is the configuration with the one server of the target.
+// scripts says that the target is scripts of the configuration, which a gateway
+// runs, and which call its other servers.
+func (m *Target) scripts() bool { return m.Server != nil && m.Server.Type == config.TypeScripts }
+
+// onlyServer is the configuration with the one server of the target, and those
+// that it calls.
 func (m *Target) onlyServer() *config.Config {
 	cfg := *m.cfg
+	if m.scripts() {
+		return &cfg
+	}
 	schema := *config.NewSchema(m.schema)
 	if known := cfg.Schema(m.schema); known != nil {
 		schema = *known
