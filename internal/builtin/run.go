@@ -56,7 +56,7 @@ func (c compact) runTool() Tool {
 		`Example: const {entities} = await tools.memory.read_graph({}); return entities.filter(e => e.entityType === 'person').length",` +
 		`"inputSchema":{"type":"object","properties":{"code":{"type":"string","description":"Body of an async function"},` +
 		`"timeout_seconds":{"type":"number","description":"Lowers the time limit"}},"required":["code"]},` +
-		`"_meta":{"anthropic/maxResultSizeChars":500000}}`
+		`"execution":{"taskSupport":"optional"},"_meta":{"anthropic/maxResultSizeChars":500000}}`
 	return Tool{Name: RunName, Definition: []byte(definition), Script: true, Run: c.run}
 }
 

@@ -89,8 +89,8 @@ func (g *guard) mayUse(t *target) bool {
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
-	if t.kind == listenItem {
-		return true
+	if t.upstream == nil { // what a client hears about, or a task that runs here
+		return t.kind == listenItem || g.gw.tasks.Belong(g.taskKey(t), who)
 	}
 	server := t.upstream.Name()
 	switch t.kind {

@@ -145,7 +145,14 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 		return nil, err
 	}
 	d.locate(ctx, c, t)
-	return d.send(ctx, c, t)
+	if !d.wantsTask(c, t) {
+		return d.send(ctx, c, t)
+	}
+	return d.gw.tasks.Run(ctx, d.ours(c), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+		own := *c
+		own.client.back = back
+		return d.send(ctx, &own, t)
+	})
 }
 
 // request is a client's own request as a call.

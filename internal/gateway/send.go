@@ -21,6 +21,8 @@ import (
 // send sends a call that may run to its target.
 func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
+	case t.kind == taskItem && t.upstream == nil:
+		return d.gw.tasks.AnswerOurs(ctx, d.ours(c), t.name, &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back})
 	case t.own != nil:
 		return d.run(ctx, c, t, t.own)
 	case t.instead != nil:
@@ -239,7 +241,11 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	if !ok {
 		return heard{}, false
 	}
-	switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
+	era, ok := mcp.Legacy, true // of our own
+	if t.upstream != nil {
+		era, ok = t.upstream.Tasks(ctx, c.client.caller)
+	}
+	switch {
 	case !ok:
 		return heard{}, false
 	case era == mcp.Legacy:
@@ -272,7 +278,7 @@ func confirm(ctx context.Context, list []heard) {
 	}
 	told := make(map[place]bool)
 	for _, h := range list {
-		if at := (place{h.owner, h.caller.Project().ID()}); !told[at] {
+		if at := (place{h.owner, h.caller.Project().ID()}); h.owner != nil && !told[at] {
 			told[at] = true
 			h.owner.Listening(ctx, h.caller)
 		}

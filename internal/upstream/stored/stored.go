@@ -36,9 +36,11 @@ func (l list) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notific
 func (l list) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodInitialize:
-		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"scripts","version":%q}}`, mcp.LatestLegacy, mcp.ProductVersion)}, nil
+		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"scripts","version":%q}}`, mcp.LatestLegacy, mcp.ProductVersion)}, nil
 	case mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte(`{}`)}, nil
+	case mcp.MethodTasksList: // the gateway has them
+		return &jsonrpc.Response{Result: []byte(`{"tasks":[]}`)}, nil
 	case mcp.MethodToolsList:
 		page := []byte(`{"tools":[`)
 		for i, name := range slices.Sorted(maps.Keys(l)) {
@@ -59,6 +61,6 @@ func definition(name string, s config.Script) []byte {
 		schema = []byte(`{"type":"object","additionalProperties":false}`)
 	}
 	code := sha256.Sum256([]byte(s.Code))
-	return fmt.Appendf(nil, `{"name":%s,"description":%s,"inputSchema":%s,"annotations":{"readOnlyHint":%t},"_meta":{%q:{"sha256":%q}}}`,
+	return fmt.Appendf(nil, `{"name":%s,"description":%s,"inputSchema":%s,"annotations":{"readOnlyHint":%t},"execution":{"taskSupport":"optional"},"_meta":{%q:{"sha256":%q}}}`,
 		jsonrpc.Quote(name), jsonrpc.Quote(s.Description), schema, s.ReadOnly, MetaScript, hex.EncodeToString(code[:]))
 }
