@@ -234,3 +234,35 @@ func TestTasksOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// A modern client that listens hears how its task goes on.
+func TestTaskIsHeardOf(t *testing.T) {
+	s := newShop(t, stored, map[string][]string{"ann": {"mode:code"}})
+	const takes = `{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{}}`
+	is := readTask(t, s.modern("ann", mcp.MethodToolsCall, "run", `{"name":"run","arguments":{"code":"await ask('Go on?', {type: 'object', properties: {}}); return 1"}}`, takes), "")
+	h := mcptest.NewRawHTTP(t, s.url+"/mcp")
+	h.Header.Set("Authorization", "Bearer "+s.keys["ann"])
+	h.Header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
+	h.Header.Set("Mcp-Method", mcp.MethodListen)
+	events := h.Stream("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"notifications":{"taskIds":[%q]},"_meta":{%q:%q,%q:%s,%q:{"name":"t","version":"1"}}}}`,
+		mcp.MethodListen, is.TaskID, mcp.MetaVersion, mcp.V2026_07_28, mcp.MetaCapabilities, takes, mcp.MetaClientInfo))
+	if e := events.Next(); e == nil || !strings.Contains(e.Data, is.TaskID) {
+		t.Fatalf("it is not heard of: %+v", e)
+	}
+	var now task
+	until(t, "it asks", func() bool {
+		now = readTask(t, s.modern("ann", mcp.MethodTasksGet, is.TaskID, fmt.Sprintf(`{"taskId":%q}`, is.TaskID), takes), "")
+		return now.Status == "input_required"
+	})
+	for key := range now.InputRequests {
+		s.modern("ann", mcp.MethodTasksUpdate, is.TaskID, fmt.Sprintf(`{"taskId":%q,"inputResponses":{%q:{"action":"accept","content":{}}}}`, is.TaskID, key), takes)
+	}
+	for e := events.Next(); ; e = events.Next() {
+		if e == nil {
+			t.Fatal("the end is not told")
+		}
+		if strings.Contains(e.Data, is.TaskID) && strings.Contains(e.Data, `"completed"`) {
+			return
+		}
+	}
+}
