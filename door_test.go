@@ -157,7 +157,8 @@ func TestSendIsAuthorized(t *testing.T) {
 			})
 		}
 	}
-	if got := callers["send"]; !slices.Equal(got, []string{"attempt"}) {
+	// At once, or as a task: what was decided on either way.
+	if got := slices.Compact(callers["send"]); !slices.Equal(got, []string{"attempt"}) {
 		t.Errorf("send is called by %q", got)
 	}
 	slices.Sort(callers["authorize"])

@@ -54,7 +54,9 @@ type Env struct {
 	// it runs.
 	Script func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error)
 	Limits script.Limits
-	Job    func(*script.Job)
+	// Inner is set if a script is the caller. It gets the whole value alone.
+	Inner bool
+	Job   func(*script.Job)
 	// Lang is the language of the user at the command line; clients get
 	// English.
 	Lang i18n.Lang
@@ -76,6 +78,8 @@ type Tool struct {
 	// Script reports that the tool runs a script, Reader that it reads stored
 	// results.
 	Script, Reader bool
+	// Code is the code of a tool that is a stored script.
+	Code string
 	// Removes returns the ids of the user's servers that a call would remove. It
 	// is nil if the tool never removes servers. The user is asked before a
 	// removal.

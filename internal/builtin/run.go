@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
@@ -57,7 +58,7 @@ func (c compact) runTool() Tool {
 		`Example: const {entities} = await tools.memory.read_graph({}); return entities.filter(e => e.entityType === 'person').length",` +
 		`"inputSchema":{"type":"object","properties":{"code":{"type":"string","description":"Body of an async function"},` +
 		`"timeout_seconds":{"type":"number","description":"Lowers the time limit"}},"required":["code"]},` +
-		`"_meta":{"anthropic/maxResultSizeChars":500000}}`
+		`"execution":{"taskSupport":"optional"},"_meta":{"anthropic/maxResultSizeChars":500000}}`
 	return Tool{Name: RunName, Definition: []byte(definition), Script: true, Run: c.run}
 }
 
@@ -67,6 +68,25 @@ func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Respo
 	if !refused.Empty() {
 		return plainFailure(refused.In(env.Lang)), nil
 	}
+	return c.runJob(ctx, env, job)
+}
+
+// Stored is the tool that runs a script of the configuration. Its arguments are
+// what the script calls args.
+func Stored(name string, s config.Script) *Tool {
+	return &Tool{Name: name, Compact: true, Script: true, Code: s.Code, Run: func(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
+		job := &script.Job{Code: s.Code, Limits: env.Limits.Or(script.Defaults), Args: jsonrpc.AsObject(args)}
+		if env.Inner {
+			job.Limits.Output = script.MaxValue
+		}
+		if s.Timeout > 0 {
+			job.Limits.Timeout = s.Timeout
+		}
+		return compact{code: true}.runJob(ctx, env, job)
+	}}
+}
+
+func (c compact) runJob(ctx context.Context, env *Env, job *script.Job) (*jsonrpc.Response, error) {
 	r := &running{env: env, compact: c, limits: job.Limits, slots: make(chan struct{}, job.Limits.Parallel), began: time.Now()}
 	outcome, err := env.Script(ctx, job, r)
 	if err != nil {
@@ -111,10 +131,10 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 		blocks = r.valueBlocks(job, o.Value)
 	}
 	values := len(blocks)
-	if log := r.logged(o); log != "" {
+	if log := r.logged(o); log != "" && !r.env.Inner {
 		blocks = append(blocks, textBlock(r.say("Log:", "日志：")+"\n"+log))
 	}
-	if o.Unawaited > 0 {
+	if o.Unawaited > 0 && !r.env.Inner {
 		blocks = append(blocks, textBlock(r.say("%d calls were not awaited when the script returned; they were waited for.", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)))
 	}
 	result := []byte(`{"content":[`)

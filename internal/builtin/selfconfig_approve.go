@@ -27,7 +27,7 @@ func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *edit.WriteR
 			left = append(left, id)
 			continue
 		}
-		if err := approvals.Approve(id, s.ApprovalHash()); err != nil {
+		if err := approvals.Approve(id, s.ShownHash()); err != nil {
 			c.Log.Warn("recording an approval", "server", id, "err", err)
 			left = append(left, id)
 			if errors.Is(err, approval.ErrChanged) {

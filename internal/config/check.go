@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/config/steering"
@@ -50,6 +51,7 @@ type serverChecker struct {
 	home string
 	// engine says that the replicas of a cluster agree by one.
 	engine bool
+	code   []approval.Script // of the entry, as its files hold it
 }
 
 func (k *serverChecker) report(sev problem.Severity, key, code string, args ...any) *problem.Problem {
@@ -88,10 +90,14 @@ func (k *serverChecker) run() {
 func (k *serverChecker) target() {
 	s := k.s
 	switch {
+	case len(s.Scripts) > 0:
+		k.scripts()
 	case s.Command != "" && s.URL != "":
-		k.report(problem.SeverityError, "url", problem.TwoTargets, s.Name)
+		k.report(problem.SeverityError, "url", problem.TwoTargets, s.Name, "command", "url")
 	case s.Command == "" && s.URL == "":
 		k.report(problem.SeverityError, "", problem.NoTarget, s.Name)
+	case s.Type == TypeScripts:
+		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, "scripts")
 	case s.Command != "" && s.Type == "":
 		s.Type = TypeStdio
 	case s.URL != "" && s.Type == "":

@@ -64,9 +64,9 @@ func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string)
 
 // policy fills one policy; true and false are short for its enabled.
 func (d *decoder) policy(n *document.Node, v reflect.Value, path string) {
-	if n.Kind == document.KindBool {
+	if enabled := v.FieldByName("Enabled"); n.Kind == document.KindBool && enabled.IsValid() {
 		on := n.Text == "true"
-		v.FieldByName("Enabled").Set(reflect.ValueOf(&on))
+		enabled.Set(reflect.ValueOf(&on))
 		return
 	}
 	d.object(n, v, path)

@@ -92,15 +92,17 @@ func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) 
 	own := layout.OwnServer(e.Value, path, r.c)
 	s.Vars = variable.Names(own.Get("headers"), own.Get("env"))
 	text := r.Layout.Approvable(e)
-	s.entry, s.approval = i18n.SeenJSON(string(text.AppendJSON(nil, "", "  "))), layout.Hash(text)
+	scripts := r.record.Scripts(e.Value)
+	s.entry, s.approval = i18n.SeenJSON(string(text.AppendJSON(nil, "", "  ")))+scripts.Text(), layout.Hash(text)
+	s.shown = scripts.Shown(s.approval)
 	vars := r.vars
-	why := r.record.State(r.Marks, s.ID(), s.approval, func() string { return r.record.FilesOf(e.Value) })
+	why := r.record.State(r.Marks, s.ID(), s.approval, scripts, func() string { return r.record.FilesOf(e.Value) })
 	if s.Pending = why != approval.WaitsNot; s.Pending {
 		vars = variable.AsWritten // nothing is looked up for what nobody has approved
 		s.Taken = r.Marks.TakenBy(r.Layout, e)
 	}
 	var refs variable.References
-	expanded := vars.Expand(own, &refs)
+	expanded := vars.Expand(own, &refs, "scripts") // in code, ${…} is JavaScript
 	v := reflect.ValueOf(s).Elem()
 	setDefaults(v)
 	d := decoder{c: r.c}
@@ -117,7 +119,7 @@ func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) 
 		f := field{typ: typeDuration, min: "1ms", max: "24h"}
 		d.duration(t, v.FieldByName("Timeout"), f, "mcp-tester.timeout")
 	}
-	k := serverChecker{c: r.c, s: s, raw: expanded, path: path, home: r.o.Home, engine: r.cfg.Cluster.Agrees()}
+	k := serverChecker{c: r.c, s: s, raw: expanded, path: path, home: r.o.Home, code: scripts.List, engine: r.cfg.Cluster.Agrees()}
 	k.run()
 	if len(s.Missing) > 0 && s.Enabled && schema.Enabled {
 		r.undefined(s, expanded, path)

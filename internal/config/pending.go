@@ -33,6 +33,9 @@ func (r *reader) pending(s *Server, why approval.Wait, replaces bool) {
 	case approval.WaitsFiles:
 		p.Hint = "a file that it reads by ${file:…} does not hold what it held when the server was approved, so look at it and approve it again"
 		p.HintZH = "它通过 ${file:…} 读取的文件与批准时的内容不同，请查看后重新批准"
+	case approval.WaitsScripts:
+		p.Hint = "scripts run only as a person has approved them, so read them and approve them"
+		p.HintZH = "脚本只按人批准的内容运行，请阅读后批准"
 	case approval.WaitsEarlier:
 		p.Hint = "an earlier version recorded it without its policies, so read it again and approve it"
 		p.HintZH = "早期版本的记录不含其策略，请重新确认后批准"

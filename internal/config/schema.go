@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,7 @@ const SchemaVersion = "http://json-schema.org/draft-07/schema#"
 // that read it.
 func JSONSchema() []byte {
 	server := structSchema(reflect.TypeFor[Server]())
-	server.Add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd"))
+	server.Add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd", "scripts"))
 	schema := structSchema(reflect.TypeFor[Schema]())
 	schema.Get("properties").Add("mcpServers", serverMap())
 
@@ -138,7 +139,7 @@ func typeSchema(t reflect.Type, f field) *document.Node {
 		switch {
 		case t.Elem() == typeSecret:
 			value = object("type", stringList("string", "number", "boolean"))
-		case t.Elem().Kind() == reflect.Struct: // false is short for enabled: false
+		case t.Elem().Kind() == reflect.Struct && hasKey(t.Elem(), "enabled"): // false is short for enabled: false
 			value = object("type", stringList("object", "boolean"), "properties", value.Get("properties"))
 		}
 		return object("type", "object", "additionalProperties", value)
@@ -150,6 +151,10 @@ func typeSchema(t reflect.Type, f field) *document.Node {
 		n.Add("enum", stringList(f.enum...))
 	}
 	return n
+}
+
+func hasKey(t reflect.Type, name string) bool {
+	return slices.ContainsFunc(fieldsOf(t), func(f field) bool { return f.name == name })
 }
 
 // defaultNode is the default of a field as JSON; nil when it has none.

@@ -69,6 +69,9 @@ const (
 	TypeHTTP  = "http"
 	TypeSSE   = "sse"
 	TypeAuto  = "auto"
+	// TypeScripts is a server that is nothing but scripts of a person's, which the
+	// gateway runs itself.
+	TypeScripts = "scripts"
 )
 
 // Server is one entry of the file: how to reach one MCP server.
@@ -76,12 +79,13 @@ type Server struct {
 	Name   string `json:"-"`
 	Schema string `json:"-"`
 
-	Type         string                `json:"type" enum:"stdio|http|sse|auto" doc:"Transport. Absent: stdio with a command, found out with a url." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测。"`
+	Type         string                `json:"type" enum:"stdio|http|sse|auto|scripts" doc:"Transport. Absent: stdio with a command, found out with a url, scripts with scripts." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测，有 scripts 为 scripts。"`
 	Command      string                `json:"command" doc:"Program to start. Never a shell line." zh:"要启动的程序，不经过 shell。"`
 	Args         []string              `json:"args" doc:"Its arguments." zh:"参数。"`
 	Env          map[string]Secret     `json:"env" doc:"Environment variables set for it." zh:"环境变量。"`
 	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
 	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
+	Scripts      map[string]Script     `json:"scripts" doc:"Scripts that are the tools of this entry, by name, instead of a command or a url. They run after a person has approved them, with what their caller may do. See docs/compact.md." zh:"作为此条目工具的脚本，按名称给出，代替 command 或 url。经人批准后运行，权限与其调用者相同。见 docs/compact.md。"`
 	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
 	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway brings along, by name, such as an API key: each has a connection of his own with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
 	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that wants it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
@@ -123,6 +127,7 @@ type Server struct {
 
 	entry    string // the entry as a person approves it
 	approval string // its hash
+	shown    string // ... and that of the scripts with it
 }
 
 // ToolPolicy changes how one tool is offered.
@@ -259,11 +264,15 @@ func (s *Server) Entry() string { return s.entry }
 // of ${file:...} holds is recorded beside it.
 func (s *Server) ApprovalHash() string { return s.approval }
 
+// ShownHash is ApprovalHash with the scripts of the entry and their code: the
+// hash of all that a person is shown.
+func (s *Server) ShownHash() string { return s.shown }
+
 // policyHash covers everything that Hash does not.
 func (s *Server) policyHash() string {
 	rest := *s
-	rest.Line, rest.Column, rest.entry, rest.approval, rest.Taken, rest.Waiting = 0, 0, "", "", nil, nil
-	rest.Env, rest.Headers = nil, nil
+	rest.Line, rest.Column, rest.entry, rest.approval, rest.shown, rest.Taken, rest.Waiting = 0, 0, "", "", "", nil, nil
+	rest.Env, rest.Headers, rest.Scripts = nil, nil, nil // which Hash has
 	h := digest.New()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
 		p := s.Tools[name]
@@ -304,6 +313,10 @@ func (s *Server) hashEntry(h *digest.Hash) {
 	for _, name := range slices.Sorted(maps.Keys(s.PerUser)) {
 		v := s.PerUser[name]
 		h.Add("perUser", name, v.Env, strings.ToLower(v.Header), v.Prefix)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Scripts)) {
+		v := s.Scripts[name]
+		h.Add("script", name, v.Description, string(v.Arguments), v.Code, fmt.Sprint(v.ReadOnly), v.Timeout.String())
 	}
 	h.Add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
 	s.Auth.hashEntry(h)

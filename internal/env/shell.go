@@ -1,6 +1,8 @@
 package env
 
 import (
+	"strings"
+
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -9,6 +11,9 @@ import (
 func TargetOf(s *config.Server) string {
 	if s.URL != "" {
 		return s.URL
+	}
+	if s.Type == config.TypeScripts {
+		return strings.Join(SortedKeys(s.Scripts), ", ")
 	}
 	return i18n.Command(append([]string{s.Command}, s.Args...)...)
 }

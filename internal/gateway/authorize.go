@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -90,8 +89,8 @@ func (g *guard) mayUse(t *target) bool {
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
-	if t.kind == listenItem {
-		return true
+	if t.upstream == nil { // what a client hears about, or a task that runs here
+		return t.kind == listenItem || g.gw.tasks.Belong(g.taskKey(t), who)
 	}
 	server := t.upstream.Name()
 	switch t.kind {
@@ -181,22 +180,7 @@ func (g *guard) headersMatch(_ context.Context, c *Call, t *target) error {
 	if fit := g.fit(mcp.Modern); fit != nil && !fit.Takes("x-mcp-header") {
 		return nil
 	}
-	for _, p := range catalog.HeaderParams(t.item) {
-		want, present := mcp.HeaderText(t.arguments, p.Path...)
-		got := g.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
-		if !present && len(got) == 0 {
-			continue
-		}
-		if len(got) != 1 || !present || !sameHeader(got[0], want) {
-			return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s does not match argument %s", p.Header, strings.Join(p.Path, "."))
-		}
-	}
-	return nil
-}
-
-func sameHeader(header, argument string) bool {
-	text, ok := mcp.DecodeHeader(header)
-	return ok && text == argument
+	return params.HeadersMatch(t.item, t.arguments, g.opening.Header)
 }
 
 // argumentsFit holds arguments against what the configuration and the schema of

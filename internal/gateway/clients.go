@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -156,13 +155,5 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 		return Lens{}, false
 	}
 	v := found.look()
-	l := Lens{Receipt: found.account.receipt(), Listed: []string{}}
-	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
-		list := v.Shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
-		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
-			name, _ := jsonrpc.GetString(item, "name")
-			l.Listed = append(l.Listed, name)
-		}
-	}
-	return l, true
+	return Lens{Receipt: found.account.receipt(), Listed: v.Names(found.Version(), found.visible(), found.readable())}, true
 }

@@ -46,6 +46,7 @@ type target struct {
 	name     string        // the server's own name
 	item     *catalog.Item // its definition; nil where the server lists none
 	own      *builtin.Tool // a tool of our own instead of a server's
+	stored   *builtin.Tool // the tool of a server that is a script, which runs here
 	// params are the call's parameters, with the names that the server knows;
 	// arguments are the part of them that a tool gets.
 	params, arguments []byte
@@ -144,7 +145,14 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 		return nil, err
 	}
 	d.locate(ctx, c, t)
-	return d.send(ctx, c, t)
+	if !d.wantsTask(c, t) {
+		return d.send(ctx, c, t)
+	}
+	return d.gw.tasks.Run(ctx, d.ours(c), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+		own := *c
+		own.client.back = back
+		return d.send(ctx, &own, t)
+	})
 }
 
 // request is a client's own request as a call.

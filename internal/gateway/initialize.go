@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -79,6 +81,9 @@ func (s *sight) capabilities(ctx context.Context, p party) []byte {
 		if era, ok := u.Tasks(ctx, p.caller); ok {
 			caps.AddTasks(era, f.Capabilities)
 		}
+	}
+	if s.runs() {
+		caps.AddTasks(mcp.Legacy, []byte(tasks.Declared))
 	}
 	return caps.JSON
 }

@@ -114,7 +114,7 @@ func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) s
 	if s.gw.opt.Owner == "" {
 		return ""
 	}
-	if t, err := s.resolve(ctx, s.request(p, req)); err == nil && t.upstream != nil {
+	if t, err := s.resolve(ctx, s.request(p, req)); err == nil && t.upstream != nil && t.stored == nil {
 		if _, once := t.upstream.Spot(); once || t.upstream.Config().Type != config.TypeStdio {
 			return ""
 		}

@@ -13,17 +13,22 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// runOwn runs one of our own tools.
-func (d *dispatcher) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
-	if t.own.Compact {
+// run runs one of our own tools, or a script of the configuration.
+func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.Tool) (*jsonrpc.Response, error) {
+	if t.stored != nil {
+		d = d.whole()
+	}
+	if own.Compact {
 		// It is about the servers. The tools that look after the configuration
 		// are the way out when one of them hangs.
 		d.startup.settle(ctx)
 	}
-	resp, err := t.own.Run(ctx, d.env(c, t), t.arguments)
+	resp, err := own.Run(ctx, d.env(c, t, own), t.arguments)
 	if err == nil && resp.Err == nil {
-		d.account.inspected(t.own.Name, resp.Result)
-		if c.client.rules.Era == mcp.Legacy && t.own.Script {
+		if t.own != nil {
+			d.account.inspected(own.Name, resp.Result)
+		}
+		if c.client.rules.Era == mcp.Legacy && own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}
 	}
@@ -31,7 +36,7 @@ func (d *dispatcher) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.R
 }
 
 // env is what a tool of ours may reach on behalf of a call.
-func (d *dispatcher) env(c *Call, t *target) *builtin.Env {
+func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
 		Principal: d.opening.Who.ID, Agreed: t.agreed,
@@ -46,7 +51,7 @@ func (d *dispatcher) env(c *Call, t *target) *builtin.Env {
 		},
 		Ask: d.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
-	if t.own.Script {
+	if own.Script {
 		d.scriptEnv(env, c, t)
 	}
 	return env
@@ -78,29 +83,28 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	if d.opening.Via == traffic.DoorCLI {
 		via = traffic.DoorScript
 	}
-	meta := jsonrpc.Get(t.params, "_meta")
-	token := jsonrpc.Get(meta, "progressToken")
-	back := &scripts.Back{Handler: p.back}
-	if token != nil {
-		env.Progress = scripts.Progress(p.back, token)
-		back.Progress = env.Progress
-		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
-	}
-	p.back = back
-	scripts.Bind(env, meta, func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
+	p.back = scripts.Bind(env, p.back, jsonrpc.Get(t.params, "_meta"), func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
 		return d.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
 	})
-	env.Limits = d.gw.scriptLimits()
+	env.Limits, env.Inner = scripts.Limits(&d.gw.config().Scripts), c.Via == via
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
 	}
 	env.Saved = d.account.saved
 }
 
-// scriptLimits are the configuration's limits for scripts.
-func (g *Gateway) scriptLimits() script.Limits {
-	c := g.config().Scripts
-	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
+// whole makes the calls of a script, which are to all servers of the schema, also
+// where the client addressed one of them alone.
+func (d *dispatcher) whole() *dispatcher {
+	if d.opening.Server == "" {
+		return d
+	}
+	w := new(dispatcher)
+	w.connect()
+	w.gw, w.opening, w.scope, w.opened, w.rules, w.seed, w.caller = d.gw, d.opening, d.scope, d.opened, d.rules, d.seed, d.caller
+	w.opening.Server = ""
+	w.name.Store(d.name.Load())
+	return w
 }
 
 // keeper is whose the kept results of this session are.

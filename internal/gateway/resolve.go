@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/results"
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -54,6 +51,9 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	}
 	if t.upstream = f.upstream(ref.Server); t.upstream == nil {
 		return nil, f.notFound(c)
+	}
+	if script, ok := t.upstream.Config().Scripts[ref.Name]; ok {
+		t.stored = builtin.Stored(ref.Name, script)
 	}
 	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
@@ -206,24 +206,10 @@ func orMiss(m *catalog.Miss) *catalog.Miss {
 	return m
 }
 
-// isForeign says whether a method is one that the protocol leaves to
-// extensions. A server may read names more leniently than we do, so what looks
-// like a method of the protocol, in any case and with spaces around it, is not.
-func isForeign(method string) bool {
-	family, _, ok := strings.Cut(strings.ToLower(strings.TrimSpace(method)), "/")
-	return ok && !strings.HasPrefix(method, "rpc.") && !slices.Contains(families, strings.TrimSpace(family)) &&
-		!strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r == 0x7f || i18n.Unseen(r) })
-}
-
-// families are what the methods of the protocol, and of the extensions
-// that have a way of their own here, begin with.
-var families = []string{"initialize", "ping", "tools", "resources", "prompts", "completion", "logging", "roots", "sampling",
-	"elicitation", "tasks", "server", "subscriptions", "notifications", "skills"}
-
 // method finds the only server that a method outside the protocol can be
 // meant for: the one addressed, or the only one that declares extensions.
 func (f *finder) method(c *Call) (*target, error) {
-	if !isForeign(c.Method) {
+	if !params.IsForeign(c.Method) {
 		return nil, f.notFound(c)
 	}
 	var found *upstream.Upstream

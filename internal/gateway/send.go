@@ -21,8 +21,10 @@ import (
 // send sends a call that may run to its target.
 func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
+	case t.kind == taskItem && t.upstream == nil:
+		return d.gw.tasks.AnswerOurs(ctx, d.ours(c), t.name, &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back})
 	case t.own != nil:
-		return d.runOwn(ctx, c, t)
+		return d.run(ctx, c, t, t.own)
 	case t.instead != nil:
 		return t.instead, nil
 	case c.Method == mcp.MethodSubscribe:
@@ -32,7 +34,12 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := d.gw.cache.Do(d.lookup(ctx, c, t), req, func() (*jsonrpc.Response, error) { return d.translator.perform(ctx, c, t, req) })
+		resp, err := d.gw.cache.Do(d.lookup(ctx, c, t), req, func() (*jsonrpc.Response, error) {
+			if t.stored != nil {
+				return d.run(ctx, c, t, t.stored)
+			}
+			return d.translator.perform(ctx, c, t, req)
+		})
 		if err == nil {
 			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}
@@ -237,7 +244,11 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	if !ok {
 		return heard{}, false
 	}
-	switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
+	era, ok := mcp.Legacy, true // of our own
+	if t.upstream != nil {
+		era, ok = t.upstream.Tasks(ctx, c.client.caller)
+	}
+	switch {
 	case !ok:
 		return heard{}, false
 	case era == mcp.Legacy:
@@ -270,7 +281,7 @@ func confirm(ctx context.Context, list []heard) {
 	}
 	told := make(map[place]bool)
 	for _, h := range list {
-		if at := (place{h.owner, h.caller.Project().ID()}); !told[at] {
+		if at := (place{h.owner, h.caller.Project().ID()}); h.owner != nil && !told[at] {
 			told[at] = true
 			h.owner.Listening(ctx, h.caller)
 		}

@@ -189,6 +189,11 @@ func (s *sight) resultRules() results.Rules {
 		File: config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
 }
 
+// runs says whether the session may be shown run.
+func (s *sight) runs() bool {
+	return s.opening.Server == "" && (s.mode() == builtin.ModeCode || s.hasCode() && s.mode() != builtin.ModeFull)
+}
+
 // hasCode says whether the session is shown run in the modes compact and
 // search, too.
 func (s *sight) hasCode() bool {

@@ -29,12 +29,14 @@ func (f *finder) task(c *Call) (*target, error) {
 	if f.gw.taskMark != "" {
 		own = f.gw.seals.TaskID(id)
 	}
-	if server == "" {
-		server, own, ok = tasks.Split(own)
-	}
-	t := &target{kind: taskItem, upstream: f.upstream(server), name: own, params: c.Params}
-	if !ok || t.upstream == nil {
-		return nil, f.notFound(c)
+	t := &target{kind: taskItem, name: own, params: c.Params}
+	if !f.gw.tasks.OfOurs(f.taskKey(t)) {
+		if server == "" {
+			server, own, ok = tasks.Split(own)
+		}
+		if t.upstream, t.name = f.upstream(server), own; !ok || t.upstream == nil {
+			return nil, f.notFound(c)
+		}
 	}
 	if own != id {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(own), "taskId")
@@ -50,8 +52,7 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
-	var list [][]byte
-	modern := false
+	list, modern := d.gw.tasks.ListOurs(d.opening.Schema, d.opening.Who.ID, maxListed), false
 	for _, u := range d.upstreams() {
 		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
 			modern = true
@@ -61,9 +62,9 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 		}
 	}
 	switch {
-	case len(owners) == 0 && !modern:
+	case len(owners) == 0 && !modern && len(list) == 0 && !d.runs():
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server lists tasks")
-	case len(owners) == 1 && !modern:
+	case len(owners) == 1 && !modern && len(list) == 0:
 		return d.attempt(ctx, c, owners[0])
 	}
 	for _, t := range owners {

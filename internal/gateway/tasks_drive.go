@@ -203,11 +203,32 @@ func (r *translator) bridgeOf(ctx context.Context, p party, t *target) (*tasks.B
 	if known := r.gw.tasks.Bridge(r.taskKey(t)); known != nil {
 		return known, nil
 	}
+	if t.upstream == nil {
+		return nil, refusal.NoTask(t.name)
+	}
 	return r.newBridge(ctx, p, t.upstream, nil).Adopt(ctx, t.name)
 }
 
 func (id *identity) taskKey(t *target) tasks.Key {
-	return tasks.Key{Schema: id.opening.Schema, Server: t.upstream.Name(), ID: t.name}
+	k := tasks.Key{Schema: id.opening.Schema, ID: t.name}
+	if t.upstream != nil {
+		k.Server = t.upstream.Name()
+	}
+	return k
+}
+
+// wantsTask says whether a call of a script is to run as a task.
+func (d *dispatcher) wantsTask(c *Call, t *target) bool {
+	script := t.stored != nil || t.own != nil && t.own.Script
+	return script && c.Via == d.opening.Via && tasks.Wanted(c.client.rules, c.client.caller.Offer, t.params)
+}
+
+// ours is the way between a client and its scripts that run as tasks.
+func (d *dispatcher) ours(c *Call) tasks.Link {
+	return tasks.Link{
+		Schema: d.opening.Schema, Principal: d.opening.Who.ID, Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
+		Rename: func(message []byte) []byte { return d.nameTasks("", message) },
+	}
 }
 
 // modernTask answers what a modern client asks about a task of a legacy server.

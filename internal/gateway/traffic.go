@@ -106,6 +106,9 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 	}
 	if to := t.target.Load(); to != nil && to.upstream != nil {
 		o.Server, o.Item = to.upstream.Name(), to.name
+		if to.stored != nil {
+			o.Script = to.stored.Code
+		}
 		if to.instead != nil {
 			o.Notes = []string{traffic.Rehearsed}
 		}

@@ -29,7 +29,7 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	pkg := sandbox.ReadPackage(s.Command, s.Args)
 	var err error
 	switch {
-	case s.URL != "":
+	case s.URL != "" || s.Type == config.TypeScripts:
 		e.Level, e.URL = LevelTools, s.URL
 		return f, nil
 	case pkg == nil:

@@ -103,7 +103,11 @@ func (a *Audit) Observe(o *traffic.Observation) {
 		sum := sha256.Sum256(args)
 		e.Arguments = hex.EncodeToString(sum[:])
 	}
-	if code, ok := jsonrpc.GetString(o.Request, "arguments", "code"); ok && o.Server == "" && (o.Name == "run" || o.Name == mcp.ScriptTool) {
+	code, ok := o.Script, o.Script != ""
+	if !ok && o.Server == "" && (o.Name == "run" || o.Name == mcp.ScriptTool) {
+		code, ok = jsonrpc.GetString(o.Request, "arguments", "code")
+	}
+	if ok {
 		sum := sha256.Sum256([]byte(code))
 		e.Script = hex.EncodeToString(sum[:])
 	}

@@ -69,6 +69,8 @@ type Observation struct {
 	// Item is the server's own name of what was called; empty if no server was
 	// found.
 	Item string
+	// Script is the code that it ran, where its arguments do not say it.
+	Script string
 	// Request is the raw params.
 	Request []byte
 	// Yes is the approval that a person gave; nil if the call needed none.

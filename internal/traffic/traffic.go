@@ -119,6 +119,8 @@ type Outcome struct {
 	// server's own name of what was called, or the name of a tool of the gateway
 	// if there is no server.
 	Server, Item string
+	// Script is the code that the call ran, if it is not among its arguments.
+	Script string
 	// Notes are added to the notes of the call.
 	Notes []string
 	// Yes is the approval that the call needed and got; nil if it needed none.

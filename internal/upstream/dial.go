@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 	"mcp-all-in-one/internal/upstream/project"
+	"mcp-all-in-one/internal/upstream/stored"
 )
 
 // A spec says how a connection is to be opened.
@@ -99,7 +100,7 @@ func (d dialer) connect(ctx context.Context) (*link, error) {
 			return d.connectOnce(ctx)
 		}
 		return d.connectStdio(ctx)
-	case config.TypeSSE:
+	case config.TypeSSE, config.TypeScripts:
 		return d.connectSSE(ctx)
 	}
 	l, err := d.connectHTTP(ctx)
@@ -178,14 +179,16 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	return nil, l.explainExit(err)
 }
 
+// connectSSE opens a legacy conversation over one stream: SSE, or the one to scripts.
 func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 	if err := d.await(ctx); err != nil {
 		return nil, err
 	}
-	l := d.newLink()
-	stream, err := httpclient.DialSSE(ctx, d.clientOptions(l, mcp.Legacy))
-	if err != nil {
-		return nil, err
+	l, stream := d.newLink(), stored.Open(d.up.Config())
+	if err := error(nil); stream == nil {
+		if stream, err = httpclient.DialSSE(ctx, d.clientOptions(l, mcp.Legacy)); err != nil {
+			return nil, err
+		}
 	}
 	watched := newWatched(stream)
 	conn := jsonrpc.NewConn(watched, d.connOptions(l))

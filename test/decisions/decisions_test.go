@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -124,8 +125,9 @@ func (d *decision) world(t *testing.T) *world {
 func (d *decision) start(t *testing.T, more map[string]any) *world {
 	w := newWorld(t, map[string][]string{
 		keyPlain: d.scopes, keyCompact: append([]string{"mode:compact"}, d.scopes...), keyAuto: append([]string{"mode:auto"}, d.scopes...),
-		keyCode:  append([]string{"mode:code"}, d.scopes...),
-		keyAdmin: {"admin"},
+		keyCode:   append([]string{"mode:code"}, d.scopes...),
+		keyStored: withRelay(d.scopes),
+		keyAdmin:  {"admin"},
 	})
 	w.control = d.reason == let
 	settings := map[string]any{}
@@ -133,7 +135,7 @@ func (d *decision) start(t *testing.T, more map[string]any) *world {
 	entry := map[string]any{}
 	maps.Copy(entry, d.entry)
 	maps.Copy(entry, more)
-	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, entry)}
+	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, entry), "relays": map[string]any{"scripts": relay}}
 	if d == &decisions[pending] {
 		delete(demo, server) // a client adds it
 	}
@@ -145,8 +147,45 @@ func (d *decision) start(t *testing.T, more map[string]any) *world {
 			"elsewhere": map[string]any{"mcpServers": map[string]any{"another": w.entry("another", nil)}},
 		}
 	}
+	w.settings = settings
+	if d != &decisions[scriptNew] {
+		w.approveScripts()
+	}
 	w.start(settings)
 	return w
+}
+
+// relay is a script of the configuration that calls the tool.
+var relay = map[string]any{"relay": map[string]any{
+	"description": "Call the tool.", "arguments": map[string]any{"type": "object"}, "readOnly": true,
+	"code": "return await tools." + server + "." + tool + "(args)",
+}}
+
+// withRelay are scopes with which the script may be called, too.
+func withRelay(scopes []string) []string {
+	for _, s := range scopes {
+		switch kind, _, _ := strings.Cut(s, ":"); kind {
+		case "server":
+			return append([]string{"server:relays"}, scopes...)
+		case "tool":
+			return append([]string{"tool:relay"}, scopes...)
+		}
+	}
+	return scopes
+}
+
+// approveScripts says yes, as a person does, to the scripts of the configuration.
+func (w *world) approveScripts() {
+	w.t.Helper()
+	w.write(w.config(), "http")
+	cfg, err := config.Load(config.LoadOptions{Path: w.config(), Home: w.dir, LookupEnv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := cfg.Schema("default").Server("relays")
+	if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // judge holds one cell against the rule, or against its exception.

@@ -39,6 +39,7 @@ const (
 	doorExec
 	doorAuto
 	doorRun
+	doorStored
 	doorBench
 	doorDirect
 	doorSuite
@@ -82,6 +83,7 @@ const (
 	keyCompact = "compact"
 	keyAuto    = "auto"
 	keyCode    = "code"
+	keyStored  = "stored" // may call the stored script besides
 	keyAdmin   = "admin"
 )
 
@@ -103,6 +105,8 @@ var doors = [numDoors]door{
 		func(w *world, e era) attempt { return execTool(w.streamable("/mcp", keyAuto, e)) }},
 	doorRun: {"run", "a script of `run` in code mode, which calls the tool", both, "run", keyCode, tool,
 		func(w *world, e era) attempt { return runScript(w.streamable("/mcp", keyCode, e)) }},
+	doorStored: {"stored", "a script of the configuration, which is a tool and calls the tool", both, "run", keyStored, tool,
+		func(w *world, e era) attempt { return callTool(w.streamable("/mcp", keyStored, e), "relays__relay") }},
 	doorBench: {"bench", "the console's Bench, through the gateway", both, "console", keyPlain, tool,
 		func(w *world, e era) attempt {
 			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)

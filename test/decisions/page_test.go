@@ -154,6 +154,8 @@ func whoIs(who string) string {
 	switch who {
 	case keyPlain:
 		return "a key without admin"
+	case keyStored:
+		return "the same, which may call the script"
 	case keyCompact, keyAuto, keyCode:
 		return "the same with `mode:" + who + "`"
 	}

@@ -21,6 +21,7 @@ const (
 	readOnly
 	pending
 	serverOff
+	scriptNew
 	itemOff
 	allowList
 	denyList
@@ -111,6 +112,7 @@ var (
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI, doorScript)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
+	itself     = mute("the call of the script itself is refused", doorStored)
 	staysOpen  = na("a subscription is not a call: it stays open", doorSubscribe)
 	newSession = mute("a new session is refused", doorSuite, doorCLI, doorScript)
 )
@@ -124,12 +126,13 @@ var decisions = [numDecisions]decision{
 	draining: {name: "draining", rule: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
 		cells: exceptions(direct, newSession, mute("the call of `exec` or `run` is refused, before the tool in it is read", doorExec, doorAuto, doorRun),
+			mute("the call of the script is refused", doorStored),
 			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete),
 			na("the console ends with the gateway", doorBench, doorSuite))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
-		begin: (*world).press, early: true, cells: exceptions(direct, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
+		begin: (*world).press, early: true, cells: exceptions(direct, itself, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
-		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto, doorRun,
+		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto, doorRun, doorStored,
 			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
 	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
 		cells: exceptions(noScopes, direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
@@ -141,6 +144,9 @@ var decisions = [numDecisions]decision{
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	serverOff: {name: "server-off", rule: "present", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
+	scriptNew: {name: "script-new", rule: "present", about: "no person has approved the script as it is", reason: notFound, target: hello,
+		cells: exceptions(na("it is about scripts of the configuration", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorExec, doorAuto, doorRun, doorBench, doorDirect, doorSuite, doorCLI, doorScript,
+			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), mute("the script is not there", doorStored))},
 	itemOff: {name: "tool-off", rule: "lists", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
 		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": off(uri)}, cells: exceptions(direct, madeByCall)},
 	allowList: {name: "allow", rule: "lists", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
@@ -150,7 +156,7 @@ var decisions = [numDecisions]decision{
 	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
 		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
 	rateKey: {name: "rate-key", rule: "rate", about: "`limits.callsPerMinute` is used up", reason: string(mcp.RateLimited), target: hello,
-		settings: map[string]any{"limits": map[string]any{"callsPerMinute": 1}}, before: (*world).useUp, cells: exceptions(direct, madeByCall, staysOpen)},
+		settings: map[string]any{"limits": map[string]any{"callsPerMinute": 1}}, before: (*world).useUp, cells: exceptions(direct, itself, madeByCall, staysOpen)},
 	rateServer: {name: "rate-server", rule: "rate", about: "`callsPerMinute` of the server is used up", reason: string(mcp.RateLimited), target: hello,
 		entry: map[string]any{"callsPerMinute": 1}, before: (*world).useUp, cells: exceptions(direct, madeByCall, staysOpen)},
 	rateTool: {name: "rate-tool", rule: "rate", about: "`callsPerMinute` of the tool is used up", reason: string(mcp.RateLimited), target: hello,
@@ -158,13 +164,13 @@ var decisions = [numDecisions]decision{
 	headerParams: {name: "headers", rule: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
 		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
 		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI, doorScript),
-			na("its own arguments are no headers", doorExec, doorAuto, doorRun))},
+			na("its own arguments are no headers", doorExec, doorAuto, doorRun, doorStored))},
 	argumentsFit: {name: "arguments", rule: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	argumentSet: {name: "argument-set", rule: "arguments", about: "`arguments` of the tool sets the argument that the call has", reason: badArguments, target: hello,
 		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"arguments": map[string]any{"text": map[string]any{"value": "ours"}}}}}, cells: exceptions(direct, madeByCall, toolsOnly)},
 	repeat: {name: "repeat", rule: "repeat", about: "the same call got the same answer `limits.sameCall` times", reason: string(mcp.RepeatedCall), target: hello,
-		settings: map[string]any{"limits": map[string]any{"sameCall": 2}}, before: (*world).useUp, cells: exceptions(direct, madeByCall, toolsOnly)},
+		settings: map[string]any{"limits": map[string]any{"sameCall": 2}}, before: (*world).useUp, cells: exceptions(direct, itself, madeByCall, toolsOnly)},
 	ask: {name: "ask", rule: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
 		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"ask": true}}}, begin: (*world).decline, cells: exceptions(direct, madeByCall, toolsOnly)},
 }

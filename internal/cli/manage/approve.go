@@ -118,7 +118,7 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		if noSandbox {
 			record = cfg.Approvals().ApproveUnconfined
 		}
-		err = record(s.ID(), s.ApprovalHash())
+		err = record(s.ID(), s.ShownHash())
 		switch {
 		case errors.Is(err, approval.ErrChanged) && yes:
 			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)

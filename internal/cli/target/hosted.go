@@ -102,9 +102,17 @@ func (m *Target) Hosting(a *env.Env, f *Flags) (*config.Config, string, error) {
 	return &cfg, m.schema, nil
 }
 
-// onlyServer returns the configuration with only the server of the target.
+// scripts reports whether the target is an entry of stored scripts. A gateway
+// runs them, and they call its other servers.
+func (m *Target) scripts() bool { return m.Server != nil && m.Server.Type == config.TypeScripts }
+
+// onlyServer returns the configuration with only the server of the target. For
+// stored scripts it returns all servers, because the scripts call them.
 func (m *Target) onlyServer() *config.Config {
 	cfg := *m.cfg
+	if m.scripts() {
+		return &cfg
+	}
 	schema := *config.NewSchema(m.schema)
 	if known := cfg.Schema(m.schema); known != nil {
 		schema = *known

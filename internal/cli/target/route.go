@@ -42,7 +42,7 @@ func (b *Connection) Route(opt *probe.Options) error {
 		b.through(r, opt)
 		return nil
 	}
-	if !m.merged && !m.hosted {
+	if !m.merged && !m.hosted && !m.scripts() {
 		b.carryTokens()
 		return nil
 	}
@@ -60,6 +60,9 @@ func (b *Connection) Route(opt *probe.Options) error {
 	b.status = func() (control.StatusPage, error) { return in.StatusPage(access.Owner), nil }
 	opt.Measure = in.Measure(access.Local)
 	m.Probe = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
+		if m.scripts() {
+			return b.inProcess(in, m.schema, m.Server.Name)
+		}
 		return b.inProcess(in, m.schema, "")
 	}}
 	return nil

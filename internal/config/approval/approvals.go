@@ -110,11 +110,12 @@ const (
 	waitsFirst
 	WaitsEarlier // an earlier version recorded it
 	WaitsFiles   // its files do not hold what they held at the approval
+	WaitsScripts // nobody has approved its scripts as they are
 )
 
-// State says whether an entry of that hash is pending. What its files hold is
-// asked for only where that is left to decide.
-func (a *Record) State(all Marks, id, hash string, files func() string) Wait {
+// State says whether an entry of that hash, with those scripts, is pending. What
+// its files hold is asked for only where that is left to decide.
+func (a *Record) State(all Marks, id, hash string, scripts Scripts, files func() string) Wait {
 	m := all[id]
 	switch {
 	case m.earlier != "":
@@ -124,6 +125,9 @@ func (a *Record) State(all Marks, id, hash string, files func() string) Wait {
 	}
 	if known := m.files[hash]; (known != "" || a.project) && known != files() {
 		return WaitsFiles
+	}
+	if scripts.Hash != "" && scripts.Hash != m.scripts {
+		return WaitsScripts
 	}
 	return WaitsNot
 }
@@ -234,8 +238,8 @@ func (a *Record) Own(list []Proposal) error {
 }
 
 // Approve lets a server be started, confined unless its entry says otherwise.
-// shown is the ApprovalHash of what the person saw; when the file has another
-// Entry by now it is ErrChanged, and nothing is approved.
+// shown is the hash of what the person saw; when the file has another entry by
+// now, or the entry other scripts, it is ErrChanged, and nothing is approved.
 func (a *Record) Approve(id, shown string) error { return a.approve(id, shown, true) }
 
 // ApproveUnconfined is Approve without a sandbox, unless the entry has one.
@@ -253,22 +257,24 @@ func (a *Record) approve(id, shown string, confined bool) error {
 	if err != nil {
 		return err
 	}
-	if shown == "" || now.Hashes()[id] != shown {
+	entry := now.ByID()[id]
+	scripts, hash := a.Scripts(entry), now.Hashes()[id]
+	if hash == "" || scripts.Shown(hash) != shown {
 		return ErrChanged
 	}
-	files := a.FilesOf(now.Entry(id).Value)
+	files := a.FilesOf(entry)
 	return a.change(func(all Marks) bool {
 		if a.project {
-			all[id] = mark{hashes: []string{shown}, files: map[string]string{shown: files}, confined: confined}
+			all[id] = mark{hashes: []string{hash}, files: map[string]string{hash: files}, confined: confined, scripts: scripts.Hash}
 			return true
 		}
 		m, marked := all[id]
-		if marked {
-			m.confined = confined
+		if marked || scripts.Hash != "" {
+			m.confined, m.scripts = confined && marked, scripts.Hash
 			all[id] = m
-			all.drop(id, shown, files)
+			all.drop(id, hash, files)
 		}
-		return marked
+		return marked || scripts.Hash != ""
 	})
 }
 
@@ -280,7 +286,7 @@ func (a *Record) Asker(id, hash string) string {
 	if err != nil {
 		return ""
 	}
-	return all[id].by[hash]
+	return all[id].by[entryOf(hash)]
 }
 
 // filesHash is a hash of what the files hold that the entry n reads; "" when
@@ -291,7 +297,7 @@ func filesHash(r *variable.Resolver, n *document.Node) string {
 	h := digest.New()
 	found := false
 	for _, m := range own.Members {
-		if m.Key == "headers" {
+		if m.Key == "headers" || m.Key == "scripts" {
 			continue
 		}
 		for _, name := range variable.Names(m.Value) {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -35,6 +36,9 @@ type mark struct {
 	// sandbox, where its entry says nothing about one. It stays when the entry
 	// is edited.
 	confined bool
+	// scripts is the hash of its scripts as a person has approved them, whatever
+	// else the entry says.
+	scripts string
 	// held is what held the server back as a person had written it, before a
 	// client replaced or removed it.
 	held json.RawMessage
@@ -51,6 +55,7 @@ type markJSON struct {
 	By       map[string]string `json:"by,omitempty"`
 	Files    map[string]string `json:"files,omitempty"`
 	Confined bool              `json:"confined,omitempty"`
+	Scripts  string            `json:"scripts,omitempty"`
 	Held     json.RawMessage   `json:"held,omitempty"`
 	Was      json.RawMessage   `json:"was,omitempty"`
 	WasHash  string            `json:"wasHash,omitempty"`
@@ -83,7 +88,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by, m.files, m.confined, m.held, m.was, m.wasHash = v.Hashes, v.By, v.Files, v.Confined, v.Held, v.Was, v.WasHash
+	m.hashes, m.by, m.files, m.confined, m.scripts, m.held, m.was, m.wasHash = v.Hashes, v.By, v.Files, v.Confined, v.Scripts, v.Held, v.Was, v.WasHash
 	return err
 }
 
@@ -91,8 +96,8 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.held != nil || m.was != nil {
-		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.held, m.was, m.wasHash})
+	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.scripts != "" || m.held != nil || m.was != nil {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.scripts, m.held, m.was, m.wasHash})
 	}
 	return json.Marshal(m.hashes)
 }
@@ -122,7 +127,7 @@ func (all Marks) drop(id, hash, files string) {
 
 // put keeps a mark that says something.
 func (all Marks) put(id string, m mark) {
-	if len(m.hashes) == 0 && len(m.files) == 0 && !m.confined && m.held == nil && m.earlier == "" {
+	if len(m.hashes) == 0 && len(m.files) == 0 && !m.confined && m.scripts == "" && m.held == nil && m.earlier == "" {
 		delete(all, id)
 		return
 	}
@@ -199,6 +204,7 @@ func (all Marks) add(more Marks) {
 		m.by = joined(all[id].by, m.by)
 		m.files = joined(all[id].files, m.files)
 		m.confined = m.confined || all[id].confined
+		m.scripts = cmp.Or(m.scripts, all[id].scripts)
 		if m.held == nil {
 			m.held = all[id].held
 		}

@@ -51,7 +51,7 @@ func (o WriteOptions) removed(d *Draft, record *approval.Record) ([]string, erro
 		if after[id] != nil {
 			continue
 		}
-		if all.Was(id) != nil || record.State(all, id, was[id], func() string { return record.FilesOf(entry) }) == approval.WaitsNot {
+		if all.Was(id) != nil || record.State(all, id, was[id], record.Scripts(entry), func() string { return record.FilesOf(entry) }) == approval.WaitsNot {
 			ids = append(ids, id)
 		}
 	}

@@ -183,7 +183,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 	before, was, after := old.ByID(), old.Hashes(), now.ByID()
 	propose := func(id, is string) approval.Proposal {
 		p := approval.Proposal{ID: id, Was: was[id], Is: is, By: o.By}
-		p.Waited = record.State(all, id, p.Was, func() string { return record.FilesOf(before[id]) }) != approval.WaitsNot
+		p.Waited = record.State(all, id, p.Was, record.Scripts(before[id]), func() string { return record.FilesOf(before[id]) }) != approval.WaitsNot
 		if p.Replaces = before[id] != nil && !p.Waited; p.Replaces {
 			p.Held = approval.HeldText(old, old.Entry(id))
 			p.Entry, p.EntryHash = old.Approvable(old.Entry(id)).AppendJSON(nil, "", ""), p.Was

@@ -40,6 +40,7 @@ const (
 	EnvName     = "AIO2042"
 	Header      = "AIO2043"
 	UserValue   = "AIO2044"
+	Script      = "AIO2045"
 	Exposed     = "AIO2050"
 	AnyOrigin   = "AIO2051"
 	NoKeys      = "AIO2052"
@@ -80,8 +81,8 @@ var Texts = map[string]text{
 	ProjectKey:  {"%q of a project's file is ignored", "忽略项目文件中的 %q", "a file in the working tree may only name servers", "工作目录中的文件只能定义服务"},
 	ServerName:  {"server name %q %s", "服务名 %q 无效：%s", "use letters, digits, - and _", "请使用字母、数字、- 和 _"},
 	SameName:    {"server name %q cannot be told from %q at line %d, column %d", "服务名 %q 与 %q（第 %d 行第 %d 列）无法区分", "rename one of them", "请重命名其中之一"},
-	NoTarget:    {"server %q has neither command nor url", "服务 %q 既没有 command 也没有 url", "a server needs one of the two", "两者必须有其一"},
-	TwoTargets:  {"server %q has both command and url", "服务 %q 同时有 command 和 url", "keep the one that is meant", "只保留其中之一"},
+	NoTarget:    {"server %q has neither command nor url", "服务 %q 既没有 command 也没有 url", "a server needs one of the two, or scripts", "必须有其一，或有 scripts"},
+	TwoTargets:  {"server %q has both %s and %s", "服务 %q 同时有 %s 和 %s", "keep the one that is meant", "只保留其中之一"},
 	ShellLine:   {"command %q has spaces and there is no such file; it is never given to a shell", "command %q 含有空格且没有该文件；命令不会交给 shell 执行", "put the arguments into args", "请把参数放入 args"},
 	Character:   {"%s holds %s", "%s 含有 %s", "remove it", "请删除"},
 	URL:         {"url %q %s", "url %q 无效：%s", "it must look like https://host/path", "应形如 https://host/path"},
@@ -93,6 +94,7 @@ var Texts = map[string]text{
 	EnvName:     {"%q cannot be the name of an environment variable", "%q 不能作为环境变量名", "a name is not empty and has no = in it", "名称不能为空，且不能含 ="},
 	Header:      {"%q cannot be the name of a header", "%q 不能作为请求头名称", "use letters, digits and -", "请使用字母、数字和 -"},
 	UserValue:   {"the value %q of each user %s", "每个用户的值 %q %s", "write \"env\": \"VARIABLE\" for a server with a command, \"header\": \"NAME\" for one with a url", "带 command 的服务写 \"env\": \"变量名\"，带 url 的服务写 \"header\": \"名称\""},
+	Script:      {"script %q %s", "脚本 %q %s", "write \"code\": \"return 1\" or \"file\": \"NAME.js\"", "请写 \"code\": \"return 1\" 或 \"file\": \"NAME.js\""},
 	Exposed:     {"%s can be reached by others, and access is not set up", "%s 可被他人访问，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
 	AnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
 	NoKeys:      {"the file of keys %s is not there, so no key lets anybody in", "密钥文件 %s 不存在，因此没有任何密钥可用", "make the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},

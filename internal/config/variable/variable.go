@@ -35,8 +35,9 @@ type References struct {
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // Expand returns a copy of n with the variables of every string replaced.
-// What a variable holds is taken literally: it is not searched again.
-func (r *Resolver) Expand(n *document.Node, refs *References) *document.Node {
+// What a variable holds is taken literally: it is not searched again. The members
+// of n itself that are named besides stay as they are.
+func (r *Resolver) Expand(n *document.Node, refs *References, besides ...string) *document.Node {
 	c := *n
 	switch n.Kind {
 	case document.KindString:
@@ -53,7 +54,10 @@ func (r *Resolver) Expand(n *document.Node, refs *References) *document.Node {
 	case document.KindObject:
 		c.Members = make([]document.Member, len(n.Members))
 		for i, m := range n.Members {
-			c.Members[i] = document.Member{Pos: m.Pos, Key: m.Key, Value: r.Expand(m.Value, refs)}
+			c.Members[i] = m
+			if !slices.Contains(besides, m.Key) {
+				c.Members[i].Value = r.Expand(m.Value, refs)
+			}
 		}
 	}
 	return &c

@@ -96,6 +96,9 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 		schema = config.DefaultSchema
 	}
 	snapshot := c.in.Set.Snapshot()
+	if s := snapshot.Config.Schema(schema); s != nil && s.Server(t.Server) != nil && s.Server(t.Server).Type == config.TypeScripts {
+		t.Via = bench.ViaGateway // which runs them
+	}
 	switch {
 	case t.Via == bench.ViaGateway:
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {

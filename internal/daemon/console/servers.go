@@ -212,7 +212,7 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 			en, zh := taken.Say().Both()
 			entry += "\n\n" + en + " / " + zh + "\n  " + strings.Join(taken.Lines, "\n  ")
 		}
-		return &web.Approval{Entry: entry, Hash: waits.ApprovalHash()}
+		return &web.Approval{Entry: entry, Hash: waits.ShownHash()}
 	case len(changed) > 0:
 		return &web.Approval{Hash: changesHash(changed)}
 	}

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Progress tells a client that a script goes on, counting up by one.
-func Progress(back jsonrpc.Handler, token []byte) func(context.Context, string) {
+// progress tells a client that a script goes on, counting up by one.
+func progress(back jsonrpc.Handler, token []byte) func(context.Context, string) {
 	token = append([]byte(nil), token...)
 	var n atomic.Int64
 	return func(ctx context.Context, message string) {

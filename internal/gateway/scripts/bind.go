@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/script"
 )
 
 // A Request is what a script asks for. Where it names the server apart, Server is
@@ -15,9 +17,21 @@ type Request struct {
 	Params                 []byte
 }
 
+// Limits are the configuration's limits for scripts.
+func Limits(c *config.Scripts) script.Limits {
+	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
+}
+
 // Bind lets a script make requests by do, each with the raw _meta of the call
-// that runs the script; nil for none.
-func Bind(env *builtin.Env, meta []byte, do func(context.Context, Request) (*jsonrpc.Response, error)) {
+// that runs the script; nil for none. It returns the way back for what servers
+// say because of them, where to is the one to the client.
+func Bind(env *builtin.Env, to jsonrpc.Handler, meta []byte, do func(context.Context, Request) (*jsonrpc.Response, error)) *Back {
+	back := &Back{Handler: to}
+	if token := jsonrpc.Get(meta, "progressToken"); token != nil {
+		env.Progress = progress(to, token)
+		back.Progress = env.Progress
+		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
+	}
 	send := func(ctx context.Context, r Request) (*jsonrpc.Response, error) {
 		if meta != nil {
 			r.Params = jsonrpc.Set(r.Params, meta, "_meta")
@@ -45,4 +59,5 @@ func Bind(env *builtin.Env, meta []byte, do func(context.Context, Request) (*jso
 		defer WhileAsked(ctx)()
 		return ask(ctx, method, params)
 	}
+	return back
 }

@@ -14,7 +14,7 @@ func Agreed(ctx context.Context, server, tool string, ask func(context.Context) 
 	if s == nil {
 		return ask(ctx)
 	}
-	defer s.watch.pause()()
+	defer s.pause()()
 	c := s.consentTo(server, tool)
 	if c.given.Err() != nil {
 		return c.yes

@@ -63,6 +63,7 @@ type scriptKey struct{}
 type scripted struct {
 	watch *stopwatch
 	code  string
+	outer *scripted // that calls this one; nil for none
 
 	mu       sync.Mutex
 	consents map[[2]string]*consent // by server and tool
@@ -85,10 +86,20 @@ func scriptOf(ctx context.Context) *scripted {
 // WhileAsked stops the clock of the script that makes a call while a person is
 // asked; the function that it returns lets it go on.
 func WhileAsked(ctx context.Context) func() {
-	if s := scriptOf(ctx); s != nil {
+	s := scriptOf(ctx)
+	if s == nil {
+		return func() {}
+	}
+	return s.pause()
+}
+
+// pause stops the clocks of a script and of the one that calls it.
+func (s *scripted) pause() func() {
+	if s.outer == nil {
 		return s.watch.pause()
 	}
-	return func() {}
+	outer, own := s.outer.pause(), s.watch.pause()
+	return func() { own(); outer() }
 }
 
 // Run runs a script of a principal within its limits; a nil runner runs none.
@@ -96,6 +107,10 @@ func WhileAsked(ctx context.Context) func() {
 func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 	if runner == nil {
 		return nil, mcp.Failure(mcp.PolicyDenied, "", "scripts cannot run here")
+	}
+	outer := scriptOf(ctx)
+	if outer != nil && outer.outer != nil {
+		return nil, mcp.Failure(mcp.PolicyDenied, "", "a script that a script calls may call no further script")
 	}
 	if err := p.enter(principal); err != nil {
 		return nil, err
@@ -106,7 +121,7 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 	defer cancel(nil)
 	watch := newStopwatch(job.Limits.Timeout, func() { cancel(errOutOfTime) })
 	defer watch.stop()
-	within := context.WithValue(ctx, scriptKey{}, &scripted{watch: watch, code: job.Code})
+	within := context.WithValue(ctx, scriptKey{}, &scripted{watch: watch, code: job.Code, outer: outer})
 	o, err := runner.Run(ctx, job, inContext{within, asked})
 	if context.Cause(ctx) == errOutOfTime {
 		return &script.Outcome{Fault: &script.Fault{Name: "Limit", Limit: script.LimitTimeout}}, nil

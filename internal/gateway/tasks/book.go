@@ -1,5 +1,6 @@
-// Package tasks keeps whose the tasks of servers are, and translates between
-// their two dialects: the one of 2025-11-25, and the extension of the modern era.
+// Package tasks keeps whose the tasks of servers are, runs scripts as tasks, and
+// translates between the two dialects: the one of 2025-11-25, and the extension of
+// the modern era.
 // It calls no server by itself: a Link says how.
 package tasks
 
@@ -39,12 +40,15 @@ type task struct {
 	// bridge is the task of a legacy server as a modern client sees it; nil for
 	// any other.
 	bridge *Bridge
+	// job is the call that runs here as this task; nil for one of a server.
+	job *Job
 	// done is the result of a call that a modern server answered at once, though
 	// its legacy client asked for a task; nil for any other.
 	done *jsonrpc.Response
 	// project is what the client worked on that began it.
 	project *project.Project
 	at      time.Time
+	bytes   int // of the result that is kept
 }
 
 // A Book remembers which principal began each task. Servers do not know our
@@ -130,7 +134,12 @@ func (o *Book) ended() {
 func (o *Book) keep(k Key, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	t := o.by[k]
+	if t == nil || slices.Contains(o.kept, k) {
+		return
+	}
 	o.kept = append(o.kept, k)
+	t.bytes = size
 	o.bytes += size
 	for len(o.kept) > 1 && o.bytes > maxKeptResults {
 		o.dropLocked(o.kept[0])
@@ -150,19 +159,9 @@ func (o *Book) dropLocked(k Key) {
 	}
 	o.kept = slices.Delete(o.kept, at, at+1)
 	if t := o.by[k]; t != nil {
-		o.bytes -= t.size()
-		t.bridge, t.done = nil, nil
+		o.bytes -= t.bytes
+		t.bytes, t.bridge, t.job, t.done = 0, nil, nil, nil
 	}
-}
-
-func (t *task) size() int {
-	switch {
-	case t.done != nil:
-		return len(t.done.Result)
-	case t.bridge != nil && t.bridge.resp != nil:
-		return len(t.bridge.resp.Result)
-	}
-	return 0
 }
 
 // ListOf are the tasks that a principal began at a server, oldest first, at most

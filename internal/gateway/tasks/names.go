@@ -24,14 +24,14 @@ func Split(id string) (server, own string, ok bool) { return strings.Cut(id, sep
 
 // Rename gives the tasks that a result names ids that lead back to their server,
 // and leaves out listed ones of other principals. Where an endpoint has one
-// server alone, the ids stay; mark follows them.
+// server alone, and of tasks that run here, the ids stay; mark follows them.
 func (o *Book) Rename(schema, server string, alone bool, mark string, who *access.Principal, result []byte) []byte {
 	tasks := jsonrpc.Get(result, "tasks")
 	if tasks == nil && len(result) > maxResult {
 		return result
 	}
 	name := func(id string) []byte {
-		if alone {
+		if alone || server == "" { // of ours, which no server knows
 			return jsonrpc.Quote(id + mark)
 		}
 		return jsonrpc.Quote(server + separator + id + mark)

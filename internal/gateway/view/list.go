@@ -30,3 +30,16 @@ func (v *View) List(req *jsonrpc.Request, eyes func(catalog.Kind) catalog.View) 
 	}
 	return &jsonrpc.Response{Result: page}, nil
 }
+
+// Names are those of the tools and prompts that a client of a version is shown.
+func (v *View) Names(version string, tools, prompts catalog.Visible) []string {
+	names := []string{}
+	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: tools, catalog.Prompts: prompts} {
+		list := v.Shown.List(kind, catalog.View{Version: version, Visible: visible})
+		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
+			name, _ := jsonrpc.GetString(item, "name")
+			names = append(names, name)
+		}
+	}
+	return names
+}

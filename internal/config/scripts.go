@@ -1,0 +1,77 @@
+package config
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// Script is a tool that a person wrote: JavaScript that calls tools.
+type Script struct {
+	Description string          `json:"description" doc:"What it does, as clients read it." zh:"供客户端阅读的说明。"`
+	Arguments   json.RawMessage `json:"arguments" doc:"JSON Schema of its arguments, which are the global args. Absent: it takes none." zh:"参数的 JSON Schema；脚本中为全局变量 args。缺省则没有参数。"`
+	Code        string          `json:"code" doc:"The script: the body of an async function. ${NAME} is JavaScript here, and no variable of this file." zh:"脚本：async 函数的函数体。其中的 ${NAME} 是 JavaScript，不是本文件的变量。"`
+	File        string          `json:"file" doc:"File with the script, instead of code; beside the config file unless the path is absolute." zh:"存放脚本的文件，代替 code；非绝对路径时位于配置文件旁。"`
+	ReadOnly    bool            `json:"readOnly" doc:"Say that it changes nothing, so that readonly keys may call it. What it calls is decided on all the same." zh:"声明它不作任何修改，使只读密钥也可调用。它发出的每个调用仍逐一判定。"`
+	Timeout     time.Duration   `json:"timeout" min:"100ms" max:"24h" doc:"How long it may run, without the time in which a person is asked; scripts.timeout when absent." zh:"最长运行时间，不含等待人回答的时间；缺省为 scripts.timeout。"`
+}
+
+// maxScript bounds the code of a script.
+const maxScript = 64 << 10
+
+// scripts settles an entry that is nothing but scripts.
+func (k *serverChecker) scripts() {
+	s := k.s
+	for key, is := range map[string]string{"command": s.Command, "url": s.URL} {
+		if is != "" {
+			k.report(problem.SeverityError, "scripts", problem.TwoTargets, s.Name, key, "scripts")
+			return
+		}
+	}
+	if s.Type != "" && s.Type != TypeScripts {
+		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, i18n.New("a command or a url", "一个 command 或 url"))
+	}
+	s.Type, s.Protocol, s.Share = TypeScripts, "legacy", "all"
+	// A person reads them whole before they run, and again when they change.
+	s.Pin = "off"
+	if k.raw.Get("validate") == nil {
+		s.Validate = "full"
+	}
+	for _, read := range k.code {
+		script := s.Scripts[read.Name]
+		if read.Err != nil && !s.Pending {
+			s.Missing = append(s.Missing, "file:"+script.File)
+			continue
+		}
+		if fault := script.fault(read.Name, read.Code); !fault.Empty() {
+			k.report(problem.SeverityError, "scripts", problem.Script, read.Name, fault)
+		}
+		script.Code = read.Code
+		s.Scripts[read.Name] = script
+	}
+}
+
+// fault says what is wrong with a script.
+func (s *Script) fault(name, code string) i18n.Text {
+	var schema struct{ Type string }
+	switch fault := spelling.Fault(name); {
+	case !fault.Empty():
+		return fault
+	case s.Code != "" && s.File != "":
+		return i18n.New("has both code and file", "同时有 code 和 file")
+	case s.File != "" && code == "": // what cannot be read is said elsewhere
+	case strings.TrimSpace(code) == "":
+		return i18n.New("has no code", "没有代码")
+	case len(code) > maxScript:
+		return i18n.New("has %d bytes of code, and the most is %d", "的代码有 %d 字节，最多为 %d 字节", len(code), maxScript)
+	case strings.ContainsRune(code, 0):
+		return i18n.New("has a NUL character in its code", "的代码中含有 NUL 字符")
+	case s.Arguments != nil && (json.Unmarshal(s.Arguments, &schema) != nil || schema.Type != "object"):
+		return i18n.New(`has arguments that are no JSON Schema with "type": "object"`, `的 arguments 不是 "type": "object" 的 JSON Schema`)
+	}
+	return i18n.Text{}
+}

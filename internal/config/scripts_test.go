@@ -1,0 +1,164 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/configtest"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/config/problem"
+)
+
+const stored = `{"mcpServers": {"own": {"scripts": {"say": {"description": "Say it.", "file": "say.js"}, "sum": {"code": "return %s"}}%s}}}`
+
+// TestScriptsWaitForApproval changes scripts in every way: whoever wrote them, they
+// run as a person has approved them.
+func TestScriptsWaitForApproval(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		t.Run(fmt.Sprintf("project=%t", project), func(t *testing.T) {
+			path := configtest.Write(t, "mcp.json", fmt.Sprintf(stored, "1", ""))
+			code := configtest.Put(t, filepath.Join(filepath.Dir(path), "say.js"), "return `hi ${args.who}`\n")
+			load := configtest.Options(t, path, map[string]string{"args.who": "nobody"})
+			load.Project = project
+			server := func() (*config.Config, *config.Server) {
+				t.Helper()
+				cfg, err := config.Load(load)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return cfg, cfg.Schemas[0].Server("own")
+			}
+			approved := func() *config.Server {
+				t.Helper()
+				cfg, s := server()
+				if !s.Pending || s.Runnable() {
+					t.Fatal("it does not wait")
+				}
+				if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
+					t.Fatal(err)
+				}
+				if _, s = server(); s.Pending {
+					t.Fatal("it still waits")
+				}
+				return s
+			}
+			cfg, s := server()
+			configtest.Warned(t, cfg, problem.Pending)
+			for _, line := range []string{"scripts.say:", "  return `hi ${args.who}`", "scripts.sum:", "  return 1"} {
+				if !strings.Contains(s.Entry(), line) {
+					t.Errorf("a person is not shown %q: %s", line, s.Entry())
+				}
+			}
+			if s = approved(); s.Scripts["say"].Code != "return `hi ${args.who}`" || s.Type != config.TypeScripts {
+				t.Errorf("it is %+v", s.Scripts)
+			}
+			cfg, s = server()
+			shown := s.ShownHash()
+			configtest.Put(t, code, "return 'other'\n")
+			if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, approval.ErrChanged) {
+				t.Errorf("approving code that was not shown = %v", err)
+			}
+			approved()
+			configtest.Put(t, path, fmt.Sprintf(stored, "2", ""))
+			approved()
+			if project {
+				return // of which everything in an entry waits
+			}
+			configtest.Put(t, path, fmt.Sprintf(stored, "2", `, "timeout": "9s"`))
+			if _, s := server(); s.Pending {
+				t.Error("what is not a script waits, too")
+			}
+		})
+	}
+}
+
+// TestScriptsOfClients lets a client replace a script that a person has approved.
+func TestScriptsOfClients(t *testing.T) {
+	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"scripts": {"sum": {"code": "return 1"}}}}}`)
+	load := configtest.Options(t, path, nil)
+	server := func() (*config.Config, *config.Server) {
+		t.Helper()
+		cfg, err := config.Load(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg, cfg.Schemas[0].Server("own")
+	}
+	cfg, s := server()
+	if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
+		t.Fatal(err)
+	}
+	replace := func(code string) {
+		t.Helper()
+		if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true, By: "key:1"}, func(d *edit.Draft) error {
+			return d.SetServer("", "own", []byte(`{"scripts": {"sum": {"code": "`+code+`"}}}`))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace("return 2")
+	cfg, s = server()
+	if s.Pending || s.Scripts["sum"].Code != "return 1" || s.Waiting == nil {
+		t.Fatalf("the approved script does not go on: %+v", s)
+	}
+	if by := cfg.Approvals().Asker(s.ID(), s.Waiting.ShownHash()); by != "key:1" {
+		t.Errorf("the record says that %q asked for it", by)
+	}
+	if err := cfg.Approvals().Approve(s.ID(), s.Waiting.ShownHash()); err != nil {
+		t.Fatal(err)
+	}
+	if _, s = server(); s.Pending || s.Scripts["sum"].Code != "return 2" {
+		t.Errorf("after the approval it is %+v", s)
+	}
+	// A person who writes through us approves nothing unseen.
+	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error {
+		return d.SetServer("", "own", []byte(`{"scripts": {"sum": {"code": "return 3"}}}`))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, s = server(); !s.Pending {
+		t.Error("a new script runs, and nobody has approved it")
+	}
+}
+
+func TestBadScripts(t *testing.T) {
+	for _, tt := range []struct{ entry, code, says string }{
+		{`{"command": "x", "scripts": {"a": {"code": "return 1"}}}`, problem.TwoTargets, "both command and scripts"},
+		{`{"url": "http://h/", "scripts": {"a": {"code": "return 1"}}}`, problem.TwoTargets, "both url and scripts"},
+		{`{"type": "http", "scripts": {"a": {"code": "return 1"}}}`, problem.TypeTarget, "needs a command or a url"},
+		{`{"type": "scripts", "url": "http://h/"}`, problem.TypeTarget, "needs scripts"},
+		{`{"type": "scripts"}`, problem.NoTarget, "neither command nor url"},
+		{`{"scripts": {}}`, problem.NoTarget, "neither command nor url"},
+		{`{"scripts": {"a": true}}`, problem.WrongType, "must be an object"},
+		{`{"scripts": {"a": {}}}`, problem.Script, "has no code"},
+		{`{"scripts": {"a": {"code": " "}}}`, problem.Script, "has no code"},
+		{`{"scripts": {"a": {"code": "return 1", "file": "a.js"}}}`, problem.Script, "both code and file"},
+		{`{"scripts": {"a b": {"code": "return 1"}}}`, problem.Script, "white space"},
+		{`{"scripts": {"a": {"code": "` + strings.Repeat("x", 64<<10+1) + `"}}}`, problem.Script, "65537 bytes of code, and the most is 65536"},
+		{`{"scripts": {"a": {"code": "return 1", "arguments": {"type": "string"}}}}`, problem.Script, "no JSON Schema"},
+		{`{"scripts": {"a": {"code": "return 1", "arguments": 5}}}`, problem.Script, "no JSON Schema"},
+	} {
+		t.Run(tt.says, func(t *testing.T) {
+			path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": `+tt.entry+`}}`)
+			_, err := config.Load(configtest.Options(t, path, nil))
+			if p := configtest.ProblemOf(t, err, tt.code); !strings.Contains(p.Message, tt.says) {
+				t.Errorf("it says %q", p.Message)
+			}
+		})
+	}
+	t.Run("a file that is not there", func(t *testing.T) {
+		cfg := configtest.MustLoad(t, "mcp.json", `{"mcpServers": {"own": {"scripts": {"a": {"file": "none.js"}}}}}`, nil)
+		s := cfg.Schemas[0].Server("own")
+		if s.Runnable() || !strings.Contains(s.Entry(), "none.js") {
+			t.Errorf("it is %+v", s)
+		}
+		if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

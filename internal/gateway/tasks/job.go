@@ -1,0 +1,298 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Declared is what we say of the tasks that we run ourselves.
+const Declared = `{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
+
+// jobPoll is how often a client may look at a task of ours.
+const jobPoll = 250 * time.Millisecond
+
+// A Job is a call that runs here as a task: a script. It speaks the dialect of
+// 2025-11-25; a Bridge shows it to a modern client.
+type Job struct {
+	key     Key
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	outside jsonrpc.Handler // hears of it while nobody waits for the result
+	begun   time.Time
+	done    chan struct{} // closed once resp and err are set
+
+	mu      sync.Mutex
+	updated time.Time
+	message string            // the latest progress
+	asked   int               // questions that wait for an answer
+	waiters []jsonrpc.Handler // the ways back to those who wait for the result
+	there   chan struct{}     // closed when somebody waits
+	ended   bool              // it was cancelled
+	resp    *jsonrpc.Response
+	err     error
+}
+
+var errCancelled = jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was cancelled")
+
+// Run runs a call as a task of the link's principal, and returns the task: in the
+// dialect of the client. What the call asks and says goes to the handler that run
+// gets; the link's Back hears what nobody waits for.
+func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) (*jsonrpc.Response, error) {
+	j := &Job{key: Key{link.Schema, "", modern.RandomID()}, outside: link.Back, begun: time.Now(), done: make(chan struct{}), there: make(chan struct{})}
+	j.updated = j.begun
+	j.ctx, j.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	begin := func() (*jsonrpc.Response, error) {
+		if !o.begin(j, link.Principal, run) {
+			return nil, tooMany()
+		}
+		return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), j.told(), "task")}, nil
+	}
+	if mcp.Rules(link.Version).Era == mcp.Legacy {
+		return link.named(begin())
+	}
+	link.Back = nil
+	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+		if req.Method == mcp.MethodToolsCall {
+			return begin()
+		}
+		return j.answer(ctx, req)
+	}
+	bridge := o.NewBridge(ctx, link, func(result []byte) []byte { return result }, func() {})
+	resp, _, err := bridge.Begin(ctx, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{}`)})
+	return link.named(resp, err)
+}
+
+// named is an answer about tasks with the ids that the client knows.
+func (l Link) named(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err == nil && resp.Err == nil {
+		resp.Result = l.Rename(resp.Result)
+	}
+	return resp, err
+}
+
+// Wanted says whether a call that may run as a task is to do so: the client asks
+// for one, or speaks the dialect in which that is not its choice.
+func Wanted(rules mcp.Version, offer mcp.Offer, params []byte) bool {
+	if rules.Era == mcp.Modern {
+		return offer.TakesTasks()
+	}
+	return rules.SampleTools && jsonrpc.Get(params, "task") != nil
+}
+
+// begin starts a job; false where there are too many.
+func (o *Book) begin(j *Job, principal string, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.running >= maxBridges {
+		return false
+	}
+	o.ownLocked(j.key, principal).job = j
+	o.running++
+	o.wg.Go(func() {
+		defer context.AfterFunc(o.life, func() { j.cancel(modern.ErrExpired) })()
+		defer j.cancel(nil)
+		size := j.finish(run(j.ctx, j))
+		o.ended()
+		o.keep(j.key, size)
+	})
+	return true
+}
+
+// finish keeps the outcome of a job, and says how large it is.
+func (j *Job) finish(resp *jsonrpc.Response, err error) (size int) {
+	if err == nil {
+		size = len(resp.Result)
+		kept := &jsonrpc.Response{Result: append([]byte(nil), resp.Result...), Err: resp.Err}
+		resp.Release()
+		resp = kept
+	}
+	j.mu.Lock()
+	j.resp, j.err, j.updated = resp, err, time.Now()
+	j.mu.Unlock()
+	close(j.done)
+	return size
+}
+
+// OfOurs says whether a task is one that runs here.
+func (o *Book) OfOurs(k Key) bool {
+	t, _ := o.of(k)
+	return t.job != nil
+}
+
+// ListOurs are the tasks that run here for a principal, as 2025-11-25 tells them.
+func (o *Book) ListOurs(schema, principal string, most int) (list [][]byte) {
+	for _, id := range o.ListOf(schema, "", principal, most) {
+		if t, _ := o.of(Key{schema, "", id}); t.job != nil {
+			list = append(list, t.job.told())
+		}
+	}
+	return list
+}
+
+// AnswerOurs answers what a client asks about a task that runs here.
+func (o *Book) AnswerOurs(ctx context.Context, link Link, id string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	legacy := mcp.Rules(link.Version).Era == mcp.Legacy
+	switch t, _ := o.of(Key{link.Schema, "", id}); {
+	case legacy && t.job != nil:
+		return link.named(t.job.answer(ctx, req))
+	case !legacy && t.bridge != nil:
+		return link.named(t.bridge.Answer(ctx, req.Method, req.Params))
+	}
+	return nil, refusal.NoTask(id)
+}
+
+// answer answers a request about the job.
+func (j *Job) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	switch req.Method {
+	case mcp.MethodTasksGet:
+		return &jsonrpc.Response{Result: j.told()}, nil
+	case mcp.MethodTasksCancel:
+		return j.end()
+	case mcp.MethodTasksResult:
+		return j.result(ctx, req.Back)
+	}
+	return nil, jsonrpc.MethodNotFound(req.Method, "not a method of "+mcp.LatestLegacy)
+}
+
+// told is the job as 2025-11-25 tells a task.
+func (j *Job) told() []byte {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	status := "working"
+	switch {
+	case j.ended:
+		status = "cancelled"
+	case j.err != nil || j.resp != nil && (j.resp.Err != nil || string(jsonrpc.Get(j.resp.Result, "isError")) == "true"):
+		status = "failed"
+	case j.resp != nil:
+		status = "completed"
+	case j.asked > 0:
+		status = "input_required"
+	}
+	when := func(t time.Time) []byte { return jsonrpc.Quote(t.UTC().Format(time.RFC3339Nano)) }
+	told := fmt.Appendf(nil, `{"taskId":%s,"status":%q,"createdAt":%s,"lastUpdatedAt":%s,"ttl":%d,"pollInterval":%d}`,
+		jsonrpc.Quote(j.key.ID), status, when(j.begun), when(j.updated), keptResult.Milliseconds(), jobPoll.Milliseconds())
+	if j.message != "" {
+		told = jsonrpc.Set(told, jsonrpc.Quote(j.message), "statusMessage")
+	}
+	return told
+}
+
+// end cancels the job: its process ends, and so do its calls.
+func (j *Job) end() (*jsonrpc.Response, error) {
+	j.mu.Lock()
+	over := j.ended || j.resp != nil || j.err != nil
+	if !over {
+		j.ended, j.updated = true, time.Now()
+	}
+	j.mu.Unlock()
+	if over {
+		return nil, jsonrpc.InvalidParams("task '%s' has ended", refusal.Clip(j.key.ID))
+	}
+	j.cancel(errCancelled)
+	return &jsonrpc.Response{Result: j.told()}, nil
+}
+
+// result waits for the end of the job. What the job asks meanwhile is asked by
+// back.
+func (j *Job) result(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+	if back != nil {
+		j.mu.Lock()
+		if j.waiters = append(j.waiters, back); len(j.waiters) == 1 {
+			close(j.there)
+		}
+		j.mu.Unlock()
+		defer j.leave(back)
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.ended:
+		return nil, jsonrpc.InvalidParams("task '%s' was cancelled", refusal.Clip(j.key.ID))
+	case j.err != nil || j.resp.Err != nil:
+		return j.resp, j.err
+	}
+	return &jsonrpc.Response{Result: Relate(append([]byte(nil), j.resp.Result...), j.key.ID)}, nil
+}
+
+func (j *Job) leave(back jsonrpc.Handler) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	i := slices.Index(j.waiters, back)
+	if j.waiters = slices.Delete(j.waiters, i, i+1); len(j.waiters) == 0 {
+		j.there = make(chan struct{})
+	}
+}
+
+// waiter is the way back to who waits for the result; nil while nobody does, and
+// then there tells when somebody comes.
+func (j *Job) waiter() (back jsonrpc.Handler, there chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.waiters); n > 0 {
+		back = j.waiters[n-1]
+	}
+	return back, j.there
+}
+
+// question counts the questions that wait.
+func (j *Job) question(more int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asked += more
+	j.updated = time.Now()
+}
+
+// Handle puts a question of the job to the client while it waits for the result,
+// and to the next who waits where that one has gone.
+func (j *Job) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	j.question(1)
+	defer j.question(-1)
+	req = &jsonrpc.Request{Method: req.Method, Params: Relate(jsonrpc.AsObject(req.Params), j.key.ID)}
+	for {
+		back, there := j.waiter()
+		if back == nil {
+			select {
+			case <-there:
+				continue
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+		resp, err := back.Handle(ctx, from, req)
+		var wire *jsonrpc.Error
+		if now, _ := j.waiter(); err == nil || now == back || errors.As(err, &wire) || ctx.Err() != nil {
+			return resp, err
+		}
+	}
+}
+
+// HandleNotification keeps how far the job is, and tells the client.
+func (j *Job) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationProgress {
+		j.mu.Lock()
+		j.message, j.updated = progressText(n.Params), time.Now()
+		j.mu.Unlock()
+	}
+	back, _ := j.waiter()
+	if back == nil {
+		back = j.outside
+	}
+	if back != nil {
+		back.HandleNotification(ctx, from, n)
+	}
+}
