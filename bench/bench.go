@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A bench is one run: what was started, and what was found.
+// A bench is one run: the started processes and the results.
 type bench struct {
 	opt     *options
 	exe     string // this program
@@ -40,10 +40,10 @@ func newBench(opt *options) (*bench, error) {
 	return &bench{opt: opt, exe: exe, gateway: gateway, dir: dir}, nil
 }
 
-// wants says whether a section or cell of that name is to be run.
+// wants reports whether the section or cell with that name is to be run.
 func (b *bench) wants(name string) bool { return b.opt.only.MatchString(name) }
 
-// end stops what was started since mark.
+// end stops the processes that were started since mark.
 func (b *bench) end(mark int) {
 	for len(b.started) > mark {
 		last := len(b.started) - 1
@@ -59,7 +59,7 @@ func (b *bench) close() {
 	}
 }
 
-// part starts one of the roles of this program.
+// part starts one of the parts of this program.
 func (b *bench) part(ctx context.Context, args ...string) (*process, error) {
 	p, err := startProcess(ctx, b.dir, nil, append([]string{b.exe}, args...)...)
 	if err == nil {
@@ -68,7 +68,7 @@ func (b *bench) part(ctx context.Context, args ...string) (*process, error) {
 	return p, err
 }
 
-// A server entry of the gateway's configuration.
+// An entry is a server entry of the gateway's configuration.
 type entry map[string]any
 
 func (b *bench) stdioEntry(args ...string) entry {
@@ -77,7 +77,7 @@ func (b *bench) stdioEntry(args ...string) entry {
 
 func httpEntry(endpoint string) entry { return entry{"type": "http", "url": endpoint} }
 
-// serveArguments make the gateway serve over HTTP.
+// serveArguments are the arguments for serving over HTTP.
 var serveArguments = []string{"http", "--port", "0", "--no-ui", "--log-level", "error"}
 
 // serve starts the gateway over HTTP in front of some servers.
@@ -93,7 +93,8 @@ func (b *bench) serve(ctx context.Context, servers map[string]entry, extra map[s
 	return p, err
 }
 
-// command is how the gateway is started with a configuration of its own.
+// command returns the command that starts the gateway with its own
+// configuration.
 func (b *bench) command(servers map[string]entry, extra map[string]any, env []string, args ...string) (command, environ []string, err error) {
 	home, err := os.MkdirTemp(b.dir, "home-")
 	if err != nil {
@@ -115,13 +116,13 @@ func (b *bench) command(servers map[string]entry, extra map[string]any, env []st
 	return append([]string{b.gateway, "--config", file}, args...), environ, nil
 }
 
-// A target is one thing that is measured.
+// A target is a system that is measured.
 type target struct {
 	name string
 	run  func(ctx context.Context, clients int, length time.Duration) (sample, error)
 }
 
-// A cell is what several targets did under the same load.
+// A cell holds the samples of several targets under the same load.
 type cell struct {
 	group, size string
 	clients     int
@@ -129,7 +130,7 @@ type cell struct {
 	samples     map[string][]sample // by target, in the order of the rounds
 }
 
-// measure runs rounds of all targets, each round in an order of its own.
+// measure runs rounds of all targets, each round in a different order.
 func (b *bench) measure(ctx context.Context, group, size string, clients int, targets []target) (*cell, error) {
 	c := &cell{group: group, size: size, clients: clients, samples: make(map[string][]sample)}
 	for _, t := range targets {
@@ -137,7 +138,7 @@ func (b *bench) measure(ctx context.Context, group, size string, clients int, ta
 	}
 	for round := -1; round < b.opt.rounds; round++ {
 		length := b.opt.round
-		if round < 0 { // warms up
+		if round < 0 { // warm-up
 			length = 50 * time.Millisecond
 		}
 		for _, i := range rand.Perm(len(targets)) {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxTries bounds how often one thing is measured.
+// maxTries limits how often one measurement is repeated.
 const maxTries = 20
 
-// calm measures again what was measured while others had the processors: those of
-// a virtual machine are not always its own.
+// calm repeats a measurement during which other machines used the processors: a
+// virtual machine shares its processors with others.
 func (b *bench) calm(measure func() error) error {
 	for tries := 1; ; tries++ {
 		before, start := stolen(), time.Now()
@@ -21,11 +21,11 @@ func (b *bench) calm(measure func() error) error {
 	}
 }
 
-// isCalm says that hardly anything was taken from the processors.
+// isCalm reports whether hardly any processor time was stolen.
 func isCalm(stolen, elapsed time.Duration) bool {
 	return stolen*20 <= elapsed*time.Duration(runtime.NumCPU())
 }
 
-// stolen is how long processors of ours have been given to other machines, to a
-// hundredth of a second; zero where nobody says.
+// stolen returns how much processor time other machines have taken, to a
+// hundredth of a second; zero if the system does not report it.
 func stolen() time.Duration { return procTime("/proc/stat", "cpu ", 7, 8) }

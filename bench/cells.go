@@ -18,7 +18,7 @@ const (
 	overStdio     = "gateway"
 )
 
-// httpCall is a target that clients call a tool of over HTTP.
+// httpCall returns a target: a tool that clients call over HTTP.
 func httpCall(name, endpoint, prefix, tool string, size, pid int, change ...func(*client)) target {
 	c := client{endpoint: endpoint, method: "tools/call", tool: prefix + tool, atLeast: size}
 	for _, f := range change {
@@ -29,7 +29,7 @@ func httpCall(name, endpoint, prefix, tool string, size, pid int, change ...func
 	}}
 }
 
-// served is an endpoint with the prefix that its tools have.
+// served is an endpoint with the prefix of its tools.
 type served struct {
 	name, endpoint, prefix string
 	pid                    int
@@ -106,8 +106,7 @@ func measureStdio(ctx context.Context, b *bench) error {
 	return b.measurePipes(ctx, "burst", sizes[0].name, sizes[0].tool, sizes[0].bytes, 16, 64)
 }
 
-// measurePipes measures one size on pipes, with some numbers of calls in
-// flight.
+// measurePipes measures one size on pipes, for each number of calls in flight.
 func (b *bench) measurePipes(ctx context.Context, group, name, tool string, size int, flights ...int) error {
 	mark := len(b.started)
 	defer b.end(mark)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Names of the ways to a server by way of replicas.
+// Names of the routes to a server through replicas.
 const (
 	atHome    = "its own replica"
 	forwarded = "another replica"
 )
 
-// measureCluster measures calls that one replica hands to another: those of a
-// session that the other one has, and those to a server that runs there.
+// measureCluster measures calls that one replica forwards to another: calls of
+// a session that the other replica owns, and calls to a server that runs there.
 func measureCluster(ctx context.Context, b *bench) error {
 	if b.wants("cluster/forwarded") {
 		if err := b.measureForwarded(ctx); err != nil {
@@ -49,8 +49,8 @@ func (b *bench) measureForwarded(ctx context.Context) error {
 	return b.measureReplicas(ctx, "forwarded", home, other, func(c *client) { c.endpoint, c.then = home.endpoint, other.endpoint })
 }
 
-// measurePlaced measures a server on stdio that runs once, at the replica that
-// has it and at another one.
+// measurePlaced measures a single server on stdio, at the replica that runs it
+// and at another one.
 func (b *bench) measurePlaced(ctx context.Context) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -73,7 +73,7 @@ func (b *bench) measurePlaced(ctx context.Context) error {
 	return b.measureReplicas(ctx, "placed", home, other, func(c *client) { c.endpoint = other.endpoint })
 }
 
-// measureReplicas measures calls at one replica beside calls by way of another.
+// measureReplicas compares calls at one replica with calls through another.
 func (b *bench) measureReplicas(ctx context.Context, group string, home, other *process, away func(*client)) error {
 	a, z := cpuOf(home.pid), cpuOf(other.pid)
 	both := func() time.Duration { return a() + z() }
@@ -136,7 +136,7 @@ func (b *bench) nats(ctx context.Context) (string, error) {
 	return "nats://" + address, nil
 }
 
-// freeAddress is one that nobody has now.
+// freeAddress returns an address that is free now.
 func freeAddress() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -145,7 +145,7 @@ func freeAddress() (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// clusterGoals holds calls between replicas to what they may cost.
+// clusterGoals checks the cost of calls between replicas.
 func (p *page) clusterGoals() []goal {
 	var list []goal
 	if c := p.find("forwarded", "100 B", 1); c != nil {

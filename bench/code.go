@@ -20,15 +20,15 @@ const (
 	besideSpin = "beside a script that spins"
 )
 
-// scriptRest is long enough for the next script's process to be ready.
+// scriptRest is long enough for the process of the next script to become ready.
 const scriptRest = 50 * time.Millisecond
 
-// codeSettings let a script make the calls of a whole round.
+// codeSettings allow a script to make the calls of a whole round.
 func codeSettings(cpu string) map[string]any {
 	return map[string]any{"mode": "code", "scripts": map[string]any{"calls": 1000, "cpu": cpu}}
 }
 
-// measureCode measures scripts beside exec.
+// measureCode compares scripts with exec.
 func measureCode(ctx context.Context, b *bench) error {
 	if b.wants("code/100 B") {
 		if err := b.measureScripts(ctx); err != nil {
@@ -41,7 +41,7 @@ func measureCode(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// measureScripts measures one client on stdio, a server on stdio.
+// measureScripts measures one client and one server, both on stdio.
 func (b *bench) measureScripts(ctx context.Context) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -54,7 +54,7 @@ func (b *bench) measureScripts(ctx context.Context) error {
 		return err
 	}
 	b.started = append(b.started, p.close)
-	// The list comes when the server is there.
+	// The list is complete only when the server is ready.
 	if _, err := p.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n"); err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (b *bench) measureScripts(ctx context.Context) error {
 	return b.measureStop(p)
 }
 
-// repeat makes the same call again and again, for a while and at least once. The
-// processor time of a script counts beside the gateway's.
+// repeat repeats the same call for the given time, but at least once. It adds
+// the processor time of a script to the gateway's.
 func (p *pipe) repeat(ctx context.Context, params string, calls int, rest, length time.Duration) (sample, error) {
 	cpu := cpuOf(p.pid())
 	var s sample
@@ -127,8 +127,7 @@ func (p *pipe) repeat(ctx context.Context, params string, calls int, rest, lengt
 	return s, nil
 }
 
-// measureStop measures how long after its limit a script ends that does nothing
-// but spin.
+// measureStop measures how long after its limit a spinning script ends.
 func (b *bench) measureStop(p *pipe) error {
 	const limit = 200 * time.Millisecond
 	found := span{name: "a script that spins ends, after its limit"}
@@ -153,8 +152,8 @@ func (b *bench) measureStop(p *pipe) error {
 	return nil
 }
 
-// measureNeighbour measures calls of four clients while a fifth one runs scripts
-// that spin.
+// measureNeighbour measures the calls of four clients while a fifth one runs
+// spinning scripts.
 func (b *bench) measureNeighbour(ctx context.Context) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -172,7 +171,8 @@ func (b *bench) measureNeighbour(ctx context.Context) error {
 		{alone, calls},
 		{besideSpin, func(ctx context.Context, clients int, length time.Duration) (sample, error) {
 			spin := spin
-			// The script outlives the round a little, and is waited for.
+			// The script runs a little longer than the round, which waits for
+			// it.
 			spin.arguments = fmt.Sprintf(`{"code":"for (;;);","timeout_seconds":%g}`, (length + 200*time.Millisecond).Seconds())
 			ended := make(chan error, 1)
 			go func() {
@@ -192,7 +192,7 @@ func (b *bench) measureNeighbour(ctx context.Context) error {
 	return err
 }
 
-// codeGoals holds scripts to what they may cost.
+// codeGoals checks the cost of scripts.
 func (p *page) codeGoals() []goal {
 	var list []goal
 	if c := p.find("code", "100 B", 1); c != nil {

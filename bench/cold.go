@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A span of durations that were measured several times.
+// A span holds repeated measurements of one duration.
 type span struct {
 	name   string
 	values []time.Duration
@@ -29,7 +29,7 @@ func (s span) String() string {
 	return fmt.Sprintf("%.0f [%.0f..%.0f]", ms(s.median()), ms(slices.Min(s.values)), ms(slices.Max(s.values)))
 }
 
-// Names of what a cold start is measured of.
+// Names of the measured cold starts.
 const (
 	coldServer    = "one server alone, stdio"
 	coldServers   = "the ten servers side by side, stdio, nothing between"
@@ -38,7 +38,8 @@ const (
 	coldHTTPFirst = "first HTTP answer of that"
 )
 
-// measureCold measures how long it takes from nothing to the first full list.
+// measureCold measures the time from the start of a process to the first full
+// list.
 func measureCold(ctx context.Context, b *bench) error {
 	starts := []struct {
 		name  string
@@ -88,7 +89,7 @@ func coldPipe(ctx context.Context, b *bench, tools int, env []string, command ..
 	return took, err
 }
 
-// coldTools does that and leaves the command running.
+// coldTools is coldPipe, but leaves the command running.
 func coldTools(ctx context.Context, b *bench, tools int, env []string, command ...string) (*pipe, error) {
 	p, err := startPipe(ctx, b.dir, env, command...)
 	if err != nil {
@@ -102,7 +103,7 @@ func coldTools(ctx context.Context, b *bench, tools int, env []string, command .
 }
 
 // coldSideBySide starts the ten servers at the same time and waits for the last
-// list: what of a gateway's start the machine takes for itself.
+// list: the part of a gateway's start that the machine itself needs.
 func (b *bench) coldSideBySide(ctx context.Context) (time.Duration, error) {
 	var pipes [10]*pipe
 	var errs [len(pipes)]error

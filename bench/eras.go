@@ -77,8 +77,8 @@ const (
 	metricsOff = "no metrics, without keys"
 )
 
-// measureAccess measures what it costs to ask every client for a key, and to
-// count every call for /metrics.
+// measureAccess measures the cost of requiring a key from every client, and of
+// counting every call for /metrics.
 func measureAccess(ctx context.Context, b *bench) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -120,7 +120,7 @@ const (
 	listGateway = "gateway, 1,000"
 )
 
-// measureList measures tools/list of 1,000 tools that ten servers have.
+// measureList measures tools/list with 1,000 tools of ten servers.
 func measureList(ctx context.Context, b *bench) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -185,7 +185,7 @@ func measureGrowth(ctx context.Context, b *bench) error {
 	return err
 }
 
-// tenPipes are ten servers over pipes with 100 tools each.
+// tenPipes returns ten servers over pipes with 100 tools each.
 func (b *bench) tenPipes() map[string]entry {
 	servers := make(map[string]entry)
 	for i := range 10 {

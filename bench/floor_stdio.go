@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// runFloorStdio passes the body of every POST on as a line to one process, and
-// every line of that back: the least that anything between HTTP and a pipe can
-// do. It reads no JSON and trusts that bodies are of one line; all that it knows
-// of MCP is that a message without an id gets no answer.
+// runFloorStdio forwards the body of every POST as a line to one process, and
+// returns every line of its output: the least work that a relay between HTTP
+// and a pipe can do. It does not parse JSON and expects bodies of one line. All
+// it knows about MCP is that a message without an id gets no answer.
 func runFloorStdio(args []string) error {
 	_, in, out, err := startPiped(args)
 	if err != nil {
@@ -28,8 +28,8 @@ func runFloorStdio(args []string) error {
 	return listenAndServe("127.0.0.1:0", q.serve)
 }
 
-// A queue stands before a process that answers in the order in which it is
-// asked: the order is all that has to be kept.
+// A queue is in front of a process that answers in the order of the requests,
+// so it only has to remember that order.
 type queue struct {
 	in      io.Writer
 	parcels chan parcel
@@ -38,11 +38,11 @@ type queue struct {
 	lines   []byte // not yet written
 	spare   []byte
 	writing bool
-	asked   []net.Conn // by all lines that get an answer
-	free    [][]byte   // buffers that nobody reads into
+	asked   []net.Conn // clients of the lines that get an answer
+	free    [][]byte   // unused buffers
 
-	due []net.Conn // those of asked that deliver has taken
-	at  int        // whose turn it is
+	due []net.Conn // the part of asked that deliver has taken
+	at  int        // index of the next client in due
 }
 
 var idMember = []byte(`"id"`)
@@ -68,7 +68,8 @@ func (q *queue) serve(client net.Conn) error {
 	}
 }
 
-// send queues a line. Whoever finds nobody writing writes all that is queued.
+// send queues a line. If no goroutine is writing, the caller writes all queued
+// lines.
 func (q *queue) send(line []byte, client net.Conn) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +96,7 @@ func (q *queue) send(line []byte, client net.Conn) error {
 	return nil
 }
 
-// next is the client whose answer comes next.
+// next returns the client of the next answer.
 func (q *queue) next() net.Conn {
 	if q.at == len(q.due) {
 		q.mu.Lock()
@@ -107,11 +108,11 @@ func (q *queue) next() net.Conn {
 }
 
 const (
-	room  = 128      // before an answer, for its head
-	large = 64 << 10 // what takes so long to write that others read meanwhile
+	room  = 128      // space for the head before an answer
+	large = 64 << 10 // writing an answer of this size takes so long that deliver should read meanwhile
 )
 
-// deliver reads answers and writes each where it belongs.
+// deliver reads answers and writes each to its client.
 func (q *queue) deliver(out io.Reader) error {
 	buf := q.buffer(256 << 10)
 	begin, end := room, room
@@ -133,7 +134,7 @@ func (q *queue) deliver(out io.Reader) error {
 			client, answer := q.next(), withHead(buf, begin, seen+length)
 			begin = seen + length + 1
 			if len(answer) < large {
-				// A client that has left has had its turn all the same.
+				// A client that has disconnected still takes its turn.
 				_, _ = client.Write(answer)
 			} else {
 				full := buf
@@ -147,7 +148,8 @@ func (q *queue) deliver(out io.Reader) error {
 	}
 }
 
-// withHead puts the head of an answer before it, over what is already gone.
+// withHead writes the head of an answer before it, over bytes that are no
+// longer needed.
 func withHead(buf []byte, begin, end int) []byte {
 	var space [room]byte
 	head := append(space[:0], "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
@@ -155,13 +157,13 @@ func withHead(buf []byte, begin, end int) []byte {
 	return buf[begin-copy(buf[begin-len(head):], head) : end]
 }
 
-// A parcel is a large answer and the buffer that it stands in.
+// A parcel is a large answer and its buffer.
 type parcel struct {
 	client      net.Conn
 	answer, buf []byte
 }
 
-// carry writes large answers while deliver reads on.
+// carry writes large answers while deliver continues to read.
 func (q *queue) carry() {
 	for p := range q.parcels {
 		_, _ = p.client.Write(p.answer)
@@ -171,7 +173,8 @@ func (q *queue) carry() {
 	}
 }
 
-// buffer is the one that was used last, where that is large enough.
+// buffer returns the most recently used buffer if it is large enough, else a
+// new one.
 func (q *queue) buffer(size int) []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"os/exec"
 )
 
-// runFloorRaw relays HTTP messages by hand: the least that anything in the
-// middle can do without knowing what it carries.
+// runFloorRaw relays HTTP messages without a library: the least work that a
+// relay can do without interpreting them.
 func runFloorRaw(args []string) error {
 	target, err := floorTarget("floor-raw", args)
 	if err != nil {
@@ -47,8 +47,8 @@ func relay(from *messageReader, to io.Writer) error {
 	return err
 }
 
-// runFloorHTTPUtil relays with the standard library. The request is read
-// before it is sent on: ReverseProxy loses answers when it streams one.
+// runFloorHTTPUtil relays with the standard library. It reads the whole request
+// before it forwards it: ReverseProxy loses answers when it streams a request.
 func runFloorHTTPUtil(args []string) error {
 	target, err := floorTarget("floor-httputil", args)
 	if err != nil {
@@ -79,7 +79,7 @@ func runFloorHTTPUtil(args []string) error {
 
 func floorTarget(name string, args []string) (*url.URL, error) {
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
-	// ExitOnError never returns one.
+	// With ExitOnError, Parse never returns an error.
 	_ = flags.Parse(args)
 	if flags.NArg() != 1 {
 		return nil, errors.New("want the URL to relay to")
@@ -87,7 +87,7 @@ func floorTarget(name string, args []string) (*url.URL, error) {
 	return url.Parse(flags.Arg(0))
 }
 
-// runPipeRelay starts a command and passes bytes on in both directions.
+// runPipeRelay starts a command and copies bytes in both directions.
 func runPipeRelay(args []string) error {
 	cmd, in, out, err := startPiped(args)
 	if err != nil {
@@ -101,7 +101,7 @@ func runPipeRelay(args []string) error {
 	return cmd.Wait()
 }
 
-// startPiped starts a command with pipes to it and from it.
+// startPiped starts a command with pipes for its input and output.
 func startPiped(args []string) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, err error) {
 	if len(args) == 0 {
 		return nil, nil, nil, errors.New("want a command")
@@ -118,8 +118,8 @@ func startPiped(args []string) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, 
 	return cmd, in, from.(*os.File), cmd.Start()
 }
 
-// pump copies through memory of ours, as everything that looks at what it
-// carries must: io.Copy would leave it to the kernel.
+// pump copies through a buffer, as every relay that reads its data must:
+// io.Copy would leave the copy to the kernel.
 func pump(to io.Writer, from io.Reader) {
 	buf := make([]byte, 64<<10)
 	for {

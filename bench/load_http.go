@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// A client says how requests to an endpoint look.
+// A client describes the requests to an endpoint.
 type client struct {
 	endpoint string
-	then     string // where the calls go, once the session is open; empty for the same place
+	then     string // where calls go once the session is open; empty for endpoint
 	modern   bool
 	key      string // bearer token; empty for none
 	method   string
 	tool     string
-	// arguments of the tool; some that look like a search when empty.
+	// arguments of the tool; if empty, arguments that look like a search.
 	arguments string
-	// atLeast is how large the first answer must be; the others must be as
-	// large as the first.
+	// atLeast is the minimum size of the first answer; the others must have the
+	// size of the first.
 	atLeast int
 }
 
@@ -101,7 +101,7 @@ const (
 		`"io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"}}`
 )
 
-// greet shakes hands.
+// greet performs the handshake.
 func (w *wire) greet() error {
 	if w.modern {
 		return nil
@@ -118,7 +118,7 @@ func (w *wire) greet() error {
 	return nil
 }
 
-// open prepares the request and looks at its first answer in full.
+// open prepares the request and checks its first answer in full.
 func (w *wire) open(id int) error {
 	w.call = w.request("POST", w.method, w.message(id))
 	if err := w.exchange(w.call); err != nil {
@@ -188,13 +188,13 @@ func (w *wire) exchange(request []byte) error {
 // close ends the session and the connection.
 func (w *wire) close() {
 	if w.session != "" {
-		// The round is over: what goes wrong here changes nothing.
+		// The round is over, so an error does not matter.
 		_ = w.exchange(w.request("DELETE", "", ""))
 	}
 	w.conn.Close()
 }
 
-// run keeps n connections busy for a while and counts the calls.
+// run keeps n connections busy for the given time and counts the calls.
 func (c client) run(ctx context.Context, n int, length time.Duration, cpu func() time.Duration) (sample, error) {
 	wires := make([]*wire, 0, n)
 	defer func() {
@@ -209,7 +209,7 @@ func (c client) run(ctx context.Context, n int, length time.Duration, cpu func()
 		}
 		wires = append(wires, w)
 	}
-	// Connections behind the target are opened before the clock starts.
+	// The target opens its own connections before the measurement starts.
 	if _, err := busy(wires, length/4); err != nil {
 		return sample{}, err
 	}
@@ -220,7 +220,7 @@ func (c client) run(ctx context.Context, n int, length time.Duration, cpu func()
 	return s, err
 }
 
-// busy calls on all connections for a while.
+// busy makes calls on all connections for the given time.
 func busy(wires []*wire, length time.Duration) ([]time.Duration, error) {
 	latencies := make([][]time.Duration, len(wires))
 	errs := make([]error, len(wires))
@@ -233,7 +233,7 @@ func busy(wires []*wire, length time.Duration) ([]time.Duration, error) {
 	return slices.Concat(latencies...), errors.Join(errs...)
 }
 
-// repeat calls until stop.
+// repeat makes calls until stop.
 func (w *wire) repeat(stop time.Time) ([]time.Duration, error) {
 	latency := make([]time.Duration, 0, 1024)
 	for now := time.Now(); now.Before(stop); {

@@ -51,11 +51,11 @@ func (p *pipe) pid() int { return p.cmd.Process.Pid }
 
 func (p *pipe) close() {
 	p.in.Close()
-	// It ends because its input did; how is of no interest.
+	// It ends because its input was closed; the exit status does not matter.
 	_ = p.cmd.Wait()
 }
 
-// ask sends one line and returns the next one that is an answer.
+// ask sends one line and returns the next line that is an answer.
 func (p *pipe) ask(line string) ([]byte, error) {
 	if _, err := io.WriteString(p.in, line); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (p *pipe) ask(line string) ([]byte, error) {
 	}
 }
 
-// tool calls a tool once and checks what it answers.
+// tool calls a tool once and checks the answer.
 func (p *pipe) tool(tool string, atLeast int) error {
 	p.id++
 	line, err := p.ask(string(p.appendCall(nil, tool)))
@@ -93,7 +93,7 @@ func (p *pipe) tool(tool string, atLeast int) error {
 	return nil
 }
 
-// params calls a tool with the params given, without their braces.
+// params calls a tool with the given params, without their braces.
 func (p *pipe) params(params string) ([]byte, error) {
 	p.id++
 	return p.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s}}`+"\n", p.id, params))
@@ -107,9 +107,9 @@ func (p *pipe) appendCall(dst []byte, tool string) []byte {
 	return append(dst, `","arguments":`+searchArguments+"}}\n"...)
 }
 
-// run keeps n calls in flight for a while. Each answer makes room for the next
-// call. Each is written by itself, or those that become possible together are
-// written together.
+// run keeps n calls in flight for the given time. Each answer makes room for
+// the next call. Calls are written one by one or, with together, as many as are
+// possible in one write.
 func (p *pipe) run(tool string, size, n int, length time.Duration, together bool, cpu func() time.Duration) (sample, error) {
 	if err := p.tool(tool, size); err != nil {
 		return sample{}, err

@@ -1,9 +1,9 @@
-// Command bench measures what the gateway adds to a call, beside floors that
-// know nothing of MCP, and writes docs/performance.md.
+// Command bench measures what the gateway adds to a call, compared with floors
+// that do not interpret MCP, and writes docs/performance.md.
 //
-// It plays every part itself: the servers behind the gateway, the clients in
-// front of it, and the floors. All of them are this one program, started again
-// with the name of a part as its first argument.
+// It contains all parts itself: the servers behind the gateway, the clients in
+// front of it, and the floors. All of them are this program, started with the
+// name of a part as its first argument.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// parts are the roles that this program plays in processes of their own.
+// parts are the parts that this program runs as separate processes.
 var parts = map[string]func(args []string) error{
 	"upstream-http":  runUpstreamHTTP,
 	"upstream-stdio": runUpstreamStdio,
@@ -32,10 +32,10 @@ var parts = map[string]func(args []string) error{
 	"pipe-relay":     runPipeRelay,
 }
 
-// options are those of one run.
+// options are the options of one run.
 type options struct {
 	gateway string // path of the binary
-	out     string // where the page goes; empty prints it
+	out     string // file of the page; empty for standard output
 	quick   bool
 	only    *regexp.Regexp // sections and cells to run
 	rounds  int
@@ -43,7 +43,7 @@ type options struct {
 	others  others
 }
 
-// others are further gateways to measure, each as
+// others are additional gateways to measure, each as
 // name=url,prefix=PREFIX,pid=PID.
 type others []served
 
@@ -93,7 +93,7 @@ func main() {
 	flag.Parse()
 	opt.only = regexp.MustCompile(*only)
 	opt.setDefaults()
-	debug.SetGCPercent(400) // the load generator must not be what is measured
+	debug.SetGCPercent(400) // the load generator must not limit the measurement
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, &opt); err != nil {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// residence is what memory and idle time were found to be.
+// residence holds the measured memory and idle time.
 type residence struct {
 	before, with100, perSession float64 // MiB, MiB, KiB
 	idle                        time.Duration
 	idleOver                    time.Duration
 	peak, after                 float64 // MiB
 	afterWait                   time.Duration
-	large                       float64 // MiB more at the peak of one answer of 15 MB
+	large                       float64 // additional MiB at the peak of one answer of 15 MB
 }
 
 func mebibytes(pid int, name string) float64 { return float64(memory(pid, name)) / 1024 }
 
-// measureMemory measures what the gateway holds, its helper apart, with ten
-// servers over pipes and 1,000 tools.
+// measureMemory measures the memory of the gateway, without its helper, with
+// ten servers over pipes and 1,000 tools.
 func measureMemory(ctx context.Context, b *bench) error {
 	mark := len(b.started)
 	defer b.end(mark)
@@ -50,7 +50,7 @@ func measureMemory(ctx context.Context, b *bench) error {
 		}
 		return nil
 	}
-	if err := join(1); err != nil { // everything has started by then
+	if err := join(1); err != nil { // everything is started after this
 		return err
 	}
 	r.before = mebibytes(p.pid, "VmRSS")
@@ -79,7 +79,8 @@ func measureMemory(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// burst measures what is left of large answers in a gateway of its own.
+// burst measures how much memory remains after large answers, in a separate
+// gateway.
 func (b *bench) burst(ctx context.Context, r *residence) error {
 	p, err := b.serve(ctx, b.tenPipes(), nil)
 	if err != nil {
@@ -108,7 +109,7 @@ func (b *bench) burst(ctx context.Context, r *residence) error {
 	return nil
 }
 
-// listener is a client that has listed the tools and keeps a stream open.
+// listener opens a client that has listed the tools and keeps a stream open.
 func listener(ctx context.Context, endpoint string) (*wire, error) {
 	w, err := client{endpoint: endpoint, method: "tools/list"}.dial(ctx, 1)
 	if err != nil {
@@ -127,7 +128,7 @@ func listener(ctx context.Context, endpoint string) (*wire, error) {
 	if !bytes.HasPrefix(head[:n], []byte("HTTP/1.1 200")) {
 		return nil, fmt.Errorf("no stream: %.200s", head[:n])
 	}
-	w.session = "" // its stream is this connection, so nothing else can be asked on it
+	w.session = "" // the connection carries its stream, so it can send no further requests
 	return w, nil
 }
 

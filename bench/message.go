@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// A messageReader reads HTTP/1.1 messages whole, with the head as it came. It
-// knows lengths and chunks and nothing else.
+// A messageReader reads whole HTTP/1.1 messages with their unparsed heads. It
+// supports content lengths and chunks only.
 type messageReader struct {
 	r       io.Reader
 	buf     []byte
-	from    int // where the present message begins
+	from    int // start of the current message
 	head    int // length of its head
 	length  int // length of head and body
 	chunked bool
-	payload []byte // of a chunked body
+	payload []byte // the decoded chunked body
 }
 
 func newMessageReader(r io.Reader) *messageReader {
@@ -25,7 +25,7 @@ func newMessageReader(r io.Reader) *messageReader {
 
 var errMessage = errors.New("not an HTTP/1.1 message")
 
-// next moves to the next message.
+// next reads the next message.
 func (m *messageReader) next() error {
 	rest := m.buf[m.from+m.length:]
 	m.buf = m.buf[:copy(m.buf[:cap(m.buf)], rest)]
@@ -122,11 +122,12 @@ func (m *messageReader) readChunks() error {
 	}
 }
 
-// whole is the message as it came; start its first line and header.
+// whole returns the message as received; start returns its first line and
+// header.
 func (m *messageReader) whole() []byte { return m.buf[:m.length] }
 func (m *messageReader) start() []byte { return m.buf[:m.head] }
 
-// body is the body without its transfer encoding.
+// body returns the body without its transfer encoding.
 func (m *messageReader) body() []byte {
 	if m.chunked {
 		return m.payload
@@ -144,7 +145,7 @@ func (m *messageReader) header(name string) string {
 	return ""
 }
 
-// status is the code of an answer.
+// status returns the status code of an answer.
 func (m *messageReader) status() int {
 	if m.head < 12 {
 		return 0

@@ -22,7 +22,7 @@ type process struct {
 	pid      int
 }
 
-// startProcess starts a command and reads from its output where it listens.
+// startProcess starts a command and reads its endpoint from its output.
 func startProcess(ctx context.Context, dir string, env []string, command ...string) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = dir, env, os.Stderr
@@ -56,13 +56,13 @@ func startProcess(ctx context.Context, dir string, env []string, command ...stri
 
 // stop ends the process and waits for it.
 func (p *process) stop() {
-	// It may have ended by itself.
+	// It may already have ended.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	p.stdin.Close()
 	_ = p.cmd.Wait()
 }
 
-// cpuOf is the time that a process has had on the processors.
+// cpuOf returns a function that returns the processor time of a process.
 func cpuOf(pid int) func() time.Duration {
 	return func() time.Duration {
 		if d, err := schedstat(pid); err == nil {
@@ -72,7 +72,7 @@ func cpuOf(pid int) func() time.Duration {
 	}
 }
 
-// schedstat adds up the threads, to the nanosecond.
+// schedstat sums the time of all threads, to the nanosecond.
 func schedstat(pid int) (time.Duration, error) {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := os.ReadDir(dir)
@@ -83,7 +83,7 @@ func schedstat(pid int) (time.Duration, error) {
 	for _, thread := range threads {
 		raw, err := os.ReadFile(dir + "/" + thread.Name() + "/schedstat")
 		if err != nil {
-			continue // it has just ended
+			continue // the thread has just ended
 		}
 		first, _, _ := strings.Cut(string(raw), " ")
 		n, err := strconv.ParseInt(first, 10, 64)
@@ -98,13 +98,13 @@ func schedstat(pid int) (time.Duration, error) {
 	return total, nil
 }
 
-// ticks is the same to a hundredth of a second.
+// ticks returns the same time, to a hundredth of a second.
 func ticks(pid int) time.Duration {
 	return procTime(fmt.Sprintf("/proc/%d/stat", pid), ") ", 11, 13)
 }
 
-// procTime adds up words of a file behind a mark, which are hundredths of a second;
-// zero where they are not there.
+// procTime sums words after a mark in a file, which are hundredths of a second;
+// zero if they do not exist.
 func procTime(file, mark string, from, to int) (total time.Duration) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

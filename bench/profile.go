@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// A share is a part of the processor time.
+// A share is a share of the processor time.
 type share struct {
 	name    string
 	percent float64
 }
 
-// A profile is where the time of one kind of call goes.
+// A profile is the distribution of processor time for one kind of call.
 type profile struct {
 	name   string
 	shares []share
 }
 
-// measureProfile finds out where the time goes, by the processor profile of
-// the gateway itself.
+// measureProfile finds where the time goes, using the CPU profile of the
+// gateway itself.
 func measureProfile(ctx context.Context, b *bench) error {
 	up, err := b.part(ctx, "upstream-http")
 	if err != nil {
@@ -63,7 +63,7 @@ func measureProfile(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// kinds are what a frame of a stack counts as; the innermost frame that counts
+// frameKinds maps the frames of a stack to kinds; the innermost listed frame
 // decides.
 var frameKinds = []struct{ prefix, kind string }{
 	{"internal/runtime/syscall", "system calls"},
@@ -98,7 +98,7 @@ var frameKinds = []struct{ prefix, kind string }{
 	{"bufio", "net/http"},
 }
 
-// shares adds the stacks of a profile up.
+// shares sums the stacks of a profile.
 func shares(traces []byte) []share {
 	total, sums := time.Duration(0), make(map[string]time.Duration)
 	var value time.Duration

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A page is what was found.
+// A page holds the results.
 type page struct {
 	cells     []*cell
 	cold      []span
 	residence *residence
-	stop      *span // of a script at its limit
+	stop      *span // how a script ends at its limit
 	profiles  []profile
-	again     int // measurements while others had the processors
+	again     int // measurements repeated because other machines used the processors
 }
 
 //go:embed page.md
@@ -76,7 +76,7 @@ func goalTable(goals []goal) string {
 	return markdown([]string{"measure", "target", "found", "spread", "best rounds", "met"}, rows)
 }
 
-// pipeTable says how much of the goals for HTTP to stdio is there to be reached.
+// pipeTable shows how much of the goals for HTTP to stdio is achievable.
 func (p *page) pipeTable() string {
 	var rows [][]string
 	for _, c := range p.cells {
@@ -106,7 +106,7 @@ var groupTitles = []struct{ group, title, floor string }{
 	{"placed", "Replicas: a server that runs on another one, HTTP to stdio; CPU counts both", atHome},
 }
 
-// tables renders all cells, one table for each group.
+// tables renders all cells, one table per group.
 func (p *page) tables() string {
 	var b strings.Builder
 	for _, g := range groupTitles {
@@ -174,13 +174,13 @@ func (p *page) memoryTable() string {
 	})
 }
 
-// priority says so where the benchmark goes before everything else.
+// priority returns the nice value if it is not zero.
 func priority() string {
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return ""
 	}
-	// The name of the command stands in brackets and may have spaces.
+	// The name of the command is in parentheses and may contain spaces.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const nice = 16
 	if len(fields) <= nice || fields[nice] == "0" {

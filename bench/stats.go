@@ -28,12 +28,13 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// median of a measure over the rounds of one target.
+// median returns the median of a measure over the rounds of one target.
 func (c *cell) median(name string, measure func(sample) float64) float64 {
 	return median(c.values(name, measure))
 }
 
-// A ratio of two targets, round by round: both had the same machine.
+// A ratio compares two targets round by round, so that both had the same
+// conditions.
 type ratio struct{ median, low, high float64 }
 
 func (r ratio) String() string {
@@ -57,7 +58,7 @@ func (c *cell) ratio(name, floor string, measure func(sample) float64) ratio {
 	return ratio{median(values), slices.Min(values), slices.Max(values)}
 }
 
-// least and most of a measure over the rounds of one target.
+// least returns the minimum of a measure over the rounds of one target.
 func (c *cell) least(name string, measure func(sample) float64) float64 {
 	return slices.Min(c.values(name, measure))
 }

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// A goal is a target with what was found.
+// A goal is a target value with the measured one.
 type goal struct {
 	text   string
 	want   string
 	found  string
 	met    bool
 	spread string
-	best   string // of the best rounds of both: what others on the machine disturb least
+	best   string // ratio of the best rounds of both, which other load on the machine affects least
 }
 
-// rawAim is what calls over HTTP are to reach of floor-raw.
+// rawAim is the ratio to floor-raw that calls over HTTP must reach.
 const rawAim = 0.75
 
-// goals holds all targets against what was measured.
+// goals compares all goals with the measurements.
 func (p *page) goals() (must, later []goal) {
 	for _, size := range []string{"100 B", "10 KB"} {
 		must = append(must, p.throughput("http", size, toHTTP, floorHTTPUtil, 1.5, 1, 16, 64)...)
@@ -41,8 +41,8 @@ func (p *page) goals() (must, later []goal) {
 	return must, later
 }
 
-// throughput makes one goal of each number of clients; an empty size means
-// all, and so do no numbers.
+// throughput returns one goal for each number of clients; an empty size means
+// all sizes, no numbers mean all numbers.
 func (p *page) throughput(group, size, name, floor string, want float64, clients ...int) []goal {
 	var list []goal
 	for _, c := range p.cells {
@@ -131,7 +131,7 @@ func (p *page) otherGoals() []goal {
 	return list
 }
 
-// coldMS is a median in milliseconds.
+// coldMS returns a median in milliseconds.
 func (p *page) coldMS(name string) float64 {
 	i := slices.IndexFunc(p.cold, func(s span) bool { return s.name == name })
 	return float64(p.cold[i].median().Microseconds()) / 1e3

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// sizes are the texts that the server's tools answer with.
+// sizes are the sizes of the texts that the server's tools return.
 var sizes = []struct {
 	name  string
 	tool  string
@@ -21,8 +21,8 @@ var sizes = []struct {
 	{"15 MB", "fixed-15mb", 15 << 20},
 }
 
-// A server is an MCP server that costs as little as can be: it looks for the
-// name of the tool and answers with bytes that were made at the first call.
+// A server is an MCP server with minimal cost: it looks for the name of the
+// tool and answers with bytes that were built at the first call.
 type server struct {
 	modern  bool
 	stream  bool // answers over HTTP are event streams
@@ -56,8 +56,8 @@ const toolFormat = `{"name":"%s","title":"A tool","description":"Reads the entri
 	`{"pattern":{"type":"string","description":"what the entries must match"},"limit":{"type":"integer","minimum":1,"maximum":1000,` +
 	`"default":100}},"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
 
-// text is JSON text of n bytes, with the escapes that source code and prose
-// have.
+// text returns JSON text of n bytes, with the escapes that are typical of
+// source code and prose.
 func text(n int) string {
 	const line = `The \"quick\" brown fox jumps over the lazy dog, then looks up.\n`
 	b := strings.Repeat(line, n/len(line)+1)[:n]
@@ -83,8 +83,8 @@ var (
 	toolsCall = []byte(`"method":"tools/call"`)
 )
 
-// answer returns the answer to a message in three parts, nil for a message
-// that gets none. The parts are valid until the next call of the same buffer.
+// answer returns the head and the result of the answer to a message, nil for a
+// message without an answer. They are valid until buf is used again.
 func (s *server) answer(buf []byte, msg []byte) (head, result []byte) {
 	id, method := s.read(msg)
 	if id == nil {
@@ -113,13 +113,13 @@ func (s *server) call(msg []byte) []byte {
 		if result := s.results[size.tool]; result != nil {
 			return result()
 		}
-		return s.sized(size.bytes) // too rare to be kept
+		return s.sized(size.bytes) // too rare to be cached
 	}
 	return s.results[sizes[0].tool]()
 }
 
-// read finds the id and the method. Messages of the common form are not
-// decoded.
+// read finds the id and the method. It does not decode messages of the common
+// form.
 func (s *server) read(msg []byte) (id []byte, method string) {
 	if rest, ok := bytes.CutPrefix(msg, envelope); ok {
 		if end := bytes.IndexByte(rest, ','); end > 0 && bytes.HasPrefix(rest[end+1:], toolsCall) {
@@ -140,14 +140,15 @@ func (s *server) initialize(msg []byte) []byte {
 	var m struct {
 		Params struct{ ProtocolVersion string }
 	}
-	// What cannot be read gets the version that every client knows.
+	// If the message cannot be read, use the version that every client
+	// supports.
 	if json.Unmarshal(msg, &m) != nil || m.Params.ProtocolVersion == "" {
 		m.Params.ProtocolVersion = "2025-06-18"
 	}
 	return fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`, m.Params.ProtocolVersion)
 }
 
-// refuses says whether the server does not speak the era of the message.
+// refuses reports whether the server does not speak the era of the message.
 func (s *server) refuses(msg []byte) bool {
 	_, method := s.read(msg)
 	return s.modern && method == "initialize" || !s.modern && method == "server/discover"

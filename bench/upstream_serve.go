@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// upstreamFlags are those of the two kinds of server.
+// upstreamFlags are the flags of both kinds of server.
 type upstreamFlags struct {
 	server   *server
 	listen   string
@@ -25,7 +25,7 @@ func parseUpstream(name string, args []string) *upstreamFlags {
 	tools := flags.Int("tools", 3, "how many tools to list")
 	modern := flags.Bool("modern", false, "speak 2026-07-28 alone")
 	stream := flags.Bool("stream", false, "answer with event streams, over HTTP")
-	// ExitOnError never returns one.
+	// With ExitOnError, Parse never returns an error.
 	_ = flags.Parse(args)
 	f.server = newServer(*tools, *modern)
 	f.server.stream = *stream
@@ -43,7 +43,7 @@ func runUpstreamStdio(args []string) error {
 		}
 		n, err := os.Stdin.Read(buf[len(buf):cap(buf)])
 		if err != nil {
-			return nil // the client is gone
+			return nil // the client has closed the pipe
 		}
 		buf = buf[:len(buf)+n]
 		rest := buf
@@ -68,8 +68,8 @@ func runUpstreamStdio(args []string) error {
 	}
 }
 
-// writeLine appends an answer to out. A large one is written where it stands,
-// after what waits.
+// writeLine appends an answer to out. It writes a large one directly, after the
+// contents of out.
 func (s *server) writeLine(out, msg []byte) ([]byte, error) {
 	if s.refuses(msg) {
 		id, _ := s.read(msg)
@@ -101,7 +101,7 @@ func runUpstreamHTTP(args []string) error {
 	return listenAndServe(f.listen, f.server.serveConn)
 }
 
-// listenAndServe says where it listens and serves each connection.
+// listenAndServe prints its address and serves each connection.
 func listenAndServe(address string, serve func(net.Conn) error) error {
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
@@ -177,8 +177,8 @@ func (s *server) respond(conn net.Conn, buf *[]byte, body []byte) error {
 	return err
 }
 
-// respondStream writes an answer as the one event of a stream, and the end of that
-// by itself, as most servers do.
+// respondStream writes an answer as the only event of a stream, and the end of
+// the stream in a separate write, as most servers do.
 func respondStream(conn net.Conn, buf *[]byte, start, result []byte) error {
 	const before, after = "event: message\ndata: ", "}\n\n"
 	head := append(*buf, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"...)
@@ -193,8 +193,9 @@ func respondStream(conn net.Conn, buf *[]byte, start, result []byte) error {
 	return err
 }
 
-// exitWithParent ends this process when the benchmark that started it is gone:
-// its end of our standard input closes. A person's terminal is no such end.
+// exitWithParent ends this process when the benchmark that started it has
+// ended: the pipe on standard input is then closed. A terminal on standard
+// input is ignored.
 func exitWithParent() {
 	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// widen lets a pipe hold a large answer, as the gateway does.
+// widen enlarges a pipe so that it holds a large answer, as the gateway does.
 func widen(f *os.File) {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -10,40 +10,38 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Grant says what its holder may see and do. An empty list binds nothing.
+// A Grant says what its holder may see and do. An empty list means no
+// restriction.
 type Grant struct {
 	// Schemas and Servers are patterns of names; * stands for any characters.
 	Schemas []string `json:"schemas,omitempty"`
 	Servers []string `json:"servers,omitempty"`
-	// Tools are patterns of a tool's own name, or of a server and one of its
-	// tools with a slash between them.
+	// Tools are patterns of a tool's own name, or of server/tool.
 	Tools []string `json:"tools,omitempty"`
-	// ReadOnly calls only tools that their server calls read-only.
+	// ReadOnly restricts calls to tools that their server declares read-only.
 	ReadOnly bool `json:"readOnly,omitempty"`
-	// Admin may change the configuration.
+	// Admin allows changes of the configuration.
 	Admin bool `json:"admin,omitempty"`
-	// Mode and Fit say what its holder is shown, whatever the schema says.
+	// Mode and Fit override the settings of the schema for this holder.
 	Mode string `json:"mode,omitempty"`
 	Fit  string `json:"fit,omitempty"`
-	// Code shows its holder run in the compact modes, whatever the schema
-	// says. Results is the size above which it is shown results in part.
+	// Code enables the run tool in the compact modes, whatever the schema says.
+	// Results is the size above which results are shown in part.
 	Code    bool  `json:"code,omitempty"`
 	Results int64 `json:"results,omitempty"`
-	// Calls is how many calls its holder may make in a minute, whatever
-	// limits.callsPerMinute says.
+	// Calls is how many calls per minute are allowed. It overrides
+	// limits.callsPerMinute.
 	Calls int `json:"calls,omitempty"`
 }
 
-// ways are what the mode and the fit of a grant may be: what the same keys of a
-// schema may be.
+// ways are the valid values of mode and fit: the same as for a schema.
 var ways = map[string][]string{
 	"mode": {"full", "compact", "search", "code", "auto"},
 	"fit":  {"off", "auto", "claude", "cursor", "gemini", "openai", "vscode", "windsurf"},
 }
 
-// ParseScopes reads a grant from scopes as people write them: schema:NAME,
-// server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME, code,
-// results:SIZE, calls:N.
+// ParseScopes parses the scopes of a grant: schema:NAME, server:NAME, tool:NAME,
+// readonly, admin, mode:NAME, fit:NAME, code, results:SIZE, calls:N.
 func ParseScopes(scopes []string) (Grant, error) {
 	var g Grant
 	for _, scope := range scopes {
@@ -83,16 +81,16 @@ func ParseScopes(scopes []string) (Grant, error) {
 	return g, nil
 }
 
-// A ScopeError is a scope that there is not.
+// A ScopeError is the error for an invalid scope.
 type ScopeError struct {
 	Scope string
-	Kind  string   // set where only what follows it is wrong
-	Known []string // what there is
+	Kind  string   // set if only the value after the colon is invalid
+	Known []string // the valid ones
 }
 
 func (e *ScopeError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *ScopeError) In(l i18n.Lang) string {
 	known := strings.Join(e.Known, i18n.New(", ", "、").In(l))
 	if e.Kind != "" {
@@ -101,7 +99,7 @@ func (e *ScopeError) In(l i18n.Lang) string {
 	return i18n.New("scope %q is none of %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
 }
 
-// Scopes writes the grant the way ParseScopes reads it.
+// Scopes returns the grant in the form that ParseScopes accepts.
 func (g Grant) Scopes() []string {
 	var scopes []string
 	for _, s := range g.Schemas {
@@ -155,9 +153,9 @@ func (g Grant) sees(schema, server, tool string) bool {
 	})
 }
 
-// matchesTool compares server and tool apart: a server's tool that it calls
-// "fs/echo" is none of the server fs. The first slash of a pattern parts the
-// two, so the name of a tool may have slashes of its own.
+// matchesTool compares server and tool separately: a tool named "fs/echo" of
+// another server does not belong to the server fs. The first slash of a pattern
+// separates the two, so the name of a tool may contain slashes.
 func matchesTool(pattern, server, tool string) bool {
 	of, own, both := strings.Cut(pattern, "/")
 	if !both {
@@ -170,10 +168,11 @@ func matchesAny(patterns []string, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// Matches compares a name with a pattern of a grant.
+// Matches reports whether a name matches a pattern of a grant.
 func Matches(pattern, name string) bool { return matches(pattern, name) }
 
-// matches compares a name with a pattern in which * stands for any characters.
+// matches reports whether a name matches a pattern in which * stands for any
+// characters.
 func matches(pattern, name string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

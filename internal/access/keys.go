@@ -15,18 +15,18 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// keyPrefix tells our keys from the tokens of others, to us and to scanners
-// that look for leaked secrets.
+// keyPrefix marks the keys of this gateway, so that the gateway can tell them
+// from other tokens and scanners can find leaked ones.
 const keyPrefix = "aio_"
 
 var (
-	// ErrNoKey is a key that does not exist.
+	// ErrNoKey means that the key does not exist.
 	ErrNoKey = i18n.Errorf("no such key", "没有这个访问密钥")
-	// ErrKeyExists is a valid key of the same name.
+	// ErrKeyExists means that there is a valid key of the same name.
 	ErrKeyExists = i18n.Errorf("a valid key has this name", "已有同名的有效访问密钥")
 )
 
-// A Key is what is kept of a key: never the key itself.
+// A Key describes a key. It has the hash, never the key itself.
 type Key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -38,7 +38,7 @@ type Key struct {
 	Revoked *time.Time `json:"revoked,omitempty"`
 }
 
-// Valid says that the key opens anything at that time.
+// Valid reports whether the key is neither revoked nor expired at the given time.
 func (k *Key) Valid(now time.Time) bool {
 	return k.Revoked == nil && (k.Expires == nil || now.Before(*k.Expires))
 }
@@ -51,38 +51,38 @@ func (k *Key) principal() Principal {
 	return p
 }
 
-// Keys are the keys in one file, which other processes may change at any time.
-// A file that cannot be read holds no valid key.
+// Keys holds the keys in one file, which other processes may change at any time.
+// An unreadable file has no valid keys.
 type Keys struct {
 	path string
-	doc  record.Document // what is written; the file has it, too
+	doc  record.Document // the document to write; the file is a copy of it
 
-	looked atomic.Pointer[time.Time] // when the file was last looked at
+	looked atomic.Pointer[time.Time] // when the file was last checked
 
 	mu     sync.Mutex
 	list   []Key
-	byHash map[string][]*Key // of list; a request does not look at all keys
+	byHash map[string][]*Key // index of list
 	stamp  fileStamp
 	err    error
-	live   map[string]bool // ids of the keys that were valid when last looked at
+	live   map[string]bool // ids of the keys that were valid at the last check
 	subs   map[*func(string)]struct{}
 }
 
 // OpenKeys reads the keys in a file, which need not exist yet.
 func OpenKeys(path string) (*Keys, error) { return OpenSharedKeys(path, nil) }
 
-// OpenSharedKeys reads the keys in a file that is this replica's copy of what
-// the shelf has; without a shelf it is OpenKeys.
+// OpenSharedKeys reads the keys in a file that is this replica's copy of the
+// document on the shelf. If shelf is nil, it is the same as OpenKeys.
 func OpenSharedKeys(path string, shelf record.Shelf) (*Keys, error) {
 	k := &Keys{path: path, doc: record.On(shelf, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
 	return k, k.Read()
 }
 
-// KeyFile is the file of keys at a path.
+// KeyFile returns the file of keys at a path.
 func KeyFile(path string) record.File { return record.File{Path: path, Durable: true} }
 
-// Create makes a key and returns it in plain, this once. Valid keys have
-// different names, so that a name says which one to revoke.
+// Create creates a key and returns it in plain text, which is not stored. Valid
+// keys have different names, so that a name identifies the key to revoke.
 func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain string, key Key, err error) {
 	if name == "" || i18n.Seen(name) != name {
 		return "", Key{}, i18n.Errorf("%q is no name for a key: it has characters that do not show, or none at all", "%q 不能作为密钥名：其中有不可见的字符，或为空", name)
@@ -103,7 +103,8 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 	return plain, key, err
 }
 
-// Revoke ends a key, by its id or by a name that only one valid key has.
+// Revoke revokes a key, given its id or a name that only one key has that is not
+// revoked.
 func (k *Keys) Revoke(idOrName string) (Key, error) {
 	var revoked Key
 	err := k.change(func(list []Key) ([]Key, error) {
@@ -141,7 +142,7 @@ func findKey(list []Key, idOrName string) (int, error) {
 	return found, nil
 }
 
-// List returns all keys, revoked ones too, in the order of their creation.
+// List returns all keys, including revoked ones, in the order of their creation.
 func (k *Keys) List() ([]Key, error) {
 	k.refresh(true)
 	k.mu.Lock()
@@ -149,8 +150,8 @@ func (k *Keys) List() ([]Key, error) {
 	return slices.Clone(k.list), k.err
 }
 
-// find returns the principal of a key in plain; ok is false when there is no
-// such key or it is not valid any more.
+// find returns the principal of a key in plain text; ok is false if the key is
+// unknown or not valid any more.
 func (k *Keys) find(plain string) (p Principal, ok bool) {
 	k.refresh(false)
 	presented := hashKey(plain)
@@ -165,13 +166,13 @@ func (k *Keys) find(plain string) (p Principal, ok bool) {
 	return p, ok
 }
 
-// hashKey is what is kept of a key.
+// hashKey returns the hash that is stored for a key.
 func hashKey(plain string) string {
 	hash := sha256.Sum256([]byte(plain))
 	return hex.EncodeToString(hash[:])
 }
 
-// sameHash is the one place where secrets are compared.
+// sameHash compares two hashes in constant time. All secrets are compared here.
 func sameHash(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }

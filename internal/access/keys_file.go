@@ -18,7 +18,7 @@ type keyFile struct {
 	Keys []Key `json:"keys"`
 }
 
-// fileStamp changes when the file does: a rename brings a new inode.
+// fileStamp detects changes of the file: a rename brings a new inode.
 type fileStamp struct {
 	info fs.FileInfo
 }
@@ -53,13 +53,13 @@ func parseKeys(path string, data []byte) ([]Key, error) {
 	return content.Keys, nil
 }
 
-// change lets edit change the list and writes it: a reader, at any time
-// and after any crash, finds the old list or the new one.
+// change applies edit to the list and writes the result. A reader finds the old
+// list or the new one at any time, even after a crash.
 func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
-	if _, _, err := readKeys(k.path); err != nil { // others may write it, for instance
+	if _, _, err := readKeys(k.path); err != nil { // for instance, other users may write to it
 		return err
 	}
-	var failed error // of what is done with the list, which says enough
+	var failed error // the error of parseKeys or edit, which needs no prefix
 	err := k.doc.Change(func(old []byte) ([]byte, error) {
 		var list []Key
 		if old != nil {

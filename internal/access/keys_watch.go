@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// lookEvery bounds how long a change of the file goes unnoticed.
+// lookEvery is how long a change of the file may go unnoticed.
 const lookEvery = 400 * time.Millisecond
 
-// OnRevoke calls fn with the id of each principal whose key stops being valid:
-// revoked, expired, or gone from the file. It is called from Watch, Read,
-// Create, Revoke and Authenticate, without locks held. The returned function ends it.
+// OnRevoke registers fn, which is called with the id of each principal whose key
+// stops being valid: revoked, expired, or removed from the file. fn is called
+// from Watch, Read, Create, Revoke and Authenticate, without locks held. stop
+// unregisters fn.
 func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -24,8 +25,8 @@ func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
 	}
 }
 
-// Watch looks after the file until ctx ends, so that a revocation counts
-// within a second also for a client that sends nothing.
+// Watch checks the file until ctx ends, so that a revocation takes effect within
+// a second even for a client that sends nothing.
 func (k *Keys) Watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -39,8 +40,7 @@ func (k *Keys) Watch(ctx context.Context) {
 	}
 }
 
-// Read has what the file says now count from here on. A file that cannot be read
-// holds no valid key.
+// Read reads the file again. An unreadable file has no valid keys.
 func (k *Keys) Read() error {
 	if k == nil {
 		return nil
@@ -51,8 +51,9 @@ func (k *Keys) Read() error {
 	return k.err
 }
 
-// refresh reads the file again when it has changed, and tells whose key is not
-// valid any more. Without force it looks only now and then.
+// refresh reads the file again if it has changed, and notifies the subscribers of
+// keys that are not valid any more. Without force it checks at most once per
+// lookEvery.
 func (k *Keys) refresh(force bool) {
 	if last := k.looked.Load(); !force && last != nil && time.Since(*last) < lookEvery {
 		return
@@ -85,8 +86,8 @@ func (k *Keys) refresh(force bool) {
 	}
 }
 
-// endedLocked returns the ids of the keys that were valid before and are not
-// now.
+// endedLocked returns the ids of the keys that were valid at the last check and
+// are not now.
 func (k *Keys) endedLocked(now time.Time) []string {
 	live := map[string]bool{}
 	for i := range k.list {

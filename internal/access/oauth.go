@@ -20,14 +20,14 @@ import (
 // skew is how far the clock of the authorization server may be off.
 const skew = 60 * time.Second
 
-// algorithms are all asymmetric: with a symmetric one, or none, anybody who knows
-// the public key could sign.
+// algorithms are all asymmetric. With a symmetric algorithm, or none, anyone who
+// knows the public key could sign.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
 
-// A ResourceServer accepts the tokens of one authorization server, as OAuth
-// 2.1 and RFC 9728 have it.
+// A ResourceServer accepts the tokens of one authorization server, as specified
+// by OAuth 2.1 and RFC 9728.
 type ResourceServer struct {
 	conf      config.OAuth
 	resource  *url.URL
@@ -37,10 +37,9 @@ type ResourceServer struct {
 	now       func() time.Time
 }
 
-// NewResourceServer returns the resource server that the configuration
-// describes. fetch gets the issuer's metadata and keys; nil means public
-// addresses only, and this machine when the issuer is on it. Nothing is
-// fetched before the first token.
+// NewResourceServer returns the resource server of the configuration. fetch gets
+// the issuer's metadata and keys; nil allows only public addresses, and this
+// machine if the issuer is on it. Nothing is fetched before the first token.
 func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, error) {
 	resource, err := url.Parse(conf.Resource)
 	if err != nil || resource.Host == "" || resource.Fragment != "" || (resource.Scheme != "https" && resource.Scheme != "http") {
@@ -64,13 +63,13 @@ func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, 
 	rs.keys = &issuerKeys{issuer: conf.Issuer, jwks: conf.JWKS, fetch: fetch}
 	rs.verifier = oidc.NewVerifier(conf.Issuer, rs.keys, &oidc.Config{
 		SupportedSigningAlgs: algorithms,
-		SkipClientIDCheck:    true, // ours compares canonical forms
-		SkipExpiryCheck:      true, // ours allows less skew
+		SkipClientIDCheck:    true, // verify compares canonical forms
+		SkipExpiryCheck:      true, // verify allows less skew
 	})
 	return rs, nil
 }
 
-// claims are what we read of a token.
+// claims are the claims that we use.
 type claims struct {
 	Subject   string    `json:"sub"`
 	Expires   *numeric  `json:"exp"`
@@ -81,12 +80,12 @@ type claims struct {
 	Scp       scopeList `json:"scp"`
 }
 
-// numeric is a date in seconds.
+// numeric is a date in seconds since 1970.
 type numeric float64
 
 func (n numeric) time() time.Time { return time.UnixMilli(int64(float64(n) * 1000)) }
 
-// scopeList is a text with spaces, or an array.
+// scopeList is a space-separated string or an array.
 type scopeList []string
 
 func (s *scopeList) UnmarshalJSON(raw []byte) error {
@@ -98,8 +97,8 @@ func (s *scopeList) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(s))
 }
 
-// authenticate decides over a token. Everything that is wrong with a token has
-// the same answer; what is missing in a good one has another.
+// authenticate checks a token. Every defect of a token has the same answer; a
+// valid token that lacks a scope has another.
 func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Principal, *Refusal) {
 	got, err := rs.verify(ctx, token)
 	if err != nil {
@@ -125,8 +124,8 @@ func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Princ
 	return p, nil
 }
 
-// grant reads what a token's scopes bind it to; scopes that say nothing to us
-// are the business of others.
+// grant returns the restrictions in a token's scopes. Unknown scopes are ignored:
+// they are meant for other services.
 func (rs *ResourceServer) grant(scopes []string) Grant {
 	var ours []string
 	for _, scope := range scopes {
@@ -163,8 +162,8 @@ func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, erro
 	return &got, nil
 }
 
-// canonical makes two spellings of one resource equal: the case of scheme and
-// host, a port that goes without saying, a slash at the end.
+// canonical normalizes a resource: the case of scheme and host, the default port,
+// a slash at the end.
 func canonical(resource string) string {
 	u, err := url.Parse(resource)
 	if err != nil || u.Host == "" {

@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// fetchEvery bounds how often tokens with unknown keys make us fetch; after a
-// fetch that failed the next one may come sooner.
+// fetchEvery limits how often tokens with unknown keys cause a fetch. After a
+// failed fetch the limit is refetchEvery.
 const (
 	fetchEvery   = 30 * time.Second
 	refetchEvery = 5 * time.Second
@@ -25,8 +25,8 @@ const (
 // errNoKeys means that a signature could not be checked.
 var errNoKeys = i18n.Errorf("the issuer's keys are not to be had", "无法获得签发者的公钥")
 
-// issuerKeys are the keys of an issuer: found through its metadata, kept, and
-// fetched again when a token names one that is new.
+// issuerKeys holds the keys of an issuer. It finds them through the issuer's
+// metadata and fetches them again if a token names a new key.
 type issuerKeys struct {
 	issuer string
 	jwks   string // from the configuration; "" means from the metadata
@@ -58,12 +58,12 @@ func (k *issuerKeys) keySet(ctx context.Context) (*oidc.RemoteKeySet, error) {
 		if !k.mayFetchLocked(time.Now()) {
 			return nil, errNoKeys
 		}
-		found, err := k.discover(context.WithoutCancel(ctx)) // others wait for it too
+		found, err := k.discover(context.WithoutCancel(ctx)) // other requests wait for it too
 		k.failed = err != nil
 		if err != nil {
 			return nil, errors.Join(errNoKeys, err)
 		}
-		k.fetched = time.Time{} // the keys themselves come next
+		k.fetched = time.Time{} // so that the keys may be fetched next
 		address = found
 	}
 	client := &http.Client{Transport: &sparing{keys: k}, Timeout: k.fetch.Timeout}
@@ -83,8 +83,8 @@ func (k *issuerKeys) mayFetchLocked(now time.Time) bool {
 	return true
 }
 
-// sparing lets the key set fetch only now and then: a client that sends tokens with
-// made-up key ids must not make us flood the issuer.
+// sparing limits the fetches of the key set, so that a client that sends tokens
+// with invented key ids cannot make us flood the issuer.
 type sparing struct{ keys *issuerKeys }
 
 func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -96,7 +96,7 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, i18n.Errorf("the keys were fetched a moment ago", "公钥刚刚获取过")
 	}
 	r = r.Clone(r.Context())
-	r.Header.Del("Cache-Control") // else a redirect would be refused
+	r.Header.Del("Cache-Control") // otherwise a redirect would be refused
 	resp, err := k.fetch.Do(r)
 	k.mu.Lock()
 	k.failed = err != nil || resp.StatusCode != http.StatusOK
@@ -105,7 +105,7 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // discover finds the address of the keys in the issuer's metadata, which must
-// name the very issuer.
+// name the same issuer.
 func (k *issuerKeys) discover(ctx context.Context) (string, error) {
 	u, err := url.Parse(k.issuer)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// MetadataPaths are where the resource's metadata is served: for the origin,
-// and for the resource's own path.
+// MetadataPaths returns the paths of the resource's metadata: for the origin, and
+// for the path of the resource.
 func (rs *ResourceServer) MetadataPaths() []string {
 	paths := []string{wellKnown}
 	if path := strings.TrimSuffix(rs.resource.Path, "/"); path != "" {
@@ -18,14 +18,14 @@ func (rs *ResourceServer) MetadataPaths() []string {
 	return paths
 }
 
-// metadataURL is built from the configured resource alone: what a request says
-// about its host is not to be trusted.
+// metadataURL is built from the configured resource only, because the host in a
+// request is not trustworthy.
 func (rs *ResourceServer) metadataURL() string {
 	paths := rs.MetadataPaths()
 	return rs.resource.Scheme + "://" + rs.resource.Host + paths[len(paths)-1]
 }
 
-// ServeHTTP answers with the metadata of RFC 9728.
+// ServeHTTP serves the metadata of RFC 9728.
 func (rs *ResourceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -41,7 +41,7 @@ func (rs *ResourceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}{rs.conf.Resource, []string{rs.conf.Issuer}, rs.scopes(), []string{"header"}, "mcp-all-in-one"}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "max-age=300")
-	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public, and browsers' clients need it
+	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public, and clients in browsers need it
 	_ = json.NewEncoder(w).Encode(doc)
 }
 
@@ -53,7 +53,7 @@ func (rs *ResourceServer) scopes() []string {
 	return scopes
 }
 
-// challenge is the value of WWW-Authenticate; rs may be nil.
+// challenge returns the value of WWW-Authenticate; rs may be nil.
 func (rs *ResourceServer) challenge(code string) string {
 	text := `Bearer realm="mcp-all-in-one"`
 	if code != "" {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Owns says whether something belongs to the principal itself. What acts in the
-// name of its owner, such as an open session, is for the owner alone.
+// Owns reports whether the principal is the owner. Objects that act in the name
+// of their owner, such as an open session, are accessible to the owner only.
 func (p Principal) Owns(owner string) bool { return p.ID != "" && p.ID == owner }
 
-// MayAnswer says whether the principal may answer a question that asker caused.
-// One that was put to a principal is for that one alone; any other is a
-// decision.
+// MayAnswer reports whether the principal may answer a question that asker
+// caused. If the question is addressed to a principal, only that principal may
+// answer it. Otherwise the answer is a decision, as in MayDecide.
 func (p Principal) MayAnswer(asker, to string) bool {
 	if to != "" {
 		return p.Owns(to)
@@ -19,15 +19,15 @@ func (p Principal) MayAnswer(asker, to string) bool {
 	return p.MayDecide(asker)
 }
 
-// MayInspect says whether the principal may read what servers write and where
-// they are: their logs, addresses, paths and figures, which may hold what others
-// sent. Where no key is needed there are no others.
+// MayInspect reports whether the principal may read the logs, addresses, paths
+// and statistics of servers, which may contain data of other principals. If no
+// key is needed, there are no other principals.
 func (p Principal) MayInspect() bool {
 	return p.ID != "" && (p.Admin || p.ID == Anonymous.ID)
 }
 
-// Current returns a principal that was kept, as it is now; false when its key
-// was revoked, or its credential has expired.
+// Current returns the current state of a principal that was stored earlier; false
+// if its key was revoked or its credential has expired.
 func (p *Policy) Current(who Principal) (Principal, bool) {
 	if who.ID == Owner.ID {
 		return Owner, true
@@ -41,8 +41,8 @@ func (p *Policy) Current(who Principal) (Principal, bool) {
 	return who, who.ID != "" && (who.Expires.IsZero() || time.Now().Before(who.Expires))
 }
 
-// Ended are the ids of the principals whom old let in and p does not. Tokens
-// are judged at each request.
+// Ended returns the ids of the principals that old admits and p does not. Tokens
+// are not included: they are checked at each request.
 func (p *Policy) Ended(old *Policy) []string {
 	var ids []string
 	if p.Required && !old.Required {
@@ -56,7 +56,7 @@ func (p *Policy) Ended(old *Policy) []string {
 	}
 	list, err := old.Keys.List()
 	if err != nil {
-		return ids // they are refused anyway
+		return ids // unreadable keys are refused anyway
 	}
 	for i := range list {
 		if _, ok := p.Keys.current(list[i].ID); !ok {
@@ -66,8 +66,8 @@ func (p *Policy) Ended(old *Policy) []string {
 	return ids
 }
 
-// DecidesFor says whether there may be a principal that decides what another one
-// asked for. The owner always is there for the others.
+// DecidesFor reports whether there may be a principal that can approve a request
+// of asker. For everyone but the owner, the owner can.
 func (p *Policy) DecidesFor(asker string) bool {
 	if asker != Owner.ID || p.Tokens != nil {
 		return true
@@ -85,13 +85,13 @@ func (p *Policy) DecidesFor(asker string) bool {
 	return false
 }
 
-// keyIDPrefix begins the ID of the principal of a key.
+// keyIDPrefix is the prefix of the ID of a key's principal.
 const keyIDPrefix = "key:"
 
-// soleKey is the principal of the key that the config file has.
+// soleKey is the principal of the key in the configuration (access.key).
 var soleKey = Principal{ID: keyIDPrefix + "access.key", Name: "access.key"}
 
-// current returns the principal of a key by its id.
+// current returns the principal of a valid key by its id.
 func (k *Keys) current(id string) (Principal, bool) {
 	if k == nil {
 		return Principal{}, false

@@ -11,27 +11,27 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxCredential is far above any key or token.
+// maxCredential is far above the length of any key or token.
 const maxCredential = 16 << 10
 
-// A Policy is who may enter. The zero Policy lets in everybody on this
-// machine.
+// A Policy decides who may use the gateway. The zero Policy admits all clients on
+// this machine.
 type Policy struct {
-	// Required demands a credential of everybody.
+	// Required demands a credential from every client.
 	Required bool
-	// Keys are our own keys; nil means none.
+	// Keys are the keys of this gateway; nil means none.
 	Keys *Keys
-	// Key is the hash of the one key that the configuration names; empty means
+	// Key is the hash of the key in the configuration (access.key); empty means
 	// none.
 	Key string
 	// Tokens checks the tokens of an authorization server; nil means none.
 	Tokens *ResourceServer
 }
 
-// leastKey is how short a key may be that somebody made himself.
+// leastKey is the minimum length of a key that a user made.
 const leastKey = 20
 
-// SetKey lets in who shows this one key.
+// SetKey sets the key of the configuration (access.key).
 func (p *Policy) SetKey(key config.Secret) error {
 	if len(key) < leastKey {
 		return i18n.Errorf("access.key is shorter than %d characters: make one with openssl rand -hex 32", "access.key 少于 %d 个字符：可用 openssl rand -hex 32 生成", leastKey)
@@ -40,19 +40,19 @@ func (p *Policy) SetKey(key config.Secret) error {
 	return nil
 }
 
-// A Refusal is the answer to a client that may not enter.
+// A Refusal is the answer to a client that is not admitted.
 type Refusal struct {
 	// Status is 401 or 403.
 	Status int
 	// Challenge is the value of WWW-Authenticate.
 	Challenge string
-	// Reason is for the log and the body; it repeats nothing that was sent.
+	// Reason is for the log and the body. It repeats no data of the request.
 	Reason string
 }
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// Write answers a request with the refusal.
+// Write writes the refusal as the response.
 func (r *Refusal) Write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("WWW-Authenticate", r.Challenge)
@@ -62,9 +62,9 @@ func (r *Refusal) Write(w http.ResponseWriter) {
 	fmt.Fprintln(w, r.Reason)
 }
 
-// Authenticate decides whom a request comes from. A credential that is not
-// good is refused also where none is needed: a client that shows one means to be
-// somebody.
+// Authenticate returns the principal of a request. An invalid credential is
+// refused even if none is needed, because the client wants to act as a specific
+// principal.
 func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 	who, refused := p.identify(r)
 	who.Here = refused == nil && fromHere(r.RemoteAddr) && !wasForwarded(r)
@@ -113,9 +113,9 @@ func (p *Policy) refuse(code, reason string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Challenge: p.Tokens.challenge(code), Reason: reason}
 }
 
-// Forwarded refuses a request that came through a proxy where no credential can
-// tell who sent it: it is nil with keys or tokens set up. It is for what has
-// logins of its own.
+// Forwarded refuses a request that came through a proxy if no keys or tokens are
+// configured that could tell who sent it. Otherwise it returns nil. It is for
+// handlers with their own login.
 func (p *Policy) Forwarded(r *http.Request) *Refusal {
 	if p.Keys != nil || p.Key != "" || p.Tokens != nil || !wasForwarded(r) {
 		return nil
@@ -130,17 +130,17 @@ func (p *Policy) refuseForwarded() *Refusal {
 	return r
 }
 
-// forwarding are the headers that proxies add, in the form of http.Header.
+// forwarding are the headers that proxies add, in canonical form.
 var forwarding = [...]string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
-// wasForwarded says that a proxy passed the request on, so that the address it
-// comes from says nothing about who sent it.
+// wasForwarded reports whether a proxy forwarded the request. The remote address
+// then says nothing about the sender.
 func wasForwarded(r *http.Request) bool {
 	return slices.ContainsFunc(forwarding[:], func(name string) bool { return len(r.Header[name]) > 0 })
 }
 
-// bearer reads the one Authorization header: the scheme in any case, one
-// space, a token of the characters that RFC 6750 allows.
+// bearer parses the one Authorization header: the scheme in any case, one space,
+// and a token of the characters that RFC 6750 allows.
 func bearer(shown []string) (token string, ok bool) {
 	if len(shown) != 1 {
 		return "", false
@@ -163,8 +163,8 @@ func bearer(shown []string) (token string, ok bool) {
 	return token, true
 }
 
-// credentialInQuery finds what clients of other gateways put into URLs, where
-// logs and histories keep it.
+// credentialInQuery reports whether the query has a credential. Clients of other
+// gateways put credentials into URLs, which end up in logs and histories.
 func credentialInQuery(query string) bool {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
@@ -176,7 +176,8 @@ func credentialInQuery(query string) bool {
 	return false
 }
 
-// fromHere says that a peer is on this machine; a socket without an address is.
+// fromHere reports whether the peer is on this machine. A socket without an
+// address is.
 func fromHere(remote string) bool {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -2,26 +2,26 @@ package catalog
 
 import "strings"
 
-// An alias is the address of a resource whose own one leads to another server.
-// It keeps its scheme, so that clients which look at the scheme still know what
-// it is, and its path, so that what is relative to it is found:
+// An alias is the address of a resource whose own URI leads to another server.
+// It keeps the scheme, so that clients can still interpret it, and the path, so
+// that relative references still resolve:
 //
 //	ui://weather/app.html   ui://~SERVER/weather/app.html
 //	urn:isbn:123            urn:~SERVER/isbn:123
 //	file:///a/b             file:///a/b#~SERVER
 //
-// An alias depends on the address and the name of its server alone. A server's
-// own address that looks like one is never listed as it is, so no address can
-// be both.
+// An alias depends only on the URI and the name of the server. A server's own
+// URI that looks like an alias is always listed under an alias, so no address
+// is ambiguous.
 
-// aliasMark begins the name of the server in an alias.
+// aliasMark precedes the name of the server in an alias.
 const aliasMark = "~"
 
-// bareScheme is the scheme of the aliases of what has none of its own.
+// bareScheme is the scheme of aliases for addresses that have no scheme.
 const bareScheme = "mcp-address"
 
-// isLocated says whether the host of an address of this scheme is a place that
-// a client may go to by itself. It stays in the alias.
+// isLocated reports whether the host of an address of this scheme is a location
+// that a client may access directly. Such a host stays in the alias.
 func isLocated(scheme string) bool {
 	switch strings.ToLower(scheme) {
 	case "http", "https", "ws", "wss", "ftp", "file":
@@ -30,8 +30,9 @@ func isLocated(scheme string) bool {
 	return false
 }
 
-// addressLabel is the name of a server in aliases. Hosts ignore case and know
-// few characters; a name that would change gets a digest of itself.
+// addressLabel returns the name of a server in aliases. Hosts are
+// case-insensitive and allow few characters, so a name that has to be changed
+// gets a digest of itself.
 func addressLabel(server string) string {
 	var b strings.Builder
 	for i := 0; i < len(server); i++ {
@@ -52,8 +53,8 @@ func addressLabel(server string) string {
 	return strings.TrimLeft(label+"-"+digest(6, server), "-")
 }
 
-// cutScheme parts the scheme of a URI or a template from the rest; ok is false
-// where it has none.
+// cutScheme splits a URI or a template after the scheme; ok is false if there
+// is no scheme.
 func cutScheme(uri string) (scheme, rest string, ok bool) {
 	scheme, rest, ok = strings.Cut(uri, ":")
 	if !ok || !isScheme(scheme) {
@@ -62,15 +63,15 @@ func cutScheme(uri string) (scheme, rest string, ok bool) {
 	return scheme, rest, true
 }
 
-// AliasURI is the address of a server's URI, or template, that leads to that
-// server whatever the others have.
+// AliasURI returns the alias of a server's URI or template. It leads to that
+// server whatever URIs the other servers have.
 func AliasURI(server, uri string) string {
 	mark := aliasMark + addressLabel(server)
 	scheme, rest, ok := cutScheme(uri)
 	switch {
 	case !ok || scheme == bareScheme:
 		return bareScheme + ":" + mark + "/" + uri
-	case isLocated(scheme) && strings.Contains(rest, "#"): // also one of a template
+	case isLocated(scheme) && strings.Contains(rest, "#"): // also the # in a template
 		return uri + "&" + mark
 	case isLocated(scheme):
 		return uri + "#" + mark
@@ -80,7 +81,7 @@ func AliasURI(server, uri string) string {
 	return scheme + ":" + mark + "/" + rest
 }
 
-// readAlias undoes AliasURI; ok is false for what is no alias.
+// readAlias reverses AliasURI; ok is false if uri is not an alias.
 func readAlias(uri string) (label, own string, ok bool) {
 	scheme, rest, ok := cutScheme(uri)
 	if !ok {
@@ -117,8 +118,8 @@ func isLabel(s string) bool {
 	return s != ""
 }
 
-// InURI turns an alias back into a server and its own URI; ok is false when uri
-// is no alias of a server of ours.
+// InURI resolves an alias to a server and its own URI; ok is false if uri is
+// not an alias of a known server.
 func (n *namespace) InURI(uri string) (server, own string, ok bool) {
 	label, own, ok := readAlias(uri)
 	if !ok {
@@ -131,7 +132,7 @@ func (n *namespace) InURI(uri string) (server, own string, ok bool) {
 	return n.sources[i].Server, own, true
 }
 
-// OutURI is the URI under which clients know a server's URI.
+// OutURI returns the address under which clients know a server's URI.
 func (d *directory) OutURI(server, uri string) string {
 	i, known := d.servers[server]
 	if !d.aliased || !known {
@@ -148,8 +149,8 @@ func (d *directory) OutURI(server, uri string) string {
 	return uri
 }
 
-// addressOf is the address of a URI of a source: its own one where the server
-// keeps that.
+// addressOf returns the address of a source's URI: the URI itself if the server
+// keeps it, else an alias.
 func (n *namespace) addressOf(source int32, uri string) string {
 	server := n.sources[source].Server
 	if n.addresses == nil {

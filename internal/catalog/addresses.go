@@ -7,34 +7,33 @@ import (
 	"sync"
 )
 
-// Addresses remembers which server each address was given to, so that no server
-// that is added, removed or slow to start changes where an address leads. It
-// serves the catalogues of one schema, one after the other. It is safe for
-// concurrent use.
+// Addresses remembers which server each address was given to. Adding, removing
+// or slowly starting a server then never changes where an address leads. It
+// serves successive catalogues of one schema and is safe for concurrent use.
 type Addresses struct {
 	mu sync.Mutex
-	// seen are the servers, those that were there first before the others.
+	// seen lists the servers in the order in which they first appeared.
 	seen []string
-	// given are the keepers of addresses; shared are those of addresses that
-	// another server has, too.
+	// given maps addresses to the servers that keep them. shared is the part of
+	// given whose addresses other servers have too.
 	given, shared map[string]string
 	changed       bool
 }
 
 const (
-	// maxGiven and maxShared bound what servers can make us remember.
+	// maxGiven and maxShared limit the memory that servers can make us use.
 	maxGiven  = 200_000
 	maxShared = 20_000
 )
 
-// AddressBook is what outlives the process of Addresses.
+// AddressBook is the part of Addresses that outlives the process.
 type AddressBook struct {
 	Servers []string          `json:"servers,omitempty"`
 	Shared  map[string]string `json:"shared,omitempty"`
 }
 
-// With is the book with what another one has besides. Who came first in this one
-// stays first, and an address that both have given stays where this one has it.
+// With returns the book extended by another one. Servers of this book come
+// first, and for an address in both books, this one wins.
 func (b AddressBook) With(more AddressBook) AddressBook {
 	all := AddressBook{Servers: slices.Clone(b.Servers), Shared: maps.Clone(b.Shared)}
 	for _, server := range more.Servers {
@@ -54,19 +53,19 @@ func (b AddressBook) With(more AddressBook) AddressBook {
 	return all
 }
 
-// NewAddresses goes on from what was remembered.
+// NewAddresses returns Addresses that continue from a stored book.
 func NewAddresses(book AddressBook) *Addresses {
 	return &Addresses{seen: slices.Clone(book.Servers), given: maps.Clone(book.Shared), shared: maps.Clone(book.Shared)}
 }
 
-// Book is what is to be remembered.
+// Book returns the state to be stored.
 func (a *Addresses) Book() AddressBook {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return AddressBook{Servers: slices.Clone(a.seen), Shared: maps.Clone(a.shared)}
 }
 
-// News says whether the book has changed since it was last asked.
+// News reports whether the book has changed since the last call of News.
 func (a *Addresses) News() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +74,7 @@ func (a *Addresses) News() bool {
 	return news
 }
 
-// rank puts servers in the order in which they came, new ones last.
+// rank sorts the servers by first appearance, new ones last.
 func (a *Addresses) rank(sources []Source) []int32 {
 	order := make([]int32, len(sources))
 	for i := range order {
@@ -102,7 +101,8 @@ func (a *Addresses) rank(sources []Source) []int32 {
 	return order
 }
 
-// keeper is the server that has an address: the first that wanted it.
+// keeper returns the server that keeps an address: the first one that asked for
+// it.
 func (a *Addresses) keeper(uri, server string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +130,7 @@ func (a *Addresses) keeper(uri, server string) string {
 	return keeper
 }
 
-// holder is the server that an address was given to, empty for none.
+// holder returns the server that an address was given to, empty for none.
 func (a *Addresses) holder(uri string) string {
 	if a == nil {
 		return ""

@@ -1,9 +1,9 @@
-// Package catalog is the features of all upstreams as one namespace.
+// Package catalog merges the features of all upstreams into one namespace.
 //
-// It owns the names that clients see, which server each leads to, what is
-// filtered out, and how lists are written for a client's version. It knows
-// schemas: as types, as signatures, as rules for arguments. It does no I/O and
-// starts nothing; a Catalog never changes once it is made.
+// It owns the names that clients see, the mapping from names to servers, the
+// filters, and the rendering of lists for each protocol version. It handles
+// schemas as types, as signatures and as rules for arguments. It does no I/O
+// and starts nothing; a Catalog is immutable.
 package catalog
 
 import (
@@ -24,18 +24,18 @@ const (
 	Templates
 )
 
-// Member is the name of the list in its result: "tools", for example.
+// Member returns the name of the list in a result, such as "tools".
 func (k Kind) Member() string {
 	return [...]string{"tools", "prompts", "resources", "resourceTemplates"}[k]
 }
 
-// key is the member that identifies an item of the list.
+// key returns the member that identifies an item of the list.
 func (k Kind) key() string {
 	return [...]string{"name", "name", "uri", "uriTemplate"}[k]
 }
 
-// Features is what one connection of one server offers. It is not changed
-// after it was handed to Merge.
+// Features are the features that one connection of one server offers. They must
+// not be changed after they are passed to Merge.
 type Features struct {
 	Tools, Prompts, Resources, Templates []Item
 	Instructions                         string
@@ -44,7 +44,7 @@ type Features struct {
 	Capabilities []byte
 }
 
-// Offers says whether the server declared a capability.
+// Offers reports whether the server declared a capability.
 func (f *Features) Offers(capability string) bool {
 	if f == nil || len(f.Capabilities) == 0 {
 		return false
@@ -60,53 +60,53 @@ func (f *Features) items(k Kind) []Item {
 	return [...][]Item{f.Tools, f.Prompts, f.Resources, f.Templates}[k]
 }
 
-// Item is one tool, prompt, resource or resource template as its server sent
+// Item is one tool, prompt, resource or resource template as the server sent
 // it.
 type Item struct {
 	// Raw is the item's own bytes.
 	Raw []byte
-	// Key is what identifies it: a name, a URI or a URI template.
+	// Key identifies the item: a name, a URI or a URI template.
 	Key                      string
 	Name, Title, Description string
 	// InputSchema, OutputSchema and Annotations are spans of Raw; nil when
 	// absent.
 	InputSchema, OutputSchema, Annotations []byte
-	// Required names the arguments that a tool's input schema demands.
+	// Required lists the required arguments of a tool's input schema.
 	Required []string
-	// NeedsTask says that a tool runs as a task of 2025-11-25 alone.
+	// NeedsTask reports that a tool can only be called as a task of 2025-11-25.
 	NeedsTask bool
 
 	rules *jsonschema.Schema
 }
 
-// ReadOnly says that the server calls a tool read-only.
+// ReadOnly reports whether the server declares a tool read-only.
 func (it *Item) ReadOnly() bool { return string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" }
 
 // Source is one configured server, whether or not it is up.
 type Source struct {
 	Server string
-	// Features is nil while the server has not told them.
+	// Features is nil until the server has listed them.
 	Features *Features
 	Policy   Policy
-	// State is the server's state, in the words of the package that watches it.
+	// State is the server's state, as named by the package that monitors it.
 	State string
 }
 
-// Options is what holds for a whole catalogue.
+// Options are the settings of a whole catalogue.
 type Options struct {
-	// TTLMillis and CacheScope are what modern clients are told about keeping
-	// a list; "private" when CacheScope is empty.
+	// TTLMillis and CacheScope tell modern clients how to cache a list; an
+	// empty CacheScope means "private".
 	TTLMillis  int64
 	CacheScope string
 	// Meta is the raw _meta of modern list results; nil for none.
 	Meta []byte
 	// Addresses remembers which server each address was given to; nil for a
-	// catalogue that stands alone.
+	// catalogue without history.
 	Addresses *Addresses
 }
 
-// A namespace is the servers of a catalogue, with the names and addresses that
-// their items get.
+// A namespace holds the servers of a catalogue and assigns names and addresses
+// to their items.
 type namespace struct {
 	sources []Source
 	uris    []*uriRules // of the sources
@@ -115,19 +115,19 @@ type namespace struct {
 	servers map[string]int32 // by configured name, then by label
 	aliases map[string]int32 // by the name in aliased URIs
 
-	addresses *Addresses // nil where each address is its server's own
-	seniority []int32    // the sources, those that came first before the others
+	addresses *Addresses // nil if each server keeps its own addresses
+	seniority []int32    // the sources by first appearance
 }
 
-// A directory finds items by the names and addresses that clients use for them.
+// A directory finds items by the names and addresses that clients use.
 type directory struct {
 	namespace
-	tools                         func() *table // made when first asked for: not every catalogue is
+	tools                         func() *table // built on first use, because not every catalogue needs it
 	prompts, resources, templates table
-	aliased                       bool // some URI is listed under another one
+	aliased                       bool // some URI is listed under an alias
 }
 
-// Catalog is the features of all servers of one schema, merged.
+// Catalog holds the merged features of all servers of one schema.
 type Catalog struct {
 	directory
 	opt Options
@@ -143,7 +143,7 @@ type Catalog struct {
 	}
 }
 
-// Merge makes one namespace of the given servers, in their order.
+// Merge combines the given servers into one namespace, in their order.
 func Merge(sources []Source, opt Options) *Catalog {
 	c := &Catalog{opt: opt}
 	c.sources, c.labels = sources, make([]string, len(sources))
@@ -162,7 +162,7 @@ func Merge(sources []Source, opt Options) *Catalog {
 		putFirst(c.aliases, addressLabel(sources[i].Server), int32(i))
 	}
 	for i := range sources {
-		putFirst(c.servers, safeName(sources[i].Server), int32(i)) // as labels were before
+		putFirst(c.servers, safeName(sources[i].Server), int32(i)) // the former form of labels
 	}
 	c.tools = sync.OnceValue(func() *table {
 		t := c.nameTable(Tools)
@@ -191,7 +191,7 @@ func (d *directory) table(k Kind) *table {
 	return [...]*table{Prompts: &d.prompts, Resources: &d.resources, Templates: &d.templates}[k]
 }
 
-// WithoutTools is the same server with its tools left out.
+// WithoutTools returns the server without its tools.
 func (s Source) WithoutTools() Source {
 	if s.Features == nil {
 		return s

@@ -7,11 +7,11 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Cost is what a text costs a model.
+// Cost is the cost of a text for a model.
 type Cost struct {
 	Bytes int `json:"bytes"`
-	// Tokens is an estimate: four ASCII characters, one character of a script
-	// without spaces, or two others make one.
+	// Tokens is an estimate: one token is four ASCII characters, one character
+	// of a script without spaces, or two other characters.
 	Tokens int `json:"tokens"`
 }
 
@@ -23,7 +23,7 @@ func CostOf(data []byte) Cost {
 	quarters := 0
 	for i := 0; i < len(data); {
 		if rest := data[i:]; len(rest) >= 8 && binary.NativeEndian.Uint64(rest)&0x8080808080808080 == 0 {
-			quarters += 8 // all ASCII, as most of a list is
+			quarters += 8 // all ASCII, like most of a list
 			i += 8
 			continue
 		}
@@ -41,7 +41,7 @@ func CostOf(data []byte) Cost {
 	return Cost{Bytes: len(data), Tokens: (quarters + 3) / 4}
 }
 
-// Receipt is what a client's list of tools costs in each mode.
+// Receipt is the cost of a client's tool list in each mode.
 type Receipt struct {
 	Full    Cost `json:"full"`
 	Compact Cost `json:"compact"`

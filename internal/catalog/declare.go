@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Declaration writes a tool as a function of TypeScript, under a name. What
-// types cannot say stands behind it as JSON Schema.
+// Declaration returns a tool as a TypeScript function with the given name. A
+// schema that cannot be fully expressed as a type follows as JSON Schema.
 func Declaration(it *Item, name string) string {
 	var b strings.Builder
 	if it.Description != "" {
@@ -24,8 +24,8 @@ func Declaration(it *Item, name string) string {
 	return b.String()
 }
 
-// declared is a schema as a type; where that loses something the schema stands
-// beside it.
+// declared returns a schema as a type. If the type is lossy, the schema follows
+// in a comment.
 func declared(schema []byte, otherwise string) string {
 	if !jsonrpc.Valid(schema) {
 		return otherwise
@@ -37,7 +37,8 @@ func declared(schema []byte, otherwise string) string {
 	return ts
 }
 
-// Identifier is a name in which what no identifier can have is an underscore.
+// Identifier replaces the characters of a name that are invalid in identifiers
+// with underscores.
 func Identifier(name string) string {
 	b := []byte(name)
 	for i, c := range b {

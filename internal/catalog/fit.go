@@ -7,16 +7,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// fitNames are the shortened names of one fit, and back, and what it refuses
-// of the schemas.
+// fitNames holds the shortened names of one dialect, in both directions, and
+// the schema keywords that the dialect refuses.
 type fitNames struct {
 	to      map[*entry]string
 	from    map[string]*entry
 	refused map[*entry]i18n.Text
 }
 
-// fitted returns the tools whose names the fit shortens. No two get the same
-// name, and none gets one that is listed already.
+// fitted returns the tool names that the dialect shortens. Shortened names are
+// unique and differ from all listed names.
 func (c *Catalog) fitted(f *fit.Dialect) *fitNames {
 	c.fits.mu.Lock()
 	defer c.fits.mu.Unlock()
@@ -46,8 +46,8 @@ func (c *Catalog) fitted(f *fit.Dialect) *fitNames {
 	return n
 }
 
-// Unfit counts the tools whose schemas a fit does not take as they are, with an
-// example and why.
+// Unfit counts the tools whose schemas a dialect does not accept unchanged. It
+// returns one example and the refused keyword.
 func (c *Catalog) Unfit(f *fit.Dialect, may Visible) (count int, example string, keyword i18n.Text) {
 	refused := c.fitted(f).refused
 	for _, e := range c.tools().order {
@@ -58,8 +58,8 @@ func (c *Catalog) Unfit(f *fit.Dialect, may Visible) (count int, example string,
 	return count, example, keyword
 }
 
-// ToolFitting is ToolFor for a client that is shown tools cut to a fit; f may
-// be nil.
+// ToolFitting is ToolFor for a client that sees tools adapted to a dialect; f
+// may be nil.
 func (c *Catalog) ToolFitting(f *fit.Dialect, name string, may Visible) (Ref, *Miss) {
 	if f != nil && strings.Contains(name, "_") {
 		if e := c.fitted(f).from[name]; c.sees(e, may) {

@@ -11,16 +11,16 @@ import (
 
 // HeaderParam is an argument of a tool that HTTP clients repeat in a header.
 type HeaderParam struct {
-	// Path leads to the argument through nested objects.
+	// Path is the path of the argument through nested objects.
 	Path []string
-	// Header is the name behind Mcp-Param-.
+	// Header is the part of the header name after Mcp-Param-.
 	Header string
 }
 
 const headerKey = "x-mcp-header"
 
-// HeaderParams are the arguments of a tool that are repeated in headers; none
-// when the annotations are invalid.
+// HeaderParams returns the arguments of a tool that are repeated in headers;
+// none if the annotations are invalid.
 func HeaderParams(it *Item) []HeaderParam {
 	params, err := readHeaders(it)
 	if err != nil {
@@ -29,15 +29,15 @@ func HeaderParams(it *Item) []HeaderParam {
 	return params
 }
 
-// InvalidHeaders says what is wrong with a tool's header annotations. Over
-// HTTP such a tool must not be used.
+// InvalidHeaders returns the error in a tool's header annotations. Over HTTP
+// such a tool must not be used.
 func InvalidHeaders(it *Item) error {
 	_, err := readHeaders(it)
 	return err
 }
 
-// DropInvalidHeaders withholds the tools with invalid header annotations, as
-// clients of an HTTP server must.
+// DropInvalidHeaders removes the tools with invalid header annotations, as the
+// specification requires of clients of an HTTP server.
 func DropInvalidHeaders(tools []Item) ([]Item, []Issue) {
 	var issues []Issue
 	kept := slices.Clone(tools)
@@ -70,8 +70,9 @@ func readHeaders(it *Item) ([]HeaderParam, error) {
 	return params, nil
 }
 
-// collectHeaders gathers the annotations that properties lead to. One anywhere
-// else in the schema is an error: its argument cannot be found.
+// collectHeaders collects the annotations that are reachable through
+// properties. An annotation elsewhere in the schema is an error: its argument
+// cannot be found.
 func collectHeaders(schema []byte, path []string, params *[]HeaderParam) error {
 	for name, value := range jsonrpc.Members(schema) {
 		if name == "properties" && value[0] == '{' {
@@ -113,12 +114,12 @@ func addHeader(schema, value []byte, path []string, params *[]HeaderParam) error
 	return i18n.Errorf("%s of %q: only a string, an integer or a boolean can be a header", "%[2]q 的 %[1]s：只有字符串、整数或布尔值可以作为请求头", headerKey, arg)
 }
 
-// notToken says whether a character may not stand in a header's name.
+// notToken reports whether a character is not allowed in a header name.
 func notToken(r rune) bool {
 	return r >= 0x80 || !isNameByte(byte(r)) && !strings.ContainsRune("!#$%&'*+.^`|~", r)
 }
 
-// eachObject visits every object inside a JSON value until visit says stop.
+// eachObject visits every object inside a JSON value until visit returns false.
 func eachObject(value []byte, visit func(obj []byte) bool) bool {
 	if len(value) == 0 {
 		return true

@@ -7,37 +7,38 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Row is one tool or prompt of a server, whether clients see it or not.
+// A Row is one tool or prompt of a server, visible to clients or not.
 type Row struct {
 	Kind   string `json:"kind"` // tool or prompt
 	Server string `json:"server"`
-	// Own is the server's own name for it; Listed is the one that clients see,
-	// empty while it is switched off.
+	// Own is the server's name for the item. Listed is the name that clients
+	// see, empty while the item is switched off.
 	Own    string `json:"own"`
 	Listed string `json:"listed,omitempty"`
-	// Title and Description are for people, with hidden characters shown.
+	// Title and Description are for display, with hidden characters made
+	// visible.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Effect is r for what only reads, d for what may destroy, w for the rest;
-	// empty for prompts.
+	// Effect is r for a read-only tool, d for a destructive one, w for the
+	// rest; empty for prompts.
 	Effect string `json:"effect,omitempty"`
 	Cost   Cost   `json:"cost"`
 	On     bool   `json:"on"`
-	// Issues are what a person may want to change.
+	// Issues lists problems that the user may want to fix.
 	Issues []RowIssue `json:"issues,omitempty"`
 }
 
-// A RowIssue is one thing that is odd about a row.
+// A RowIssue is one problem of a row.
 type RowIssue struct {
-	// Code is same for a name that another server has too, alike for one that
-	// looks like another, shortened for a listed name that had to be cut or
-	// marked, hidden for text with characters that do not show.
+	// Code is "same" if another server has the same name, "alike" if another
+	// name looks the same, "shortened" if the listed name was cut or marked,
+	// "hidden" if the text contains invisible characters.
 	Code string `json:"code"`
-	// With are the others, written server/tool.
+	// With lists the other tools, written server/tool.
 	With []string `json:"with,omitempty"`
 }
 
-// Inventory is every tool and prompt of the given servers, in their order.
+// Inventory returns every tool and prompt of the given servers, in their order.
 func Inventory(sources []Source) []Row {
 	c := Merge(sources, Options{})
 	twins := make(map[string]Lookalike)
@@ -58,7 +59,7 @@ func Inventory(sources []Source) []Row {
 	return rows
 }
 
-// Seen are the rows that sees lets pass. Issues name no row that it does not.
+// Seen returns the rows that sees accepts. Their issues name no other rows.
 func Seen(rows []Row, sees func(*Row) bool) []Row {
 	seen, shown := make(map[string]bool, len(rows)), []Row{}
 	for i := range rows {
@@ -82,7 +83,7 @@ func Seen(rows []Row, sees func(*Row) bool) []Row {
 	return shown
 }
 
-// ref is how an issue names the row.
+// ref returns the name of the row in issues.
 func (r *Row) ref() string { return i18n.Reveal(r.Server + "/" + r.Own) }
 
 func (c *Catalog) row(k Kind, source int32, item *Item, twins map[string]Lookalike) Row {
@@ -110,7 +111,7 @@ func (c *Catalog) row(k Kind, source int32, item *Item, twins map[string]Lookali
 	return r
 }
 
-// issue says what else there is beside one of the tools.
+// issue returns the issue for one of the tools, naming the others.
 func (l *Lookalike) issue(own string) RowIssue {
 	issue := RowIssue{Code: "alike", With: slices.DeleteFunc(slices.Clone(l.Tools), func(t string) bool { return t == own })}
 	if l.Same {
@@ -119,7 +120,8 @@ func (l *Lookalike) issue(own string) RowIssue {
 	return issue
 }
 
-// effectOf is what a tool says it does. One that says nothing may do anything.
+// effectOf returns the declared effect of a tool. A tool without hints may
+// write.
 func effectOf(item *Item) string {
 	hint := func(name string) string { return string(jsonrpc.Get(item.Annotations, name)) }
 	switch {

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// topLevel is what decides about a result: which of the members that versions
-// differ in it has.
+// topLevel records which of the members that differ between versions a result
+// has.
 type topLevel struct {
 	resultType, ttl, scope        bool
 	structured, content, messages []byte
@@ -38,9 +38,9 @@ func readTop(result []byte) topLevel {
 	return t
 }
 
-// DownlevelResult makes a result readable for a client of an older version.
-// The same slice comes back when nothing has to change. Where it is owned,
-// members are removed in its own memory.
+// DownlevelResult makes a result readable for a client of an older version. It
+// returns the same slice if nothing has to change. If owned is true, members
+// are removed in place.
 func DownlevelResult(version string, result []byte, owned bool) []byte {
 	rules := mcp.Rules(version)
 	if rules.Era == mcp.Modern || len(result) == 0 {
@@ -48,7 +48,7 @@ func DownlevelResult(version string, result []byte, owned bool) []byte {
 	}
 	t := readTop(result)
 	remove := func(path ...string) { result = jsonrpc.Set(result, nil, path...) }
-	if owned && t.structured == nil && t.messages == nil && rules.Audio && rules.Links { // nothing of t is needed any more
+	if owned && t.structured == nil && t.messages == nil && rules.Audio && rules.Links { // nothing of t is used below
 		remove = func(path ...string) { result = jsonrpc.Cut(result, path...) }
 	}
 	if t.resultType {
@@ -80,8 +80,9 @@ func DownlevelResult(version string, result []byte, owned bool) []byte {
 	return result
 }
 
-// identityIn says whether meta tells who made a modern result, of which older
-// clients were told when they shook hands, and whether it tells more.
+// identityIn reports whether meta contains the identity of the server, which
+// older clients received in the handshake, and whether it contains anything
+// else.
 func identityIn(meta []byte) (identity, beside bool) {
 	for name := range jsonrpc.Members(meta) {
 		if name == mcp.MetaServerInfo {
@@ -93,7 +94,7 @@ func identityIn(meta []byte) (identity, beside bool) {
 	return identity, beside
 }
 
-// olderContent replaces the kinds of content that the version does not know.
+// olderContent replaces the content types that the version does not have.
 func olderContent(rules mcp.Version, t topLevel, result []byte) []byte {
 	n := 0
 	block := func(b []byte) []byte {
@@ -142,10 +143,10 @@ func textBlock(s string) []byte {
 	return append(append([]byte(`{"type":"text","text":`), jsonrpc.Quote(s)...), '}')
 }
 
-// UplevelResult makes the result of a legacy server one that a client of the
-// given version can read: modern ones are told that it is complete. The same
-// slice comes back when nothing has to change. Where it is owned, what is behind
-// it is written to.
+// UplevelResult adapts the result of a legacy server to the version of a
+// client: modern clients need resultType "complete". It returns the same slice
+// if nothing has to change. If owned is true, it may write into the spare
+// capacity of result.
 func UplevelResult(version string, result []byte, owned bool) []byte {
 	if mcp.Rules(version).Era != mcp.Modern {
 		return result
@@ -153,8 +154,8 @@ func UplevelResult(version string, result []byte, owned bool) []byte {
 	return jsonrpc.Add(result, "resultType", `"complete"`, owned)
 }
 
-// UplevelCacheable is UplevelResult for a result that modern clients may keep;
-// they are told not to.
+// UplevelCacheable is UplevelResult for a result that modern clients may cache;
+// it tells them not to.
 func UplevelCacheable(version string, result []byte, owned bool) []byte {
 	if mcp.Rules(version).Era != mcp.Modern {
 		return result

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Lookalike is a group of tools that people or models may take for one
-// another.
+// A Lookalike is a group of tools that people or models may confuse.
 type Lookalike struct {
-	// Tools are written server/tool, with hidden characters made visible.
+	// Tools lists the tools as server/tool, with hidden characters made
+	// visible.
 	Tools []string `json:"tools"`
-	// Same says that the names are equal; otherwise they only look so.
+	// Same reports that the names are equal; otherwise they only look equal.
 	Same bool `json:"same"`
 }
 

@@ -10,81 +10,82 @@ import (
 type entry struct {
 	source int32
 	item   *Item
-	name   string // the server's own name, or the configuration's for it
+	name   string // the server's own name, or the configured replacement
 	listed string
-	// made is what URIs made from a template look like; nil for anything but
+	// made matches the URIs that a template expands to; nil for anything but
 	// templates.
 	made *pattern
 }
 
-// ownKey finds an entry by its server and the server's own name for it.
+// ownKey identifies an entry by its server and the server's own name for it.
 type ownKey struct {
 	source int32
 	name   string
 }
 
-// table is one of the four lists with its ways in.
+// table is one of the four lists with its indexes.
 type table struct {
 	order  []*entry
 	listed map[string]*entry
 	own    map[ownKey]*entry
-	// plain finds what only one entry is called, shared what several are.
+	// plain indexes names of exactly one entry, shared those of several
+	// entries.
 	plain  map[string]*entry
 	shared map[string][]*entry
-	// aliased says that some URI is listed under another one.
+	// aliased reports that some URI is listed under an alias.
 	aliased bool
 }
 
-// Ref leads from a name to the server that has it.
+// Ref is the server and the own name that a listed name refers to.
 type Ref struct {
 	// Server is the configured name; Name is the server's own.
 	Server, Name string
-	// Item is nil for a resource that nobody lists.
+	// Item is nil for a resource that no server lists.
 	Item *Item
 	// Listed is the name or URI that clients see.
 	Listed string
 }
 
-// MissKind says why a name leads nowhere.
+// MissKind is the reason why a name was not found.
 type MissKind uint8
 
 const (
-	// Unknown is a name that no server has.
+	// Unknown means that no server has the name.
 	Unknown MissKind = iota
-	// Ambiguous is a plain name that several servers have.
+	// Ambiguous means that several servers have the plain name.
 	Ambiguous
-	// ServerDown is a name of a server that has not told its features.
+	// ServerDown means that the server of the name has not listed its features.
 	ServerDown
 )
 
-// Miss is a name that leads nowhere.
+// Miss describes a name that was not found.
 type Miss struct {
 	Kind MissKind
-	// Candidates are the listed names of an ambiguous one; for an unknown
-	// resource, the servers that may be asked for it, in order.
+	// Candidates are the listed names for an ambiguous name; for an unknown
+	// resource, the servers to ask for it, in order.
 	Candidates []string
-	// Server is the one that the name points at; State is how it is.
+	// Server is the server that the name refers to; State is its state.
 	Server, State string
 }
 
-// Visible says whether a caller may see an item, given the configured name of
-// its server and the server's own name for it. Nil means everything.
+// Visible reports whether a caller may see an item, given the configured name
+// of its server and the server's own name for it. Nil means everything.
 type Visible func(server, name string) bool
 
-// Tool finds a tool by any name that a client may use for it: as listed,
-// service__tool, the older service##tool, service-tool and service.tool, or
-// its plain name where only one server has it.
+// Tool finds a tool by any name that a client may use: the listed name,
+// service__tool, the older service##tool, service-tool and service.tool, or the
+// plain name if only one server has it.
 func (d *directory) Tool(name string) (Ref, *Miss) { return d.find(d.tools(), name, nil) }
 
-// ToolFor is Tool among what the caller may see.
+// ToolFor is Tool, limited to the tools that the caller may see.
 func (d *directory) ToolFor(name string, may Visible) (Ref, *Miss) {
 	return d.find(d.tools(), name, may)
 }
 
-// Prompt finds a prompt as Tool finds a tool.
+// Prompt finds a prompt in the same way as Tool.
 func (d *directory) Prompt(name string) (Ref, *Miss) { return d.find(&d.prompts, name, nil) }
 
-// PromptFor is Prompt among what the caller may see.
+// PromptFor is Prompt, limited to the prompts that the caller may see.
 func (d *directory) PromptFor(name string, may Visible) (Ref, *Miss) {
 	return d.find(&d.prompts, name, may)
 }
@@ -154,7 +155,7 @@ func (n *namespace) nameTable(k Kind) table {
 	return t
 }
 
-// addPlain makes e findable by a name that is not its listed one.
+// addPlain indexes e under a name other than its listed one.
 func (t *table) addPlain(name string, e *entry) {
 	if name == e.listed {
 		return
@@ -198,7 +199,7 @@ func (n *namespace) find(t *table, name string, may Visible) (Ref, *Miss) {
 	return Ref{}, n.pointed(name, may)
 }
 
-// among is the one of several entries that the caller may see.
+// among returns the only one of several entries that the caller may see.
 func (n *namespace) among(group []*entry, name string, may Visible) (Ref, *Miss) {
 	miss := &Miss{Kind: Ambiguous}
 	var last *entry
@@ -217,11 +218,11 @@ func (n *namespace) among(group []*entry, name string, may Visible) (Ref, *Miss)
 	return Ref{}, miss
 }
 
-// separators stand between a service and its tool, the newest first.
+// separators are the separators between a service and its tool, newest first.
 var separators = [...]string{separator, "##", "-", "."}
 
-// splits yields where sep stands in name, the last place first, so that the
-// longest service is tried first.
+// splits yields the positions of sep in name, last first, so that the longest
+// service is tried first.
 func splits(name, sep string) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		end := len(name)
@@ -235,8 +236,8 @@ func splits(name, sep string) func(yield func(int) bool) {
 	}
 }
 
-// pointed is the miss of a name: it tells the server that the name begins
-// with, and whether that one is down.
+// pointed returns the miss for a name. It includes the server that the name
+// begins with, and whether that server is down.
 func (n *namespace) pointed(name string, may Visible) *Miss {
 	miss := &Miss{Kind: Unknown}
 	for i, own := range n.readings(name) {
@@ -254,10 +255,11 @@ func (n *namespace) pointed(name string, may Visible) *Miss {
 	return miss
 }
 
-// readings yields the servers that a name may begin with, and the rest of it:
-// the one whose label the first separator ends, then longer names first. While
-// the server of the label has not told its tools there is no other reading:
-// which tool a name leads to must not depend on which servers are up.
+// readings yields the servers that a name may begin with, and the rest of the
+// name: first the server whose label ends at the first separator, then longer
+// names first. If the server of that label has not listed its tools, readings
+// yields no other server: the meaning of a name must not depend on which
+// servers are up.
 func (n *namespace) readings(name string) iter.Seq2[int32, string] {
 	return func(yield func(int32, string) bool) {
 		if label, own, _ := strings.Cut(name, separator); own != "" {

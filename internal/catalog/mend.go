@@ -9,11 +9,11 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A strict client refuses a whole list for one member of the wrong type, so
-// every item is held against these shapes. A wrong optional member is removed,
-// a wrong required one costs the item.
+// A strict client refuses a whole list because of one member of the wrong type,
+// so every item is checked against these shapes. A wrong optional member is
+// removed; an item with a wrong required member is withheld.
 
-// shape is the type of each known member: " [ { for strings, arrays and
+// shape maps each known member to its type: " [ { for strings, arrays and
 // objects, b and n for booleans and numbers.
 type shape map[string]byte
 
@@ -43,7 +43,7 @@ func typeMark(raw []byte) byte {
 	return 'n'
 }
 
-// mender makes one item fit for every client.
+// mender repairs one item so that every client can read it.
 type mender struct {
 	notes []i18n.Text
 	fatal i18n.Text
@@ -82,7 +82,7 @@ func (m *mender) item(k Kind, raw []byte) []byte {
 	return m.within(raw, "icons", m.icons)
 }
 
-// within edits one member that is there.
+// within edits a member if it is present.
 func (m *mender) within(obj []byte, member string, edit func([]byte) []byte) []byte {
 	value := jsonrpc.Get(obj, member)
 	if value == nil || !m.fatal.Empty() {
@@ -94,7 +94,7 @@ func (m *mender) within(obj []byte, member string, edit func([]byte) []byte) []b
 	return obj
 }
 
-// fit removes members of the wrong type and fails without a required one.
+// fit removes members of the wrong type and fails if a required one is missing.
 func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
 	out := obj
 	for name, value := range jsonrpc.Members(obj) {
@@ -113,8 +113,8 @@ func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
 	return out
 }
 
-// inputSchema demands an object schema, and mends what some languages write
-// for an empty map or for nothing.
+// inputSchema requires an object schema. It repairs the values that some
+// languages write for an empty map or for null.
 func (m *mender) inputSchema(schema []byte) []byte {
 	if kind, _ := jsonrpc.GetString(schema, "type"); kind != "object" {
 		m.fail("the type of its inputSchema is not \"object\"", "它的 inputSchema 的 type 不是 \"object\"")
@@ -183,7 +183,7 @@ func (m *mender) arguments(list []byte) []byte {
 	})
 }
 
-// icons keeps what can be shown safely: https, http and data.
+// icons keeps the icons that are safe to show: https, http and data.
 func (m *mender) icons(list []byte) []byte {
 	return editElements(list, func(icon []byte) []byte {
 		src, _ := jsonrpc.GetString(icon, "src")
@@ -196,8 +196,8 @@ func (m *mender) icons(list []byte) []byte {
 	})
 }
 
-// editElements returns an array with each element edited; nil drops one. The
-// same slice comes back when nothing changed.
+// editElements returns an array with each element edited; nil removes an
+// element. It returns the same slice if nothing changed.
 func editElements(arr []byte, edit func([]byte) []byte) []byte {
 	var elements [][]byte
 	changed := false
@@ -226,7 +226,7 @@ func editEach(obj []byte, member string, edit func([]byte) []byte) []byte {
 	return obj
 }
 
-// same says whether a and b are the very same bytes, not merely equal ones.
+// same reports whether a and b are the same slice, not merely equal.
 func same(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

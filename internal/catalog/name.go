@@ -11,14 +11,14 @@ import (
 
 const (
 	separator = "__"
-	// maxName is the length of a tool name that the models' APIs accept.
+	// maxName is the maximum length of a tool name in the APIs of models.
 	maxName = 64
-	// maxLabel leaves room for the tool in a name with a long server.
+	// maxLabel leaves room for the tool in a name with a long server name.
 	maxLabel = 32
 )
 
-// safeName makes s fit ^[a-zA-Z0-9_-]+$: what does not fit becomes one
-// underscore a run.
+// safeName makes s match ^[a-zA-Z0-9_-]+$: each run of other characters becomes
+// one underscore.
 func safeName(s string) string {
 	if s == "" {
 		return "_"
@@ -41,7 +41,7 @@ func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// digest is a stable mark of a text: n hexadecimal digits.
+// digest returns a stable digest of a text as n hexadecimal digits.
 func digest(n int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])[:n]
@@ -52,11 +52,12 @@ func cutTo(limit int, s, mark string) string {
 	return s[:min(len(s), limit-len(mark)-1)] + "_" + mark
 }
 
-// serverLabel is the part of a server's names that stands before the separator.
-// It depends on the name of the server alone: no other server that is added or
-// removed renames its tools. A name that cannot stand there as it is gets a
-// digest of itself, so that no two names become one. No label has the separator
-// in it or an underscore at its end, so the first separator ends the label.
+// serverLabel returns the part of a server's names before the separator. It
+// depends on the server's name alone, so adding or removing another server
+// renames no tools. A name that cannot be used unchanged gets a digest of
+// itself, so that no two names get the same label. A label contains no
+// separator and does not end with an underscore, so the first separator ends
+// the label.
 func serverLabel(server string) string {
 	safe := safeName(server)
 	if safe == server && len(safe) <= maxLabel && !strings.Contains(safe, separator) && !strings.HasSuffix(safe, "_") {
@@ -71,10 +72,10 @@ func serverLabel(server string) string {
 	return cutTo(maxLabel, safe, digest(6, server))
 }
 
-// assignNames sets listed of every entry so that no two are equal. Who keeps a
-// name that several want is decided by what the names are, never by which came
-// first; only unprefixed names, which may not be edited, go by the order of
-// the configuration.
+// assignNames sets listed of every entry to a unique name. If several entries
+// want one name, the names alone decide which entry keeps it, never the order.
+// Only unprefixed names, which may not be edited, follow the order of the
+// configuration.
 func (n *namespace) assignNames(entries []*entry) {
 	wanted := make(map[string][]*entry, len(entries))
 	for _, e := range entries {
@@ -115,7 +116,8 @@ func (n *namespace) wishedName(e *entry) string {
 	return n.prefixedName(e)
 }
 
-// prefixedName is the safe service__tool; one that is too long is marked.
+// prefixedName returns the safe service__tool; a name that is too long is cut
+// and marked.
 func (n *namespace) prefixedName(e *entry) string {
 	name := n.labels[e.source] + separator + safeName(e.name)
 	if len(name) > maxName {
@@ -128,9 +130,9 @@ func (n *namespace) mark(digits int, e *entry) string {
 	return digest(digits, n.sources[e.source].Server, e.item.Key)
 }
 
-// keeper is the one of several entries that may have the name they all want:
-// the first unprefixed one, else the only one that did not have to be changed
-// to want it.
+// keeper returns the entry that may keep the name that all of group want: the
+// first unprefixed one, else the only one whose name did not have to be
+// changed.
 func (n *namespace) keeper(name string, group []*entry) *entry {
 	if len(group) == 1 {
 		return group[0]
@@ -150,7 +152,7 @@ func (n *namespace) keeper(name string, group []*entry) *entry {
 	return nil
 }
 
-// freeName marks the entry's name with a digest of where it comes from.
+// freeName marks the entry's name with a digest of its server and own name.
 func (n *namespace) freeName(e *entry, taken map[string]bool) string {
 	name := n.prefixedName(e)
 	if n.unprefixed(e) && !taken[name] {

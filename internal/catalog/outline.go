@@ -7,16 +7,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ServerInfo is one server of the catalogue.
+// ServerInfo describes one server of the catalogue.
 type ServerInfo struct {
 	Name, State, Instructions string
-	// Up says that the server has told its features.
+	// Up reports that the server has listed its features.
 	Up    bool
 	Tools int
 }
 
-// Servers lists the servers in the order of the configuration. One of which
-// the caller may see nothing is left out.
+// Servers lists the servers in the order of the configuration. It omits servers
+// of which the caller may see nothing.
 func (c *Catalog) Servers(v View) []ServerInfo {
 	infos := make([]ServerInfo, len(c.sources))
 	for i := range c.sources {
@@ -60,9 +60,8 @@ const (
 	outlineDescription  = 80
 )
 
-// Outline tells a model which servers and tools there are, in at most limit
-// bytes (zero for no limit): with descriptions if they fit, else names, else
-// numbers.
+// Outline lists the servers and tools for a model, in at most limit bytes (zero
+// for no limit): with descriptions if they fit, else names, else numbers.
 func (c *Catalog) Outline(v View, limit int) string {
 	var outline string
 	for detail := range 3 {
@@ -73,7 +72,7 @@ func (c *Catalog) Outline(v View, limit int) string {
 	return cut(outline, limit)
 }
 
-// OutlineNames says whether an outline of at most limit bytes still names
+// OutlineNames reports whether an outline of at most limit bytes still names
 // every tool.
 func (c *Catalog) OutlineNames(v View, limit int) bool {
 	return limit <= 0 || len(c.outline(v, 1)) <= limit
@@ -120,7 +119,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// oneLine is a text on one line, in at most limit characters.
+// oneLine returns a text on one line of at most limit characters.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(i18n.Clean(s)), " ")
 	if r := []rune(s); limit > 0 && len(r) > limit {

@@ -11,22 +11,22 @@ import (
 	"mcp-all-in-one/internal/jsonschema"
 )
 
-// Issue is something that a server's list should not have had in it.
+// Issue is a defect in a server's list.
 type Issue struct {
-	// Item is the name or URI of the item; empty when it has none.
+	// Item is the name or URI of the item; empty if it has none.
 	Item string
-	// Detail says what is wrong.
+	// Detail describes the defect.
 	Detail i18n.Text
-	// Withheld says that the item is not listed. Otherwise it is, mended or as
-	// it came.
+	// Withheld reports that the item is not listed. Otherwise it is listed,
+	// repaired or unchanged.
 	Withheld bool
 }
 
-// maxItems bounds each list of one server.
+// maxItems limits each list of one server.
 const maxItems = 100_000
 
-// ParseTools reads the raw tools/list results of one server, a result a page.
-// What is bad is withheld and reported; the rest is kept.
+// ParseTools reads the raw tools/list results of one server, one result per
+// page. Invalid items are withheld and reported; the rest is kept.
 func ParseTools(pages [][]byte) ([]Item, []Issue) { return parse(Tools, pages) }
 
 // ParsePrompts reads the raw prompts/list results of one server.
@@ -59,8 +59,8 @@ func (p *parser) page(page []byte) {
 		p.report("", true, "a page has no list %q", "某一页没有列表 %q", p.kind.Member())
 		return
 	}
-	// Items are spans of this one copy; the page may stand in a buffer that
-	// its owner uses again.
+	// Items are spans of this copy, because the buffer of the page may be
+	// reused.
 	for raw := range jsonrpc.Elements(bytes.Clone(list)) {
 		if len(p.items) == maxItems {
 			p.report("", true, "more than %d items; the rest is left out", "超过 %d 项；其余已略去", maxItems)
@@ -147,14 +147,15 @@ func newItem(k Kind, raw []byte) Item {
 	return it
 }
 
-// text is the text of a raw JSON string.
+// text returns the text of a raw JSON string.
 func text(raw []byte) string {
 	s, _ := jsonrpc.GetString(raw)
 	return s
 }
 
-// shared is the text of a raw JSON string of an item, in the item's own memory
-// where it has no escapes: descriptions are most of what a catalogue holds.
+// shared returns the text of a raw JSON string of an item. Without escapes the
+// text shares the item's memory: descriptions are most of the size of a
+// catalogue.
 func shared(raw []byte) string {
 	if len(raw) < 3 || bytes.IndexByte(raw, '\\') >= 0 {
 		return text(raw)
@@ -162,8 +163,8 @@ func shared(raw []byte) string {
 	return unsafe.String(&raw[1], len(raw)-2)
 }
 
-// duplicateMember finds a name that stands twice in an object. Such an item
-// can be read two ways: an edit of the first hides the last.
+// duplicateMember finds a name that occurs twice in an object. Such an item is
+// ambiguous: an edit of the first member hides the last.
 func duplicateMember(obj []byte) (string, bool) {
 	var small [16]string
 	names := small[:0]
@@ -192,7 +193,7 @@ func duplicateMember(obj []byte) (string, bool) {
 	return "", false
 }
 
-// LogValue is the issue for a log, which a person reads on a terminal.
+// LogValue returns the issue for a log that is read on a terminal.
 func (i Issue) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("item", i18n.Reveal(i.Item)), slog.String("detail", i18n.Reveal(i.Detail.String())), slog.Bool("withheld", i.Withheld))
 }

@@ -9,54 +9,56 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Naming is how the names of a server's tools and prompts are listed.
+// Naming is the way in which the names of a server's tools and prompts are
+// listed.
 type Naming uint8
 
 const (
-	// NamingPrefix lists service__tool.
+	// NamingPrefix lists tools as service__tool.
 	NamingPrefix Naming = iota
-	// NamingNone lists what the server sent, byte for byte.
+	// NamingNone lists the server's own names unchanged.
 	NamingNone
 )
 
-// Policy is what the configuration says about a server's features.
+// Policy is the configuration of a server's features.
 type Policy struct {
 	Naming                    Naming
 	Tools, Prompts, Resources Rules
-	// Untyped says of which tools the output schema is not listed; nil for
+	// Untyped reports the tools whose output schema is not listed; nil for
 	// none.
 	Untyped func(tool string) bool
 }
 
-// Rules say which items are listed, and how. Patterns match the server's own
+// Rules decide which items are listed, and how. Patterns match the server's own
 // names (URIs for resources): * is any text, ? is any one character.
 type Rules struct {
-	// Allow lists what may be seen; empty means everything. Deny wins over it.
+	// Allow lists the visible items; empty means all. Deny overrides Allow.
 	Allow, Deny []string
-	// Items settles single items by their own name; it wins over the patterns.
+	// Items configures single items by their own name; it overrides the
+	// patterns.
 	Items map[string]Override
 }
 
-// Override is what the configuration says about one item.
+// Override is the configuration of one item.
 type Override struct {
-	// Enabled switches the item on or off; nil leaves it to the patterns.
+	// Enabled switches the item on or off; if nil, the patterns decide.
 	Enabled *bool
 	// Rename replaces the item's own name in the listed one.
 	Rename string
-	// Description replaces the item's own.
+	// Description replaces the item's own description.
 	Description string
 	// Arguments of a tool that the configuration sets or hides.
 	Arguments map[string]Argument
 }
 
-// An Argument is what the configuration does to an argument of a tool.
+// An Argument is the configuration of an argument of a tool.
 type Argument struct {
 	Hidden  bool   // it is not listed
-	Default []byte // its value in calls that leave it out; nil for none
+	Default []byte // its value in calls that omit it; nil for none
 }
 
-// narrowed is a tool as clients see it, whose arguments the configuration sets or
-// hides.
+// narrowed returns a tool as clients see it, with the configured arguments
+// hidden or given defaults.
 func narrowed(tool *Item, arguments map[string]Argument) *Item {
 	schema := tool.InputSchema
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
@@ -74,9 +76,9 @@ func narrowed(tool *Item, arguments map[string]Argument) *Item {
 		}
 	}
 	if len(required) < len(tool.Required) {
-		var list []byte // none: draft 4 has no empty list
+		var list []byte // nil removes the member: draft 4 forbids an empty list
 		if len(required) > 0 {
-			list, _ = json.Marshal(required) // never fails for texts
+			list, _ = json.Marshal(required) // never fails for strings
 		}
 		schema = jsonrpc.Set(schema, list, "required")
 	}
@@ -88,7 +90,7 @@ func (p *Policy) rules(k Kind) *Rules {
 	return [...]*Rules{&p.Tools, &p.Prompts, &p.Resources, &p.Resources}[k]
 }
 
-// lists says whether the item of that name is to be seen.
+// lists reports whether the item with the given name is visible.
 func (r *Rules) lists(name string) bool {
 	if o, ok := r.Items[name]; ok && o.Enabled != nil {
 		return *o.Enabled
@@ -99,8 +101,8 @@ func (r *Rules) lists(name string) bool {
 	return len(r.Allow) == 0 || matchAny(r.Allow, name)
 }
 
-// Lists says whether the configuration lets an item of a server be seen and
-// used.
+// Lists reports whether the configuration allows clients to see and use an item
+// of a server.
 func (n *namespace) Lists(server string, k Kind, name string) bool {
 	i, ok := n.servers[server]
 	return ok && n.sources[i].Policy.rules(k).lists(name)
@@ -115,8 +117,8 @@ func matchAny(patterns []string, name string) bool {
 	return false
 }
 
-// Match says whether the whole of name matches the pattern, in which * stands
-// for any text and ? for any one character.
+// Match reports whether the whole name matches the pattern, in which * matches
+// any text and ? any one character.
 func Match(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	i, j := 0, 0

@@ -52,8 +52,8 @@ func (c *Catalog) appendModern(out []byte) []byte {
 	return out
 }
 
-// written is an item as it is listed: its own bytes but for the name and the
-// description, and for what the client's era cannot read.
+// written returns an item as it is listed: its own bytes except for the name,
+// the description and the members that the client's era cannot read.
 func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 	raw := e.item.Raw
 	if c.unprefixed(e) {
@@ -83,13 +83,13 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 	return raw
 }
 
-// untyped says that the output schema of a tool is not listed.
+// untyped reports that the output schema of a tool is not listed.
 func (n *namespace) untyped(e *entry) bool {
 	f := n.sources[e.source].Policy.Untyped
 	return f != nil && f(e.item.Key)
 }
 
-// fitting is a tool as a client with a fit takes it.
+// fitting returns a tool adapted to a dialect.
 func (c *Catalog) fitting(f *fit.Dialect, e *entry, raw []byte) []byte {
 	if f == nil {
 		return raw
@@ -107,8 +107,8 @@ func (n *namespace) override(k Kind, e *entry) Override {
 	return n.sources[e.source].Policy.rules(k).Items[e.item.Key]
 }
 
-// presented is an item with its listed name, with its server before the
-// description, and without what is hidden.
+// presented returns an item with its listed name, with the server's name before
+// the description, and without hidden characters.
 func (c *Catalog) presented(k Kind, e *entry) []byte {
 	it, raw := e.item, e.item.Raw
 	if e.listed != it.Key {
@@ -131,9 +131,10 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 	return raw
 }
 
-// description tells whose item it is. A resource without a description stays
-// without: its URI tells. The description of a skill is its file's, which
-// clients compare.
+// description returns the description with the name of the server. A resource
+// without a description gets none, because its URI identifies it. The
+// description of a skill stays that of its file, because clients compare the
+// two.
 func (n *namespace) description(k Kind, e *entry) string {
 	d := n.about(k, e)
 	if (k == Resources || k == Templates) && (d == "" || strings.HasSuffix(e.item.Key, skillFile)) {
@@ -146,20 +147,21 @@ func (n *namespace) description(k Kind, e *entry) string {
 	return mark + " " + d
 }
 
-// about is the description of an item, the configuration's before its own.
+// about returns the configured description of an item, else its own.
 func (n *namespace) about(k Kind, e *entry) string {
 	return orElse(n.override(k, e).Description, i18n.Clean(e.item.Description))
 }
 
-// legacyOutput says whether a client up to 2025-11-25 can read an output
-// schema: it refuses the whole list for one that is not of type object.
+// legacyOutput reports whether a client up to 2025-11-25 can read an output
+// schema: such a client refuses the whole list if a schema is not of type
+// object.
 func legacyOutput(schema []byte) bool {
 	m := mender{}
 	return same(m.inputSchema(schema), schema) && m.fatal.Empty()
 }
 
-// forInterfaceOnly says whether a tool is meant to be called by the interface
-// of another one, not by a model.
+// forInterfaceOnly reports whether a tool is meant for the interface of another
+// tool, not for a model.
 func forInterfaceOnly(tool []byte) bool {
 	visibility := jsonrpc.Get(tool, "_meta", "ui", "visibility")
 	if len(visibility) == 0 || visibility[0] != '[' {

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Resource finds who has a URI: as listed, by an alias, as service__uri, as a
-// file of a skill, by the template that it matches best. For any other one the
-// miss names the servers that may be asked, in order.
+// Resource finds the server of a URI: as listed, by an alias, as service__uri,
+// as a file of a skill, or by the template that matches it best. Otherwise the
+// miss lists the servers to ask, in order.
 func (d *directory) Resource(uri string) (Ref, *Miss) { return d.ResourceFor(uri, nil) }
 
-// ResourceFor is Resource among what the caller may see.
+// ResourceFor is Resource, limited to the resources that the caller may see.
 func (d *directory) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 	for _, t := range [...]*table{&d.resources, &d.templates} {
 		if e := t.listed[uri]; d.sees(e, may) {
@@ -43,7 +43,7 @@ func (d *directory) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 	return Ref{}, miss
 }
 
-// unlisted is a URI that names its server.
+// unlisted resolves a URI whose server is known.
 func (d *directory) unlisted(source int32, uri, own string, may Visible) (Ref, *Miss) {
 	src := &d.sources[source]
 	e := d.resources.own[ownKey{source, own}]
@@ -60,9 +60,9 @@ func (d *directory) unlisted(source int32, uri, own string, may Visible) (Ref, *
 	return ref, nil
 }
 
-// bestTemplate is the most specific template that uri matches; of equal ones
-// the first of the configuration. What is made from an aliased one is an alias
-// itself.
+// bestTemplate returns the most specific template that matches uri; of equal
+// ones, the first in the configuration. It skips aliased templates, because
+// URIs made from them are aliases themselves.
 func (d *directory) bestTemplate(uri string, may Visible) *entry {
 	var best *entry
 	for _, e := range d.templates.order {
@@ -80,7 +80,7 @@ func (d *directory) bestTemplate(uri string, may Visible) *entry {
 	return best
 }
 
-// made says whether a template that a server lists makes a URI that may be
+// made reports whether a listed template of a server makes a URI that may be
 // seen.
 func (d *directory) made(source int32, uri string) bool {
 	return d.uris[source].lists(uri) && slices.ContainsFunc(d.templates.order, func(e *entry) bool {
@@ -88,13 +88,13 @@ func (d *directory) made(source int32, uri string) bool {
 	})
 }
 
-// Completion finds the server that completes a reference and writes the
-// reference as that server knows it.
+// Completion finds the server that completes a reference and returns the
+// reference in that server's terms.
 func (d *directory) Completion(ref []byte) (server string, own []byte, miss *Miss) {
 	return d.CompletionFor(ref, nil)
 }
 
-// CompletionFor is Completion among what the caller may see.
+// CompletionFor is Completion, limited to the items that the caller may see.
 func (d *directory) CompletionFor(ref []byte, may Visible) (server string, own []byte, miss *Miss) {
 	member, find := "uri", d.ResourceFor
 	if kind, _ := jsonrpc.GetString(ref, "type"); kind == "ref/prompt" {

@@ -11,13 +11,13 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Hit is one tool that a search found.
+// Hit is one result of a search.
 type Hit struct {
 	Ref
 	Score float64
 }
 
-// How much a term counts where it stands.
+// Weights of a term by the field that contains it.
 const (
 	weightName        = 4
 	weightTitle       = 2
@@ -26,7 +26,7 @@ const (
 	weightDescription = 1
 )
 
-// How much a term of the index counts that is only like the one asked for.
+// Factors for an index term that is only similar to the query term.
 const (
 	likePrefix = 0.6
 	likeTypo   = 0.4
@@ -34,7 +34,7 @@ const (
 
 type searchIndex struct {
 	docs    []*entry
-	wholes  []string // the names as one word
+	wholes  []string // the names as single words
 	hidden  []bool   // for interfaces only
 	lengths []float64
 	mean    float64
@@ -43,14 +43,14 @@ type searchIndex struct {
 	found   [][]posting // by term
 }
 
-// posting is how much a term counts in a document.
+// posting is the weight of a term in a document.
 type posting struct {
 	doc   int32
 	count float32
 }
 
-// Search ranks the tools that the caller may see by how well they fit a query.
-// Close spellings and beginnings of words count too.
+// Search ranks the tools that the caller may see by how well they match a
+// query. Similar spellings and prefixes of words match too.
 func (c *Catalog) Search(query string, v View, limit int) []Hit {
 	c.index.once.Do(func() { c.index.searchIndex = newSearchIndex(c) })
 	ix := c.index.searchIndex
@@ -155,14 +155,14 @@ func queryTerms(query string) []string {
 	return telling
 }
 
-// likeness is a term of the index and how much it is like the one asked for.
+// likeness is an index term and its similarity to the query term.
 type likeness struct {
 	term   int
 	factor float64
 }
 
-// alike finds the term itself, the terms that begin with it, and, where it is
-// unknown, those that it may be a misspelling of.
+// alike returns the term itself, the terms that begin with it and, if the term
+// is unknown, the terms that it may be a misspelling of.
 func (ix *searchIndex) alike(term string) []likeness {
 	var likes []likeness
 	from, exact := slices.BinarySearch(ix.terms, term)
@@ -197,7 +197,7 @@ func (ix *searchIndex) alike(term string) []likeness {
 	return likes
 }
 
-// score raises the best score of each document that has the term (BM25).
+// score raises the best score of each document that contains the term (BM25).
 func (ix *searchIndex) score(like likeness, best []float64) {
 	const k1, b = 1.2, 0.6
 	found := ix.found[like.term]

@@ -6,14 +6,14 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// The addresses of skills: the Skills extension, specification/stable/skills.mdx
-// of modelcontextprotocol/ext-skills. A skill is a folder with a SKILL.md, whose
-// files are resources whether they are listed or not.
+// Addresses of skills: the Skills extension, specification/stable/skills.mdx of
+// modelcontextprotocol/ext-skills. A skill is a folder with a SKILL.md. Its
+// files are resources, whether they are listed or not.
 
 const skillFile = "/SKILL.md"
 
-// skillSource finds the server of a skill whose file or folder uri is, among the
-// skills that clients were told of.
+// skillSource finds the server of the skill that contains the file or folder
+// uri, among the skills that clients have seen.
 func (n *namespace) skillSource(uri string) (int32, bool) {
 	if n.addresses == nil {
 		return 0, false
@@ -31,8 +31,8 @@ func (n *namespace) skillSource(uri string) (int32, bool) {
 	}
 }
 
-// SkillOf finds the one server that a skill, its file or its folder belongs to,
-// and the server's own URI; ok is false where any may have it.
+// SkillOf finds the server of a skill, or of its file or folder, and the
+// server's own URI; ok is false if any server may have it.
 func (d *directory) SkillOf(uri string) (server, own string, ok bool) {
 	if server, own, ok = d.InURI(uri); ok {
 		return server, own, true
@@ -46,8 +46,8 @@ func (d *directory) SkillOf(uri string) (server, own string, ok bool) {
 	return "", uri, false
 }
 
-// WriteSkill is a server's skill with the address that clients know it by, and
-// with its files below that.
+// WriteSkill returns a server's skill with the addresses that clients use for
+// it and its files.
 func (n *namespace) WriteSkill(server string, skill []byte) []byte {
 	uri, ok := jsonrpc.GetString(skill, "uri")
 	i, known := n.servers[server]
@@ -57,12 +57,12 @@ func (n *namespace) WriteSkill(server string, skill []byte) []byte {
 	return AliasSkill(server, skill)
 }
 
-// AliasSkill is a server's skill under its alias.
+// AliasSkill returns a server's skill with aliases as addresses.
 func AliasSkill(server string, skill []byte) []byte {
 	return editEach(AliasMember(server, skill), "resources", func(file []byte) []byte { return AliasMember(server, file) })
 }
 
-// AliasMember puts the alias for the uri member of an object.
+// AliasMember replaces the uri member of an object with its alias.
 func AliasMember(server string, obj []byte) []byte {
 	uri, ok := jsonrpc.GetString(obj, "uri")
 	if !ok {

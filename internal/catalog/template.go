@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxTemplate and maxExpressions bound what a server can make us match
-	// against; a longer template matches nothing but itself.
+	// maxTemplate and maxExpressions limit the cost of a server's templates; a
+	// longer template matches only itself.
 	maxTemplate    = 4096
 	maxExpressions = 32
 )
@@ -41,13 +41,13 @@ func parseTemplate(template string) []templatePart {
 	return parts
 }
 
-// templatePattern is the expression that matches what a template expands to.
-// It is nil for a template without expressions or over the limits. It is as
-// lenient as servers are: they match [^/]+ where RFC 6570 knows escaped text
-// only, and name variables as they like. A library that holds URIs to the RFC
-// (yosida95/uritemplate) would miss some that a server reads, and with them a
-// template that is switched off; it gives decoded values, too, where an alias
-// has to be undone byte by byte.
+// templatePattern returns the expression that matches the expansions of a
+// template. It is nil for a template without expressions or over the limits. It
+// is as lenient as servers, which match [^/]+ where RFC 6570 allows escaped
+// text only, and use any variable names. A library that follows the RFC
+// (yosida95/uritemplate) would miss some URIs that a server accepts, and so
+// bypass a template that is switched off. It also returns decoded values, but
+// an alias has to be reversed byte by byte.
 func templatePattern(template string) *regexp.Regexp {
 	if len(template) > maxTemplate {
 		return nil
@@ -74,7 +74,8 @@ func templatePattern(template string) *regexp.Regexp {
 	return expr
 }
 
-// expansion is what one expression of RFC 6570 may expand to.
+// expansion returns the expression for the expansions of one RFC 6570
+// expression.
 func expansion(expression string) string {
 	switch strings.TrimPrefix(expression, "{")[0] {
 	case '+':
@@ -95,14 +96,14 @@ func expansion(expression string) string {
 	return `[^/?#]+`
 }
 
-// pattern is the expression of one template, made when it is first needed.
+// pattern is the compiled expression of one template, built on first use.
 type pattern struct {
 	once sync.Once
 	expr *regexp.Regexp
 }
 
-// match returns what the expressions of the template stand for in uri; nil
-// when it does not match.
+// match returns the values of the template's expressions in uri; nil if uri
+// does not match.
 func (p *pattern) match(template, uri string) []string {
 	p.once.Do(func() { p.expr = templatePattern(template) })
 	if p.expr == nil {
@@ -115,7 +116,7 @@ func (p *pattern) match(template, uri string) []string {
 	return m[1:]
 }
 
-// literalLength says how specific a template is.
+// literalLength measures how specific a template is.
 func literalLength(template string) int {
 	n := 0
 	for _, p := range parseTemplate(template) {

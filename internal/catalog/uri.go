@@ -3,8 +3,8 @@ package catalog
 import "mcp-all-in-one/internal/jsonrpc"
 
 // uriTable lists the resources or templates of all servers under their own
-// URIs. Where several servers have the same one, the server that it was given to
-// keeps it and the others are listed under an alias.
+// URIs. If several servers have the same URI, the server that it was given to
+// keeps it, and the others are listed under an alias.
 func (n *namespace) uriTable(k Kind) table {
 	t := table{listed: make(map[string]*entry), own: make(map[ownKey]*entry)}
 	starts := make([]int, len(n.sources)+1)
@@ -34,9 +34,9 @@ func (n *namespace) uriTable(k Kind) table {
 	return t
 }
 
-// RewriteURIs puts the URIs that clients know into a server's result: of
-// contents, links, embedded resources and the interface of a tool. The same
-// slice comes back when there is nothing to do.
+// RewriteURIs replaces a server's URIs in a result with the addresses that
+// clients use: in contents, links, embedded resources and the interface of a
+// tool. It returns the same slice if there is nothing to replace.
 func (d *directory) RewriteURIs(server string, result []byte) []byte {
 	if !d.aliased {
 		return result
@@ -59,8 +59,8 @@ func (d *directory) RewriteURIs(server string, result []byte) []byte {
 	})
 }
 
-// Told puts the address that was asked for into what was read by it, where the
-// answer has the server's own.
+// Told replaces the server's own URI in the contents of a read result with the
+// address that the client asked for.
 func Told(result []byte, own, asked string) []byte {
 	return editEach(result, "contents", func(content []byte) []byte {
 		if uri, ok := jsonrpc.GetString(content, "uri"); !ok || uri != own {

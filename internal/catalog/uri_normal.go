@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// normalURI writes a URI in the one form that RFC 3986, section 6.2.2, gives
-// it: case of scheme and host, percent-encoding, dot segments, and what
-// http and file leave out. It also takes templates and patterns, and what is
-// no URI.
+// normalURI returns a URI in the normal form of RFC 3986, section 6.2.2: case
+// of scheme and host, percent-encoding, dot segments, and the optional parts of
+// http and file URIs. It also accepts templates, patterns and text that is not
+// a URI.
 func normalURI(uri string) string {
 	uri = unescaped(uri, isUnreserved)
 	scheme, rest, ok := strings.Cut(uri, ":")
@@ -27,7 +27,7 @@ func normalURI(uri string) string {
 		}
 	}
 	if scheme == "file" && !has && !strings.HasPrefix(p, "/") {
-		p = "/" + p // as browsers and Node read it
+		p = "/" + p // as browsers and Node do
 	}
 	if strings.HasPrefix(p, "/") {
 		p = withoutDots(p)
@@ -38,8 +38,8 @@ func normalURI(uri string) string {
 	return scheme + "://" + normalAuthority(scheme, authority) + p + tail
 }
 
-// looseURI is what a lenient server may read a URI as: everything decoded
-// before the path is looked at, and of a file only its path.
+// looseURI returns a URI as a lenient server may read it: fully decoded before
+// the path is interpreted, and reduced to the path for a file.
 func looseURI(uri string) string {
 	uri = normalURI(uri)
 	rest, file := strings.CutPrefix(uri, "file:")
@@ -71,7 +71,7 @@ func isScheme(s string) bool {
 
 func isUnreserved(c byte) bool { return isNameByte(c) || c == '.' || c == '~' }
 
-// cutTail parts what is before the query and the fragment from these.
+// cutTail splits s before the query or the fragment.
 func cutTail(s string) (head, tail string) {
 	if at := strings.IndexAny(s, "?#"); at >= 0 {
 		return s[:at], s[at:]
@@ -79,8 +79,8 @@ func cutTail(s string) (head, tail string) {
 	return s, ""
 }
 
-// unescaped decodes the characters that may be, and writes the others in upper
-// case.
+// unescaped decodes the percent-encoded characters that may accepts, and writes
+// the other escapes in upper case.
 func unescaped(s string, may func(byte) bool) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -133,7 +133,7 @@ func withoutDots(p string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// normalAuthority leaves out what http and file do without.
+// normalAuthority removes the optional parts of an http or file authority.
 func normalAuthority(scheme, authority string) string {
 	user, host := "", authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {

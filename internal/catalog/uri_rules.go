@@ -2,12 +2,12 @@ package catalog
 
 import "strings"
 
-// uriRules are the rules for a server's resources. A URI is written in several
-// ways, and servers read some that are not equal as the same: it is listed when
-// the rules list it in each form.
+// uriRules are the rules for a server's resources. A URI has several spellings,
+// and some servers treat different URIs as equal. A URI is therefore listed
+// only if the rules allow it in each form.
 type uriRules struct {
 	forms [2]Rules // for the results of uriForms
-	// off are the templates that are switched off.
+	// off holds the templates that are switched off.
 	off []offTemplate
 }
 
@@ -32,7 +32,8 @@ func newURIRules(r *Rules) *uriRules {
 			f.Deny = append(f.Deny, form(p))
 		}
 		for uri, o := range r.Items {
-			// Of two spellings of one URI the one that is off counts.
+			// If two spellings of one URI are configured, the disabled one
+			// wins.
 			if had, twice := f.Items[form(uri)]; !twice || had.Enabled == nil || *had.Enabled && o.Enabled != nil {
 				f.Items[form(uri)] = o
 			}
@@ -47,7 +48,7 @@ func newURIRules(r *Rules) *uriRules {
 	return u
 }
 
-// lists says whether a resource or a template is to be seen.
+// lists reports whether a resource or a template is visible.
 func (u *uriRules) lists(uri string) bool {
 	if u == nil {
 		return true
@@ -60,9 +61,8 @@ func (u *uriRules) lists(uri string) bool {
 	return true
 }
 
-// reads says whether a URI that the server does not list may be asked for: one
-// that a template makes which is switched off may not, unless it is switched on
-// itself.
+// reads reports whether a URI that the server does not list may be read. A URI
+// made from a disabled template may not, unless the URI itself is enabled.
 func (u *uriRules) reads(uri string) bool {
 	if u == nil {
 		return true

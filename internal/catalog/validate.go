@@ -5,8 +5,8 @@ import (
 	"mcp-all-in-one/internal/jsonschema"
 )
 
-// MissingRequired finds the first required argument that args has not. Without
-// arguments (nil, or null) and with something required, param is empty.
+// MissingRequired finds the first required argument that is missing in args. If
+// there are no arguments at all (nil or null), param is empty.
 func (it *Item) MissingRequired(args []byte) (param string, missing bool) {
 	if len(it.Required) == 0 {
 		return "", false
@@ -34,12 +34,12 @@ func (it *Item) MissingRequired(args []byte) (param string, missing bool) {
 	return "", false
 }
 
-// Unvalidated says why a tool's arguments cannot be held against its schema;
-// nil when they can.
+// Unvalidated returns why a tool's arguments cannot be validated against its
+// schema; nil if they can.
 func (it *Item) Unvalidated() error { return it.compiled().Err(it.InputSchema) }
 
-// Validate holds a call's arguments against the tool's input schema; nil
-// arguments count as {}.
+// Validate validates the arguments of a call against the tool's input schema;
+// nil arguments count as {}.
 func (it *Item) Validate(args []byte) []jsonschema.Violation {
 	return it.compiled().Validate(it.InputSchema, args)
 }

@@ -12,19 +12,19 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// View is who looks at a list. Two views with the same fields, Visible apart,
-// must see the same.
+// View describes the client of a list. Views that differ only in Visible must
+// see the same.
 type View struct {
-	// Version is the client's protocol version; Modern says that it speaks the
-	// modern era whatever the version is.
+	// Version is the client's protocol version; Modern reports that it speaks
+	// the modern era, whatever the version.
 	Version string
 	Modern  bool
-	// UI says that the client shows the interfaces of tools. One that does not
-	// is not shown the tools that are for interfaces alone.
+	// UI reports that the client shows the interfaces of tools. Other clients
+	// do not see the tools that are for interfaces only.
 	UI bool
-	// Fit is what the client takes of a tool; nil for everything.
+	// Fit is the dialect of the client; nil for none.
 	Fit *fit.Dialect
-	// Scope names what Visible lets through. A filter without a scope is
+	// Scope identifies the filter Visible. A filter without a scope is
 	// evaluated each time.
 	Scope   string
 	Visible Visible
@@ -34,16 +34,16 @@ func (v *View) modern() bool {
 	return v.Modern || mcp.Rules(v.Version).Era == mcp.Modern
 }
 
-// ErrCursor is a cursor that was not ours or is of a list that has changed
-// since.
+// ErrCursor means that a cursor is invalid or belongs to a list that has
+// changed.
 var ErrCursor = i18n.Errorf("invalid or expired cursor", "游标无效或已过期")
 
-// viewKey is everything that what is rendered depends on.
+// viewKey holds all inputs of a rendering.
 type viewKey struct {
 	kind       Kind
 	modern, ui bool
 	scope      string
-	fit        *fit.Dialect // of Fits, or nil
+	fit        *fit.Dialect // an element of fit.Dialects, or nil
 }
 
 // rendering is one list as one kind of client sees it.
@@ -52,14 +52,14 @@ type rendering struct {
 	used uint64
 
 	whole []byte
-	// ends[i] is where item i ends in whole; the list begins at start and the
-	// tail follows its closing bracket.
+	// ends[i] is the end of item i in whole. The list begins at start; the tail
+	// follows its closing bracket.
 	ends  []int
 	start int
 	epoch uint64
 }
 
-// maxViews bounds what is kept of each catalogue.
+// maxViews limits the cached renderings of each catalogue.
 const maxViews = 64
 
 type viewCache struct {
@@ -68,8 +68,8 @@ type viewCache struct {
 	by   map[viewKey]*rendering
 }
 
-// get returns the rendering of a key, an empty one when it is new; the one that
-// was not used for longest makes room.
+// get returns the rendering of a key, an empty one if it is new. It evicts the
+// least recently used rendering.
 func (vc *viewCache) get(key viewKey) *rendering {
 	vc.mu.Lock()
 	defer vc.mu.Unlock()
@@ -115,14 +115,14 @@ func (c *Catalog) rendering(k Kind, v *View) *rendering {
 	return r
 }
 
-// List is the whole result of a list request: {"tools":[...]}, for example. It
-// belongs to the catalogue and must not be changed.
+// List returns the whole result of a list request, such as {"tools":[...]}. The
+// slice belongs to the catalogue and must not be changed.
 func (c *Catalog) List(k Kind, v View) []byte { return c.rendering(k, &v).whole }
 
-// Count is how many items List has.
+// Count returns the number of items in List.
 func (c *Catalog) Count(k Kind, v View) int { return len(c.rendering(k, &v).ends) }
 
-// Equal says whether a client sees the same list in both catalogues.
+// Equal reports whether a client sees the same list in both catalogues.
 func Equal(a, b *Catalog, k Kind, v View) bool {
 	if a == b {
 		return true
@@ -130,8 +130,8 @@ func Equal(a, b *Catalog, k Kind, v View) bool {
 	return a != nil && b != nil && bytes.Equal(a.List(k, v), b.List(k, v))
 }
 
-// Page is at most size items of the list from cursor on; an empty cursor is
-// the beginning, a size of zero is everything. It fails with ErrCursor.
+// Page returns at most size items of the list from cursor on. An empty cursor
+// is the beginning; a size of zero means all items. It fails with ErrCursor.
 func (c *Catalog) Page(k Kind, v View, cursor string, size int) ([]byte, error) {
 	r := c.rendering(k, &v)
 	from := 0
@@ -170,8 +170,8 @@ func (c *Catalog) Page(k Kind, v View, cursor string, size int) ([]byte, error) 
 	return append(page, r.whole[tail+1:]...), nil
 }
 
-// epochOf is a digest of a whole list: a cursor holds for as long as what it
-// points into is the same, whatever was rebuilt meanwhile.
+// epochOf returns a digest of a whole list: a cursor stays valid while the list
+// is the same, even if the catalogue was rebuilt.
 func epochOf(list []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(list)
@@ -185,7 +185,7 @@ func encodeCursor(epoch, offset uint64) string {
 	return base64.RawURLEncoding.EncodeToString(b[:8+n])
 }
 
-// decodeCursor reads what encodeCursor wrote, and nothing else.
+// decodeCursor accepts only the output of encodeCursor.
 func decodeCursor(cursor string) (epoch, offset uint64, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(b) < 9 {

@@ -49,6 +49,9 @@ type Member struct {
 	Weight  int               `json:"weight,omitempty"` // how many servers it takes, compared with the others
 	State   State             `json:"state"`
 	Started time.Time         `json:"started"`
+	// Rejected is why it cannot use the configuration that the replicas share.
+	Rejected   string `json:"configRejected,omitempty"`
+	RejectedZH string `json:"configRejectedZH,omitempty"`
 }
 
 // A membership is what the engine keeps of a member. The serial grows, so that an

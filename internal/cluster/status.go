@@ -13,6 +13,7 @@ type Status struct {
 	Cluster string         `json:"cluster"`
 	Node    string         `json:"node"` // who says so
 	Engine  EngineStatus   `json:"engine"`
+	Shares  bool           `json:"configShared,omitempty"` // the configuration is one text for all
 	Members []MemberStatus `json:"members"`
 	Placed  []PlacedStatus `json:"placed,omitempty"` // the servers that run once, by name
 }
@@ -22,6 +23,21 @@ type PlacedStatus struct {
 	Server string `json:"server"`         // schema, slash, name
 	Node   string `json:"node,omitempty"` // who has it; empty while nobody has
 	Epoch  uint64 `json:"epoch,omitempty"`
+}
+
+// A Move is a server that runs once and changes its replica, or would.
+type Move struct {
+	Server string `json:"server"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+}
+
+// Rebalanced is which servers move, and which stay because they are in use.
+type Rebalanced struct {
+	Moved []Move `json:"moved"`
+	Busy  []Move `json:"busy"`
+	// Silent are replicas that were not reached: theirs stay.
+	Silent []string `json:"silent,omitempty"`
 }
 
 // States of an engine.

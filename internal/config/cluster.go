@@ -25,6 +25,7 @@ type Cluster struct {
 	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that leads to all of them. They take over the sessions of one that ended. Absent: the replica that notices does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
 	Labels     map[string]string `json:"labels" doc:"What is special about the machine of this replica, such as gpu: yes. The others are told." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
 	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本借以互相发现，并共享访问密钥、批准、定义记录与登录的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出，且不共享。"`
+	Config     string            `json:"config" def:"file" enum:"file|shared" doc:"Where the configuration comes from: file, of each replica its own; shared, one text for all in the engine, which the file of each is a copy of, except for the sections server, cluster and logging." zh:"配置来自何处：file 为各副本自己的文件；shared 为引擎中所有副本共用的一份文本，各副本的文件是其副本，但 server、cluster 与 logging 三节各自保留。"`
 	NATS       ClusterNATS       `json:"nats" doc:"The NATS of engine nats. No call waits for it." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
 	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
@@ -41,11 +42,17 @@ const (
 	EngineNATS = "nats"
 )
 
+// ConfigShared is a configuration that is one text for all replicas.
+const ConfigShared = "shared"
+
 // Enabled says that there are other replicas.
 func (c *Cluster) Enabled() bool { return c.Secret != "" || c.Peer != "" }
 
 // Agrees says that the replicas agree by an engine.
 func (c *Cluster) Agrees() bool { return c.Enabled() && c.Engine != EngineNone }
+
+// Shares says that the replicas have one configuration, by an engine.
+func (c *Cluster) Shares() bool { return c.Agrees() && c.Config == ConfigShared }
 
 // Secrets are the secrets, the one that seals first.
 func (c *Cluster) Secrets() []string { return strings.Fields(c.Secret.Reveal()) }
@@ -96,6 +103,9 @@ func (r *reader) checkMembers() {
 func (r *reader) checkEngine() {
 	c := &r.cfg.Cluster
 	if c.Engine != EngineNATS {
+		if c.Config == ConfigShared {
+			r.reportTop(problem.SeverityError, "cluster.config", problem.Cluster, "config: shared", i18n.New("needs engine: nats, where the text is kept", "需要 engine: nats 来保存文本"))
+		}
 		if len(c.NATS.URLs) > 0 || c.NATS.Creds != "" {
 			r.reportTop(problem.SeverityWarning, "cluster.nats", problem.Cluster, "nats", i18n.New("is not used without engine: nats", "在 engine 不是 nats 时不起作用"))
 		}

@@ -185,13 +185,18 @@ func Failure(resp *http.Response) error {
 	return env.Fail(env.ExitFailure, env.CodeControl, "", "%s", body.Error.Message)
 }
 
-// ReloadRunning makes a running gateway reload its config file.
+// Edited marks a reload request after one of our commands changed the file. Without
+// it, the file was edited by hand.
+const Edited = "edited"
+
+// ReloadRunning makes a running gateway reload its config file after a command has
+// changed it.
 func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, err error) {
 	r := Running(ctx, a, config)
 	if r == nil {
 		return false, nil
 	}
-	return true, r.Post(ctx, "/reload", nil, nil)
+	return true, r.Post(ctx, "/reload?"+Edited, nil, nil)
 }
 
 // The notifications of TellAll.

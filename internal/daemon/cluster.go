@@ -84,9 +84,13 @@ func (f *front) closePeer(ctx context.Context) {
 }
 
 // servePeer answers a request that came in at another replica, which has
-// decided who asks. There are only the paths of MCP.
+// decided who asks. There are only the paths of MCP, and what consoles look at.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
+	if rest, ok := strings.CutPrefix(path, peer.APIPath); ok {
+		rt.joined.ServePeer(w, r, rest)
+		return
+	}
 	if ep, ok := rt.endpoint(path); ok {
 		rt.mcp.ServeMCP(w, r, ep, who)
 		return

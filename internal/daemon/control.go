@@ -101,8 +101,24 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		}
 		writeJSON(w, http.StatusOK, map[string]any{})
 	})
+	mux.HandleFunc("POST /cluster/rebalance", func(w http.ResponseWriter, r *http.Request) {
+		if in.Cluster == nil {
+			refuseControl(w, r, http.StatusNotFound, i18n.Why(errAlone))
+			return
+		}
+		moved, err := instance.Rebalance(r.Context(), in)
+		if err != nil {
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, moved)
+	})
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
-		report, err := in.Reload()
+		reload := in.Reread
+		if r.URL.Query().Has(control.Edited) {
+			reload = in.Reload
+		}
+		report, err := reload()
 		if err != nil {
 			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
 			return

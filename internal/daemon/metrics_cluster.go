@@ -47,6 +47,14 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	for _, node := range env.SortedKeys(placed) {
 		p.Sample(float64(placed[node]), "node", node)
 	}
+	if in.Shared.SharesConfig() {
+		rejected := 0.0
+		if in.Shared.Rejected() != nil {
+			rejected = 1
+		}
+		p.Family("mcp_gateway_cluster_config_rejected", telemetry.Gauge, "Whether the configuration that the replicas share cannot be used here, so that an earlier one is in use.")
+		p.Sample(rejected)
+	}
 	away, since, _ := members.Agreement()
 	seconds := 0.0
 	if away {

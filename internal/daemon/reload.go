@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -32,13 +33,21 @@ type reloader struct {
 	// seen is the file that found was made of.
 	seen  [sha256.Size]byte
 	found *web.Unread
+	// turn is held by who reads the file and applies it, so that nobody applies
+	// an older one afterwards.
+	turn sync.Mutex
+	// shared is the text that was read last of what replicas share; turn is held.
+	shared []byte
 	// fileless says that there was no file to begin with.
 	fileless bool
 }
 
 func NewReloader(in *instance.Instance, a *env.Env, f ServeFlags) *reloader {
 	r := &reloader{in: in, env: a, flags: f, done: make(chan struct{})}
-	in.Reload, in.Unread = r.reload, r.unread
+	in.Reload, in.Reread, in.Unread = r.edited, r.reload, r.unread
+	if in.Shared.SharesConfig() {
+		r.shared = in.Shared.First
+	}
 	_, err := os.Stat(in.Config.Path)
 	r.fileless = errors.Is(err, fs.ErrNotExist)
 	return r
@@ -60,6 +69,9 @@ func (r *reloader) start(life *instance.Lifetime) {
 		}
 	})
 	r.in.Shared.Follow(record.Approvals, r.reconsider)
+	if r.in.Shared.SharesConfig() {
+		r.in.Shared.Follow(record.Config, r.followConfig)
+	}
 	if !r.flags.Watch {
 		return
 	}
@@ -80,8 +92,16 @@ func (r *reloader) stop() {
 	r.wg.Wait()
 }
 
-// reload reads the file again and applies it.
-func (r *reloader) reload() (web.Reload, error) {
+// reload reads the file again and applies it. Where replicas share its text, that
+// comes first.
+func (r *reloader) reload() (web.Reload, error) { return r.reread(false) }
+
+func (r *reloader) reread(edited bool) (web.Reload, error) {
+	if err := r.in.Shared.Sync(edited); err != nil {
+		return web.Reload{}, err
+	}
+	r.turn.Lock()
+	defer r.turn.Unlock()
 	cfg, err := r.load()
 	if err != nil {
 		return web.Reload{}, err
@@ -89,10 +109,39 @@ func (r *reloader) reload() (web.Reload, error) {
 	return r.apply(cfg), nil
 }
 
+// edited applies the file after an edit of ours.
+func (r *reloader) edited() (web.Reload, error) { return r.reread(true) }
+
+// followConfig applies the text that the replicas share, once it is here.
+func (r *reloader) followConfig() {
+	defer instance.TellMembers(r.in)
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if err := r.in.Shared.Rejected(); err != nil {
+		r.in.Log.Error("config not reloaded", "err", err)
+		return
+	}
+	if err := r.in.Shared.Config.Know(); err != nil {
+		r.in.Log.Error("config not reloaded", "err", err)
+		return
+	}
+	if bytes.Equal(r.in.Shared.Config.Known(), r.shared) {
+		return
+	}
+	cfg, err := r.load()
+	if err != nil {
+		r.in.Log.Error("config not reloaded", "err", err)
+		return
+	}
+	r.apply(cfg)
+}
+
 // reconsider applies the file when other servers of it wait for approval than
 // before: somebody approved one at another replica, or proposed it there.
 func (r *reloader) reconsider() {
-	cfg, err := r.load()
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	cfg, err := r.read()
 	if err != nil {
 		r.in.Log.Error("what was approved elsewhere does not count yet: config not reloaded", "err", err)
 		return
@@ -111,7 +160,19 @@ func (r *reloader) reconsider() {
 	}
 }
 
+// load reads the file, in turn. What comes while it does is read by the next.
 func (r *reloader) load() (*config.Config, error) {
+	if r.in.Shared.SharesConfig() {
+		text, err := r.in.Shared.Config.Read()
+		if err != nil {
+			return nil, err
+		}
+		r.shared = text
+	}
+	return r.read()
+}
+
+func (r *reloader) read() (*config.Config, error) {
 	o := r.env.LoadOptions(false)
 	o.Path = r.in.Config.Path
 	return config.Load(o)
@@ -122,6 +183,11 @@ func (r *reloader) load() (*config.Config, error) {
 func (r *reloader) unread() *web.Unread {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.in.Shared.Rejected(); err != nil {
+		u := &web.Unread{Reload: emptyReport(r.in.Config.Path)}
+		u.Error, u.ErrorZH = i18n.Why(err).Both()
+		return u
+	}
 	now, err := config.Fingerprint(r.in.Config)
 	if r.fileless && errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -130,7 +196,7 @@ func (r *reloader) unread() *web.Unread {
 		return r.found
 	}
 	var cfg *config.Config
-	if cfg, err = r.load(); err != nil {
+	if cfg, err = r.read(); err != nil {
 		r.found = &web.Unread{Reload: emptyReport(r.in.Config.Path)}
 		r.found.Error, r.found.ErrorZH = i18n.Why(err).Both()
 	} else {
@@ -152,12 +218,13 @@ func (r *reloader) complete(cfg *config.Config) {
 	}
 }
 
-func (r *reloader) deliver(cfg *config.Config, err error) {
+func (r *reloader) deliver(_ *config.Config, err error) {
+	if err == nil {
+		_, err = r.reload() // what was delivered may be an older one by now
+	}
 	if err != nil {
 		r.in.Log.Error("config not reloaded", "err", err)
-		return
 	}
-	r.apply(cfg)
 }
 
 // apply makes a configuration count, and says what it changed.

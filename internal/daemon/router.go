@@ -16,15 +16,17 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web"
 )
 
 // A router sends each request to what its path addresses. Paths are matched
 // exactly as they were sent: nothing is cleaned, nothing redirected, so no
 // check can be passed by another spelling.
 type router struct {
-	in    *instance.Instance
-	guard *mcphttp.Guard
-	mcp   *mcphttp.Server
+	in     *instance.Instance
+	joined *web.Handler // what other replicas ask for their consoles
+	guard  *mcphttp.Guard
+	mcp    *mcphttp.Server
 	// console serves /ui/ and /api/v1/; nil when there is none.
 	console http.Handler
 }

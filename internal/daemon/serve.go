@@ -77,7 +77,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	rt := &router{in: in, mcp: f.mcp, guard: guard}
+	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console}
 	if in.Console {
 		rt.console = f.console
 	}

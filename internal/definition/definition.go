@@ -1,6 +1,6 @@
-// Package definition judges the definitions that servers give of their tools: whether
-// they changed since somebody approved them, whether they give orders to the
-// model, and whether names look alike.
+// Package definition checks the tool definitions of servers: whether they
+// changed since their approval, whether they give orders to the model, and
+// whether names look alike.
 package definition
 
 import (
@@ -15,16 +15,17 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Fingerprint is the SHA-256 of a definition in canonical form: members in
-// order, no white space, texts without needless escapes. What means the same
-// has the same; everything that a client could be shown counts.
+// Fingerprint returns the SHA-256 of a definition in canonical form: members in
+// order, no white space, strings without needless escapes. Equivalent
+// definitions have the same fingerprint; everything that a client could show
+// counts.
 func Fingerprint(definition []byte) string {
 	sum := sha256.Sum256(canonicalJSON(definition))
 	return hex.EncodeToString(sum[:])
 }
 
-// canonicalJSON is one JSON value in the one form that it has. Numbers stay as
-// they are written: 1 and 1.0 are two.
+// canonicalJSON returns a JSON value in its canonical form. Numbers stay as
+// written: 1 and 1.0 differ.
 func canonicalJSON(raw []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -39,17 +40,17 @@ func canonicalJSON(raw []byte) []byte {
 	return out
 }
 
-// A Change is one place in which two definitions differ. Its values are JSON
-// with every hidden character made visible; empty where there is none.
+// A Change is one difference between two definitions. Its values are JSON with
+// every hidden character made visible; empty if there is no value.
 type Change struct {
-	// Path leads to the place: inputSchema.properties.path.description.
+	// Path is the path of the value: inputSchema.properties.path.description.
 	Path string `json:"path"`
 	Was  string `json:"was,omitempty"`
 	Now  string `json:"now,omitempty"`
 }
 
-// Changes are the places in which two definitions of one tool differ, in the
-// order of the first; what only the second has comes last.
+// Changes returns the differences between two definitions of one tool, in the
+// order of the first; additions of the second come last.
 func Changes(was, now []byte) []Change {
 	before, order := leaves(was)
 	after, later := leaves(now)
@@ -67,7 +68,8 @@ func Changes(was, now []byte) []Change {
 	return list
 }
 
-// leaves are the values of a definition that have no parts, by their paths.
+// leaves returns the scalar values of a definition by path, and the paths in
+// order.
 func leaves(raw []byte) (map[string][]byte, []string) {
 	all := make(map[string][]byte)
 	var order []string

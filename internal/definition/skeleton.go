@@ -7,9 +7,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Skeleton maps names that look the same to one text: case, width, hidden
-// characters, separators, and letters of other scripts that look like Latin
-// ones.
+// Skeleton maps names that look the same to one text. It ignores case, width,
+// hidden characters and separators, and maps letters of other scripts to
+// similar Latin ones.
 func Skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -28,9 +28,9 @@ func Skeleton(name string) string {
 	return strings.ReplaceAll(b.String(), "rn", "m")
 }
 
-// looksLike are the lower-case characters that pass for Latin ones in the
-// usual fonts, after the confusables of Unicode TR39, and what passes for one
-// another within ASCII.
+// looksLike maps the lower-case characters that look like Latin ones in common
+// fonts, after the confusables of Unicode TR39, and similar characters within
+// ASCII.
 var looksLike = confusables(
 	"a", "аαɑ@àáâãäåāạ", "b", "ЬƄ", "c", "сϲçćč", "d", "ԁďḍ", "e", "еєҽèéêëēẹ", "g", "ɡġğ", "h", "һհ", "i", "іι1lɩ|ìíîïīıӏ!", "j", "јϳ",
 	"k", "кκ", "m", "м", "n", "пηńñ", "o", "оοօ0øòóôõöōơọ", "p", "рρ", "q", "ԛ", "r", "гɾ", "s", "ѕꜱśšş", "t", "тτ", "u", "υսùúûüūụµ",

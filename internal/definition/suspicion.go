@@ -10,18 +10,18 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Suspicion is a text in a definition that speaks to the model as its user
-// would, not about the thing that it describes.
+// A Suspicion is a text in a definition that gives orders to the model instead
+// of describing the tool.
 type Suspicion struct {
-	// Path leads to the text, as in Change.
+	// Path is the path of the text, as in Change.
 	Path string `json:"path"`
-	// Text is what was found, with every hidden character made visible.
+	// Text is the matching text, with every hidden character made visible.
 	Text string `json:"text"`
 }
 
 func (s Suspicion) String() string { return s.In(i18n.English) }
 
-// In says it in a language.
+// In returns the suspicion in the given language.
 func (s Suspicion) In(l i18n.Lang) string {
 	if s.Path == "" {
 		return strconv.Quote(s.Text)
@@ -29,11 +29,11 @@ func (s Suspicion) In(l i18n.Lang) string {
 	return i18n.New("%s says %q", "%s 中写着 %q", s.Path, s.Text).In(l)
 }
 
-// maxSuspicions bounds what is said about one definition.
+// maxSuspicions limits the suspicions of one definition.
 const maxSuspicions = 10
 
-// Suspicions are the texts anywhere in a definition, names of members
-// included, that give orders to the model.
+// Suspicions returns the texts in a definition, including names of members,
+// that give orders to the model.
 func Suspicions(definition []byte) []Suspicion {
 	if harmless(definition) {
 		return nil
@@ -71,8 +71,8 @@ func Suspicions(definition []byte) []Suspicion {
 	return found
 }
 
-// harmless says that nothing in a definition gives orders, which is so of nearly
-// all: one pass over the whole, structure and all, spares them the walk.
+// harmless reports that no text in a definition gives orders. That holds for
+// nearly all definitions, so one pass over the raw JSON saves the walk.
 func harmless(definition []byte) bool {
 	if bytes.IndexByte(definition, '\\') >= 0 {
 		definition = jsonrpc.AppendUnescaped(make([]byte, 0, len(definition)), definition)
@@ -80,7 +80,7 @@ func harmless(definition []byte) bool {
 	return begun(plainText(definition)) == 0
 }
 
-// suspicious is the part of a text that gives orders, "" when there is none.
+// suspicious returns the part of a text that gives orders, "" if there is none.
 func suspicious(text string) string {
 	plain := plainText([]byte(text))
 	set := begun(plain)
@@ -95,8 +95,8 @@ func suspicious(text string) string {
 	return ""
 }
 
-// plainText is a text as a model reads it: without what does not show, in
-// lower case and Latin letters, with single spaces.
+// plainText returns a text as a model reads it: without invisible characters,
+// in lower case and Latin letters, with single spaces.
 func plainText(s []byte) []byte {
 	plain := make([]byte, 0, len(s))
 	space := true

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// A wording is what poisoned definitions are known to say: it begins with one
-// of leads, and the text has one of needs too. Both are cheap to find, unlike
-// the rest, which is matched only where a lead stands.
+// A wording matches a known phrase of poisoned definitions. It begins with one
+// of leads, and the text also contains one of needs. Both are cheap to find;
+// the expression is matched only where a lead was found.
 type wording struct {
 	leads, needs []string
-	text         func() *regexp.Regexp // made when first needed: most programs never do
+	text         func() *regexp.Regexp // compiled on first use: most programs never need it
 }
 
-// reach is how far behind its lead a wording may end.
+// reach is the maximum distance from a lead to the end of its wording.
 const reach = 200
 
 func newWording(leads, needs, text string) wording {
@@ -31,8 +31,8 @@ func newWording(leads, needs, text string) wording {
 
 const secrets = `\.ssh/|\bid_rsa|\bid_ed25519|\.aws/credentials|/etc/passwd|/etc/shadow|\bmcp\.json|claude_desktop_config|system prompt|conversation history|chat history`
 
-// wordings are kept narrow: that a tool "must be called first" is rude, not
-// poison. They are matched against lower-case text with single spaces.
+// wordings are kept narrow: a tool that "must be called first" is rude, not
+// poisoned. They are matched against lower-case text with single spaces.
 var wordings = []wording{
 	newWording("ignor,disregard,forget,overrid", "instruction,rule,prompt,guideline,direction,message",
 		`\w+ (?:all |any |the |these |those |your |every |of )*(?:previous|prior|above|earlier|preceding|other|existing) (?:\w+ )?(?:instruction|rule|prompt|guideline|direction|message)s?\b`),
@@ -49,13 +49,13 @@ var wordings = []wording{
 	newWording("不要,别,切勿,请勿,不得", "用户", `(?:不要|别|切勿|请勿|不得)(?:告诉|告知|提及|通知|让|提醒|询问)[^。]{0,6}用户`),
 }
 
-// A lead is where a wording begins.
+// A lead is the beginning of a wording.
 type lead struct {
 	text    string
 	wording int
 }
 
-// leads are the leads of all wordings by their first byte.
+// leads holds the leads of all wordings by their first byte.
 var leads = func() (table [256][]lead) {
 	for i := range wordings {
 		for _, text := range wordings[i].leads {
@@ -65,10 +65,10 @@ var leads = func() (table [256][]lead) {
 	return table
 }()
 
-// begun are the wordings that may stand in a plain text, a bit for each: one of
-// their leads is there, and one of their needs.
+// begun returns the wordings that may occur in a plain text, one bit each: the
+// text contains one of their leads and one of their needs.
 func begun(plain []byte) (set uint) {
-	within := false // a word
+	within := false // inside a word
 	for i, c := range plain {
 		letter := isLetter(c)
 		if letter && within {
@@ -93,7 +93,7 @@ func (w *wording) needed(plain []byte) bool {
 	return w.needs == nil || slices.ContainsFunc(w.needs, func(word string) bool { return bytes.Contains(plain, []byte(word)) })
 }
 
-// find is where the wording stands in a plain text, "" when it does not.
+// find returns the match of the wording in a plain text, "" if there is none.
 func (w *wording) find(plain string) string {
 	for _, lead := range w.leads {
 		for at := 0; ; at++ {
@@ -103,7 +103,7 @@ func (w *wording) find(plain string) string {
 			}
 			at += i
 			if at > 0 && isLetter(plain[at-1]) && isLetter(lead[0]) {
-				continue // within a word
+				continue // inside a word
 			}
 			if found := w.text().FindString(plain[at:min(len(plain), at+reach)]); found != "" {
 				return found

@@ -10,21 +10,21 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// KeptBackups is how many backups of a file stay.
+// KeptBackups is how many backups of a file are kept.
 const KeptBackups = 5
 
-// ofClient is the end of a backup's name whose content a client has written.
+// ofClient is the suffix of a backup whose content a client has written.
 const ofClient = ".client"
 
-// Backup copies the current content beside the file and returns the copy's
-// name; theirs says that a client wrote it. Older copies than the last five go,
-// except the last one of a person: no number of writes of a client may do away
-// with it.
+// Backup copies the current content to a file next to path and returns its name.
+// theirs says that a client wrote the content. Backups older than the last five are
+// removed, except the newest one of content that a person wrote: a client must not
+// be able to remove it by writing often.
 func Backup(d Disk, path string, data []byte, mode fs.FileMode, now time.Time, theirs bool) (string, error) {
 	name := backupName(path, now)
 	if all := Backups(path); len(all) > 0 && name <= all[0] {
-		// Two writes in one millisecond, or a clock that went back: the
-		// newest copy must still be the one that sorts last.
+		// Two writes in one millisecond, or a clock that was set back: the newest
+		// copy must still sort last.
 		if last, ok := backupTime(path, all[0]); ok {
 			name = backupName(path, last.Add(time.Millisecond))
 		}
@@ -45,8 +45,8 @@ func Backup(d Disk, path string, data []byte, mode fs.FileMode, now time.Time, t
 	return name, nil
 }
 
-// backupName puts the time behind the file's name, as ISO 8601 with - for
-// what file systems dislike.
+// backupName appends the time to the file's name, as ISO 8601 with - for characters
+// that file systems do not allow.
 func backupName(path string, now time.Time) string {
 	iso := now.UTC().Format("2006-01-02T15:04:05.000Z")
 	return path + ".backup." + strings.NewReplacer(":", "-", ".", "-").Replace(iso)

@@ -1,5 +1,5 @@
-// Package disk reads, replaces and locks files, so that a reader finds a whole
-// file and two writers do not undo each other's work.
+// Package disk reads, replaces and locks files, so that a reader always finds a
+// complete file and writers do not overwrite each other's changes.
 package disk
 
 import (
@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Disk is what writing a file needs of the file system. Tests put one in its
-// place that fails, or that kills the process, at a chosen step.
+// A Disk has the file system operations that writing a file needs. Tests replace it
+// with one that fails, or kills the process, at a chosen step.
 type Disk interface {
 	CreateTemp(dir, pattern string) (File, error)
 	Rename(from, to string) error
@@ -30,14 +30,14 @@ type File interface {
 	Sync() error
 }
 
-// OS is the real disk.
+// OS is the real file system.
 type OS struct{}
 
 func (OS) CreateTemp(dir, pattern string) (File, error) { return os.CreateTemp(dir, pattern) }
 func (OS) Rename(from, to string) error                 { return os.Rename(from, to) }
 func (OS) Remove(name string) error                     { return os.Remove(name) }
 
-// SyncDir makes a rename durable where directories can be synced.
+// SyncDir makes a rename durable on systems where directories can be synced.
 func (OS) SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -50,8 +50,8 @@ func (OS) SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// Replace writes data to path so that a reader, at any time and
-// after any crash, finds the old content or the new one.
+// Replace writes data to path atomically: at any time and after any crash, a reader
+// finds either the old or the new content.
 func Replace(d Disk, path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := d.CreateTemp(dir, tempPattern(path))
@@ -90,8 +90,8 @@ func fillFile(f File, data []byte, mode fs.FileMode) error {
 
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*.tmp" }
 
-// RemoveStale removes what crashed writers left. The caller holds the lock,
-// so nobody is writing.
+// RemoveStale removes temporary files of crashed writers. The caller must hold the
+// lock, so that no writer is active.
 func RemoveStale(d Disk, path string) {
 	stale, err := filepath.Glob(filepath.Join(GlobQuote(filepath.Dir(path)), GlobQuote("."+filepath.Base(path))+".*.tmp"))
 	if err != nil {
@@ -102,7 +102,7 @@ func RemoveStale(d Disk, path string) {
 	}
 }
 
-// GlobQuote makes a path match only itself.
+// GlobQuote returns a pattern that matches only path.
 func GlobQuote(path string) string {
 	if filepath.Separator == '\\' {
 		return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)

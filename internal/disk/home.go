@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ExpandHome replaces a leading ~.
+// ExpandHome replaces a leading ~ with home.
 func ExpandHome(path, home string) string {
 	if home == "" || (path != "~" && !strings.HasPrefix(path, "~/") && !strings.HasPrefix(path, `~\`)) {
 		return path

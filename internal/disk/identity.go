@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// RealPath is the file that path leads to: links are followed, of a file that
-// does not exist yet those of its directory. A path that leads nowhere stays.
+// RealPath returns path with its links followed. If the file does not exist, it
+// follows the links of its directory. If that does not exist either, it returns the
+// absolute path.
 func RealPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -20,8 +21,8 @@ func RealPath(path string) string {
 	return path
 }
 
-// SameFile reports whether two paths lead to one file: through links, under
-// two names, or in another spelling where the disk does not mind.
+// SameFile reports whether two paths lead to the same file: through links, hard
+// links, or another spelling on a case-insensitive file system.
 func SameFile(a, b string) bool {
 	if RealPath(a) == RealPath(b) {
 		return true
@@ -34,8 +35,8 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// From is the path that somebody in dir means by path. On Windows one that
-// begins with a slash is on the drive of dir.
+// From returns path as seen from dir. On Windows, a path that begins with a slash
+// is on the drive of dir.
 func From(dir, path string) string {
 	switch {
 	case filepath.IsAbs(path):

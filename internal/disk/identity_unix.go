@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// FileID names a file by its disk and its number there; "" when there is no
-// such file.
+// FileID identifies a file by its device and inode; "" if the file does not exist.
 func FileID(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

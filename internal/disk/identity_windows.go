@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// FileID names a file by its disk and its number there; "" when there is no
-// such file.
+// FileID identifies a file by its volume and file index; "" if the file does not
+// exist.
 func FileID(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// lockWait is how long a writer waits for another one.
+// lockWait is how long a writer waits for another writer.
 const lockWait = 10 * time.Second
 
-// writers serialises the writers of this process, file by file; the lock file
-// those of others.
+// writers serialises the writers of this process for each file. The lock file
+// serialises those of other processes.
 var writers sync.Map // of *sync.Mutex by path
 
-// TryLock takes the lock of that name unless another process has it. The lock
-// ends with the process, however that ends.
+// TryLock takes the lock for path unless another process has it. The lock is
+// released when the process exits, for whatever reason.
 func TryLock(path string) (unlock func(), taken bool, err error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -33,8 +33,8 @@ func TryLock(path string) (unlock func(), taken bool, err error) {
 	return nil, false, nil
 }
 
-// Lock makes the caller the only one, of all processes, that holds the lock of
-// that name until it calls unlock. It waits for a while.
+// Lock takes the lock for path, exclusive among all processes, until unlock is
+// called. It waits up to lockWait for another process.
 func Lock(path string) (unlock func(), err error) {
 	own, _ := writers.LoadOrStore(path, new(sync.Mutex))
 	writing := own.(*sync.Mutex)
@@ -62,7 +62,7 @@ func Lock(path string) (unlock func(), err error) {
 		return nil, i18n.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
 	}
 	return func() {
-		f.Close() // closing releases; the file stays, for removing it races
+		f.Close() // closing releases the lock; removing the file would race
 		writing.Unlock()
 	}, nil
 }

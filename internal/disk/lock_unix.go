@@ -17,8 +17,9 @@ func tryLock(f *os.File) (busy bool, err error) {
 	return false, err
 }
 
-// keepOwner gives the new file to whom the old one belonged, so that root may
-// edit a user's file. It may not work, and then the file is ours.
+// keepOwner gives the new file the owner of the old one, so that root can edit a
+// user's file. It is best effort: if it fails, the file belongs to the current
+// user.
 func keepOwner(name, old string) {
 	info, err := os.Stat(old)
 	if err != nil {

@@ -17,5 +17,5 @@ func tryLock(f *os.File) (busy bool, err error) {
 	return false, err
 }
 
-// keepOwner has nothing to do: a new file inherits from its folder.
+// keepOwner does nothing: a new file inherits its rights from its folder.
 func keepOwner(name, old string) {}

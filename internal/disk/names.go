@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// Names are files of which something is recorded, under every name that they
-// are known by: a file may get a second name (a hard link) after that, and lose
-// the first one when somebody writes it anew. The zero Names are none.
+// Names is a list of files under every path at which they have been seen. A file
+// may get a second name (a hard link) later, and lose the first one when that path
+// is replaced by a new file. The zero Names is empty.
 type Names struct{ path string }
 
-// aName says that the file of that id was at that path.
+// aName records that the file with that id was at that path.
 type aName struct {
 	ID   string `json:"id"`
 	Path string `json:"path"`
 }
 
-// maxNames bounds the list: the oldest go.
+// maxNames bounds the list: the oldest entries are dropped.
 const (
 	maxNames     = 500
 	maxNamesFile = 16 << 20
 )
 
-// NamesAt are the names that the list at path has.
+// NamesAt returns the Names stored in the file at path.
 func NamesAt(path string) Names { return Names{path} }
 
 func (n Names) read() []aName {
@@ -33,12 +33,12 @@ func (n Names) read() []aName {
 		return nil
 	}
 	if data, _, err := Read(n.path, maxNamesFile); err == nil {
-		_ = json.Unmarshal(data, &list) // a list that is not ours says nothing
+		_ = json.Unmarshal(data, &list) // an invalid list counts as empty
 	}
 	return list
 }
 
-// Others are the other paths at which the file at real is, or was.
+// Others returns the other paths where the file at real is or was.
 func (n Names) Others(real string) []string {
 	var paths []string
 	id := FileID(real)
@@ -50,7 +50,7 @@ func (n Names) Others(real string) []string {
 	return paths
 }
 
-// Add remembers what is at real now.
+// Add records the file that is at real now.
 func (n Names) Add(real string) error {
 	id := FileID(real)
 	if n.path == "" || id == "" {

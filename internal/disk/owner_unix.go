@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// WritableByOthers says who else than the user and the system's administrator
-// may write a file, or put another in its place; empty when nobody may.
+// WritableByOthers says which users, other than the current user and root, may
+// write or replace a file; empty if none.
 func WritableByOthers(path string, info fs.FileInfo) i18n.Text {
 	if owner := ownerOf(info); owner > 0 && owner != os.Geteuid() {
 		return i18n.New("it belongs to user %d", "属于用户 %d", owner)
@@ -27,7 +27,7 @@ func WritableByOthers(path string, info fs.FileInfo) i18n.Text {
 	return i18n.Text{}
 }
 
-// ownerOf is the user that a file belongs to; -1 when the system does not say.
+// ownerOf returns the user id of a file's owner; -1 if unknown.
 func ownerOf(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)
@@ -35,8 +35,9 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// IsWorldWritable reports whether everybody may write a file.
+// IsWorldWritable reports whether all users may write a file.
 func IsWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
-// Exposed reports whether others than the owner may read a file of that mode.
+// Exposed reports whether users other than the owner may access a file of that
+// mode.
 func Exposed(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// WritableByOthers says who else than the user and the system's administrators
-// may write a file, or put another in its place; empty when nobody may.
+// WritableByOthers says which users, other than the current user and the
+// administrators, may write or replace a file; empty if none.
 func WritableByOthers(path string, _ fs.FileInfo) i18n.Text {
 	real := RealPath(path)
 	for _, name := range []string{real, filepath.Dir(real)} {
@@ -24,7 +24,7 @@ func WritableByOthers(path string, _ fs.FileInfo) i18n.Text {
 			return i18n.New("%s belongs to somebody else", "%s 属于其他用户", name)
 		}
 		if name != real {
-			continue // the user who adds files to a folder owns those files
+			continue // a user who may add files to the folder owns only those files
 		}
 		if acl, _, err := sd.DACL(); err != nil || acl == nil || othersWrite(acl) {
 			return i18n.New("its access list lets others write", "其访问控制列表允许其他用户写入")
@@ -33,7 +33,7 @@ func WritableByOthers(path string, _ fs.FileInfo) i18n.Text {
 	return i18n.Text{}
 }
 
-// isTrusted reports whether an account is the user, the system or its
+// isTrusted reports whether an account is the current user, the system or its
 // administrators.
 func isTrusted(sid *windows.SID) bool {
 	if sid == nil {
@@ -45,14 +45,13 @@ func isTrusted(sid *windows.SID) bool {
 		}
 	}
 	if sid.String() == "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464" {
-		return true // the system's own installer
+		return true // the system's own installer (TrustedInstaller)
 	}
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	return err == nil && sid.Equals(user.User.Sid)
 }
 
-// writing are the rights by which a file is changed, or given to somebody who
-// changes it.
+// writing are the rights to change a file, or to grant such rights.
 const writing = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.DELETE | windows.WRITE_DAC | windows.WRITE_OWNER |
 	windows.GENERIC_WRITE | windows.GENERIC_ALL
 
@@ -72,9 +71,9 @@ func othersWrite(acl *windows.ACL) bool {
 	return false
 }
 
-// IsWorldWritable reports whether everybody may write a file; the access list
-// tells.
+// IsWorldWritable always reports false: on Windows, WritableByOthers checks the
+// access list.
 func IsWorldWritable(fs.FileInfo) bool { return false }
 
-// Exposed reports whether others than the owner may read a file of that mode.
+// Exposed always reports false: on Windows, modes do not tell who may read a file.
 func Exposed(fs.FileMode) bool { return false }

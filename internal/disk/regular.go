@@ -8,14 +8,14 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// How reading a file ends early.
+// Errors of Read.
 var (
 	ErrNotRegular = i18n.Errorf("not a regular file", "不是普通文件")
 	ErrTooLarge   = i18n.Errorf("file too large", "文件过大")
 )
 
-// Read reads a regular file of at most limit bytes. It looks before it
-// opens, because opening a pipe blocks, and again at what it opened.
+// Read reads a regular file of at most limit bytes. It checks the file before
+// opening it, because opening a pipe blocks, and again after opening it.
 func Read(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {

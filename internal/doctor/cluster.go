@@ -21,7 +21,7 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 			Fix: a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")})
 	}
 	for i := range s.Members {
-		if m := &s.Members[i]; !m.Self {
+		if m := &s.Members[i]; !m.Self || m.Rejected != "" {
 			show.add(ofReplica(a, m))
 		}
 	}
@@ -41,6 +41,9 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
 	case m.Skew != 0:
 		f.Detail += "  " + fmt.Sprintf(a.T("its clock is %d s behind ours", "其时钟比本机慢 %d 秒"), m.Skew)
 		f.Fix = a.T("set the clocks of all machines by NTP", "请用 NTP 校准各机器的时钟")
+	case m.Rejected != "":
+		f.Detail += "  " + a.T(m.Rejected, m.RejectedZH)
+		f.Fix = a.T("correct that on its machine and reload it there, or change the configuration", "请在该机器上修正后重新加载，或修改配置")
 	case m.Differs:
 		f.Detail += "  " + a.T("its configuration is not ours: clients see one or the other", "其配置与本机不同：客户端看到的内容会不一致")
 		f.Fix = a.T("give all replicas the same file, then ", "请使所有副本的配置文件相同，然后执行 ") + a.Again("reload")

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// back is the way back to the client of one request: what a server asks or
-// says because of it travels on the stream of that very request.
+// back sends a server's questions and notifications about one request to the
+// client, on the stream of that request.
 type back struct {
 	line  *line
 	from  jsonrpc.Peer
@@ -30,14 +30,15 @@ func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrp
 	b.line.pass(ctx, b.from, n)
 }
 
-// A line is how servers reach the client: their questions, their notifications.
+// A line carries questions and notifications of servers to the client.
 type line struct {
 	*journal
-	level atomic.Pointer[string] // of the log messages that it wants; nil for all
+	level atomic.Pointer[string] // lowest level of log messages for the client; nil for all
 	roots roots.Told
 }
 
-// question asks the client what a server asks, where the client offered that.
+// question passes a server's question to the client, if the client declared the
+// capability for it.
 func (l *line) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if !l.caller.Offer.Allows(req.Method, req.Params) {
 		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
@@ -49,8 +50,8 @@ func (l *line) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.R
 	return resp, err
 }
 
-// pass gives the client a notification of a server, log messages only from the
-// level that it asked for.
+// pass sends a server's notification to the client. Log messages below the
+// client's level are dropped.
 func (l *line) pass(ctx context.Context, client jsonrpc.Peer, n *jsonrpc.Notification) {
 	if n.Method == mcp.NotificationMessage && !l.wants(n.Params) {
 		return
@@ -69,9 +70,9 @@ func (l *line) wants(message []byte) bool {
 	return mcp.LevelAtLeast(level, *floor)
 }
 
-// inboundRoots answers roots/list, which the source documents send to a
-// server: the configured roots, which are paths of this machine and so for those
-// who may read such; else those that this client last told, else none.
+// inboundRoots answers roots/list, which clients of the source documents send
+// to a server. The answer is the configured roots, if the principal may see
+// paths of this machine; otherwise the roots that this client last sent.
 func (l *line) inboundRoots() (*jsonrpc.Response, error) {
 	if roots := l.gw.config().Roots; len(roots) > 0 && l.opening.Who.MayInspect() {
 		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil

@@ -7,10 +7,10 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Changed notes that something upstream changed. It never blocks.
+// Changed reports that a server's features changed. It never blocks.
 func (g *Gateway) Changed() { g.changes.Note() }
 
-// announce tells every client which of its lists changed.
+// announce notifies every client of its changed lists.
 func (g *Gateway) announce(ctx context.Context) {
 	for _, s := range g.connected() {
 		s.announce(ctx)
@@ -18,8 +18,8 @@ func (g *Gateway) announce(ctx context.Context) {
 	g.listeners.Announce(ctx)
 }
 
-// announce tells one session which of its lists changed since it was last
-// told. A session that has seen no list yet has nothing to hear.
+// announce notifies one session of the lists that changed since the last
+// notification. A session that has read no list yet needs none.
 func (w *viewer) announce(ctx context.Context) {
 	was := w.announced.Load()
 	if was == nil || w.Version() == "" {

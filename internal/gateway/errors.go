@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A NotFoundError is a schema or server that was addressed and is not there.
+// A NotFoundError says that an addressed schema or server does not exist.
 type NotFoundError struct {
 	Kind, Name string
 	Known      []string
@@ -17,7 +17,7 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *NotFoundError) In(l i18n.Lang) string {
 	return i18n.New("%s '%s' not found or disabled; there is: %s", "%s '%s' 不存在或已停用；现有：%s", e.Kind, e.Name, strings.Join(e.Known, ", ")).In(l)
 }

@@ -1,10 +1,9 @@
-// Package gateway makes many servers one.
+// Package gateway merges many MCP servers into one.
 //
-// A Session answers one client: it routes each request to the server that it
-// is meant for, carries that server's questions back to the client whose call
-// caused them, and translates where the two speak different versions. It
-// relays bytes and edits only where the protocol carries names. It knows no
-// transport.
+// A Session answers one client. It routes each request to its server, carries
+// the server's questions back to the client whose call caused them, and
+// translates between protocol versions. It forwards messages byte for byte and
+// edits only the names in them. It does not know the transport.
 package gateway
 
 import (
@@ -47,47 +46,47 @@ import (
 type Options struct {
 	Set *upstream.Set
 	Log *slog.Logger
-	// Info is what we call ourselves.
+	// Info is the implementation name and version that clients are told.
 	Info mcp.Implementation
 	// Level is the process's own log level, which a client on stdio may set.
 	Level *slog.LevelVar
-	// Greeting is set where there is one client only, on stdio.
+	// Greeting is set on stdio, where there is one client.
 	Greeting *upstream.Greeting
-	// Traffic keeps a record of what passes; nil keeps none.
+	// Traffic records the calls; nil records none.
 	Traffic *traffic.Recorder
-	// Observe hears how each call ended, on either hop; nil hears nothing. It
-	// is called on the way of the call and must not block.
+	// Observe is called with the outcome of each call, on both hops. It runs in
+	// the goroutine of the call and must not block. It may be nil.
 	Observe func(*traffic.Observation)
 	// Usage counts calls by the day; nil counts nothing.
 	Usage *usage.Book
-	// Addresses are what clients were given; nil keeps them for as long as the
-	// gateway runs.
+	// Addresses stores the rewritten addresses that clients were given; nil
+	// keeps them in memory.
 	Addresses *addresses.File
-	// Own are our own tools; nil for none.
+	// Own are the gateway's own tools; nil for none.
 	Own *builtin.Set
 	// Hits count the limits that were reached; nil counts none.
 	Hits *config.Hits
-	// Approve puts a call to a person and says whether it may run; nil lets
-	// nobody say yes.
+	// Approve asks a person whether a call may run; if it is nil, no such call
+	// may.
 	Approve func(context.Context, Approval) traffic.Yes
-	// AskValue leads a person to a page where they enter a value that a call lacks.
+	// AskValue sends a person to a page where they enter a value that a call needs.
 	AskValue visit.Asker
-	// OnClients is called whenever Clients would list others; it must not
+	// OnClients is called when the result of Clients changes. It must not
 	// block. It may be nil.
 	OnClients func()
-	// Scripts runs scripts; nil lets none run. Results is the folder for
-	// results that are kept.
+	// Scripts runs scripts; nil refuses them. Results is the folder of kept
+	// results.
 	Scripts *script.Runner
 	Results string
-	// Seals is what handles are sealed with; nil for keys of this process. Owner
-	// is what handles call this process; empty where there is no other.
+	// Seals encrypts handles; nil for keys of this process. Owner names this
+	// process in handles; it is empty without a cluster.
 	Seals *seal.Ring
 	Owner string
-	// Exit is called when the client on stdio says goodbye.
+	// Exit is called when the client on stdio sends an exit notification.
 	Exit func()
 }
 
-// A Gateway is what all sessions share.
+// A Gateway holds the state that all sessions share.
 type Gateway struct {
 	opt  Options
 	set  *upstream.Set
@@ -98,21 +97,21 @@ type Gateway struct {
 	pressure *pressure.Gauge
 	rates    rate.Rates
 	seals    modern.Sealer
-	taskMark string // behind the ids of tasks that modern clients get
+	taskMark string // suffix of the task ids that modern clients get
 	parks    modern.Calls
 	tasks    *tasks.Book
 	scripts  scripts.Pool
 	kept     *kept.Store
 	cache    cache.Store
-	// ownReading is opt.Own with the tool that reads on in kept results.
+	// ownReading returns opt.Own with the tool that reads kept results.
 	ownReading func() *builtin.Set
 	draining   atomic.Bool // no new call may run
-	// tallies count what clients were shown.
+	// tallies count the tools and tokens that clients were shown.
 	tallies    receipt.Tallies
 	record     entry.Keeper
 	translated entry.Translated
-	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
-	answers    *answers.Answers // of what clients ask us
+	skillsAt   sync.Map         // the revision at which skills were listed, by what a client sees
+	answers    *answers.Answers // configured answers to sampling and elicitation
 	// listeners are the open subscriptions of modern clients.
 	listeners listen.Streams
 	started   time.Time
@@ -125,8 +124,8 @@ type Gateway struct {
 	changes  listen.Changes
 }
 
-// New returns a gateway over a set of upstreams. The set tells it about
-// changes through Changed.
+// New returns a gateway over a set of upstreams. The set reports changes by
+// calling Changed.
 func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe, Usage: opt.Usage}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
@@ -155,41 +154,41 @@ func New(opt Options) *Gateway {
 	return g
 }
 
-// An Opening says who opens a session, and on what.
+// An Opening describes a new session: its principal, door and target.
 type Opening struct {
-	// Who is the principal that every request of the session belongs to, Via
-	// the way by which its requests come in; empty for DoorSession.
+	// Who is the principal of every request of the session. Via is the door of
+	// these requests; empty means DoorSession.
 	Who access.Principal
 	Via traffic.Door
-	// Schema is what the client addressed; Server is set when it addressed
-	// one server of it, which then has its own names.
+	// Schema is the schema that the client addressed. Server is set if it
+	// addressed one server of the schema; its names then have no prefix.
 	Schema, Server string
 	Stdio          bool
-	// Strict says that the client cannot speak the dialect of the source
-	// documents: legacy HTTP+SSE, which those never used.
+	// Strict is set for clients that cannot speak the dialect of the source
+	// documents: legacy HTTP+SSE, which the documents never used.
 	Strict bool
-	// Session says that more requests will follow: false for a request
-	// outside any session.
+	// Session is false for a single request outside any session.
 	Session bool
-	// Client reaches the client outside any call; nil when it cannot be
-	// reached.
+	// Client sends requests and notifications to the client outside any call;
+	// nil if the client cannot be reached.
 	Client jsonrpc.Peer
-	// Header is what came with a request of a modern client, outside any session.
+	// Header is the HTTP header of a modern client's request, which has no session.
 	Header http.Header
-	// Place is where the client found us.
+	// Place is the address at which the client reached the gateway.
 	Place visit.Place
 	// End ends the session; nil where there is none to end.
 	End func()
-	// Peer says that another replica asks, which has decided on the calls of its
-	// clients and shows them what they may see. It gets one server as it is.
+	// Peer is set if the session belongs to another replica. That replica has
+	// authorized the calls of its clients and filters what they see, so it gets
+	// one server unfiltered.
 	Peer bool
-	// Rehearse answers calls of servers' tools in place of the servers; nil lets
-	// all run that may. See Pick.
+	// Rehearse answers tool calls in place of the servers. If it is nil, the
+	// calls run. See Pick.
 	Rehearse func(Pick) *jsonrpc.Response
 }
 
-// Open returns a session for a client. The error says which schemas or servers
-// there are.
+// Open returns a session for a client. If the schema or server does not exist,
+// the error lists those that do.
 func (g *Gateway) Open(o Opening) (*Session, error) {
 	view := g.set.Snapshot().Schema(o.Schema)
 	if view == nil || !o.Who.MaySee(o.Schema, "", "") {
@@ -207,8 +206,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	s := &Session{}
 	s.connect()
 	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
-	// Until it has shaken hands, a client counts as one of the source
-	// documents'.
+	// Before its handshake a client is treated as one of the source documents.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
 	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{&s.line, server} }}
@@ -231,12 +229,12 @@ func (g *Gateway) schemasOf(who access.Principal) []string {
 	return slices.DeleteFunc(g.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
 }
 
-// serversOf lists the servers of a schema that are there for a principal.
+// serversOf lists the servers of a schema that a principal can use.
 func serversOf(view *upstream.SchemaView, who access.Principal) []string {
 	return slices.DeleteFunc(view.Config.Names(), func(name string) bool { return !isThere(view, name, who) })
 }
 
-// isThere says whether a principal sees a server that may be used at all.
+// isThere reports whether a server can be used and the principal sees it.
 func isThere(view *upstream.SchemaView, server string, who access.Principal) bool {
 	u := view.Upstream(server)
 	return u != nil && who.MaySee(view.Config.Name, server, "") && !u.Absent()
@@ -274,12 +272,12 @@ func (g *Gateway) tellClients() {
 // nothing keeps their streams open.
 func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
 
-// Drain lets no new call run: the process is about to end, and what is in flight
-// finishes.
+// Drain refuses new calls, because the process is about to end. Calls in flight
+// finish.
 func (g *Gateway) Drain() { g.draining.Store(true) }
 
-// Close ends the calls that wait for their clients, stops telling clients
-// about changes, and waits.
+// Close ends the calls that wait for an answer of their client, stops the
+// notifications about changes, and waits for both.
 func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.Stop()
@@ -289,7 +287,7 @@ func (g *Gateway) Close() {
 	g.kept.Close()
 }
 
-// outside hears what a server says to a session outside any call.
+// outside handles messages that a server sends to a session outside any call.
 type outside struct {
 	line   *line
 	server string
@@ -313,8 +311,8 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
 }
 
-// answer answers sampling/createMessage and elicitation/create where
-// something that can answer is configured.
+// answer answers sampling/createMessage and elicitation/create if the
+// configuration names something that can.
 func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {

@@ -12,19 +12,19 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// SignedOut forgets what a user got from a server, of whatever user for "": who
-// has signed out shall not find it here.
+// SignedOut deletes the kept and cached results that a user got from a server;
+// an empty user means all users.
 func (g *Gateway) SignedOut(u *upstream.Upstream, user string) {
 	upstream.SignedOut(u, user)
 	g.kept.Forget(kept.Owner{Principal: user, Schema: u.Config().Schema}, u.Name())
 }
 
-// A shelf has the large results of a client of which it was shown a part.
+// A shelf keeps large results of which the client was shown a part.
 type shelf struct{ *account }
 
-// show shows a large result of a tool in part and keeps the rest for who
-// asked. Results of a script's own calls are never cut: they do not reach a
-// model.
+// show replaces a large tool result by a part of it and keeps the whole for the
+// principal. Results of a script's inner calls are never cut, because they do
+// not reach a model.
 func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 	if s.opening.Server != "" || c.Via == traffic.DoorRun || c.Via == traffic.DoorScript {
 		return
@@ -39,7 +39,7 @@ func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 	}
 }
 
-// cut shows a large result in part, and counts what is left out.
+// cut replaces a large result by a part of it, and counts the tokens saved.
 func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
 	keep := func(data []byte, block bool) (string, error) {
 		uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
@@ -61,7 +61,7 @@ func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error)
 	return results.Read(ctx, env, uri)
 }
 
-// get is a kept result of the session's principal.
+// get returns a kept result of the session's principal.
 func (s *shelf) get(uri string) (kept.Result, error) {
 	return s.gw.kept.Get(s.opening.keeper(), uri)
 }

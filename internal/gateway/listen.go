@@ -18,8 +18,8 @@ type listener struct {
 	s *Session
 }
 
-// listen answers subscriptions/listen: it says what is honoured, tells what
-// happens, and ends when the client goes away.
+// listen answers subscriptions/listen: it acknowledges the subscriptions, sends
+// their notifications, and returns when the client disconnects.
 func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	wanted := jsonrpc.Get(req.Params, "notifications")
 	if len(wanted) == 0 || wanted[0] != '{' {
@@ -54,7 +54,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if err := l.Tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
 	}
-	l.Announce(ctx) // what changed before it was among those who are told
+	l.Announce(ctx) // changes from before it was registered
 	select {
 	case <-ctx.Done():
 	case <-s.gw.stopping:
@@ -62,15 +62,15 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	return l.End(), nil
 }
 
-// heard is a resource or a task of a server that a listener hears about as caller.
+// heard is a resource or a task of a server that a listener subscribed to as caller.
 type heard struct {
 	owner  *upstream.Upstream
 	caller *upstream.Caller
-	end    func(context.Context) // stops hearing about it
+	end    func(context.Context) // ends the subscription
 }
 
-// hear asks the owners of the wanted resources or tasks and returns those that
-// agreed. member is what identifies one in the params of method.
+// hear subscribes to the wanted resources or tasks and returns those whose
+// server agreed. member is the param of method that identifies one.
 func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, member string, begin func(context.Context, *Call) (heard, bool)) ([]heard, []byte) {
 	if len(wanted) == 0 || wanted[0] != '[' {
 		return nil, nil
@@ -89,7 +89,7 @@ func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, mem
 	return list, slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
 }
 
-// release ends the subscriptions of a listener that is gone, within a bound.
+// release ends the subscriptions of a closed listener, within a time limit.
 func release(held []heard) {
 	if len(held) == 0 {
 		return

@@ -11,21 +11,21 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// rootsWait is how long a client may take to tell its roots.
+// rootsWait is how long a client may take to answer roots/list.
 const rootsWait = 5 * time.Second
 
-// locate finds out what a client works on, where a server has a connection for
-// each project. A session is asked once, and again when its roots have changed; a
-// modern client has no session, so each of its calls asks. Where the protocol has
-// no way to ask it, it works on the only project of its principal. A task stays
-// where it was begun.
+// locate finds the client's project if the server has a connection for each
+// project. It asks a session for its roots once, and again after they changed. A
+// modern client has no session, so each of its calls asks. If the protocol has no
+// way to ask, the only project of the principal is used. A task stays at the
+// connection that began it.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
 	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
 		return
 	}
 	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {
-		p.caller = p.caller.Again() // the request may be about other servers, too
+		p.caller = p.caller.Again() // the request may involve other servers
 		p.caller.Move(upstream.OnlyProject(t.upstream, d.opening.Who.ID))
 		return
 	}
@@ -43,7 +43,7 @@ func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	}
 	wait := rootsWait
 	if p.rules.Era == mcp.Modern {
-		wait = modern.TTL // it answers in its next request
+		wait = modern.TTL // a modern client answers in its next request
 	}
 	ask := func(ctx context.Context) (*jsonrpc.Response, error) {
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: mcp.MethodRootsList})
@@ -62,8 +62,8 @@ func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	})
 }
 
-// vouched is a project as far as commands may start in its folder. On stdio the
-// ordinary connection is the one of the folder that we were started in.
+// vouched returns the project, with its folder only if commands may start there.
+// On stdio the ordinary connection belongs to the gateway's working directory.
 func (o *Opening) vouched(p *project.Project) *project.Project {
 	switch {
 	case p == nil || o.Stdio && p.Here():

@@ -11,13 +11,13 @@ import (
 	"mcp-all-in-one/internal/receipt"
 )
 
-// An account is what a session was shown, and what that cost.
+// An account counts the tools that a session was shown, and their cost.
 type account struct {
 	*viewer
 	tally receipt.Tally
 }
 
-// showed notes that the session was shown its tools.
+// showed counts a tool list that the session was shown.
 func (a *account) showed(v *view.View) {
 	if a.opening.Server != "" {
 		return
@@ -30,7 +30,7 @@ func (a *account) showed(v *view.View) {
 	}
 }
 
-// inspected notes what one of our own tools answered.
+// inspected counts the result of one of the gateway's own tools.
 func (a *account) inspected(tool string, result []byte) {
 	if tool != "inspect" && tool != "describe" {
 		return
@@ -40,7 +40,7 @@ func (a *account) inspected(tool string, result []byte) {
 	a.gw.tallies.Of(a.opening.Schema).Inspect(cost)
 }
 
-// receipt is what the session was shown so far.
+// receipt returns the account so far.
 func (a *account) receipt() receipt.Receipt {
 	v := a.look()
 	eyes := catalog.View{Scope: a.scope, Visible: a.visible()}
@@ -91,8 +91,8 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 	return all
 }
 
-// bill logs what a session was shown, at its end. A request outside any session
-// is one list or call: it counts for its key.
+// bill logs the account at the end of a session. A request outside any session
+// counts for its key.
 func (a *account) bill() {
 	if a.opening.Server != "" || a.tally.Listed() == 0 {
 		return
@@ -114,27 +114,27 @@ func (a *account) bill() {
 	}
 }
 
-// showedKey notes what a key was shown. Requests outside any session have
-// nothing else that could say it, nor why the mode was chosen.
+// showedKey counts a list for a key. Requests outside any session have no other
+// place to record it, or why the mode was chosen.
 func (a *account) showedKey(v *view.View, cost catalog.Cost) {
 	r := receipt.Receipt{Key: a.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if v.Choice.Mode != "" {
-		r.List = v.Cost.All() // worked out for the choice already
+		r.List = v.Cost.All() // computed for the choice of the mode
 	}
 	if a.gw.tallies.Shown(a.opening.Schema, r, cost) && r.Why != "" && !a.opening.Session {
 		a.gw.log.Info("mode chosen", "schema", a.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
 	}
 }
 
-// saved notes what a script of the session kept out of the context.
+// saved counts the tokens that a script kept out of the context.
 func (a *account) saved(calls int, inner, shown catalog.Cost) {
 	a.tally.Script(calls, inner, shown)
 	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
 }
 
-// Fits says how the tools of a schema suit the clients that are known.
+// Fits reports how well the tools of a schema suit each known client.
 func (g *Gateway) Fits(schema string) []receipt.Fit {
 	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})
 	if err != nil {

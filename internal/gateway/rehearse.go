@@ -8,19 +8,19 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Pick is a call of a tool in a session that is a rehearsal, by whichever door:
-// found, decided on and completed like any other, and not sent yet.
+// A Pick is a tool call in a rehearsal session. It was resolved, authorized and
+// completed like any other call, but not sent.
 type Pick struct {
-	// Server has the tool, by its own name.
+	// Server owns the tool; Tool is the server's own name for it.
 	Server, Tool string
 	Arguments    json.RawMessage
-	// ReadOnly is what the server says of the tool.
+	// ReadOnly is the tool's readOnlyHint.
 	ReadOnly bool
 }
 
-// rehearse lets a call be answered in place of its server. A call that nobody
-// answers runs, if all that was not decided yet lets it, and only where the tool
-// changes nothing.
+// rehearse answers a call in place of its server. If Rehearse gives no answer,
+// the remaining decisions are made, and the call runs only if the tool is
+// read-only.
 func (g *guard) rehearse(ctx context.Context, c *Call, t *target) error {
 	p := Pick{Server: t.upstream.Name(), Tool: t.name, Arguments: jsonrpc.AsObject(t.arguments), ReadOnly: t.item != nil && t.item.ReadOnly()}
 	if t.instead = g.opening.Rehearse(p); t.instead != nil {

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// read reads a resource: of ourselves, of the server that has it, or of the
-// first that finds it where nobody lists it.
+// read reads a resource of the gateway or of the server that lists it. If no
+// server lists it, the first server that finds it answers.
 func (d *dispatcher) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *dispatcher) read(ctx context.Context, c *Call) (*jsonrpc.Response, erro
 	return last, nil
 }
 
-// resolveSubscription finds the resource that a client wants to hear about.
+// resolveSubscription finds the resource that a client subscribes to.
 func (d *dispatcher) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {
@@ -65,8 +65,8 @@ func (d *dispatcher) resolveSubscription(ctx context.Context, c *Call) (*target,
 	return owners[0], nil
 }
 
-// owners are the servers to ask for a resource: the one that lists it, or
-// whose template it matches; else each that has resources, in order.
+// owners returns the servers to ask for a resource: the one that lists it or
+// has a matching template, otherwise every server with resources, in order.
 func (f *finder) owners(ctx context.Context, uri string, c *Call) []*target {
 	ref, miss := f.look().All.ResourceFor(uri, f.readable())
 	if miss != nil {

@@ -22,7 +22,7 @@ type Session struct {
 	greetOnce sync.Once
 }
 
-// Close ends the session: its subscriptions, its own connections.
+// Close ends the session with its subscriptions and connections.
 func (s *Session) Close() {
 	left, first := s.subscriptions.close()
 	if !first {
@@ -101,16 +101,16 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 	}
 }
 
-// greet lets the servers of a stdio session be greeted with what its client
-// says about itself.
+// greet passes the client's name and capabilities on to the handshakes with the
+// servers of a stdio session.
 func (s *Session) greet(c *upstream.Caller) {
 	if g := s.gw.opt.Greeting; g != nil {
 		s.greetOnce.Do(func() { g.Set(c) })
 	}
 }
 
-// shutdown ends this session once it is answered. A remote client never stops
-// the process that others share.
+// shutdown ends this session after the answer. A remote client cannot stop the
+// process, because other clients share it.
 func (o *Opening) shutdown() (*jsonrpc.Response, error) {
 	if o.End != nil {
 		o.End()
@@ -132,7 +132,7 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 	return s.startup.unfinished(now.List(req, s.listView))
 }
 
-// plain is the party of a request of a legacy session.
+// plain returns the party for a request of a legacy session.
 func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
 	if t := traced(ctx); t != nil {
@@ -143,8 +143,8 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 	return p
 }
 
-// setLevel answers logging/setLevel. On stdio it sets the level of our own log
-// too: there is nobody else whose level that could be.
+// setLevel answers logging/setLevel. On stdio it also sets the level of the
+// gateway's own log, because there is only one client.
 func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	raw := jsonrpc.Get(req.Params, "level")
 	given, isString := jsonrpc.GetString(req.Params, "level")
@@ -165,8 +165,8 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 		jsonrpc.Quote(given), jsonrpc.Quote("Log level set to "+given))}, nil
 }
 
-// Bound says that a server has a process for this session alone, which nobody
-// can start again as it was.
+// Bound reports whether a server runs a process for this session alone. Its
+// state would be lost if the session moved to another replica.
 func (s *Session) Bound() bool {
 	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool {
 		return u.Config().Type == config.TypeStdio && u.Alone(s.caller)

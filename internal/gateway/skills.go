@@ -13,10 +13,10 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// maxSkillPages bounds what is taken of one server's list.
+// maxSkillPages is how many pages of one server's list are read.
 const maxSkillPages = 100
 
-// skillServers are the servers that a call about skills can be meant for.
+// skillServers returns the servers that can answer a call about skills.
 func (f *finder) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
 	f.startup.settle(ctx)
 	if c.client.rules.Era == mcp.Modern {
@@ -35,8 +35,8 @@ func (f *finder) skillServers(ctx context.Context, c *Call) []*upstream.Upstream
 	return found
 }
 
-// listSkills joins the skills of every server that has some. One server's own
-// pages pass as they are; several become one page.
+// listSkills joins the skills of all servers. With one server its pages pass
+// unchanged; with several the result is one page.
 func (d *dispatcher) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	servers := d.finder.skillServers(ctx, c)
 	switch len(servers) {
@@ -61,8 +61,8 @@ func (d *dispatcher) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "skills")}, nil
 }
 
-// learnSkills lists the skills of all servers before the first file is read that
-// may be a skill's: a client may know its address from before this process.
+// learnSkills lists the skills of all servers before the first read of a file
+// that may belong to a skill: a client may have the address from an earlier run.
 func (d *dispatcher) learnSkills(ctx context.Context, c *Call, uri string) {
 	if _, _, known := d.look().All.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || d.opening.Server != "" {
 		return
@@ -78,8 +78,8 @@ func (d *dispatcher) learnSkills(ctx context.Context, c *Call, uri string) {
 	}
 }
 
-// skillsOf adds all skills of one server to a list. A server that fails hides
-// its own skills only.
+// skillsOf adds all skills of one server to a list. If the server fails, only
+// its own skills are missing.
 func (d *dispatcher) skillsOf(ctx context.Context, c *Call, u *upstream.Upstream, list []byte) []byte {
 	t := &target{kind: skillsItem, upstream: u, params: jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")}
 	for range maxSkillPages {
@@ -105,8 +105,8 @@ func orWire(err error, resp *jsonrpc.Response) error {
 	return resp.Err
 }
 
-// readSkill answers for one skill, or for one folder: by the server that it
-// belongs to, or by the first that has it.
+// readSkill reads one skill or one folder, from the server that owns it, or
+// from the first server that has it.
 func (d *dispatcher) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	uri, err := params.URI(c.Params)
 	if err != nil {

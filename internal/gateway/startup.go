@@ -11,23 +11,22 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A startup lets the requests of a client wait for servers that start.
+// A startup delays requests of a client while servers start.
 type startup struct {
 	*sight
 	once sync.Once
 }
 
-// settle waits before the first list of a session until each server has
-// answered or failed once, for a bounded time: an empty list would be cached
-// by the client.
+// settle delays the first list of a session until each server has answered or
+// failed once, up to a limit: the client would cache an empty list.
 func (s *startup) settle(ctx context.Context) {
 	s.once.Do(func() {
 		wait := s.gw.config().StartWait
 		if !s.opening.Session && !s.opening.Stdio {
-			wait = s.left() // requests outside any session wait together, once
+			wait = s.left() // requests outside any session share one wait
 		}
 		if s.opening.Header != nil && !s.caller.Offer.Empty() {
-			wait = maxHello // a connection that offers the same is mostly there
+			wait = maxHello // usually a connection with the same offers exists
 		}
 		s.prepare(ctx, s.caller, wait)
 	})
@@ -37,20 +36,20 @@ func (s *startup) settle(ctx context.Context) {
 func (s *startup) left() time.Duration {
 	wait := s.gw.config().StartWait
 	if s.opening.Stdio {
-		return wait // the servers start when the client has said hello
+		return wait // the servers start after the client's handshake
 	}
 	return min(wait, time.Until(s.gw.started.Add(wait)))
 }
 
-// maxHello bounds how long the answer to a handshake waits, however long lists
-// may: the shortest limit of a known client is 5 s.
+// maxHello is how long the answer to a handshake may wait, even if lists may
+// wait longer: the shortest timeout of a known client is 5 s.
 const maxHello = 4 * time.Second
 
-// hello waits for servers that start, before a client is told what they can do.
+// hello waits for starting servers, so that the handshake has their capabilities.
 func (s *startup) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.left(), maxHello)) }
 
-// meet waits until the servers that speak the era of a modern client, too, have
-// told what they can do in it.
+// meet waits until servers of both eras have reported their capabilities in the
+// modern one.
 func (s *startup) meet(ctx context.Context, p party) { s.prepare(ctx, p.caller, maxHello) }
 
 // prepare waits until each server has answered or failed once.
@@ -67,8 +66,8 @@ func (s *startup) prepare(ctx context.Context, c *upstream.Caller, wait time.Dur
 	wg.Wait()
 }
 
-// unfinished marks a list that servers will add to which are still starting: a
-// client that lists once knows then that it is early.
+// unfinished marks a list as incomplete while servers are starting, so that a
+// client that lists only once can tell.
 func (s *startup) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	starting := 0
 	for _, u := range s.upstreams() {

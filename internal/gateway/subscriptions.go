@@ -13,7 +13,7 @@ import (
 
 const maxSubscriptions = 1000
 
-// subscriptions are the resources that a session hears about.
+// subscriptions are the resources that a session has subscribed to.
 type subscriptions struct {
 	*viewer
 	mu     sync.Mutex
@@ -21,8 +21,8 @@ type subscriptions struct {
 	owners map[string]*upstream.Upstream // by the uri that the client used
 }
 
-// admit says whether one more resource may be heard about; known that it is
-// already.
+// admit reports an error if the session has too many subscriptions. known is
+// true if it has subscribed to uri already.
 func (s *subscriptions) admit(uri string) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *subscriptions) admit(uri string) (known bool, err error) {
 	return s.owners[uri] != nil, err
 }
 
-// note notes what a session hears about, to end it with the session.
+// note stores a subscription, which ends with the session.
 func (s *subscriptions) note(uri string, u *upstream.Upstream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +61,8 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 	return s.end(ctx, u, uri)
 }
 
-// close lets nothing be noted any more and returns what was; false where that has
-// happened before.
+// close refuses further subscriptions and returns the present ones. first is
+// false if it was called before.
 func (s *subscriptions) close() (owners map[string]*upstream.Upstream, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *subscriptions) close() (owners map[string]*upstream.Upstream, first boo
 	return owners, first
 }
 
-// ofProjects are those of servers that have a connection for each project.
+// ofProjects returns the subscriptions at servers with a connection for each project.
 func (s *subscriptions) ofProjects() map[string]*upstream.Upstream {
 	s.mu.Lock()
 	owners := maps.Clone(s.owners)
@@ -80,7 +80,7 @@ func (s *subscriptions) ofProjects() map[string]*upstream.Upstream {
 	return owners
 }
 
-// ownURI is the address of a resource as its server knows it.
+// ownURI returns the server's own address of a resource.
 func (s *subscriptions) ownURI(uri string) string {
 	if _, own, ok := s.look().All.InURI(uri); ok {
 		return own
@@ -88,7 +88,7 @@ func (s *subscriptions) ownURI(uri string) string {
 	return uri
 }
 
-// nameOf is the address by which the client subscribed to a server's resource.
+// nameOf returns the address with which the client subscribed to a server's resource.
 func (s *subscriptions) nameOf(server, uri string) string {
 	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
 	s.mu.Lock()
@@ -99,7 +99,7 @@ func (s *subscriptions) nameOf(server, uri string) string {
 	return out
 }
 
-// Updated tells the client that a resource of a server changed.
+// Updated notifies the client that a resource of a server changed.
 func (s *subscriptions) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
 	uri, ok := jsonrpc.GetString(n.Params, "uri")
 	if !ok || s.opening.Client == nil {

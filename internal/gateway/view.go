@@ -13,17 +13,17 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A viewer has what a client is shown: its view of the present state, and what it
-// was told of changes.
+// A viewer holds the client's view of the servers, and which state it was last
+// notified about.
 type viewer struct {
 	sight
 	view      atomic.Pointer[view.View]
-	picked    atomic.Pointer[view.Choice] // the mode that it keeps
-	announced atomic.Pointer[view.View]   // what it was last told about
+	picked    atomic.Pointer[view.Choice] // the mode of the session
+	announced atomic.Pointer[view.View]   // the view at the last notification
 }
 
-// look returns the session's view of the present state. It costs two atomic
-// loads while nothing changes.
+// look returns the session's current view. It costs two atomic loads while
+// nothing changes.
 func (w *viewer) look() *view.View {
 	rev := w.gw.set.Revision()
 	if v := w.view.Load(); v != nil && v.Revision == rev {
@@ -34,8 +34,8 @@ func (w *viewer) look() *view.View {
 	return v
 }
 
-// viewAt is the session's view at a revision. Requests outside any session share
-// theirs.
+// viewAt returns the session's view at a revision. Requests outside any session
+// share views.
 func (w *viewer) viewAt(revision uint64) *view.View {
 	o := &w.opening
 	if o.Session || o.Stdio {
@@ -48,8 +48,8 @@ func (w *viewer) viewAt(revision uint64) *view.View {
 	}, revision, w.newView)
 }
 
-// newView is what the session sees of the present state. Sessions that see the
-// same servers with the same features share what was merged.
+// newView builds the session's view of the current state. Sessions that see the
+// same servers with the same features share the merged catalogue.
 func (w *viewer) newView() view.View {
 	snap := w.gw.set.Snapshot().Schema(w.opening.Schema)
 	if snap == nil {
@@ -71,7 +71,7 @@ func (w *viewer) newView() view.View {
 		if picked.Mode != builtin.ModeFull {
 			v = in(picked.Mode)
 		} else {
-			// A client that was shown them before may call them still.
+			// A client may call tools that it was shown before.
 			v.Compact = in(builtin.ModeCompact).Compact
 		}
 		v.Choice = picked
@@ -79,8 +79,8 @@ func (w *viewer) newView() view.View {
 	})
 }
 
-// merge makes the catalogues of a view: what the servers have, and what is
-// shown of it.
+// merge builds the catalogues of a view: all features of the servers, and the
+// ones that the mode shows.
 func (w *viewer) merge(sources []catalog.Source, mode string) view.View {
 	opt := catalog.Options{Meta: w.gw.resultMeta()}
 	if w.opening.Server == "" {
@@ -109,8 +109,8 @@ func (w *viewer) merge(sources []catalog.Source, mode string) view.View {
 	return v
 }
 
-// sources are the servers of the session with what they offer to it, and an id
-// that is equal for equal sources.
+// sources returns the servers of the session with the features that it may see,
+// and an id that is equal for equal sources.
 func (w *viewer) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
 	file := w.gw.config().Results
@@ -141,8 +141,8 @@ func (w *viewer) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	return sources, id.String()
 }
 
-// measure prepares the costs of a view: full is what full mode shows, all what
-// the compact modes stand for.
+// measure prepares the costs of a view: full is the catalogue in full mode, all
+// the catalogue behind the compact modes.
 func (w *viewer) measure(full, all *catalog.Catalog) view.Costs {
 	eyes := catalog.View{Scope: w.scope, Visible: w.visible()}
 	cfg := w.gw.config()
@@ -151,9 +151,9 @@ func (w *viewer) measure(full, all *catalog.Catalog) view.Costs {
 	})
 }
 
-// pick decides what an auto schema shows to this session. Sessions keep what
-// they were first shown; a modern request is judged by the tools alone, never
-// by who sends it.
+// pick chooses the mode of an auto schema for this session. A session keeps its
+// first mode. For a modern request the choice depends on the tools alone, not
+// on the client.
 func (w *viewer) pick(full view.View) view.Choice {
 	if kept := w.picked.Load(); kept != nil {
 		return *kept
@@ -165,7 +165,7 @@ func (w *viewer) pick(full view.View) view.Choice {
 	return view.Choose(full.Cost.All(), full.Cost.Tools(), full.Cost.Named(), most)
 }
 
-// keep lets a session go on with the mode that it was first shown.
+// keep stores the first mode of a session.
 func (w *viewer) keep(v *view.View) {
 	if v.Choice.Mode == "" || !w.opening.Session || !w.picked.CompareAndSwap(nil, &v.Choice) {
 		return
@@ -173,12 +173,12 @@ func (w *viewer) keep(v *view.View) {
 	w.gw.log.Info("mode chosen", "schema", w.opening.Schema, "session", w.caller.Session, "mode", v.Choice.Mode, "why", v.Choice.Why)
 }
 
-// listView is how lists are written for this client.
+// listView returns how lists are written for this client.
 func (w *viewer) listView(kind catalog.Kind) catalog.View {
 	return catalog.View{Version: w.rules.Date, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Legacy)}
 }
 
-// modernView is how lists are written for a modern client.
+// modernView returns how lists are written for a modern client.
 func (w *viewer) modernView(kind catalog.Kind) catalog.View {
 	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Modern)}
 }

@@ -8,40 +8,40 @@ import (
 )
 
 // A Transport sends small POST requests itself, on the caller's goroutine, and
-// hands every other one to the transport that it was made with. Those over TLS
-// are its own where that transport has a DialTLSContext, whose connections must
-// speak HTTP/1.1.
+// passes every other request to the http.Transport that it was made with. It sends
+// requests over TLS itself only if that http.Transport has a DialTLSContext, whose
+// connections must speak HTTP/1.1.
 //
-// The settings of that transport hold for both: its dial function, its proxy,
-// how many connections are kept and for how long, how large the header of an
-// answer may be. A request is never sent twice: one that fails after a byte
-// was written has failed.
+// The settings of the http.Transport apply to both: its dial function, its proxy,
+// how many connections are kept and for how long, how large the header of a
+// response may be. A request is never sent twice: if it fails after a byte was
+// written, the error is returned.
 type Transport struct {
 	rest          *http.Transport
 	plain, sealed clientPool
 }
 
-// NewTransport returns a Transport with the settings of rest, which must have a
-// DialContext, or a DialTLSContext where no request is sent without TLS, and
-// DisableCompression, and are not to be changed once a request was sent.
+// NewTransport returns a Transport with the settings of rest. rest must have
+// DisableCompression and a DialContext; a DialTLSContext is enough if all requests
+// use TLS. rest must not change after the first request.
 func NewTransport(rest *http.Transport) *Transport {
 	return &Transport{rest: rest}
 }
 
-// CloseIdleConnections closes the connections that carry nothing.
+// CloseIdleConnections closes the connections that carry no request.
 func (c *Transport) CloseIdleConnections() {
 	c.plain.closeIdle()
 	c.sealed.closeIdle()
 	c.rest.CloseIdleConnections()
 }
 
-// A NotSentError says why no byte of a request was written to the connection
-// that was made for it.
+// A NotSentError is the reason why no byte of a request was written to its new
+// connection.
 type NotSentError struct{ Err error }
 
 func (e *NotSentError) Error() string { return "sending the request: " + e.Err.Error() }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *NotSentError) In(l i18n.Lang) string {
 	return i18n.New("sending the request: %v", "发送请求失败：%v", e.Err).In(l)
 }
@@ -49,9 +49,9 @@ func (e *NotSentError) In(l i18n.Lang) string {
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.Err }
 
-// RoundTrip sends one request and returns when the header of the answer is
-// here. The end of the request's context ends it at any point, the end of the
-// body included, with the cause of the context as the error.
+// RoundTrip sends one request and returns when the header of the response has
+// arrived. If the request's context ends, at any point up to the end of the
+// response body, the exchange fails with the cause of the context.
 func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !c.takes(req) {
 		return c.rest.RoundTrip(req)
@@ -72,8 +72,8 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return newClientExchange(c, req, in).run()
 }
 
-// takes says that a request is of the kind that is sent here; what its header
-// says is looked at when it is written.
+// takes reports whether the Transport sends the request itself. The header is
+// checked later, when it is written.
 func (c *Transport) takes(req *http.Request) bool {
 	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Opaque != "" {
 		return false
@@ -81,7 +81,7 @@ func (c *Transport) takes(req *http.Request) bool {
 	if req.URL.Scheme != "http" && (req.URL.Scheme != "https" || c.rest.DialTLSContext == nil) {
 		return false
 	}
-	// A body that can be had again is in memory: reading it takes no time.
+	// A body with GetBody is in memory: reading it takes no time.
 	inMemory := req.ContentLength > 0 && req.GetBody != nil || req.ContentLength == 0 && (req.Body == nil || req.Body == http.NoBody)
 	if !inMemory || req.ContentLength > maxRequestBody {
 		return false
@@ -92,7 +92,7 @@ func (c *Transport) takes(req *http.Request) bool {
 	return c.straight(req)
 }
 
-// straight says that a request goes to its server without a proxy.
+// straight reports whether a request goes to its server without a proxy.
 func (c *Transport) straight(req *http.Request) bool {
 	if c.rest.Proxy == nil {
 		return true

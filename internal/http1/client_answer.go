@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A malformedError is an answer that is not HTTP, or can be read in two ways.
+// A malformedError says that a response is not HTTP or is ambiguous.
 type malformedError string
 
 func (e malformedError) Error() string { return "malformed HTTP: " + string(e) }
@@ -17,15 +17,15 @@ func (e malformedError) In(l i18n.Lang) string {
 	return i18n.New("malformed HTTP: %s", "HTTP 格式不正确：%s", string(e)).In(l)
 }
 
-// A clientFraming says how the body of an answer ends, and whether the
-// connection can be used after it.
+// A clientFraming says how the body of a response ends, and whether the connection
+// can be used again.
 type clientFraming struct {
 	chunked bool
 	length  int64 // -1: not known
 	keep    bool
 }
 
-// parseAnswer reads the head of an answer, lines and their ends included.
+// parseAnswer parses the head of a response, including its line ends.
 func parseAnswer(head string, resp *http.Response) (clientFraming, error) {
 	line, fields := cutText(head)
 	if err := parseStatus(line, resp); err != nil {
@@ -79,17 +79,17 @@ func parseStatus(line string, resp *http.Response) error {
 	return nil
 }
 
-// frame reads what the header says about the body, RFC 9112 section 6.3. What
-// could hide a second answer in the first is an error.
+// frame reads the framing of the body from the header, RFC 9112 section 6.3. A
+// header that could hide a second response in the first is an error.
 func frame(resp *http.Response) (clientFraming, error) {
 	f := clientFraming{length: -1}
 	coding, lengths := resp.Header["Transfer-Encoding"], resp.Header["Content-Length"]
-	resp.TransferEncoding = nil // from a provisional answer
+	resp.TransferEncoding = nil // may be set by a provisional response
 	if coding != nil {
 		if len(coding) != 1 || !strings.EqualFold(coding[0], "chunked") || lengths != nil || resp.ProtoMinor == 0 {
 			return f, malformedError("Transfer-Encoding " + clip(strings.Join(coding, ", ")))
 		}
-		announced := resp.Header["Trailer"] // what stands there is not kept
+		announced := resp.Header["Trailer"] // the trailer itself is dropped
 		if hasToken(announced, "Transfer-Encoding") || hasToken(announced, "Content-Length") || hasToken(announced, "Trailer") {
 			return f, malformedError("Trailer " + clip(strings.Join(announced, ", ")))
 		}
@@ -119,7 +119,7 @@ func frame(resp *http.Response) (clientFraming, error) {
 	return f, nil
 }
 
-// cutText returns the first line, without its end, and what follows.
+// cutText returns the first line, without its line end, and the rest.
 func cutText[T string | []byte](s T) (line, rest T) {
 	end, next := len(s), len(s)
 	for i := range len(s) {
@@ -145,7 +145,7 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// isToken says that s can be the name of a header field.
+// isToken reports whether s is a valid header field name.
 func isToken[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if !tokenBytes[s[i]] {
@@ -162,7 +162,7 @@ var tokenBytes = func() (table [256]bool) {
 	return table
 }()
 
-// isFieldText says that s holds no control character.
+// isFieldText reports whether s has no control characters.
 func isFieldText[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
@@ -172,5 +172,5 @@ func isFieldText[T string | []byte](s T) bool {
 	return true
 }
 
-// clip shortens what a server sent, for an error.
+// clip shortens text from a server for an error message.
 func clip(s string) string { return s[:min(len(s), 64)] }

@@ -11,20 +11,20 @@ import (
 
 var errBodyClosed = i18n.Errorf("read on the closed body of an answer", "读取已关闭的应答")
 
-// A clientBody is the body of an answer. Close may be called while Read waits.
+// A clientBody is the body of a response. Close may be called while Read waits.
 type clientBody struct {
 	x *clientExchange
 
-	mu sync.Mutex // of what follows; held while Read waits
+	mu sync.Mutex // guards the fields below; held while Read waits
 	in *clientBuffer
 	clientFraming
-	left   int64 // of the body, or of the chunk
-	behind bool  // a chunk has begun, so that its end comes before the next one
-	excess int64 // what chunks are wrapped in, beyond what is usual
-	err    error // of every further Read
+	left   int64 // bytes left of the body, or of the chunk
+	behind bool  // the line end of the last chunk has not been read yet
+	excess int64 // chunk overhead beyond the usual amount
+	err    error // returned by every further Read
 }
 
-// begin makes it the body of resp; the exchange is over when it is empty.
+// begin makes b the body of resp. If the body is empty, the exchange ends here.
 func (b *clientBody) begin(f clientFraming, resp *http.Response) {
 	b.clientFraming = f
 	if f.length == 0 {
@@ -36,7 +36,7 @@ func (b *clientBody) begin(f clientFraming, resp *http.Response) {
 	resp.Body = b
 }
 
-// Read returns what has arrived; it does not wait for p to be full.
+// Read returns the data that has arrived; it does not wait until p is full.
 func (b *clientBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +65,7 @@ func (b *clientBody) readSome(p []byte) (int, error) {
 	return n, cutOff(err)
 }
 
-// cutOff is err as what it means inside a body.
+// cutOff turns io.EOF inside a body into io.ErrUnexpectedEOF.
 func cutOff(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -73,7 +73,7 @@ func cutOff(err error) error {
 	return err
 }
 
-// finish ends the exchange, with io.EOF when all has been read.
+// finish ends the exchange; err is io.EOF if the whole body has been read.
 func (b *clientBody) finish(err error) {
 	if err != io.EOF {
 		if cause := context.Cause(b.x.ctx); cause != nil {
@@ -82,14 +82,15 @@ func (b *clientBody) finish(err error) {
 			err = errBodyClosed
 		}
 	}
-	// What came behind the end answers nothing that was asked.
+	// Bytes after the end of the response belong to no request: close the
+	// connection.
 	b.x.release(err == io.EOF && b.keep && len(b.in.unread()) == 0)
 	b.in.free()
 	b.in, b.err = nil, err
 }
 
-// Close ends the exchange. A connection whose answer was not read to its end
-// is closed.
+// Close ends the exchange. It closes the connection if the response was not read to
+// its end.
 func (b *clientBody) Close() error {
 	b.x.release(false)
 	b.mu.Lock()

@@ -17,19 +17,19 @@ const (
 
 var clientBuffers = sync.Pool{New: func() any { return &clientBuffer{buf: make([]byte, 0, clientBufferSize)} }}
 
-// A clientBuffer holds a request until it is sent, and from then on what has
-// been read of the answer and not been used yet: buf[at:].
+// A clientBuffer holds the request until it is sent. After that, buf[at:] is the
+// part of the response that has been read but not consumed.
 type clientBuffer struct {
 	src  io.Reader
-	head uint64 // hash of the head of a request over TLS, without its length
+	head uint64 // hash of the head of a request over TLS, without Content-Length
 	buf  []byte
 	at   int
-	err  error // of the next read
+	err  error // returned by the next read
 }
 
 func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
 
-// free gives the buffer back.
+// free returns the buffer to the pool.
 func (in *clientBuffer) free() {
 	in.start(nil)
 	if cap(in.buf) <= maxPooledBuffer {
@@ -37,16 +37,17 @@ func (in *clientBuffer) free() {
 	}
 }
 
-// start forgets what the buffer holds and reads from src.
+// start empties the buffer; further reads come from src.
 func (in *clientBuffer) start(src io.Reader) {
 	in.src, in.buf, in.at, in.err = src, in.buf[:0], 0, nil
 }
 
 var errStale = i18n.Errorf("the server has closed the connection", "服务已关闭连接")
 
-// ask writes the request to a connection, after a look at one that was kept,
-// and reads the first bytes of the answer. It returns how much was written; an error of
-// reading is for later. wrote, if not nil, is called when all is written.
+// ask writes the request to a connection and reads the first bytes of the response.
+// If the connection was kept, ask first checks that it is still open and quiet. It
+// returns how many bytes were written. A read error is reported by the next read.
+// wrote, if not nil, is called when the whole request is written.
 func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
 	if cn.sealed {
@@ -66,7 +67,7 @@ func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, 
 		}
 	}
 	if sent == 0 && err != nil {
-		return 0, err // the request can still be sent to another one
+		return 0, err // the request can still be sent on another connection
 	}
 	in.start(cn)
 	if talked {
@@ -77,7 +78,7 @@ func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, 
 
 func (in *clientBuffer) unread() []byte { return in.buf[in.at:] }
 
-// fill waits for more, in front of which it makes room.
+// fill reads more data from the connection. It makes room in the buffer first.
 func (in *clientBuffer) fill() error {
 	if in.err != nil {
 		return in.err
@@ -100,8 +101,8 @@ func (in *clientBuffer) fill() error {
 	return err
 }
 
-// read reads into p, which is not empty: from the buffer, else from the connection.
-// Where direct is false a little more than fits p may be read ahead.
+// read reads into p, which is not empty: from the buffer if it has data, else from
+// the connection. If direct is false, it may read more than fits into p.
 func (in *clientBuffer) read(p []byte, direct bool) (int, error) {
 	if in.at == len(in.buf) {
 		if direct || len(p) >= cap(in.buf) {
@@ -116,8 +117,8 @@ func (in *clientBuffer) read(p []byte, direct bool) (int, error) {
 	return n, nil
 }
 
-// readHead reads the head of the answer; the heads of provisional answers before it
-// are skipped, and count towards the limit.
+// readHead reads the head of the response. It skips the heads of provisional
+// responses; they count towards the limit.
 func (in *clientBuffer) readHead(resp *http.Response, limit int) (clientFraming, error) {
 	for {
 		head, err := in.takeHead(limit)
@@ -132,10 +133,10 @@ func (in *clientBuffer) readHead(resp *http.Response, limit int) (clientFraming,
 	}
 }
 
-// takeHead returns the lines up to the first empty one, which is the last. They
-// are valid until more is read.
+// takeHead returns the lines up to and including the first empty line. They are
+// valid until the next read.
 func (in *clientBuffer) takeHead(limit int) ([]byte, error) {
-	seen := 0 // of what is unread; it ends with a line
+	seen := 0 // the part of unread() that was searched; ends with a line end
 	for {
 		for {
 			unread := in.unread()

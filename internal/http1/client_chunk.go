@@ -11,7 +11,7 @@ const (
 	maxExcess       = 16 << 10
 )
 
-// readChunks fills p with the data of chunks, and waits for the first only.
+// readChunks fills p with the data of chunks. It waits only for the first chunk.
 func (b *clientBody) readChunks(p []byte) (n int, err error) {
 	for {
 		if b.left == 0 {
@@ -41,8 +41,8 @@ func (b *clientBody) readChunks(p []byte) (n int, err error) {
 	}
 }
 
-// chunkArrived says that the next chunk can be read without waiting for its
-// beginning, or for the very end when it is the last.
+// chunkArrived reports whether the next chunk can be read without waiting for its
+// size line, or for the end of the trailer if it is the last chunk.
 func (b *clientBody) chunkArrived() bool {
 	next := bytes.TrimPrefix(b.in.unread(), []byte("\r\n"))
 	if len(next) > 0 && next[0] == '0' {
@@ -51,7 +51,7 @@ func (b *clientBody) chunkArrived() bool {
 	return bytes.IndexByte(next, '\n') >= 0
 }
 
-// nextChunk reads the end of the last chunk and the size of the next one.
+// nextChunk reads the line end of the last chunk and the size of the next one.
 func (b *clientBody) nextChunk() (int64, error) {
 	if b.behind {
 		line, err := b.in.line()
@@ -67,9 +67,9 @@ func (b *clientBody) nextChunk() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	digits, _, _ := bytes.Cut(bytes.TrimRight(line, " \t"), []byte(";")) // extensions say nothing to us
+	digits, _, _ := bytes.Cut(bytes.TrimRight(line, " \t"), []byte(";")) // chunk extensions are ignored
 	size, err := parseChunkSize(digits)
-	// The measure of net/http: 16 bytes for each chunk, and twice its size.
+	// The rule of net/http: 16 bytes for each chunk, and twice its size.
 	b.excess = max(0, b.excess+int64(len(line))+2-16-2*min(size, maxExcess))
 	if err == nil && b.excess > maxExcess {
 		err = malformedError("chunks that are mostly wrapping")
@@ -98,7 +98,7 @@ func parseChunkSize(digits []byte) (int64, error) {
 	return n, nil
 }
 
-// endOfChunks reads the trailer, whose fields nobody asked for.
+// endOfChunks reads and drops the trailer.
 func (b *clientBody) endOfChunks() error {
 	for range maxTrailerLines {
 		line, err := b.in.line()
@@ -116,8 +116,8 @@ func (b *clientBody) endOfChunks() error {
 	return malformedError("trailer of too many lines")
 }
 
-// line takes one line of the chunked coding, without its end, which must be
-// CRLF. It is valid until more is read.
+// line returns one line of the chunked coding without its CRLF; any other line end
+// is an error. The line is valid until the next read.
 func (in *clientBuffer) line() ([]byte, error) {
 	for {
 		unread := in.unread()

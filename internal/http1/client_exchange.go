@@ -13,28 +13,29 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A clientExchange is one request and its answer, from sending the one to the end
-// of the other's body.
+// A clientExchange is one request and its response, from sending the request to the
+// end of the response body.
 type clientExchange struct {
 	c    *Transport
 	ctx  context.Context
 	addr string
 	pool *clientPool
-	stop func() bool // the end of ctx no longer ends the exchange; nil when it never did
-	over atomic.Bool // conn is no longer ours
-	// trace hears of GotConn, WroteRequest and GotFirstResponseByte, which is
-	// called when the whole header is here; nil if nobody traces.
+	stop func() bool // detaches the exchange from ctx; nil if ctx never ends
+	over atomic.Bool // conn is released
+	// trace gets GotConn, WroteRequest and GotFirstResponseByte; the last one is
+	// called when the whole header has arrived. It is nil if the request is not
+	// traced.
 	trace *httptrace.ClientTrace
 
 	mu    sync.Mutex
-	conn  *clientConn // nil while there is none
-	ended bool        // ctx has
+	conn  *clientConn // nil before the first connection
+	ended bool        // ctx has ended
 
 	resp http.Response
 	body clientBody
 }
 
-// newClientExchange is for the request that stands in the buffer.
+// newClientExchange returns an exchange for the request in the buffer.
 func newClientExchange(c *Transport, req *http.Request, in *clientBuffer) *clientExchange {
 	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL), pool: &c.plain, trace: httptrace.ContextClientTrace(req.Context())}
 	if req.URL.Scheme == "https" {
@@ -47,7 +48,7 @@ func newClientExchange(c *Transport, req *http.Request, in *clientBuffer) *clien
 	return x
 }
 
-// end makes the exchange fail, because its context has ended.
+// end makes the exchange fail because its context has ended.
 func (x *clientExchange) end() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -56,7 +57,8 @@ func (x *clientExchange) end() {
 	}
 }
 
-// hold makes cn the connection of the exchange; false when that has ended.
+// hold makes cn the connection of the exchange; it reports false if the exchange
+// has ended.
 func (x *clientExchange) hold(cn *clientConn) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -64,7 +66,7 @@ func (x *clientExchange) hold(cn *clientConn) bool {
 	return !x.ended
 }
 
-// run sends the request and returns when the header of the answer is here.
+// run sends the request and returns when the header of the response has arrived.
 func (x *clientExchange) run() (*http.Response, error) {
 	partly, err := x.send()
 	if err != nil {
@@ -88,9 +90,9 @@ func (x *clientExchange) run() (*http.Response, error) {
 	return &x.resp, nil
 }
 
-// send writes the request to a connection that was kept, or to a new one. An error
-// beside nil says that only a part was written: the server may have answered and
-// closed before it had read all.
+// send writes the request to a kept connection, or to a new one. partly is the
+// write error if only a part was written. That is no failure yet: the server may
+// have responded and closed before it had read the whole request.
 func (x *clientExchange) send() (partly, err error) {
 	for {
 		cn, kept := x.pool.get(x.addr, x.body.in.head, x.c.rest.IdleConnTimeout), true
@@ -118,8 +120,8 @@ func (x *clientExchange) send() (partly, err error) {
 	}
 }
 
-// traced tells the trace of the connection and returns what to call when the
-// request is written; nil if nobody traces.
+// traced passes the connection to the trace. It returns the function to call when
+// the request is written, nil if there is none.
 func (x *clientExchange) traced(cn *clientConn, kept bool) (wrote func()) {
 	if x.trace == nil {
 		return nil
@@ -133,13 +135,13 @@ func (x *clientExchange) traced(cn *clientConn, kept bool) (wrote func()) {
 	return func() { x.trace.WroteRequest(httptrace.WroteRequestInfo{}) }
 }
 
-// release gives the connection away, once.
+// release returns the connection to the pool or closes it, once.
 func (x *clientExchange) release(keep bool) {
 	if x.over.Swap(true) {
 		return
 	}
 	if x.stop != nil && !x.stop() {
-		keep = false // the context has ended and is closing it
+		keep = false // the context has ended and closes the connection
 	}
 	if keep {
 		x.pool.put(x.conn, x.c.rest)
@@ -152,7 +154,7 @@ func (x *clientExchange) failure(err, partly error) error {
 	switch {
 	case x.ctx.Err() != nil:
 		return context.Cause(x.ctx)
-	case partly != nil: // and there was no answer that would say why
+	case partly != nil: // and no response explains it
 		return i18n.Errorf("sending the request: %w", "发送请求失败：%w", partly)
 	case errors.Is(err, io.EOF):
 		return i18n.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)

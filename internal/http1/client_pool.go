@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// A clientConn is a connection to a server, in use or kept.
+// A clientConn is a connection to a server, in use or idle.
 type clientConn struct {
 	net.Conn
-	addr   string
-	head   uint64    // hash of the head of the last request
-	sealed bool      // by TLS: talk can look into it, and no more
-	talk   *talker   // nil when the system does not know the connection
-	since  time.Time // when it was kept
+	addr string
+	head uint64 // hash of the head of the last request
+	// over TLS; talk can only check the connection then, not write to it
+	sealed bool
+	talk   *talker   // nil if the connection has no file descriptor
+	since  time.Time // when it became idle
 }
 
 func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
@@ -30,24 +31,23 @@ func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
 	return &clientConn{Conn: conn, addr: addr, sealed: sealed, talk: newTalker(below)}
 }
 
-// A clientPool keeps connections that carry nothing. The last one kept is the
-// first one used: the others grow old and are closed. One timer looks after
-// all of them.
+// A clientPool keeps idle connections. It reuses the most recent connection first,
+// so that the others reach their maximum age and are closed. One timer serves all
+// connections.
 type clientPool struct {
 	mu      sync.Mutex
 	idle    map[string][]*clientConn // by address, oldest first
 	total   int
 	timer   *time.Timer
 	armed   bool
-	closing bool // until the next request, what becomes idle is closed
+	closing bool // until the next request, connections are closed when they become idle
 }
 
-// looked is how many connections are looked at for one that has carried the same
-// head before.
+// looked is how many idle connections pop checks for the same request head.
 const looked = 32
 
-// get returns a connection, nil when there is none. Whoever uses it looks first
-// whether the server has said anything since it was kept.
+// get returns an idle connection, nil if there is none. The caller must check that
+// the server has not closed it or sent data since.
 func (p *clientPool) get(addr string, head uint64, maxAge time.Duration) *clientConn {
 	for {
 		cn := p.pop(addr, head)
@@ -58,8 +58,8 @@ func (p *clientPool) get(addr string, head uint64, maxAge time.Duration) *client
 	}
 }
 
-// pop takes a connection that has carried the same head, if one of the last few
-// has, and else the last one.
+// pop takes a connection whose last request had the same head, if there is one
+// among the last few, else the most recent one.
 func (p *clientPool) pop(addr string, head uint64) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *clientPool) pop(addr string, head uint64) *clientConn {
 	return cn
 }
 
-// put keeps a connection as long as limits allow, and closes it otherwise.
+// put keeps a connection if limits allow it, and closes it otherwise.
 func (p *clientPool) put(cn *clientConn, limits *http.Transport) {
 	if cn.talk == nil || !p.push(cn, limits) {
 		cn.Close()
@@ -111,7 +111,8 @@ func (p *clientPool) push(cn *clientConn, limits *http.Transport) bool {
 	return true
 }
 
-// sweep closes what has been idle for maxAge, and comes again for the rest.
+// sweep closes the connections that have been idle for maxAge, and sets the timer
+// for the rest.
 func (p *clientPool) sweep(maxAge time.Duration) {
 	for _, cn := range p.takeOld(time.Now().Add(-maxAge), maxAge) {
 		cn.Close()

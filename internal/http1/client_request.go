@@ -14,9 +14,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxRequestBody is what a server's kernel takes without the server reading.
-// With more, one that answers early and reads no further would leave us
-// writing for ever; net/http reads while it writes.
+// maxRequestBody is how much the server's kernel accepts before the server reads.
+// With a larger body, a server that responds early and stops reading would block
+// our write forever. net/http reads while it writes.
 const maxRequestBody = 32 << 10
 
 // dialAddress is the host and port of a URL.
@@ -32,9 +32,9 @@ func dialAddress(u *url.URL) string {
 
 var headSeed = maphash.MakeSeed()
 
-// putHead writes the head of a request as net/http would, but for the length of
-// its body. It reports false for one that is net/http's: it would be refused, or
-// needs more than this.
+// putHead writes the head of a request as net/http would, without Content-Length.
+// It reports false if net/http has to send the request, because the request is
+// invalid or needs features that are missing here.
 func (in *clientBuffer) putHead(req *http.Request) (ok bool) {
 	host := req.Host
 	if host == "" {
@@ -65,7 +65,7 @@ func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ 
 		names = append(names, name)
 	}
 	if u.Scheme == "https" {
-		slices.Sort(names) // a server of ours reads a head once that is repeated
+		slices.Sort(names) // our own server parses a repeated head only once
 	}
 	for _, name := range names {
 		switch name {
@@ -86,13 +86,13 @@ func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ 
 	return b, true
 }
 
-// appendClientField appends a field to a head. It reports false for one that is not
-// to be sent.
+// appendClientField appends a header field. It reports false if the field must not
+// be sent.
 func appendClientField(b []byte, name, value string) ([]byte, bool) {
 	if !isToken(name) || !isFieldText(value) {
 		return b, false
 	}
-	if value = strings.Trim(value, " \t"); value == "" && name == "User-Agent" { // asks for none
+	if value = strings.Trim(value, " \t"); value == "" && name == "User-Agent" { // sends no User-Agent
 		return b, true
 	}
 	b = append(b, "\r\n"...)
@@ -101,8 +101,8 @@ func appendClientField(b []byte, name, value string) ([]byte, bool) {
 	return append(b, value...), true
 }
 
-// putLength ends the head of the request in the buffer, behind which its body
-// stands: body is where.
+// putLength inserts Content-Length and the end of the head at body, the offset at
+// which the body begins.
 func (in *clientBuffer) putLength(body int) {
 	var room [48]byte
 	end := append(room[:0], "\r\nContent-Length: "...)
@@ -110,7 +110,7 @@ func (in *clientBuffer) putLength(body int) {
 	in.buf = slices.Insert(in.buf, body, append(end, "\r\n\r\n"...)...)
 }
 
-// putBody writes the body behind the head and closes it.
+// putBody appends the body to the buffer and closes it.
 func (in *clientBuffer) putBody(req *http.Request) error {
 	from := len(in.buf)
 	defer in.putLength(from)
@@ -119,7 +119,7 @@ func (in *clientBuffer) putBody(req *http.Request) error {
 	}
 	defer req.Body.Close()
 	size := int(req.ContentLength)
-	// One byte more than there should be, to see that there is none.
+	// Read one byte more than expected, to detect a body that is too long.
 	b := append(in.buf, make([]byte, size+1)...)
 	n, err := io.ReadFull(req.Body, b[from:])
 	in.buf = b[:from+size]

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// canTalk is false: every request is for net/http, which reads from kept
-// connections all the time.
+// canTalk is false: net/http sends every request. It always reads from its idle
+// connections.
 const canTalk = false
 
 type talker struct{ raw syscall.RawConn }

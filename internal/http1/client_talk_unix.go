@@ -9,18 +9,20 @@ import (
 	"syscall"
 )
 
-// canTalk says that kept connections can be looked into here. Without that, a
-// request could meet a connection that the server has closed long ago.
+// canTalk reports whether this platform can check an idle connection. Without the
+// check, a request could be written to a connection that the server closed long
+// ago.
 const canTalk = true
 
-// A talker writes a request to a connection and waits for the answer.
+// A talker writes a request to a connection and waits for the response.
 //
-// Package net tries to read before it waits: what has arrived is told once, and
-// may have been told before. Nothing had arrived on a connection that was looked
-// into, and the waiting begins before that look; so nothing is tried in vain.
+// Package net tries to read before it waits, because the poller reports new data
+// only once and may have reported it before. A talker skips that first read on a
+// checked connection: nothing had arrived there, and RawConn.Read clears earlier
+// reports before the check.
 type talker struct {
 	raw  syscall.RawConn
-	step func(fd uintptr) bool // made once: it is used for every request
+	step func(fd uintptr) bool // created once and used for every request
 
 	msg, in   []byte
 	look      bool
@@ -31,7 +33,7 @@ type talker struct {
 	b         [1]byte
 }
 
-// newTalker returns nil for a connection that the system does not know.
+// newTalker returns nil for a connection without a file descriptor.
 func newTalker(conn net.Conn) *talker {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
@@ -46,10 +48,10 @@ func newTalker(conn net.Conn) *talker {
 	return t
 }
 
-// talk writes msg and reads the first bytes of the answer into the same memory. It stops
-// when only a part of msg could be written, with an error or because that would
-// take waiting. Where it has to look, a connection that is closed, or on which
-// something has arrived that answers no request, is errStale.
+// talk writes msg and reads the first bytes of the response into the same memory.
+// It stops early if only a part of msg could be written, because of an error or
+// because the socket buffer is full. If look is set, talk checks the connection
+// first, and returns errStale if it is closed or has unexpected data.
 func (t *talker) talk(msg []byte, look bool, wrote func()) (sent, got int, err error) {
 	t.msg, t.in, t.look, t.wrote = msg, msg[:cap(msg)], look, wrote
 	t.begun, t.sent, t.got, t.err = false, 0, 0, nil
@@ -61,7 +63,7 @@ func (t *talker) talk(msg []byte, look bool, wrote func()) (sent, got int, err e
 	return t.sent, t.got, err
 }
 
-// next is called again when something may have arrived, until it reports true.
+// next is called again when data may have arrived, until it returns true.
 func (t *talker) next(fd uintptr) bool {
 	if t.begun {
 		return t.read(int(fd))
@@ -78,8 +80,8 @@ func (t *talker) next(fd uintptr) bool {
 			if t.wrote != nil {
 				t.wrote()
 			}
-			// What had arrived before, on a connection that was not looked
-			// into, is not told again.
+			// On a connection that was not checked, data may have arrived before. The
+			// poller does not report it again.
 			return !t.look && t.read(int(fd))
 		}
 		if err == nil {
@@ -113,15 +115,13 @@ func (t *talker) read(fd int) bool {
 	}
 }
 
-// open looks into a connection that was kept: true means that a request can be
-// written to it.
+// open reports whether a request can be written to an idle connection.
 func (t *talker) open() (quiet bool) {
 	err := t.raw.Control(func(fd uintptr) { quiet = t.quiet(int(fd)) })
 	return err == nil && quiet
 }
 
-// quiet says that the connection is open and nothing has arrived on it: no
-// closing, and nothing that answers no request.
+// quiet reports whether the connection is open and has no unread data.
 func (t *talker) quiet(fd int) bool {
 	_, _, err := syscall.Recvfrom(fd, t.b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	return err == syscall.EAGAIN

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxHead is the longest head that we read ourselves.
+	// maxHead is the longest head that this package parses itself.
 	maxHead = 8 << 10
-	// maxFields is the most header fields that we read ourselves.
+	// maxFields is the most header fields that this package parses itself.
 	maxFields = 64
 )
 
@@ -22,19 +22,20 @@ type head struct {
 	header http.Header // without Host and Content-Length; never changed
 	length int64
 
-	// raw is what it was read from; raw[from:to] are the digits of the length.
+	// raw is the text of the head; raw[from:to] are the digits of the length.
 	raw      []byte
 	from, to int
 }
 
-// headEnd finds the end of a head, behind its empty line; 0 when there is none.
+// headEnd returns the offset behind the empty line that ends a head. It is less
+// than 4 if there is no empty line.
 func headEnd(b []byte) int {
 	return bytes.Index(b, []byte("\r\n\r\n")) + len("\r\n\r\n")
 }
 
-// again reads a head at the beginning of b that differs from h in the length of
-// the body at most, as most on one connection do. It returns where it ends, 0 for
-// another one.
+// again reads a head at the beginning of b that equals h except for the
+// Content-Length. Most heads on a connection do. It returns the offset of its end,
+// 0 if the head is different.
 func (h *head) again(b []byte) int {
 	if len(b) < h.from || h.to == 0 || !bytes.Equal(b[:h.from], h.raw[:h.from]) {
 		return 0
@@ -51,8 +52,8 @@ func (h *head) again(b []byte) int {
 	return to + len(h.raw) - h.to
 }
 
-// parse reads the head of a request; false means that it is for net/http. raw
-// ends with the empty line.
+// parse parses the head of a request; raw ends with the empty line. It reports
+// false if the request is for net/http.
 func (h *head) parse(raw []byte) bool {
 	if len(raw) > maxHead {
 		return false
@@ -95,7 +96,7 @@ func (h *head) parse(raw []byte) bool {
 	}
 }
 
-// cutLine takes a line that ends in CR LF; nil when there is none.
+// cutLine returns the first line without its CR LF, nil if there is none.
 func cutLine(b []byte) (line, rest []byte) {
 	i := bytes.IndexByte(b, '\n')
 	if i < 1 || b[i-1] != '\r' {
@@ -104,8 +105,8 @@ func cutLine(b []byte) (line, rest []byte) {
 	return b[: i-1 : i-1], b[i+1:]
 }
 
-// requestLine returns the path of POST /...mcp HTTP/1.1. Paths with anything
-// that could be spelled in two ways are not ours.
+// requestLine returns the path of POST /...mcp HTTP/1.1. It rejects paths with any
+// character that can be encoded in two ways.
 func requestLine(line []byte) (string, bool) {
 	path, ok := bytes.CutPrefix(line, []byte("POST "))
 	if !ok {
@@ -125,7 +126,7 @@ func requestLine(line []byte) (string, bool) {
 	return string(path), true
 }
 
-// field splits a header field. Its name is made canonical.
+// field splits a header field and makes its name canonical.
 func field(line []byte) (name, value string, ok bool) {
 	i := bytes.IndexByte(line, ':')
 	if i <= 0 {
@@ -145,7 +146,7 @@ func field(line []byte) (name, value string, ok bool) {
 	return textproto.CanonicalMIMEHeaderKey(string(line[:i])), string(v), true
 }
 
-// unusual says that a field changes how the message or the connection is to be
+// unusual reports whether a field changes how the message or the connection is
 // read.
 func unusual(name, value string) bool {
 	switch name {
@@ -168,7 +169,7 @@ func isHost(s string) bool {
 	return s != ""
 }
 
-// length reads a Content-Length that nobody can read otherwise.
+// length parses a Content-Length that every parser reads the same way.
 func length(digits []byte) (int64, bool) {
 	if len(digits) == 0 || len(digits) > 15 || digits[0] == '0' && len(digits) > 1 {
 		return 0, false

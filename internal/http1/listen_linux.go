@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropFirst lets a socket drop the first packet of a connection, and no other:
-// flags of TCP with SYN and without ACK. Who sent it sends it again in a second,
-// and is refused then, or finds the next one at this address.
+// dropFirst makes a socket drop the first packet of a connection (SYN without ACK)
+// and no other packet. The client sends it again after a second; then it is
+// refused, or reaches the next process at this address.
 var dropFirst = []unix.SockFilter{
 	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 13},
 	{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0x12},
@@ -19,9 +19,9 @@ var dropFirst = []unix.SockFilter{
 	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
 }
 
-// noMore lets nobody connect to a listener any more. The function that it returns
-// waits for somebody who has, and says whether there is one; it is nil where that
-// cannot be told.
+// noMore makes the listener drop new connections. The returned function waits for a
+// connection that is already in the backlog and reports whether there is one; it is
+// nil if the platform cannot tell.
 func noMore(ln net.Listener) (waits func(time.Duration) bool) {
 	sc, ok := ln.(syscall.Conn)
 	if !ok {
@@ -32,8 +32,8 @@ func noMore(ln net.Listener) (waits func(time.Duration) bool) {
 		return nil
 	}
 	raw.Control(func(fd uintptr) {
-		// Without the filter those are lost who connect between the last look
-		// and the end.
+		// If the filter fails, a client that connects between the last Accept and
+		// Close loses its connection.
 		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(dropFirst)), Filter: &dropFirst[0]})
 	})
 	return func(wait time.Duration) (somebody bool) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fdWriter tries to write to the descriptor of a connection.
+// A fdWriter writes to the descriptor of a connection without waiting.
 type fdWriter struct {
 	raw  syscall.RawConn
 	once func(fd uintptr) bool
@@ -41,7 +41,7 @@ func (w *fdWriter) tryWrite(bufs *net.Buffers) error {
 	return err
 }
 
-// write always returns true: it does not wait for room.
+// write always returns true, so that RawConn.Write does not wait for buffer space.
 func (w *fdWriter) write(fd uintptr) bool {
 	for len(*w.bufs) > 0 {
 		var n int

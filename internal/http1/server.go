@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// A Server serves like an http.Server: plain POSTs itself, the rest with the
-// http.Server that it was made with, which gets the same connections and has the
-// same handler and limits.
+// A Server is like an http.Server. It serves plain POST requests itself, and passes
+// the connections of all other requests to the http.Server that it was made with,
+// which has the same handler and limits.
 //
-// A handler must not change the header of a request: the next request that
-// repeats it has the same one.
+// A handler must not change the header of a request: a later request with the same
+// header shares it.
 type Server struct {
 	std *http.Server
 
 	mu        sync.Mutex
 	listeners []net.Listener
 	conns     map[*conn]struct{}
-	accepting sync.WaitGroup // listeners that connections may come from
+	accepting sync.WaitGroup // listeners that may still accept connections
 	ending    bool
-	first     time.Duration // for what has asked nothing when the server ends
-	cut       bool          // nothing is waited for
-	closed    bool          // no connection comes any more
-	gone      chan struct{} // closed when the last connection ended, once closed
+	first     time.Duration // how long a new connection may wait for its first request after Shutdown
+	cut       bool          // Close was called: new connections are closed
+	closed    bool          // no more connections are accepted
+	gone      chan struct{} // closed with the last connection, after closed is set
 	sweeper   *time.Timer
 	armed     atomic.Bool
 	sweeps    atomic.Uint64
 }
 
-// NewServer returns a Server with the settings of std, which belongs to it: the
-// Server is the one to shut down.
+// NewServer returns a Server with the settings of std. std belongs to the Server:
+// do not shut it down directly.
 func NewServer(std *http.Server) *Server {
 	return &Server{std: std, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
 }
 
-// Listen opens a listener at which a Server can end without breaking a
-// connection. It is one of plain TCP: those of MPTCP, which Go opens otherwise,
-// cannot be told to let nobody connect any more.
+// Listen opens a listener that a Server can shut down without breaking a
+// connection. It uses plain TCP: Go's default, an MPTCP listener, cannot be made to
+// drop new connections.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	lc.SetMultipathTCP(false)
@@ -63,7 +63,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	go func() { rest <- s.std.Serve(over) }()
 	err := s.accept(ln, over)
 	if s.isEnding() {
-		over.fresh.Wait() // what they ask may be for net/http, which is to be there
+		over.fresh.Wait() // their first request may be for net/http, which must still accept
 	}
 	s.accepting.Done()
 	over.Close()
@@ -73,7 +73,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	return err
 }
 
-// begin notes a listener; false when the server has ended.
+// begin registers a listener; it reports false if the server has been shut down.
 func (s *Server) begin(ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Server) accept(ln net.Listener, over *handedOver) error {
 			s.last(ln, over)
 			return http.ErrServerClosed
 		}
-		// Like net/http: what is short now may be there in a moment.
+		// Like net/http: a temporary shortage may be over in a moment.
 		//lint:ignore SA1019 there is no other way to tell
 		if e, ok := errors.AsType[net.Error](err); !ok || !e.Temporary() {
 			return err
@@ -108,22 +108,23 @@ func (s *Server) accept(ln net.Listener, over *handedOver) error {
 	}
 }
 
-// deadlined is a listener that need not be closed to be interrupted.
+// deadlined is a listener whose Accept can be interrupted without closing it.
 type deadlined interface {
 	net.Listener
 	SetDeadline(t time.Time) error
 }
 
 const (
-	// lastLook is how long a listener is asked once more for a connection, and
-	// lastLooks how often at most: the backlog of a system is not longer.
+	// lastLook is how long the listener waits for another connection in its backlog.
+	// lastLooks is the most connections that are accepted that way; no backlog is
+	// longer.
 	lastLook  = 2 * time.Millisecond
 	lastLooks = 4096
 )
 
-// last takes those who have connected already, and closes the listener when
-// there is nobody: closing it would break their connections, with requests on
-// them. Where the system can, nobody connects any more meanwhile.
+// last accepts the connections in the backlog and then closes the listener. Closing
+// it earlier would break those connections, which may carry requests. If the
+// platform allows it, new connections are dropped meanwhile.
 func (s *Server) last(ln net.Listener, over *handedOver) {
 	defer ln.Close()
 	d, ok := ln.(deadlined)
@@ -145,7 +146,7 @@ func (s *Server) last(ln net.Listener, over *handedOver) {
 	}
 }
 
-// take serves one connection.
+// take starts to serve one connection.
 func (s *Server) take(nc net.Conn, over *handedOver) {
 	if s.std.ConnState != nil {
 		s.std.ConnState(nc, http.StateNew)
@@ -165,7 +166,7 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 	go c.serve()
 }
 
-// drop forgets a connection that ended or was handed over.
+// drop forgets a connection that has ended or was passed to net/http.
 func (s *Server) drop(c *conn) {
 	c.mu.Lock()
 	c.asksLocked()
@@ -192,8 +193,8 @@ func (s *Server) isEnding() bool {
 	return s.ending
 }
 
-// end calls f for every connection and closes the listeners. When a listener is
-// seen closed, no connection begins another request: at most its first.
+// end calls f for every connection and closes the listeners. After a listener is
+// closed, a connection begins no further request, except its first one.
 func (s *Server) end(cut bool, first time.Duration, f func(*conn)) {
 	s.mu.Lock()
 	s.ending, s.cut, s.first = true, s.cut || cut, first
@@ -217,9 +218,9 @@ func (s *Server) end(cut bool, first time.Duration, f func(*conn)) {
 	s.endedLocked()
 }
 
-// Shutdown closes the listeners and what is idle, and lets what is being
-// answered finish until ctx ends. Who has just connected may still ask, for a
-// quarter of that time: the request may be on its way, and would be lost.
+// Shutdown closes the listeners and the idle connections, and lets running requests
+// finish until ctx ends. A new connection may still send its first request for a
+// quarter of that time: the request may be on its way and would be lost.
 func (s *Server) Shutdown(ctx context.Context) error {
 	first := firstWait
 	if end, ok := ctx.Deadline(); ok {
@@ -235,7 +236,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close ends everything at once.
+// Close closes all listeners and connections at once.
 func (s *Server) Close() error {
 	s.end(true, 0, (*conn).cut)
 	return s.std.Close()

@@ -8,34 +8,35 @@ import (
 )
 
 const (
-	// joined is how much of an answer is gathered before it is written.
+	// joined is how much of a response is buffered before it is written.
 	joined = 64 << 10
-	// kept is how large a buffer for that may be to be used again.
+	// kept is the largest write buffer that returns to the pool.
 	kept = 16 << 10
-	// copied is up to where the end of an answer is copied behind its beginning.
+	// copied: the last part of a response is copied into the write buffer up to this
+	// size. A larger part is written from the handler's buffer.
 	copied = 2 << 10
-	// headRoom is what stands free in front of a body of unknown length.
+	// headRoom is the space for the head in front of a body of unknown length.
 	headRoom = 256
 )
 
-// outs are the buffers that answers are gathered in: one is near again as soon as
-// the answer is written.
+// outs are the write buffers of responses. A buffer returns to the pool as soon as
+// the response is written.
 var outs = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-// An answer is the response to one request after the other.
+// An answer is the http.ResponseWriter of a connection. All its requests share it.
 type answer struct {
 	conn   *conn
 	header http.Header
 	status int
 
 	out      []byte  // not written yet
-	lent     *[]byte // where out began, from the pool
+	lent     *[]byte // the pooled buffer that out came from
 	room     int     // free bytes at the beginning of out
-	length   int64   // announced; -1 when it is not
-	sent     int64   // of the body, taken from the handler
+	length   int64   // the Content-Length; -1 if not known
+	sent     int64   // body bytes written by the handler
 	chunked  bool
 	headDone bool // the head is in out, or written
-	last     bool // the connection ends with this answer
+	last     bool // the connection closes after this response
 	err      error
 	raw      rawWriter
 	scratch  [headRoom]byte
@@ -98,8 +99,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// gather makes out ready for more. What is gathered before its length is known has
-// room for the head in front of it.
+// gather makes out ready for more data. Until the length of the body is known, it
+// leaves room for the head in front of the body.
 func (a *answer) gather() {
 	if a.lent == nil {
 		a.lent = outs.Get().(*[]byte)
@@ -111,7 +112,7 @@ func (a *answer) gather() {
 	}
 }
 
-// startChunks begins a body of unknown length with what there is of it.
+// startChunks begins a chunked body with the data in out.
 func (a *answer) startChunks() {
 	a.chunked = true
 	begun := append([]byte(nil), a.out[a.room:]...)
@@ -137,7 +138,7 @@ func (a *answer) flushOver(size int) error {
 	return a.write(nil)
 }
 
-// FlushError lets an http.ResponseController flush.
+// FlushError implements the flush of an http.ResponseController.
 func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
@@ -148,21 +149,21 @@ func (a *answer) FlushError() error {
 	return a.write(nil)
 }
 
-// SetReadDeadline lets an http.ResponseController bound reading the body. It
-// is set when the body has to be waited for.
+// SetReadDeadline implements the method of an http.ResponseController. The deadline
+// is set on the connection only when a read of the body has to wait.
 func (a *answer) SetReadDeadline(t time.Time) error {
 	a.conn.body.due, a.conn.body.set = t, true
 	return nil
 }
 
-// SetWriteDeadline lets an http.ResponseController bound writing, another
-// goroutine's too. It is set when a write has to wait, or at once when it is
-// over.
+// SetWriteDeadline implements the method of an http.ResponseController. It may be
+// called from another goroutine. The deadline is set on the connection when a write
+// has to wait, or at once if a write waits already.
 func (a *answer) SetWriteDeadline(t time.Time) error {
 	return a.raw.deadline(t)
 }
 
-// writeHead puts the head into what is to be written.
+// writeHead appends the head to out.
 func (a *answer) writeHead() {
 	a.headDone = true
 	a.gather()
@@ -182,7 +183,7 @@ func (a *answer) appendHead(dst []byte) []byte {
 			dst = appendField(dst, name, v)
 		}
 	}
-	if !a.last && !a.conn.body.here() { // nobody reads on, so nothing can follow
+	if !a.last && !a.conn.body.here() { // the rest of the body is not read, so no request can follow
 		a.last = true
 		dst = append(dst, "Connection: close\r\n"...)
 	}
@@ -197,7 +198,7 @@ func (a *answer) appendHead(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// close ends the answer; false means that the connection cannot go on.
+// close ends the response; it reports false if the connection must be closed.
 func (a *answer) close() bool {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
@@ -216,7 +217,7 @@ func (a *answer) close() bool {
 	return keep
 }
 
-// writeWhole writes an answer of which nothing is written yet.
+// writeWhole writes a response of which nothing has been written yet.
 func (a *answer) writeWhole() error {
 	body := a.out[a.room:]
 	a.length = int64(len(body))
@@ -232,7 +233,7 @@ func (a *answer) writeWhole() error {
 	return a.raw.write(whole)
 }
 
-// abort gives the answer up after a panic: what has been said is not ended.
+// abort gives up the response after a panic. A partial response stays incomplete.
 func (a *answer) abort() { a.err = http.ErrAbortHandler }
 
 func (a *answer) reset() {
@@ -246,7 +247,7 @@ func (a *answer) reset() {
 	a.chunked, a.headDone, a.last, a.err = false, false, false, nil
 }
 
-// write sends what is gathered, and p.
+// write writes out, and then p.
 func (a *answer) write(p []byte) error {
 	if a.err != nil {
 		return a.err

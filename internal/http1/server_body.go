@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A body reads the body of the current request.
+// body is the io.ReadCloser of the current request.
 type body struct {
 	conn *conn
-	left int64 // not read yet
+	left int64 // bytes that are not read yet
 	due  time.Time
-	set  bool // due is to be set before the next read that may wait
-	// all says that nothing is left to be read by the handler.
+	set  bool // due must be set on the connection before the next read
+	// all reports whether the handler has read the whole body.
 	all atomic.Bool
 }
 
@@ -55,15 +55,16 @@ func (b *body) took(n int, err error) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer; what is left is skipped when all is answered.
+// Close implements io.Closer. The rest of the body is skipped after the response.
 func (b *body) Close() error { return nil }
 
-// here says that all of it has been read, or can be without waiting.
+// here reports whether the whole body has been read or is in the buffer.
 func (b *body) here() bool {
 	return b.left == 0 || b.left <= int64(b.conn.end-b.conn.start)
 }
 
-// skip passes over what the handler did not read, where that is at hand.
+// skip drops the part of the body that the handler did not read. It reports false
+// if some of it has not arrived yet.
 func (b *body) skip() bool {
 	n := min(int64(b.conn.end-b.conn.start), b.left)
 	b.conn.start += int(n)

@@ -11,40 +11,41 @@ import (
 )
 
 const (
-	// readSize is the buffer of a connection: a request with a small body.
+	// readSize is the read buffer of a connection: enough for a request with a small
+	// body.
 	readSize = 4 << 10
-	// lingering is how long a connection that is closed with input unread
-	// stays: closing it at once would take the answer away.
+	// lingering is how long a connection stays open if it is closed with unread
+	// input. Closing it at once would discard the response.
 	lingering = 500 * time.Millisecond
-	// firstWait is how long a connection that has asked nothing stays, at most,
-	// when the server ends.
+	// firstWait is the longest time that a connection may wait for its first request
+	// after Shutdown.
 	firstWait = 2 * time.Second
 )
 
-// A conn is one connection that we serve ourselves.
+// A conn is one connection that this package serves itself.
 type conn struct {
 	srv   *Server
-	over  *handedOver // takes what is not ours
+	over  *handedOver // takes the connections for net/http
 	nc    net.Conn
 	ctx   context.Context // of the connection
-	buf   []byte          // buf[start:end] is read and not used
+	buf   []byte          // buf[start:end] is read but not consumed
 	start int
 	end   int
 	head  head
-	same  bool      // the head that was read equals the previous request's
-	due   time.Time // the deadline for reading that is set
+	same  bool      // the current head equals the previous one
+	due   time.Time // the read deadline that is set
 	body  body
 	out   answer
-	// request0 is what all requests have in common.
+	// request0 has the fields that all requests share.
 	request0 http.Request
 
 	mu      sync.Mutex
 	asked   bool   // a request has begun
 	busy    bool   // a request is being answered
-	since   uint64 // the front's sweep before that began
-	given   bool   // net/http has it
+	since   uint64 // value of Server.sweeps when the request began
+	given   bool   // passed to net/http
 	retired bool   // closed as soon as it is not busy
-	watch   watch  // whether the client is still there
+	watch   watch  // whether the client is still connected
 }
 
 func newConn(s *Server, nc net.Conn, over *handedOver) *conn {
@@ -56,7 +57,7 @@ func newConn(s *Server, nc net.Conn, over *handedOver) *conn {
 	return c
 }
 
-// serve answers requests until one is not ours or the connection ends.
+// serve answers requests until the connection ends or passes to net/http.
 func (c *conn) serve() {
 	defer c.srv.drop(c)
 	for first := true; ; first = false {
@@ -76,8 +77,8 @@ func (c *conn) serve() {
 	}
 }
 
-// readHead returns the next head, nil when what has come is not for us to read;
-// false means that the connection ended.
+// readHead returns the next head, nil if net/http has to read it. It reports false
+// if the connection has ended.
 func (c *conn) readHead(first bool) ([]byte, bool) {
 	wait := c.srv.std.IdleTimeout
 	if first {
@@ -100,12 +101,12 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 			if wait = c.srv.std.ReadHeaderTimeout; c.end == len(c.buf) && !c.room() {
 				return nil, true
 			}
-			c.due = time.Time{} // counted from now, and once
+			c.due = time.Time{} // the timeout starts here, and only once
 			if err := c.readMore(wait); err != nil {
-				return nil, err == io.EOF // half a head is answered, if it is wrong
+				return nil, err == io.EOF // after EOF, net/http answers an incomplete head that is invalid
 			}
 			if headEnd(c.buf[c.start:c.end]) < 4 {
-				return nil, true // a client that sends it in pieces may be slow for long
+				return nil, true // a client that sends the head in pieces may be slow: net/http waits for it
 			}
 			continue
 		}
@@ -116,8 +117,9 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 	}
 }
 
-// between waits for the next request as net/http does: for four bytes, and line
-// breaks among them are left out, since some clients send one behind a body.
+// between waits for the next request as net/http does: it waits for four bytes and
+// skips line breaks among them, because some clients send a line break after a
+// body.
 func (c *conn) between(wait time.Duration) bool {
 	for c.end-c.start < 4 {
 		if c.start == c.end {
@@ -138,7 +140,8 @@ func (c *conn) between(wait time.Duration) bool {
 	return true
 }
 
-// room makes room behind what is unread; false when there can be none.
+// room makes room at the end of the buffer; it reports false if the buffer has its
+// maximum size.
 func (c *conn) room() bool {
 	if c.start > 0 {
 		c.end = copy(c.buf, c.buf[c.start:c.end])
@@ -152,8 +155,8 @@ func (c *conn) room() bool {
 	return true
 }
 
-// readMore reads once. Deadlines are moved only when they have come near: that
-// costs as much as reading.
+// readMore reads once. It moves the deadline only when less than half of wait is
+// left: moving it costs as much as reading.
 func (c *conn) readMore(wait time.Duration) error {
 	if rest := time.Until(c.due); rest < wait/2 || rest > wait {
 		c.due = time.Now().Add(wait)
@@ -167,8 +170,8 @@ func (c *conn) readMore(wait time.Duration) error {
 	return err
 }
 
-// handOver gives the connection to net/http, which sees it from the beginning
-// of the request that is not ours.
+// handOver passes the connection to net/http, which reads it from the beginning of
+// the current request.
 func (c *conn) handOver() {
 	c.mu.Lock()
 	c.given = true
@@ -178,10 +181,10 @@ func (c *conn) handOver() {
 	c.over.give(c.nc, c.buf[c.start:c.end])
 }
 
-// answer answers one request; false means that the connection is closed.
+// answer answers one request; it reports false if the connection is closed.
 func (c *conn) answer() bool {
 	if !c.begin() {
-		c.nc.Close() // nobody would hear the answer
+		c.nc.Close() // the connection is closed already
 		return false
 	}
 	ok := c.handle()
@@ -204,7 +207,7 @@ func (c *conn) request() *http.Request {
 	return r.WithContext(c.context())
 }
 
-// handle runs the handler; false means that it panicked.
+// handle runs the handler; it reports false if the handler panicked.
 func (c *conn) handle() (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -222,8 +225,8 @@ func (c *conn) panicked(v any) {
 	}
 }
 
-// hangUp closes the connection. With input left it first says only that
-// nothing follows.
+// hangUp closes the connection. If input is unread, it closes the write side first
+// and lingers.
 func (c *conn) hangUp() {
 	if c.body.left > 0 {
 		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {

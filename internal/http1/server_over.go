@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// handedOver is the listener of connections that are for net/http.
+// handedOver is the listener from which net/http accepts its connections.
 type handedOver struct {
 	addr   net.Addr
 	conns  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
-	fresh  sync.WaitGroup // the connections that have not asked anything yet
+	fresh  sync.WaitGroup // connections that have not sent a request yet
 }
 
 func (h *handedOver) Accept() (net.Conn, error) {
@@ -30,24 +30,24 @@ func (h *handedOver) Close() error {
 
 func (h *handedOver) Addr() net.Addr { return h.addr }
 
-// give hands a connection over with what was read of it.
+// give passes a connection to net/http, with the data that was read from it.
 func (h *handedOver) give(nc net.Conn, read []byte) {
 	b := &begun{Conn: nc, read: read, taken: make(chan struct{})}
 	select {
 	case h.conns <- b:
-		// From here on Shutdown of net/http knows of it, and waits for it.
+		// From here on, Shutdown of net/http knows the connection and waits for it.
 		<-b.taken
 	case <-h.closed:
 		nc.Close()
 	}
 }
 
-// A begun connection has been read from.
+// begun is a connection from which data has been read.
 type begun struct {
 	net.Conn
 	read  []byte
 	once  sync.Once
-	taken chan struct{} // closed when net/http reads
+	taken chan struct{} // closed when net/http begins to read
 }
 
 func (b *begun) Read(p []byte) (int, error) {
@@ -62,10 +62,10 @@ func (b *begun) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// NetConn is the connection itself.
+// NetConn returns the underlying connection.
 func (b *begun) NetConn() net.Conn { return b.Conn }
 
-// CloseWrite lets net/http end a connection without losing its last answer.
+// CloseWrite lets net/http close a connection without losing its last response.
 func (b *begun) CloseWrite() error {
 	if c, ok := b.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// joinedPart is how much is put together for a connection that takes one part at
-// a time: what TLS seals in one piece.
+// joinedPart is how much is joined into one write on a connection without writev:
+// the size of a TLS record.
 const joinedPart = 16 << 10
 
-// A rawWriter writes to a connection with a deadline that is set only when a
-// write has to wait: setting it costs as much as writing.
+// A rawWriter writes to a connection. It sets the deadline only when a write has to
+// wait: setting it costs as much as writing.
 type rawWriter struct {
 	nc  net.Conn
-	try tryWriter // nil where writing cannot be tried
+	try tryWriter // nil if the connection has no file descriptor
 
-	// bufs are what is being written, kept in parts.
+	// bufs is what is being written; parts is its memory.
 	bufs  net.Buffers
 	parts [3][]byte
 
 	mu    sync.Mutex
 	due   time.Time
-	armed bool // due is set
+	armed bool // due is set on the connection
 	waits bool // a write waits, or is about to
 }
 
-// A tryWriter writes what it can without waiting and drops that from bufs.
+// A tryWriter writes what it can without waiting and removes that from bufs.
 type tryWriter interface {
 	tryWrite(bufs *net.Buffers) error
 }
@@ -38,7 +38,8 @@ func (w *rawWriter) init(nc net.Conn) {
 	w.nc, w.try = nc, newTryWriter(nc)
 }
 
-// deadline bounds writing. It may be called while another goroutine writes.
+// deadline sets the write deadline. It may be called while another goroutine
+// writes.
 func (w *rawWriter) deadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +51,7 @@ func (w *rawWriter) deadline(t time.Time) error {
 	return nil
 }
 
-// reset forgets the deadline of the last answer.
+// reset clears the deadline of the last response.
 func (w *rawWriter) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,9 +94,8 @@ func (w *rawWriter) gather(parts [][]byte) {
 	}
 }
 
-// join puts the beginning of what follows a short part behind it: a connection
-// that cannot take several parts at once, such as one with TLS, would send each
-// by itself.
+// join moves the beginning of the second buffer into a short first one: a
+// connection without writev, such as TLS, would send each buffer by itself.
 func (w *rawWriter) join() {
 	if len(w.bufs) < 2 || len(w.bufs[0]) >= joinedPart {
 		return
@@ -125,10 +125,10 @@ func (w *rawWriter) wait(waits bool) error {
 	return w.nc.SetWriteDeadline(w.due)
 }
 
-// A stamp is the Date field of one second.
+// A stamp is the Date field for one second.
 type stamp struct {
 	made  time.Time
-	rest  time.Duration // of that second
+	rest  time.Duration // time left in that second
 	field []byte
 }
 
@@ -136,7 +136,7 @@ var stamped atomic.Pointer[stamp]
 
 func appendDate(dst []byte) []byte {
 	s := stamped.Load()
-	if s == nil || time.Since(s.made) >= s.rest { // half the price of the time of day
+	if s == nil || time.Since(s.made) >= s.rest { // time.Since costs half of time.Now
 		now := time.Now()
 		next := now.Truncate(time.Second).Add(time.Second)
 		s = &stamp{now, next.Sub(now.Round(0)), []byte("Date: " + now.UTC().Format(http.TimeFormat) + "\r\n")}
@@ -156,7 +156,7 @@ func appendStatus(dst []byte, status int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendField writes a header field. What would end it early becomes a space.
+// appendField appends a header field. It replaces control characters with spaces.
 func appendField(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)

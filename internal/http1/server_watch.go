@@ -9,26 +9,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// watchAfter is how long a request runs, at least, before somebody looks whether
-// its client is still there, and half of how long it runs at most: a client that leaves
-// has its call ended within 100 ms. Most are answered long before.
+// watchAfter is the interval of the sweeps that look for long requests. A request
+// is watched after it has run for one to two intervals, so if its client
+// disconnects, the call ends within 100 ms. Most requests are answered long before.
 const watchAfter = 40 * time.Millisecond
 
-// errGone is the cause of the end of a request whose client hung up.
+// errGone is the cause of a request's context when its client disconnects.
 var errGone = i18n.Errorf("the client closed the connection", "客户端关闭了连接")
 
-// A watch reads while a request is answered: the end of the connection ends the
-// request, anything else is the next one.
+// A watch reads from the connection while a request is being answered. The end of
+// the connection cancels the request; any data is the next request.
 type watch struct {
 	on   bool
-	done chan struct{} // nil until it reads
+	done chan struct{} // nil until the watch reads
 	gone bool
 	// cancel ends the context of the request.
 	cancel context.CancelCauseFunc
 }
 
-// begin notes that a request is being answered; false means that the connection
-// is closed.
+// begin marks the connection as busy with a request; it reports false if the
+// connection is closed.
 func (c *conn) begin() bool {
 	c.mu.Lock()
 	if c.retired && c.asked {
@@ -45,8 +45,8 @@ func (c *conn) begin() bool {
 	return true
 }
 
-// asksLocked notes that the connection has had its first request, or will have
-// none here.
+// asksLocked notes that the connection has had its first request, or will have none
+// here.
 func (c *conn) asksLocked() {
 	if !c.asked {
 		c.asked = true
@@ -66,8 +66,8 @@ func (c *conn) context() context.Context {
 	return ctx
 }
 
-// rest notes that the answer is written; false means that no other request
-// follows.
+// rest marks the connection as idle; it reports false if no further request may
+// follow.
 func (c *conn) rest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *conn) rest() bool {
 	return !c.retired
 }
 
-// unwatch ends the watch; false means that the connection is gone.
+// unwatch ends the watch; it reports false if the client has disconnected.
 func (c *conn) unwatch() bool {
 	c.mu.Lock()
 	c.watch.on = false
@@ -98,7 +98,7 @@ func (c *conn) unwatch() bool {
 	return here
 }
 
-// interrupt makes a watch stop reading and waits for that.
+// interrupt stops the read of a watch and waits for its goroutine.
 func (c *conn) interrupt(done chan struct{}) {
 	c.due = time.Unix(1, 0)
 	c.nc.SetReadDeadline(c.due)
@@ -107,7 +107,7 @@ func (c *conn) interrupt(done chan struct{}) {
 	c.nc.SetReadDeadline(c.due)
 }
 
-// arm has long requests looked for, as long as there are requests.
+// arm starts the sweeps for long requests. They go on as long as requests run.
 func (s *Server) arm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,8 @@ func (s *Server) arm() {
 func (s *Server) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Not after looking: a request that begins behind our back has to see it.
+	// Store before looking: a request that begins during the sweep must see false
+	// and arm again.
 	s.armed.Store(false)
 	now, busy := s.sweeps.Add(1), false
 	for c := range s.conns {
@@ -138,8 +139,8 @@ func (s *Server) sweep() {
 	}
 }
 
-// look begins to watch a request that has run for a while; true means that one
-// runs.
+// look begins to watch a request that has run for a while; it reports whether a
+// request runs.
 func (c *conn) look(sweep uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,15 +152,15 @@ func (c *conn) look(sweep uint64) bool {
 	return c.watch.on
 }
 
-// read waits for whatever comes next. The handler has read the body, so the
-// buffer is ours meanwhile.
+// read waits for input. The handler has read the body, so no other goroutine uses
+// the buffer.
 func (c *conn) read(done chan struct{}) {
 	defer close(done)
 	if c.start == c.end {
 		c.start, c.end = 0, 0
 	}
 	if c.end == len(c.buf) {
-		return // the next request is there; it may wait
+		return // the buffer is full with the next request; it can wait
 	}
 	n, err := c.nc.Read(c.buf[c.end:])
 	c.end += n
@@ -169,7 +170,7 @@ func (c *conn) read(done chan struct{}) {
 	c.gone()
 }
 
-// gone ends the request whose client is not there any more.
+// gone cancels the request whose client has disconnected.
 func (c *conn) gone() {
 	c.mu.Lock()
 	c.watch.gone = true
@@ -180,8 +181,8 @@ func (c *conn) gone() {
 	}
 }
 
-// retire closes the connection, when it has answered. One that has asked
-// nothing may take some time for it.
+// retire closes the connection after the current response. A connection without a
+// request may wait for its first one.
 func (c *conn) retire(first time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,8 +43,9 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 
 // AppendResponse appends a whole response. A nil id becomes null.
 //
-// The id stands behind the result: a large result of a server passes unread,
-// and if it smuggled in an id of its own, ours is the one that readers take.
+// The id is written after the result. A large result of a server is forwarded
+// unread; if it smuggles in an id of its own, readers take the last one, which
+// is ours.
 func AppendResponse(dst, id []byte, r *Response) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)
 	if r.Err != nil {
@@ -65,8 +66,8 @@ func appendIDLast(dst, id []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseError reads the error member of a response. One that is no proper
-// error object becomes an internal error with what was sent as its data.
+// ParseError reads the error member of a response. A malformed error object
+// becomes an internal error that carries the original value as its data.
 func ParseError(raw []byte) *Error {
 	code, err := strconv.ParseInt(string(Get(raw, "code")), 10, 64)
 	message, ok := GetString(raw, "message")

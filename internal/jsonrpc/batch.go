@@ -6,8 +6,8 @@ func IsBatch(data []byte) bool {
 	return i < len(data) && data[i] == '['
 }
 
-// SplitBatch reads a batch strictly and returns its messages, which are still
-// to be scanned one by one.
+// SplitBatch reads a batch strictly and returns its messages. The messages
+// themselves are not scanned yet.
 func SplitBatch(data []byte, lim *ScanLimits) ([][]byte, *Error) {
 	s := newScanner(data, lim)
 	s.document(s.value(0))

@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// wide says that 32 bytes can be compared at once.
+// wide reports whether the CPU can compare 32 bytes at once.
 var wide = cpu.X86.HasAVX2
 
-// blockMasks tells where in a block quotes, backslashes, opening and closing
-// brackets stand: one bit for each byte.
+// blockMasks returns the positions of quotes, backslashes, opening brackets and
+// closing brackets in a block, as one bit per byte.
 //
 //go:noescape
 func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64)
 
-// unescapedQuote passes over the blocks, among the n bytes at p, that have no
-// quote but escaped ones. It returns how many bytes those are, where in the next
-// block the others stand, nowhere when less than a block is left, and whether
-// what is behind is escaped: 0 or 1.
+// unescapedQuote skips the blocks among the n bytes at p that contain no
+// unescaped quote. It returns the number of skipped bytes, the positions of the
+// unescaped quotes in the next block (0 if less than a block is left), and
+// whether the byte after the skipped blocks is escaped (0 or 1).
 //
 //go:noescape
 func unescapedQuote(p *byte, n int) (done int, quotes, escaped uint64)
 
-// skipText returns the end of the string that i stands in, or -1.
+// skipText returns the end of the string that contains position i, or -1.
 func skipText(d []byte, i int) int {
 	if i < len(d) {
 		done, quotes, escaped := unescapedQuote(&d[i], len(d)-i)
@@ -46,13 +46,13 @@ func skipText(d []byte, i int) int {
 	return -1
 }
 
-// plainBlocks passes over the blocks, among the n bytes at p, without a line
-// break, and returns how many bytes those are.
+// plainBlocks skips the blocks among the n bytes at p that contain no line
+// break, and returns the number of skipped bytes.
 //
 //go:noescape
 func plainBlocks(p *byte, n int) (done int)
 
-// HasLineBreak says whether there is a line feed or a carriage return in p.
+// HasLineBreak reports whether p contains a line feed or a carriage return.
 func HasLineBreak(p []byte) bool {
 	if len(p) >= 64 {
 		p = p[plainBlocks(&p[0], len(p)):]

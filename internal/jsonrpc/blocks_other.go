@@ -7,12 +7,12 @@ import (
 	"encoding/binary"
 )
 
-// blockMasks tells where in a block quotes, backslashes, opening and closing
-// brackets stand: one bit for each byte.
+// blockMasks returns the positions of quotes, backslashes, opening brackets and
+// closing brackets in a block, as one bit per byte.
 func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64) {
 	for n := 0; n < 64; n += 8 {
 		w := binary.LittleEndian.Uint64(p[n:])
-		folded := w | 0x20*lanes // makes braces of brackets
+		folded := w | 0x20*lanes // turns brackets into braces
 		quotes |= equal(w, '"') << n
 		slashes |= equal(w, '\\') << n
 		opens |= equal(folded, '{') << n
@@ -21,14 +21,14 @@ func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64) {
 	return quotes, slashes, opens, closes
 }
 
-// equal has one bit for each byte of w, set where it is c.
+// equal returns one bit per byte of w, set if the byte equals c.
 func equal(w uint64, c byte) uint64 {
 	w ^= uint64(c) * lanes
 	zero := ^((w&^highBits + (highBits - lanes)) | w) & highBits
 	return zero >> 7 * 0x0102040810204080 >> 56
 }
 
-// skipText returns the end of the string that i stands in, or -1.
+// skipText returns the end of the string that contains position i, or -1.
 func skipText(d []byte, i int) int {
 	for start := i; i < len(d); i++ {
 		n := bytes.IndexByte(d[i:], '"')
@@ -47,7 +47,7 @@ func skipText(d []byte, i int) int {
 	return -1
 }
 
-// HasLineBreak says whether there is a line feed or a carriage return in p.
+// HasLineBreak reports whether p contains a line feed or a carriage return.
 func HasLineBreak(p []byte) bool {
 	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0
 }

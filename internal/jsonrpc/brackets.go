@@ -2,11 +2,13 @@ package jsonrpc
 
 import "math/bits"
 
-// Brackets are found 64 bytes at a time and without a branch for each: where
-// they stand, and what of that is inside strings, is computed for the block.
+// Brackets are found 64 bytes at a time and without a branch per bracket: the
+// positions of the brackets, and which of them are inside strings, are computed
+// for the whole block.
 
-// brackets returns where in the block at i, which is not inside a string,
-// brackets stand outside strings: one bit for each byte. rest is for behind.
+// brackets returns the positions of the brackets outside strings in the block
+// at i, as one bit per byte. The block must begin outside a string. rest is the
+// state after the block, for behind.
 func brackets(d []byte, i int) (opens, closes uint64, rest int) {
 	var quotes, slashes uint64
 	if i+64 <= len(d) {
@@ -30,16 +32,16 @@ func brackets(d []byte, i int) (opens, closes uint64, rest int) {
 	return opens &^ inside, closes &^ inside, rest
 }
 
-// What is behind a block, if it is not the beginning of the next one.
+// States after a block. Zero means that the next block begins outside a string.
 const (
 	noJSON         = -1
 	inString       = 1
 	inStringEscape = 2
 )
 
-// behind returns where to look on after the block at i, or -1. A string that
-// reaches beyond the block is passed over; it may be long, so only a caller that needs
-// to know asks.
+// behind returns the position after the block at i where scanning continues, or
+// -1. It skips a string that reaches beyond the block. The string may be long,
+// so callers call behind only if they need the position.
 func behind(d []byte, i, rest int) int {
 	switch rest {
 	case 0:
@@ -52,11 +54,12 @@ func behind(d []byte, i, rest int) int {
 	return -1
 }
 
-// escapes returns the bytes of a block that are escaped, given its backslashes,
-// and whether the one behind the block is: 0 or 1.
+// escapes returns the escaped bytes of a block, given its backslashes, and
+// whether the byte after the block is escaped: 0 or 1.
 //
-// Of the backslashes in a row every second one is escaped itself. Which rows
-// begin at an odd place is told by adding: the carry runs through them.
+// In a run of backslashes, every second one is escaped itself. The addition
+// finds the runs that begin at an odd position: its carry propagates through
+// them.
 func escapes(slashes uint64) (escaped, next uint64) {
 	const odd = 0xaaaaaaaaaaaaaaaa
 	follows := slashes << 1
@@ -64,8 +67,8 @@ func escapes(slashes uint64) (escaped, next uint64) {
 	return (^uint64(odd) ^ rows<<1) & follows, next
 }
 
-// between sets the bits from each quote to the one that closes it, which is
-// left out.
+// between sets the bits from each opening quote up to, but not including, the
+// quote that closes it.
 func between(quotes uint64) uint64 {
 	quotes ^= quotes << 1
 	quotes ^= quotes << 2
@@ -77,8 +80,9 @@ func between(quotes uint64) uint64 {
 
 const tooDeep = -2
 
-// shapeEnd returns the end of the value at i if its strings end and its
-// brackets match, -1 if not, and tooDeep past the given depth.
+// shapeEnd returns the end of the value at i. It returns -1 if a string does
+// not end or the brackets do not match, and tooDeep if the value is nested
+// deeper than depth.
 func shapeEnd(d []byte, i, depth int) int {
 	if i >= len(d) {
 		return -1
@@ -126,7 +130,7 @@ func setBit(set []uint64, n int, on bool) {
 }
 
 // skipValue returns the end of the value at i, or -1. It counts brackets
-// without telling their kinds and trusts everything else.
+// without comparing their kinds and checks nothing else.
 func skipValue(d []byte, i int) int {
 	if i >= len(d) {
 		return -1

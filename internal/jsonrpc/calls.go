@@ -10,36 +10,36 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// calls holds the calls that wait for their answers. Ids count upwards; the
-// low bits of an id are its slot, the rest is the generation of that slot.
+// calls holds the pending calls. Ids count upwards; the low bits of an id are
+// its slot, the rest is the generation of that slot.
 type calls struct {
 	mu      sync.Mutex
 	slots   []*call // a power of two, at most half of it in use
 	last    uint64
-	err     error // why no call can be made any more
+	err     error // why no further call is possible
 	pending atomic.Int64
 	// lost counts the calls that were given up and may still be answered.
 	lost  int
-	spent sync.Pool // calls whose outcome was received, or never sent
+	spent sync.Pool // calls whose outcome was received or will never be sent
 }
 
 // A call waits for one outcome.
 type call struct {
 	id      uint64
 	outcome chan outcome
-	trip    *Trip   // of the request; nil if nobody measures
+	trip    *Trip   // of the request; nil if the call is not measured
 	back    Handler // of the request; nil without tags
 }
 
 type outcome struct {
 	resp *Response
 	err  error
-	// aborted is why nobody waits any more for what the peer still works on.
+	// aborted is why the caller stopped waiting while the peer still works.
 	aborted error
 	arrived time.Time // when the answer was read; set for a call with a Trip
 }
 
-// add takes a slot for a new call.
+// add allocates a slot for a new call.
 func (t *calls) add(trip *Trip, back Handler) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +72,7 @@ func (t *calls) grow() {
 	t.slots = slots
 }
 
-// backOf is the Back of a call that waits; false where none does.
+// backOf returns the Back of a pending call; false if there is no such call.
 func (t *calls) backOf(id uint64) (Handler, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +86,8 @@ func (t *calls) backOf(id uint64) (Handler, bool) {
 	return k.back, true
 }
 
-// take frees the slot of id and returns its call, nil if there is none.
-// Whoever took a call is the only one to send its outcome.
+// take frees the slot of id and returns its call, nil if there is none. Only
+// the goroutine that took a call may send its outcome.
 func (t *calls) take(id uint64) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,8 @@ func (t *calls) takeLocked(id uint64) *call {
 	return k
 }
 
-// giveUp takes a call back from the table; nil if its outcome is on the way.
+// giveUp removes a call from the table; it returns nil if the outcome is
+// already being sent.
 func (t *calls) giveUp(id uint64) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +120,8 @@ func (t *calls) giveUp(id uint64) *call {
 	return k
 }
 
-// only takes the one call that is pending, if there is no doubt about it.
+// only takes the single pending call. It returns nil if the answer could belong
+// to another call.
 func (t *calls) only() *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,8 +136,8 @@ func (t *calls) only() *call {
 	return nil
 }
 
-// found notes that the answer to a lost call, or to none, came. It reports
-// whether id was ever given out.
+// found records the answer to a lost or unknown call. It reports whether id was
+// ever allocated.
 func (t *calls) found(id uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +147,7 @@ func (t *calls) found(id uint64) bool {
 	return id <= t.last
 }
 
-// fail ends all calls, and those to come, with err.
+// fail ends all pending and future calls with err.
 func (t *calls) fail(err error) {
 	t.mu.Lock()
 	slots := t.slots
@@ -162,10 +164,10 @@ func (t *calls) fail(err error) {
 	}
 }
 
-// broken takes the call that a message was to answer which cannot be read:
-// the call with its id or, where an answer has lost its id, the only call. Servers that
-// write the id last lose it easily. Lines that are no answers, such as logs,
-// concern no call.
+// broken takes the call that an unreadable message was meant to answer: the
+// call with its id or, if an answer has lost its id, the only pending call.
+// Servers that write the id last lose it easily. A line that is not an answer,
+// such as a log line, affects no call.
 func (t *calls) broken(id []byte, answer bool) *call {
 	if n, ok := decimal(id); ok {
 		return t.take(n)
@@ -176,26 +178,25 @@ func (t *calls) broken(id []byte, answer bool) *call {
 	return nil
 }
 
-// asking says that some call waits.
+// asking reports whether any call is pending.
 func (t *calls) asking() bool { return t.pending.Load() > 0 }
 
-// newest is the id of the latest call.
+// newest returns the id of the latest call.
 func (t *calls) newest() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last
 }
 
-// Call sends a request and waits for its answer. When ctx ends first, the
-// peer is told so with CancelMethod, and what it still answers is discarded.
-// Back is used with Tags alone: else the stream does not tell what belongs to
-// which call.
+// Call sends a request and waits for its answer. If ctx ends first, Call sends
+// CancelMethod to the peer and discards a late answer. Back is used only with
+// Tags: without them the stream does not say which call a message belongs to.
 func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	return request(ctx, c, req, nil)
 }
 
-// request sends a request and waits, like Call; in is the request of the peer
-// because of which it is sent, nil for none.
+// request sends a request and waits, like Call. in is the request of the peer
+// on whose behalf it is sent; nil for none.
 func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
@@ -244,19 +245,19 @@ func (t *calls) await(ctx context.Context, k *call) outcome {
 		if t.giveUp(k.id) != nil {
 			return outcome{err: ended(ctx), aborted: context.Cause(ctx)}
 		}
-		return <-k.outcome // it is on the way
+		return <-k.outcome // its outcome is being sent
 	}
 }
 
-// An Abortable is a Back whose call can be ended by Abort: it hears the id as soon
-// as there is one. A context that the watcher of calls could end would cost each
-// call as much as sending it.
+// An Abortable is a Back whose call Abort can end. Began receives the id as
+// soon as it is allocated. A cancellable context per call would cost as much as
+// sending the call.
 type Abortable interface {
 	Began(id uint64)
 }
 
-// Abort ends a call with an error and tells the peer, unless its outcome is
-// known already.
+// Abort ends a call with an error and notifies the peer, unless the outcome is
+// already known.
 func (c *Conn) Abort(id uint64, err error) {
 	if k := c.calls.giveUp(id); k != nil {
 		k.outcome <- outcome{err: err, aborted: err}
@@ -274,8 +275,8 @@ func (c *Conn) send(ctx context.Context, id uint64, req *Request, in *inbound) e
 	return c.stream.Write(o.around(req.Params)...)
 }
 
-// sendCancel tells the peer that nobody waits for id any more. It does not
-// keep the caller waiting for a peer that does not read.
+// sendCancel tells the peer that the answer to id is no longer needed. It does
+// not block if the peer does not read.
 func (c *Conn) sendCancel(id uint64, cause error) {
 	if c.opt.CancelMethod == "" {
 		return
@@ -294,7 +295,7 @@ func (c *Conn) sendCancel(id uint64, cause error) {
 	})
 }
 
-// ended is the error of a context, with its cause.
+// ended returns the error of a context together with its cause.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || cause == err {

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// How a call or a request ends without an answer.
+// Errors of a call or a request that ends without an answer.
 var (
 	// ErrClosed means that the connection ended.
 	ErrClosed = i18n.Errorf("connection closed", "连接已关闭")
@@ -19,21 +19,22 @@ var (
 	ErrCancelled = i18n.Errorf("cancelled by the peer", "已由对方取消")
 	// ErrTooLarge means that the answer was over the limit of the stream.
 	ErrTooLarge = i18n.Errorf("answer too large", "应答过大")
-	// ErrBadAnswer means that an answer came that could not be understood.
+	// ErrBadAnswer means that the answer could not be parsed.
 	ErrBadAnswer = i18n.Errorf("answer not understood", "无法理解应答")
 )
 
 // ConnOptions says how a Conn behaves.
 type ConnOptions struct {
-	// Handler answers what the peer asks; nil refuses all requests.
+	// Handler answers the requests of the peer; nil refuses all of them.
 	Handler Handler
-	// Strict is for the accepting side: messages are scanned strictly, bad
-	// ones are answered, an id in flight may not be used again, and a request
-	// waits, for a while, for the notifications before it.
+	// Strict is for the accepting side: messages are scanned strictly,
+	// malformed messages are answered with an error, an id in flight may not be
+	// reused, and a request waits for a limited time until earlier
+	// notifications are delivered.
 	Strict bool
-	// Batch says whether a batch is accepted now; nil means never.
+	// Batch reports whether a batch is accepted now; nil means never.
 	Batch func() bool
-	// MaxInFlight is how many requests of the peer run at once; past it the
+	// MaxInFlight limits the concurrent requests of the peer. At the limit the
 	// Conn stops reading, unless it waits for answers itself. Zero means 64.
 	MaxInFlight int
 	// CancelMethod is the notification that cancels a request. It is sent
@@ -41,24 +42,23 @@ type ConnOptions struct {
 	// that handler ends with the cause ErrCancelled and no answer is sent.
 	CancelMethod string
 	// Uncancellable is the method that opens a conversation. It is answered
-	// before anything later is read, unless it asks the peer itself; it is
+	// before later messages are read, unless its handler calls the peer. It is
 	// never cancelled and not allowed in a batch.
 	Uncancellable string
-	// OnEnd hears that nothing more can be read, before what is in flight is
-	// waited for. It may be nil.
+	// OnEnd is called when the stream has ended, before the Conn waits for the
+	// requests in flight. It may be nil.
 	OnEnd func()
-	// OnDropped hears of what was thrown away and of panics. It may be nil
+	// OnDropped is called for discarded messages and for panics. It may be nil
 	// and must not block; head is valid during the call only.
 	OnDropped func(reason string, head []byte)
-	// Tags, where they are set, say of each message whose it is. Both sides must
-	// have them.
+	// Tags, if set, mark which client or request each message belongs to. Both
+	// sides must set them.
 	Tags *Tags
 	// Limits bounds each message.
 	Limits ScanLimits
 }
 
-// A Conn speaks JSON-RPC over a Stream, as the one who asks and as the one
-// who answers.
+// A Conn speaks JSON-RPC over a Stream, both as caller and as callee.
 type Conn struct {
 	stream Stream
 	opt    ConnOptions
@@ -71,25 +71,26 @@ type Conn struct {
 
 	running sync.WaitGroup // handlers and the goroutine of notices
 	workers sync.WaitGroup // the goroutines that run handlers
-	sending sync.WaitGroup // notifications of cancelled calls
+	sending sync.WaitGroup // the goroutines that send cancel notifications
 	closing atomic.Bool
-	// draining is what new requests are refused with, once Drain was called.
+	// draining, set by Drain, is the error with which new requests are refused.
 	draining atomic.Pointer[Error]
 	done     chan struct{}
 
 	mu    sync.Mutex
-	ended bool // nothing new is sent on our own account
+	ended bool // no new messages of our own are sent
 	err   error
 }
 
-// NewConn starts reading from s, which belongs to the Conn from now on.
+// NewConn starts reading from s and takes ownership of it.
 func NewConn(s Stream, opt ConnOptions) *Conn {
 	if opt.MaxInFlight <= 0 {
 		opt.MaxInFlight = 64
 	}
 	opt.Limits = opt.Limits.orDefaults()
 	c := &Conn{stream: s, opt: opt, done: make(chan struct{})}
-	// A connection outlives the function that accepted it: its end is Close.
+	// A connection outlives the function that accepted it, so only Close ends
+	// the context.
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.requests.init()
 	c.notices.opt, c.notices.ctx, c.notices.from, c.notices.running = &c.opt, c.ctx, c, &c.running
@@ -97,7 +98,7 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 	return c
 }
 
-// run reads until the stream ends, then waits for what is in flight.
+// run reads until the stream ends, then waits for the requests in flight.
 func (c *Conn) run() {
 	err := c.read()
 	if c.opt.OnEnd != nil {
@@ -122,8 +123,8 @@ func (c *Conn) run() {
 	close(c.done)
 }
 
-// Close closes the stream, fails the calls that are pending with ErrClosed,
-// cancels the handlers and waits for them, so a handler must not call it.
+// Close closes the stream, fails pending calls with ErrClosed, cancels the
+// handlers and waits for them. A handler must not call Close.
 func (c *Conn) Close() error {
 	c.closing.Store(true)
 	c.calls.fail(ErrClosed)
@@ -134,26 +135,27 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Done is closed when the reader ended and all handlers have finished and
-// answered: the end of the stream lets what is in flight finish.
+// Done returns a channel that is closed after the reader has ended and all
+// handlers have answered: requests in flight still finish after the end of the
+// stream.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended: nil while it lives and after a clean end
-// of the stream, ErrClosed after Close.
+// Err returns why the connection ended: nil while it is open and after a clean
+// end of the stream, ErrClosed after Close.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Pending is how many of our calls wait for their answer.
+// Pending returns the number of our calls that wait for an answer.
 func (c *Conn) Pending() int { return int(c.calls.pending.Load()) }
 
 // Notify sends a notification.
 func (c *Conn) Notify(ctx context.Context, n *Notification) error { return tell(ctx, c, n, nil) }
 
-// tell sends a notification; in is the request of the peer because of which it
-// is sent, nil for none.
+// tell sends a notification. in is the request of the peer on whose behalf it
+// is sent; nil for none.
 func tell(ctx context.Context, c *Conn, n *Notification, in *inbound) error {
 	if c.closing.Load() {
 		return ErrClosed
@@ -166,7 +168,7 @@ func tell(ctx context.Context, c *Conn, n *Notification, in *inbound) error {
 	return c.stream.Write(o.around(n.Params)...)
 }
 
-// abort ends a connection that cannot be written to any more.
+// abort ends a connection after a write has failed.
 func (c *Conn) abort(err error) {
 	c.mu.Lock()
 	if c.err == nil {
@@ -176,7 +178,7 @@ func (c *Conn) abort(err error) {
 	c.stream.Close()
 }
 
-// dropped reports what is thrown away.
+// dropped reports a discarded message.
 func (o *ConnOptions) dropped(reason string, msg []byte) {
 	if o.OnDropped != nil {
 		o.OnDropped(reason, msg[:min(len(msg), 256)])

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A batch gathers the answers to the requests that came in one array.
+// A batch collects the answers to the requests of one array.
 type batch struct {
 	conn    *Conn
 	release func()
 	mu      sync.Mutex
-	open    int // requests without an outcome, and the reader
+	open    int // requests without an outcome, plus one for the reader
 	out     []byte
 }
 
@@ -36,7 +36,7 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 			c.accept(&msg, nil, b)
 			continue
 		}
-		// It outlives the batch, so it gets bytes of its own.
+		// The message outlives the batch, so it gets its own copy of the bytes.
 		msg.Params = bytes.Clone(msg.Params)
 		msg.Result = bytes.Clone(msg.Result)
 		c.route(&msg, part, nil, nil)
@@ -44,7 +44,8 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 	b.done()
 }
 
-// splitBatch returns the messages of a batch that is welcome as a whole.
+// splitBatch returns the messages of a batch, or an error if batches are not
+// accepted.
 func (o *ConnOptions) splitBatch(data []byte) ([][]byte, *Error) {
 	if o.Batch == nil || !o.Batch() {
 		if _, err := Scan(data, &o.Limits); err.Code == CodeParse {

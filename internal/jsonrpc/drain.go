@@ -7,9 +7,9 @@ import (
 
 const drainCheck = 5 * time.Millisecond
 
-// Drain refuses new requests of the peer with last and lets those in flight
-// finish until ctx ends; then each that is left is answered with last and
-// cancelled. It returns the number of those.
+// Drain refuses new requests of the peer with last and lets the requests in
+// flight finish until ctx ends. It then cancels the remaining requests, answers
+// each of them with last, and returns their number.
 func (c *Conn) Drain(ctx context.Context, last *Error) int {
 	c.draining.Store(last)
 	tick := time.NewTicker(drainCheck)
@@ -35,7 +35,7 @@ func (c *Conn) Drain(ctx context.Context, last *Error) int {
 	}
 }
 
-// inFlight lists the requests of the peer that are not answered yet.
+// inFlight returns the unanswered requests of the peer.
 func (r *requests) inFlight() []*inbound {
 	r.mu.Lock()
 	defer r.mu.Unlock()

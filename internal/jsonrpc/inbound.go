@@ -11,20 +11,21 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// An inbound is one request of the peer, and the way back to it while it runs.
+// An inbound is one request of the peer, and the Peer to call back while it
+// runs.
 type inbound struct {
 	conn    *Conn
 	req     Request
 	id      []byte
 	hash    uint64
-	next    *inbound // in the same bucket
+	next    *inbound // next request in the same bucket
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	release func()
 	batch   *batch
 	handler Handler
 	state   atomic.Uint32
-	left    bool // has given up its place; see requests.leave
+	left    bool // has freed its place; see requests.leave
 	idBytes [24]byte
 }
 
@@ -35,7 +36,7 @@ const (
 	requestDone
 )
 
-// accept takes a request of the peer.
+// accept starts or queues a request of the peer.
 func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	if last := c.draining.Load(); last != nil {
 		c.answer(msg.ID, &Response{Err: last}, b)
@@ -53,9 +54,10 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		batch:   b,
 		handler: c.opt.Handler,
 	}
-	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
-	// The context is not a child of the connection's: all requests would have to
-	// lock that one. Closing the connection ends each of them instead.
+	in.id = append(in.idBytes[:0], msg.ID...) // a copy: Drain may use it after the message is released
+	// The context is not a child of the connection's context: all requests
+	// would contend for that parent's lock. Closing the connection cancels each
+	// request instead.
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	if msg.tag != nil {
 		in.ctx, in.handler = c.opt.Tags.whose(c, in.ctx, msg.tag)
@@ -74,7 +76,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	c.start(in, w)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		c.requests.await(in, c.calls.asking) // the next message may depend on it
+		c.requests.await(in, c.calls.asking) // the next message may depend on this answer
 	}
 }
 
@@ -90,7 +92,7 @@ func (in *inbound) handle() (resp *Response, err error) {
 		}
 	}()
 	if c.opt.Strict {
-		c.notices.settle(0) // the peer may have said something that matters to it
+		c.notices.settle(0) // an earlier notification may affect this request
 	}
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
@@ -98,8 +100,8 @@ func (in *inbound) handle() (resp *Response, err error) {
 	return in.handler.Handle(in.ctx, in, &in.req)
 }
 
-// finish sends the outcome unless the peer does not want it any more. The id
-// is free before the answer is out: the peer may use it at once.
+// finish sends the outcome unless the peer has cancelled the request. The id is
+// freed before the answer is sent, because the peer may reuse it at once.
 func (in *inbound) finish(resp *Response, err error) {
 	if in.end() {
 		in.conn.answer(in.id, outcomeOf(resp, err), in.batch)
@@ -108,7 +110,7 @@ func (in *inbound) finish(resp *Response, err error) {
 	in.discard()
 }
 
-// end forgets the request and reports whether the peer wants its answer.
+// end removes the request and reports whether the peer still expects an answer.
 func (in *inbound) end() bool {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
 	if !wanted {
@@ -126,7 +128,7 @@ func (in *inbound) discard() {
 	free(in.release)
 }
 
-// outcomeOf is the response to what a handler returned.
+// outcomeOf returns the response for the results of a handler.
 func outcomeOf(resp *Response, err error) *Response {
 	if err != nil {
 		var e *Error
@@ -168,7 +170,7 @@ func (in *inbound) cancelByPeer() {
 	}
 }
 
-// Call asks the peer back while its request runs.
+// Call sends a request to the peer while the peer's own request runs.
 func (in *inbound) Call(ctx context.Context, req *Request) (*Response, error) {
 	if in.state.Load() == requestDone {
 		return nil, ErrClosed
@@ -176,8 +178,8 @@ func (in *inbound) Call(ctx context.Context, req *Request) (*Response, error) {
 	return request(ctx, in.conn, req, in)
 }
 
-// Notify tells the peer something about its request; once that is answered
-// nobody wants to hear it.
+// Notify sends the peer a notification about its request. It does nothing once
+// the request is answered.
 func (in *inbound) Notify(ctx context.Context, n *Notification) error {
 	if in.state.Load() == requestDone {
 		return nil
@@ -185,11 +187,11 @@ func (in *inbound) Notify(ctx context.Context, n *Notification) error {
 	return tell(ctx, in.conn, n, in)
 }
 
-// RequestID is the raw id of the request, for protocols that name it in what
-// is said because of it.
+// RequestID returns the raw id of the request, for protocols whose messages
+// refer to the request by id.
 func (in *inbound) RequestID() []byte { return in.id }
 
-// recovered is deferred around a handler without an answer.
+// recovered is deferred around a notification handler.
 func (o *ConnOptions) recovered(method string) {
 	if v := recover(); v != nil {
 		o.panicked(method, v)

@@ -1,7 +1,7 @@
 package jsonrpc
 
-// Cut is Set with a nil value in the memory of obj, which is used up: what is
-// shorter, before or behind the member, is moved.
+// Cut is Set with a nil value, but edits obj in place and invalidates it. It
+// moves the shorter of the two parts, before or after the member.
 func Cut(obj []byte, path ...string) []byte {
 	at := 0
 	for depth, name := range path {
@@ -29,8 +29,8 @@ func cut(obj []byte, start, end int) []byte {
 	return obj[end-start:]
 }
 
-// Add is Set with a value for a member of obj that is left as it is where obj
-// has it. Where it may, and there is room behind obj, it is written there.
+// Add sets a member of obj unless obj already has it. If inPlace is true and
+// obj has spare capacity, Add writes into the memory of obj.
 func Add(obj []byte, name, value string, inPlace bool) []byte {
 	w := walker{data: obj}
 	if !w.open() {
@@ -54,7 +54,7 @@ func Add(obj []byte, name, value string, inPlace bool) []byte {
 		out = make([]byte, size)
 		copy(out, obj[:at])
 	}
-	copy(out[at+len(member):], obj[at:]) // in its own memory it moves
+	copy(out[at+len(member):], obj[at:]) // may overlap: out may be obj
 	copy(out[at:], member)
 	return out
 }

@@ -1,7 +1,7 @@
 package jsonrpc
 
-// methodName returns the text of a method member. Names that come all the
-// time are not allocated again.
+// methodName returns the text of a method member. It does not allocate for
+// well-known names.
 func methodName(raw []byte) string {
 	if name, ok := names[string(raw[1:len(raw)-1])]; ok {
 		return name

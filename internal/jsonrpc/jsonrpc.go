@@ -1,8 +1,8 @@
 // Package jsonrpc carries JSON-RPC 2.0 messages as bytes.
 //
-// It owns the envelope: scanning, splicing, ids, the two seams Peer and
-// Handler, and a connection over any message stream. It refuses to know what
-// a method means; params and results are raw JSON that it never decodes.
+// It owns the envelope: scanning, splicing, ids, the interfaces Peer and
+// Handler, and a connection over any message stream. It does not interpret
+// methods; params and results are raw JSON that it never decodes.
 package jsonrpc
 
 import (
@@ -13,48 +13,48 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Peer is the other side of a connection, which can be asked.
+// A Peer is the other side of a connection, which can be called.
 //
 // Both methods may be called concurrently.
 type Peer interface {
-	// Call sends a request and waits for its one outcome. A non-nil error
-	// means that no answer came (the connection closed, ctx ended); an error
-	// that the other side answered is Response.Err.
+	// Call sends a request and waits for its outcome. A non-nil error means
+	// that there is no answer (the connection closed, or ctx ended); an error
+	// that the other side answered is in Response.Err.
 	Call(ctx context.Context, req *Request) (*Response, error)
-	// Notify sends a notification; nil means that it was handed to the
-	// transport, not that it arrived.
+	// Notify sends a notification; nil means that the transport accepted it,
+	// not that it arrived.
 	Notify(ctx context.Context, n *Notification) error
 }
 
-// A Handler answers what a peer asks.
+// A Handler answers the requests of a peer.
 //
 // Both methods may be called concurrently; notifications of one connection
 // are delivered in order.
 type Handler interface {
-	// Handle answers one request. from is the way back to the client, for
-	// as long as the request runs: what is sent through it travels on the
-	// stream of this very request. ctx ends when the asker cancels.
+	// Handle answers one request. from calls back to the client while the
+	// request runs: its messages travel on the stream of this request. ctx ends
+	// when the client cancels the request.
 	Handle(ctx context.Context, from Peer, req *Request) (*Response, error)
-	// HandleNotification takes one notification.
+	// HandleNotification handles one notification.
 	HandleNotification(ctx context.Context, from Peer, n *Notification)
 }
 
-// A Request is one question. Ids never cross a hop, so it has none to pass
-// on: each transport allocates its own.
+// A Request is one request. It has no id: each transport allocates its own ids,
+// and they never cross a hop.
 type Request struct {
 	Method string
 	// Params is the raw JSON of params; nil when absent. It is valid until
 	// Handle returns.
 	Params []byte
-	// Back answers what the callee asks, and hears what it says, while and
-	// because this call runs. Only transports that can tell use it; nil means
-	// that nobody listens.
+	// Back handles the requests and notifications that the callee sends because
+	// of this call while it runs. Only transports that can attribute them to a
+	// call use it; nil means that they are not handled.
 	Back Handler
-	// Trip, if set, learns how long the transport took to carry the call.
+	// Trip, if set, records how long the transport took to carry the call.
 	Trip *Trip
 }
 
-// A Notification is a message without an answer.
+// A Notification is a message that has no answer.
 type Notification struct {
 	Method string
 	Params []byte
@@ -71,18 +71,18 @@ type Response struct {
 	release func()
 }
 
-// NewResponse is a response whose Result stands in a buffer that release
-// gives back. Release is called at most once.
+// NewResponse returns a response whose Result is in a borrowed buffer. release
+// returns the buffer and is called at most once.
 func NewResponse(result []byte, release func()) *Response {
 	return &Response{Result: result, release: release}
 }
 
-// Owned says that Result may be edited where it stands: it is in a buffer that
-// was lent for this response alone.
+// Owned reports whether Result may be edited in place: its buffer is used by
+// this response alone.
 func (r *Response) Owned() bool { return r.release != nil }
 
-// Release gives the buffer behind Result back to its owner. Result must
-// not be used afterwards. Forgetting it costs garbage, never correctness.
+// Release returns the buffer behind Result to its owner. Result must not be
+// used afterwards. A missing Release costs garbage, never correctness.
 func (r *Response) Release() {
 	if r == nil || r.release == nil {
 		return
@@ -92,8 +92,8 @@ func (r *Response) Release() {
 	f()
 }
 
-// Lend returns what Release would call, for a caller that uses Result longer than the
-// response: the response no longer gives its buffer back.
+// Lend returns the function that Release would call, for a caller that uses
+// Result longer than the response. Release then no longer returns the buffer.
 func (r *Response) Lend() (release func()) {
 	release, r.release = r.release, nil
 	if release == nil {
@@ -108,11 +108,11 @@ type Error struct {
 	Message string
 	// Data is raw JSON; nil when absent.
 	Data json.RawMessage
-	// Raw is the error object as the other side sent it; when it is set it is
-	// relayed as it is.
+	// Raw is the error object as the other side sent it; if set, it is relayed
+	// unchanged.
 	Raw json.RawMessage
-	// Limit names the bound of ScanLimits that was exceeded, for the counters;
-	// it is not sent.
+	// Limit names the field of ScanLimits that was exceeded, for metrics; it is
+	// not sent.
 	Limit string
 }
 
@@ -130,13 +130,13 @@ func Errorf(code int64, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// InvalidParams says what is wrong with the params of a request.
+// InvalidParams returns the error for invalid params of a request.
 func InvalidParams(format string, args ...any) *Error {
 	return Errorf(CodeInvalidParams, "Invalid params: "+format, args...)
 }
 
-// MethodNotFound says that a method is not there, and why. It echoes no more
-// than a line of it.
+// MethodNotFound returns the error for an unknown method, with a reason. It
+// echoes at most 256 bytes of the method.
 func MethodNotFound(method, reason string) *Error {
 	if len(method) > 256 {
 		method = method[:256]
@@ -159,7 +159,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
 }
 
-// In says it in a language; the message is the other side's own.
+// In returns the error in the given language; the message is the other side's
+// own.
 func (e *Error) In(l i18n.Lang) string {
 	return i18n.New("%s (code %d)", "%s（错误码 %d）", e.Message, e.Code).In(l)
 }
@@ -171,26 +172,26 @@ type Stream interface {
 	// An error of type *FrameError leaves the stream usable.
 	Read() (msg []byte, release func(), err error)
 	// Write sends the concatenation of parts as one message. It may be called
-	// concurrently and has taken what it needs when it returns.
+	// concurrently and does not use parts after it returns.
 	Write(parts ...[]byte) error
 	// Close ends both directions and makes Read return. It is idempotent.
 	Close() error
 }
 
-// A FrameError is one message that could not be read from a stream that goes
-// on: a line over the limit, for example.
+// A FrameError reports one message that could not be read, such as a line over
+// the limit. The stream remains usable.
 type FrameError struct {
 	// Size is how many bytes were skipped.
 	Size int64
-	// Head is the beginning of what was skipped, for finding its id.
+	// Head is the beginning of the skipped message, used to find its id.
 	Head []byte
-	// Reason says what was wrong with it.
+	// Reason is why the message was skipped.
 	Reason i18n.Text
 }
 
 func (e *FrameError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the error in the given language.
 func (e *FrameError) In(l i18n.Lang) string {
 	return i18n.New("%v (%d bytes)", "%v（%d 字节）", e.Reason, e.Size).In(l)
 }

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// A keySet holds the keys of all objects that are open, innermost last. Keys
-// of one object lie side by side because the keys of what it contains are
-// gone by the time its next key comes.
+// A keySet holds the keys of all open objects, innermost last. The keys of one
+// object are contiguous, because the keys of a nested object are removed before
+// the next key of the outer one is read.
 type keySet struct {
 	keys []keySpan
 	// text holds keys that had to be unescaped.
@@ -19,8 +19,9 @@ type keySet struct {
 	table []uint32
 }
 
-// A keySpan is where a key stands: in the message, or in text when it had
-// escapes and end is marked so. Keys that differ in their tag differ.
+// A keySpan is the position of a key: in the message or, if the key has
+// escapes, in keySet.text; inText is then set in end. Keys with different tags
+// differ.
 type keySpan struct {
 	tag        uint64
 	start, end uint32
@@ -93,7 +94,8 @@ func (s *scanner) keyBytes(k keySpan) []byte {
 	return s.data[k.start:k.end]
 }
 
-// keyTag tells keys apart: short ones for sure, others most of the time.
+// keyTag returns a tag of the key. Tags of short keys are unique; tags of
+// longer keys seldom collide.
 func keyTag(key []byte) uint64 {
 	n := len(key)
 	if n >= 8 {
@@ -107,11 +109,11 @@ func keyTag(key []byte) uint64 {
 	return w | uint64(n)<<56
 }
 
-// add takes a key into the innermost object and complains if it is there.
+// add records a key of the innermost object and complains about a duplicate.
 func (s *scanner) add(span keySpan, key []byte) {
 	f := &s.frames[len(s.frames)-1]
 	switch len(s.frames) {
-	case 2: // in params, or in what nobody forwards
+	case 2: // in params, or in a member that is not forwarded
 		s.inner = string(key) == inner[0] || string(key) == inner[1]
 		s.odd = s.odd || isVariant(key)
 	case 3:
@@ -136,7 +138,7 @@ func (s *scanner) add(span keySpan, key []byte) {
 	s.keys = append(s.keys, span)
 }
 
-// addSmall looks for key one by one.
+// addSmall compares key with each key of the object.
 func (s *scanner) addSmall(own []keySpan, tag uint64, key []byte) bool {
 	for i := range own {
 		if own[i].tag == tag && bytes.Equal(s.keyBytes(own[i]), key) {
@@ -146,8 +148,8 @@ func (s *scanner) addSmall(own []keySpan, tag uint64, key []byte) bool {
 	return false
 }
 
-// addLarge looks for key in the hash table of the object. The hash is seeded:
-// nobody outside can choose keys that collide.
+// addLarge looks up key in the hash table of the object. The hash is seeded, so
+// a client cannot choose keys that collide.
 func (s *scanner) addLarge(f *frame, own []keySpan, key []byte) bool {
 	if size := len(s.table) - int(f.table); 2*len(own) >= size {
 		s.rehash(f, own, max(4*smallObject, 2*size))

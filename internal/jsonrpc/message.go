@@ -1,6 +1,6 @@
 package jsonrpc
 
-// A Kind says what a message is.
+// A Kind is the kind of a message.
 type Kind uint8
 
 // Kinds of messages.
@@ -36,11 +36,11 @@ type Message struct {
 	Result []byte
 	Err    []byte
 
-	tag []byte // what stood before it; see Tags
+	tag []byte // the text before the message; see Tags
 }
 
-// ScanLimits bounds what one message may contain. A zero field stands for
-// its default.
+// ScanLimits limits the contents of one message. A zero field means the
+// default.
 type ScanLimits struct {
 	Depth       int // nesting counted from the root, 1,000
 	IDBytes     int // 1,024
@@ -106,7 +106,7 @@ func (m *members) member(key []byte) *[]byte {
 	return nil
 }
 
-// message judges an envelope whose members are known to be JSON.
+// message validates an envelope whose members are known to be JSON.
 func (m *members) message(lim *ScanLimits) (Message, *Error) {
 	var msg Message
 	if m.id != nil {
@@ -151,7 +151,7 @@ func (m *members) message(lim *ScanLimits) (Message, *Error) {
 	return msg, nil
 }
 
-// answer judges an envelope without a method.
+// answer validates an envelope without a method.
 func (m *members) answer(msg Message) (Message, *Error) {
 	msg.Result, msg.Err = m.result, m.err
 	switch {
@@ -178,7 +178,7 @@ func (m *members) isVersion2() bool {
 	return len(m.version) > 5 && m.version[0] == '"' && unquote(m.version) == "2.0"
 }
 
-// isID says whether a value that begins with c can be an id.
+// isID reports whether a value that begins with c can be an id.
 func isID(c byte) bool { return c == '"' || c == '-' || isDigit(c) }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

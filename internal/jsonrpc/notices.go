@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// notices delivers the peer's notifications in order, aside of the reader: a
-// handler that is slow delays other notifications, never an answer, or a request
-// to the accepting side, for long.
+// notices delivers the peer's notifications in order, in their own goroutine. A
+// slow handler delays other notifications; it delays an answer, or a request to
+// the accepting side, by patience at most.
 type notices struct {
 	opt     *ConnOptions
 	ctx     context.Context // of handlers
 	from    Peer
-	running *sync.WaitGroup // counts the goroutine that delivers
+	running *sync.WaitGroup // counts the delivering goroutine
 
 	busy atomic.Bool // a goroutine is delivering
 	mu   sync.Mutex
-	// queue is what waits; the one being delivered has left it.
+	// queue holds the waiting notifications, without the one being delivered.
 	queue []notice
 	size  int // bytes of params in queue
-	// since is the newest call of ours when the last notification came.
+	// since is the id of our newest call when the last notification arrived.
 	since uint64
-	idle  chan struct{} // closed when all is delivered; nil if nobody waits
-	slow  bool          // nobody waits for this handler until it caught up
+	idle  chan struct{} // closed when the queue is empty; nil without a waiter
+	slow  bool          // the handler exceeded patience; do not wait until it has caught up
 }
 
 type notice struct {
@@ -42,7 +42,8 @@ const (
 	patience = 100 * time.Millisecond
 )
 
-// add queues a notification for its handler; since is the newest call of ours.
+// add queues a notification for its handler; since is the id of our newest
+// call.
 func (q *notices) add(n notice, since uint64, data []byte) {
 	q.mu.Lock()
 	if len(q.queue) >= maxNotices || q.size >= maxNoticeBytes {
@@ -62,7 +63,7 @@ func (q *notices) add(n notice, since uint64, data []byte) {
 	}
 }
 
-// deliver hands over what is queued, then ends.
+// deliver delivers the queued notifications, then returns.
 func (q *notices) deliver() {
 	var batch []notice
 	for {
@@ -94,11 +95,11 @@ func (q *notices) deliverOne(n *notice) {
 	}
 }
 
-// settle makes the answer to a call wait, for a while, until notifications
-// that came before it are delivered: progress belongs before the result. An
-// answer to a call made since then does not wait, since it may be a handler
-// of these very notifications that asked. A request, whose id is 0, waits
-// always.
+// settle makes the answer to call id wait, for patience at most, until earlier
+// notifications are delivered: progress must arrive before the result. The
+// answer to a call that is newer than these notifications does not wait,
+// because one of their handlers may have made that call. A request, with id 0,
+// always waits.
 func (q *notices) settle(id uint64) {
 	if !q.busy.Load() {
 		return

@@ -2,10 +2,10 @@ package jsonrpc
 
 import "sync"
 
-// An outgoing message is built around its payload, which is not copied.
+// An outgoing message is assembled around its payload without copying it.
 type outgoing struct {
 	head, tail []byte
-	own        []byte // a payload of ours
+	own        []byte // a payload that the message owns
 	parts      [3][]byte
 }
 
@@ -27,8 +27,8 @@ func (o *outgoing) around(payload []byte) [][]byte {
 	return o.parts[:]
 }
 
-// call completes a request or notification whose head is begun. Its payload is
-// params.
+// call completes a request or notification whose head has been started. params
+// is the payload.
 func (o *outgoing) call(method string, params []byte) {
 	o.head = append(o.head, `"method":`...)
 	o.head = appendQuoted(o.head, method)
@@ -38,8 +38,8 @@ func (o *outgoing) call(method string, params []byte) {
 	o.tail = append(o.tail, '}')
 }
 
-// answer makes a response around the payload that it returns; see AppendResponse
-// for the place of its id.
+// answer builds a response and returns its payload. AppendResponse explains the
+// position of the id.
 func (o *outgoing) answer(id []byte, r *Response) []byte {
 	o.tail = appendIDLast(o.tail, id)
 	if r.Err != nil {

@@ -25,10 +25,10 @@ const (
 //	{"jsonrpc":"2.0","result":{...},"id":7}
 //	{"result":{...},"jsonrpc":"2.0","id":7}
 //
-// Up to PeekUnread bytes the result is held to JSON's grammar; above, only head
-// and tail are read. Whatever looks different is for ScanAnswer.
+// A result of up to PeekUnread bytes must be valid JSON; of a larger answer
+// only head and tail are read. ScanAnswer reads all other forms.
 //
-// The capacity of result is what data has behind its beginning.
+// The capacity of result is that of data from the same position.
 func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	for len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == ' ') {
 		data = data[:len(data)-1]
@@ -57,7 +57,8 @@ func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	return id, result, true
 }
 
-// peekIDLast reads an answer, without its last brace, that ends in its id.
+// peekIDLast reads an answer that ends with its id. data excludes the last
+// brace.
 func peekIDLast(data []byte) (id uint64, result []byte, ok bool) {
 	start := len(data)
 	for start > 0 && isDigit(data[start-1]) {
@@ -79,7 +80,7 @@ func peekIDLast(data []byte) (id uint64, result []byte, ok bool) {
 	return id, result, ok
 }
 
-// decimal reads a number as we write our ids: digits only, no leading zero.
+// decimal parses a number in the form of our ids: digits only, no leading zero.
 func decimal(text []byte) (n uint64, ok bool) {
 	if len(text) == 0 || len(text) > 19 || text[0] == '0' && len(text) > 1 {
 		return 0, false
@@ -93,8 +94,8 @@ func decimal(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// headID finds the id in the beginning of a message that was cut off, and
-// says whether that was an answer.
+// headID finds the id in the head of a truncated message, and reports whether
+// the message was an answer.
 func headID(head []byte) (id []byte, answer bool) {
 	w := walker{data: head}
 	if !w.open() {
@@ -108,7 +109,7 @@ func headID(head []byte) (id []byte, answer bool) {
 		}
 		switch string(w.key()) {
 		case "id":
-			// A number at the very end may be cut off itself.
+			// A number at the very end may be truncated.
 			if more && w.end < len(head) && isID(head[w.value]) {
 				id = w.raw()
 			}
@@ -119,6 +120,6 @@ func headID(head []byte) (id []byte, answer bool) {
 	return id, answer
 }
 
-// wellFormed reports whether a result is JSON. Only the grammar counts: bytes that
-// are no UTF-8, lone surrogates and long numbers pass, as they always did.
+// wellFormed reports whether a result is JSON. Only the grammar is checked:
+// invalid UTF-8, lone surrogates and long numbers have always been accepted.
 func wellFormed(result []byte) bool { return Valid(result) || json.Valid(result) }

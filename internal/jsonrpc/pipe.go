@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Pipe returns two streams in memory: what is written to one is read from the
-// other. Each direction holds up to 1,024 messages; then Write waits.
+// Pipe returns two connected in-memory streams. Each direction buffers up to
+// 1,024 messages; then Write blocks.
 func Pipe() (Stream, Stream) {
 	ab, ba := newLane(), newLane()
 	return &pipeEnd{in: ba, out: ab}, &pipeEnd{in: ab, out: ba}
@@ -17,8 +17,8 @@ const laneSize = 1024
 // A lane is one direction of a pipe.
 type lane struct {
 	mu     sync.Mutex
-	filled sync.Cond // what a reader waits for
-	freed  sync.Cond // what writers wait for
+	filled sync.Cond // signals a reader
+	freed  sync.Cond // signals writers
 	ring   [laneSize]*laneMessage
 	head   int // the oldest message
 	count  int
@@ -79,8 +79,8 @@ func (l *lane) read() (*laneMessage, error) {
 	return m, nil
 }
 
-// close ends a lane; its reader still gets what is in it, unless the reader
-// itself is gone.
+// close closes a lane. Its reader still gets the buffered messages unless
+// discard is set.
 func (l *lane) close(discard bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

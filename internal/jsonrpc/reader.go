@@ -49,7 +49,7 @@ func (c *Conn) take(data []byte, release func()) {
 	}
 }
 
-// scan reads a message as strictly as the peer deserves.
+// scan reads a message, strictly if the peer is a client.
 func (o *ConnOptions) scan(data []byte) (Message, *Error) {
 	if o.Strict {
 		return Scan(data, &o.Limits)
@@ -57,9 +57,9 @@ func (o *ConnOptions) scan(data []byte) (Message, *Error) {
 	return ScanAnswer(data, &o.Limits)
 }
 
-// reject answers a message that is refused, or drops it: an answer is never
-// answered, nor is anything of a peer that is not scanned strictly but a
-// request. A call that was to be answered by it fails.
+// reject answers or drops a refused message. An answer is never answered, and a
+// peer that is not scanned strictly gets errors for requests only. If the
+// message is the answer to a call, the call fails.
 func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 	answer := msg.Result != nil || msg.Err != nil
 	if !c.opt.Strict {
@@ -83,7 +83,7 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 	}
 }
 
-// route hands a good message to whom it concerns.
+// route passes a valid message to its handler or to the waiting call.
 func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 	switch msg.Kind {
 	case KindRequest:
@@ -119,8 +119,8 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 	}
 }
 
-// finishCall gives a call its outcome; an answer that no call waits for is
-// thrown away.
+// finishCall delivers the outcome of a call; an answer without a waiting call
+// is discarded.
 func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 	c.notices.settle(id)
 	if k := c.calls.take(id); k != nil {
@@ -138,7 +138,7 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 	out.resp.Release()
 }
 
-// takeBroken deals with a message that could not be read from the stream.
+// takeBroken handles a message that could not be read from the stream.
 func (c *Conn) takeBroken(frame *FrameError) {
 	_, head := c.opt.Tags.cut(frame.Head)
 	id, answer := headID(head)

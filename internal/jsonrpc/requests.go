@@ -11,21 +11,21 @@ import (
 type requests struct {
 	mu   sync.Mutex
 	room sync.Cond
-	// byID has the requests by the hash of their id; see inbound.next.
+	// byID holds the requests by the hash of their id, linked by inbound.next.
 	byID    [64]*inbound
 	running int
-	// queue waits for room while the reader goes on.
+	// queue holds requests that wait for room while the reader continues.
 	queue  []*inbound
 	queued int // bytes of params in queue
 	closed bool
-	parked atomic.Bool // the reader waits, or is about to
+	parked atomic.Bool // the reader waits, or is about to wait
 
 	idle []*worker
-	over bool // no request will come any more
+	over bool // no further requests
 }
 
-// How many requests, and bytes of params, wait beside those that run, while
-// the reader has to go on because we wait for answers of the peer.
+// Limits for the requests, and the bytes of their params, that wait in queue
+// while the reader has to continue because we wait for answers of the peer.
 const (
 	maxQueued      = 1024
 	maxQueuedBytes = 16 << 20
@@ -37,10 +37,11 @@ func (r *requests) init() {
 	r.room.L = &r.mu
 }
 
-// bucket is where a request with that hash is found.
+// bucket returns the bucket for a hash.
 func (r *requests) bucket(hash uint64) **inbound { return &r.byID[hash%uint64(len(r.byID))] }
 
-// find returns the request of that id, compared byte for byte: 1 is not "1".
+// find returns the request with the given id, compared byte for byte: 1 is not
+// "1".
 func (r *requests) find(hash uint64, id []byte) *inbound {
 	in := *r.bucket(hash)
 	for in != nil && (in.hash != hash || !bytes.Equal(in.id, id)) {
@@ -49,7 +50,7 @@ func (r *requests) find(hash uint64, id []byte) *inbound {
 	return in
 }
 
-// remove forgets the id of a request, so that it can be used again.
+// remove removes a request, so that its id can be reused.
 func (r *requests) remove(in *inbound) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,7 @@ func (r *requests) remove(in *inbound) {
 	}
 }
 
-// What admit says of a request.
+// An admission is the result of admit.
 type admission uint8
 
 const (
@@ -71,12 +72,12 @@ const (
 	requestRefused
 )
 
-// admit notes that a request is in flight, unless its id is already and must
-// not be. It waits for room, but when we ourselves wait for the peer it queues
-// the request and lets the reader go on: the answers that would make room may be
-// behind it.
+// admit registers a request as in flight; with Strict, it refuses an id that is
+// already in flight. It waits for room. If we wait for the peer ourselves,
+// admit queues the request instead and lets the reader continue: the answers
+// that would make room may come after this request.
 //
-// It returns a worker that waits, nil if there is none.
+// It returns an idle worker, nil if there is none.
 func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (admission, *worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +111,9 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (adm
 	return requestStarts, w
 }
 
-// leave makes room, or returns the next request that waits for it. With none
-// left the worker waits for one; the last result says that it shall not.
+// leave frees the place of a request, or returns the next queued request. If
+// there is none, the worker becomes idle; dismissed reports that it must end
+// instead.
 func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +134,8 @@ func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool)
 	return nil, false
 }
 
-// await waits until a request is answered, or until somebody waits for the
-// peer, whose answer would never be read otherwise.
+// await waits until a request is answered, or until a call to the peer is
+// pending, because its answer would never be read otherwise.
 func (r *requests) await(in *inbound, asking func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +146,7 @@ func (r *requests) await(in *inbound, asking func() bool) {
 	r.parked.Store(false)
 }
 
-// wake lets a reader that waits for room look again.
+// wake lets a reader that waits for room check again.
 func (r *requests) wake() {
 	if r.parked.Load() {
 		r.mu.Lock()
@@ -153,7 +155,7 @@ func (r *requests) wake() {
 	}
 }
 
-// close lets nobody wait any more and ends the contexts of all requests.
+// close wakes all waiters and cancels the contexts of all requests.
 func (r *requests) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -164,7 +166,7 @@ func (r *requests) close() {
 	}
 }
 
-// cancel ends the context of the request with that id.
+// cancel cancels the context of the request with the given id.
 func (r *requests) cancel(id []byte, uncancellable string) {
 	r.mu.Lock()
 	in := r.find(maphash.Bytes(idSeed, id), id)

@@ -3,11 +3,11 @@ package jsonrpc
 import "sync"
 
 // Scan reads one message from a client strictly: UTF-8, grammar, depth,
-// trailing data, duplicate keys at every level, lone surrogates. What it
-// accepts can be read in one way only, so its bytes may be passed on.
+// trailing data, duplicate keys at every level, lone surrogates. An accepted
+// message has only one interpretation, so its bytes may be forwarded.
 //
-// Beside an error the message still holds the id when it could be read, so
-// that it can be echoed; its Kind is KindInvalid unless only params is wrong.
+// With an error, the message still holds the id if it could be read, so that
+// the answer can echo it; its Kind is KindInvalid unless only params is wrong.
 func Scan(data []byte, lim *ScanLimits) (Message, *Error) {
 	s := newScanner(data, lim)
 	var env members
@@ -37,15 +37,15 @@ func Valid(data []byte) bool {
 	return ok
 }
 
-// A scanner is one strict pass over one buffer. It goes on after the first
-// complaint where it can, so that an id further on is still found.
+// A scanner makes one strict pass over one buffer. It continues after the first
+// complaint if possible, to find an id that comes later.
 type scanner struct {
 	data      []byte
 	lim       ScanLimits
 	err       *Error
 	checkKeys bool
-	inner     bool // the last member of params is one of inner
-	odd       bool // there may be a variant of routed
+	inner     bool // the current member of params is listed in inner
+	odd       bool // there may be a variant of a routed name
 	frames    []frame
 	keySet
 }
@@ -72,7 +72,7 @@ func newScanner(data []byte, lim *ScanLimits) *scanner {
 	return s
 }
 
-// keepKeys is the largest key set that is worth keeping for the next scan.
+// keepKeys is the size up to which a key set is reused for the next scan.
 const keepKeys = 4096
 
 func (s *scanner) free() {
@@ -82,27 +82,27 @@ func (s *scanner) free() {
 	scanners.Put(s)
 }
 
-// overLimit is the error of a message that exceeds one of ScanLimits.
+// overLimit returns the error for a message that exceeds a field of ScanLimits.
 func overLimit(limit, format string, args ...any) *Error {
 	err := Errorf(CodeInvalidRequest, format, args...)
 	err.Limit = limit
 	return err
 }
 
-// complain notes what is wrong; the first complaint counts.
+// complain records an error; only the first one is kept.
 func (s *scanner) complain(code int64, format string, args ...any) {
 	if s.err == nil {
 		s.err = Errorf(code, format, args...)
 	}
 }
 
-// syntax notes a grammar error and returns the position that ends the scan.
+// syntax records a grammar error and returns -1, which ends the scan.
 func (s *scanner) syntax(i int, what string) int {
 	s.complain(CodeParse, "%s at byte %d", what, i)
 	return -1
 }
 
-// envelope reads the whole buffer as one object and keeps its known members.
+// envelope reads the whole buffer as one object and records its known members.
 func (s *scanner) envelope(env *members) {
 	i := s.space(0)
 	if i >= len(s.data) || s.data[i] != '{' {
@@ -127,7 +127,7 @@ func (s *scanner) envelope(env *members) {
 		if i = s.value(i); i < 0 {
 			return
 		}
-		// A member that is refused for what is in it counts as absent.
+		// A member whose content is refused counts as absent.
 		fine = fine == (s.err == nil)
 		if field := env.member(key); field != nil && *field == nil && fine {
 			*field = s.data[start:i:i]

@@ -1,9 +1,9 @@
 package jsonrpc
 
-// Set returns obj with the member at path set to value; a nil value removes
-// it. Parents that are missing, or no objects, are created. Everything else
-// stays byte for byte. obj is never modified; it is returned itself when
-// there is nothing to remove.
+// Set returns obj with the member at path set to value; a nil value removes it.
+// Parents that are missing or not objects are created. All other bytes stay
+// unchanged. obj is never modified; Set returns it if there is nothing to
+// remove.
 func Set(obj, value []byte, path ...string) []byte {
 	if len(path) == 0 {
 		return value
@@ -37,8 +37,9 @@ func Set(obj, value []byte, path ...string) []byte {
 	return obj
 }
 
-// seek moves to the member of that name. behind is the end of the member
-// before it, or of the last one if it is not found; -1 if there is none.
+// seek moves to the member with the given name. behind is the end of the
+// previous member, or of the last member if the name is not found; -1 if there
+// is none.
 func (w *walker) seek(name string) (behind int, found bool) {
 	behind = -1
 	for w.next() {
@@ -57,7 +58,8 @@ func (w *walker) remove(behind int) []byte {
 	return append(append(out, w.data[:start]...), w.data[end:]...)
 }
 
-// span is what has to go with the current member: one comma too.
+// span returns the range to remove with the current member, including one
+// comma.
 func (w *walker) span(behind int) (start, end int) {
 	start, end = w.name, w.end
 	if behind >= 0 {
@@ -68,8 +70,8 @@ func (w *walker) span(behind int) (start, end int) {
 	return start, end
 }
 
-// splice replaces obj[start:end] by value, under the keys of path, between
-// the two given pieces.
+// splice replaces obj[start:end] with before, the value nested under the keys
+// of path, and after.
 func splice(obj []byte, start, end int, before string, path []string, value []byte, after string) []byte {
 	size := len(obj) - (end - start) + len(before) + len(value) + len(after)
 	for _, name := range path {

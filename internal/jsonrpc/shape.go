@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// ScanAnswer reads any message from a server. It judges the envelope, the shape
+// ScanAnswer reads any message from a server. It checks the envelope, the shape
 // (brackets, strings, depth) and, up to PeekUnread bytes, the grammar of a
-// result; it leaves everything inside alone. Among
-// result and error one that is null gives way to the other.
+// result; it does not check anything else. If one of result and error is null,
+// the other is used.
 func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 	limits := lim.orDefaults()
 	var env members
 	if err := scanShape(data, &env, &limits); err != nil {
 		if err.Code == CodeInvalidRequest {
-			return Message{ID: env.id}, err // JSON, but refused: its call must not wait on
+			return Message{ID: env.id}, err // valid JSON, but refused: its call must not keep waiting
 		}
 		return Message{}, err
 	}

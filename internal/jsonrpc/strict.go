@@ -8,7 +8,7 @@ import (
 
 func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
-// spaces has a bit for each character of white space.
+// spaces has one bit per white space character.
 const spaces uint64 = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
 
 func skipSpace(d []byte, i int) int {
@@ -18,7 +18,7 @@ func skipSpace(d []byte, i int) int {
 	return i
 }
 
-// push opens an object or array; it reports false past the depth limit.
+// push opens an object or array; it returns false beyond the depth limit.
 func (s *scanner) push(object bool) bool {
 	if len(s.frames) >= s.lim.Depth {
 		if s.err == nil {
@@ -35,8 +35,8 @@ func (s *scanner) push(object bool) bool {
 	return true
 }
 
-// pop closes the innermost object or array; it reports whether the one
-// around it is an object.
+// pop closes the innermost object or array; it reports whether the enclosing
+// value is an object.
 func (s *scanner) pop() bool {
 	top := len(s.frames) - 1
 	f := &s.frames[top]
@@ -47,8 +47,8 @@ func (s *scanner) pop() bool {
 	return top > 0 && s.frames[top-1].object
 }
 
-// value reads one value with everything in it and returns its end, or -1.
-// It keeps its own stack: nesting costs no stack of ours.
+// value reads one value with all its contents and returns its end, or -1. It
+// does not recurse, so nesting does not grow the goroutine's stack.
 func (s *scanner) value(i int) int {
 	d := s.data
 	level, object := 0, false
@@ -103,8 +103,8 @@ func (s *scanner) value(i int) int {
 	}
 }
 
-// open enters the object or array at i up to its first value. An empty one,
-// and one that is nested too deep, is read whole.
+// open enters the object or array at i, up to its first value. A value that is
+// empty or nested too deep is skipped as a whole.
 func (s *scanner) open(i int, c byte) (end int, opened bool) {
 	d := s.data
 	if !s.push(c == '{') {
@@ -182,15 +182,15 @@ const (
 )
 
 // stops marks the bytes of w that end a plain run of a string: a quote, a
-// backslash, a control character or anything but ASCII. Only the lowest mark
-// is exact.
+// backslash, a control character or a non-ASCII byte. Only the lowest mark is
+// exact.
 func stops(w uint64) uint64 {
 	quote, slash := w^'"'*lanes, w^'\\'*lanes
 	return (w | (w - 0x20*lanes) | (quote - lanes) | (slash - lanes)) & highBits
 }
 
-// str reads a string whose opening quote is before i and returns its end, or
-// -1, and whether it has escapes.
+// str reads a string whose opening quote is before i. It returns the end, or
+// -1, and whether the string contains escapes.
 func (s *scanner) str(i int) (end int, escaped bool) {
 	d := s.data
 	for {
@@ -228,8 +228,8 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 	}
 }
 
-// runesEnd returns the end of a run of characters that are not ASCII, or -1
-// if they are not UTF-8.
+// runesEnd returns the end of a run of non-ASCII characters, or -1 if they are
+// not UTF-8.
 func runesEnd(d []byte, i int) int {
 	for i < len(d) && d[i] >= utf8.RuneSelf {
 		c := d[i]

@@ -5,24 +5,24 @@ import (
 	"context"
 )
 
-// Tags let one connection carry the requests of many clients: what stands before
-// a message says for whom it is sent, or to which request it belongs. They are
+// Tags let one connection carry the requests of many clients. The text before a
+// message names the client or the request that the message belongs to. Tags are
 // for two sides that trust each other.
 type Tags struct {
-	// For is the tag of a request or a notification that is sent: a text without
-	// brace and line break that begins with no @. It may be nil.
+	// For returns the tag of an outgoing request or notification: a text
+	// without brace and line break that does not begin with @. It may be nil.
 	For func(ctx context.Context) string
-	// Asked lets the context of what the peer sent know what its tag says, which
-	// is valid during the call only. It may be nil, and is called by one
+	// Asked adds the meaning of a received tag to the context of the message.
+	// tag is valid during the call only. Asked may be nil, and is called by one
 	// goroutine.
 	Asked func(ctx context.Context, tag []byte) context.Context
 }
 
-// about begins the tag of what belongs to a request; its id follows.
+// about is the first byte of a tag that refers to a request; the id follows.
 const about = '@'
 
-// append writes the tag of what is sent on our own account, or because of a
-// request of the peer.
+// append appends the tag of an outgoing message. in is the request of the peer
+// on whose behalf the message is sent, or nil.
 func (t *Tags) append(head []byte, ctx context.Context, in *inbound) []byte {
 	switch {
 	case t == nil:
@@ -34,7 +34,7 @@ func (t *Tags) append(head []byte, ctx context.Context, in *inbound) []byte {
 	return head
 }
 
-// back is who hears what the peer says because of a request.
+// back returns the handler for messages that the peer sends because of req.
 func (t *Tags) back(req *Request) Handler {
 	if t == nil {
 		return nil
@@ -42,7 +42,7 @@ func (t *Tags) back(req *Request) Handler {
 	return req.Back
 }
 
-// cut splits data into the tag and the message. The tag is nil if there is none.
+// cut splits data into tag and message. tag is nil if there is none.
 func (t *Tags) cut(data []byte) (tag, msg []byte) {
 	if t == nil || len(data) == 0 || data[0] == '{' {
 		return nil, data
@@ -53,9 +53,9 @@ func (t *Tags) cut(data []byte) (tag, msg []byte) {
 	return nil, data
 }
 
-// whose is who answers a message with a tag: nobody when it belongs to a call
-// that has ended, the Back of the call that it belongs to, else the handler of
-// the connection.
+// whose returns the handler of a tagged message. For a tag that refers to a
+// call, this is the Back of the call, or nil if the call has ended. Otherwise
+// it is the handler of the connection.
 func (t *Tags) whose(c *Conn, ctx context.Context, tag []byte) (context.Context, Handler) {
 	if tag[0] == about {
 		id, _ := decimal(tag[1:])

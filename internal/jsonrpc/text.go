@@ -52,7 +52,7 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// unquote returns the text of a JSON string that stands with its quotes.
+// unquote returns the text of a JSON string, given with its quotes.
 func unquote(raw []byte) string {
 	inner := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -61,8 +61,8 @@ func unquote(raw []byte) string {
 	return string(AppendUnescaped(nil, inner))
 }
 
-// AppendUnescaped appends the text between the quotes of a JSON string. A
-// lone surrogate becomes U+FFFD; what is no escape stays as it is.
+// AppendUnescaped appends the text between the quotes of a JSON string. A lone
+// surrogate becomes U+FFFD; an invalid \u escape is kept unchanged.
 func AppendUnescaped(dst, inner []byte) []byte {
 	for {
 		n := bytes.IndexByte(inner, '\\')
@@ -103,7 +103,7 @@ func AppendUnescaped(dst, inner []byte) []byte {
 	}
 }
 
-// clip cuts s to at most n bytes at the end of a character.
+// clip cuts s to at most n bytes at a character boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -114,8 +114,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// Compact appends src to dst without insignificant white space. The outcome
-// is one line: a line break inside a string, which JSON forbids, is escaped.
+// Compact appends src to dst without insignificant white space. The result is
+// one line: a line break inside a string, which JSON forbids, is escaped.
 func Compact(dst, src []byte) []byte {
 	inString := false
 	for i := 0; i < len(src); i++ {

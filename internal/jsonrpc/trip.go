@@ -6,15 +6,17 @@ import (
 )
 
 // A Trip measures how long transports carried one call: writing the request,
-// the way there and back, reading the answer. A call that is sent twice adds
-// both. Its methods do nothing on a nil Trip, so that transports need not ask.
+// the transfer in both directions, reading the answer. If a call is sent twice,
+// both times are added. Leave and Carry do nothing on a nil Trip, so transports
+// need not check for nil.
 type Trip struct {
 	mu      sync.Mutex
 	left    time.Time
 	carried time.Duration
 }
 
-// Leave notes when a transport first took the call, and returns the time.
+// Leave records when a transport first took the call, and returns the current
+// time.
 func (t *Trip) Leave() (now time.Time) {
 	if t == nil {
 		return now
@@ -28,7 +30,7 @@ func (t *Trip) Leave() (now time.Time) {
 	return now
 }
 
-// Carry adds time in which the call was on its way.
+// Carry adds time during which the call was in transit.
 func (t *Trip) Carry(d time.Duration) {
 	if t == nil || d <= 0 {
 		return
@@ -45,7 +47,7 @@ func (t *Trip) Left() time.Time {
 	return t.left
 }
 
-// Carried returns how long the call was on its way.
+// Carried returns how long the call was in transit.
 func (t *Trip) Carried() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Many servers take "Name" for "name": the readers of some languages do not
-// look at the case of a member, nor at the long s and the Kelvin sign, and take
-// the last one that fits. We route and judge by the exact names, so whatever
-// others would take for one of them must not reach a server.
+// Many servers accept "Name" for "name": the JSON decoders of some languages
+// ignore the case of a key, treat the long s and the Kelvin sign as letters,
+// and take the last match. The gateway routes and authorizes by the exact
+// names, so other spellings of these names must not reach a server.
 
-// routed are the members of params, and of the objects in inner, that decide
-// where a request goes, what it may do or whose it is.
+// routed holds the members of params, and of the objects in inner, that decide
+// where a request goes, what it may do or who sent it.
 var routed = map[string]string{}
 
 func init() {
@@ -26,18 +26,19 @@ func init() {
 	}
 }
 
-// inner are the members of params that have such members themselves.
+// inner lists the members of params that contain such members themselves.
 var inner = [...]string{"_meta", "ref"}
 
-// longestRouted bounds what may be a variant: a letter may take three bytes.
+// longestRouted is the maximum length of a variant: a letter may take three
+// bytes.
 const longestRouted = 3 * len("io.modelcontextprotocol/clientCapabilities")
 
-// isVariant says whether a key is another way to write one of routed.
+// isVariant reports whether a key is another spelling of a routed name.
 func isVariant(key []byte) bool {
 	if len(key) < 3 || len(key) > longestRouted {
 		return false
 	}
-	switch string(key) { // what nearly all requests have
+	switch string(key) { // nearly all requests have these
 	case "name", "arguments", "_meta":
 		return false
 	}
@@ -63,8 +64,9 @@ func isVariant(key []byte) bool {
 	return ok && name != string(key)
 }
 
-// families are the methods that are routed by such members. What a method of
-// somebody's own means by its params nobody here knows: they pass as they are.
+// families lists the prefixes of methods that are routed by such members. The
+// params of other methods are forwarded unchanged, because their meaning is
+// unknown.
 var families = [...]string{
 	"tools/", "prompts/", "resources/", "completion/", "logging/", "tasks/", "subscriptions/", "sampling/", "elicitation/", "roots/",
 	"server/", "notifications/", "initialize",
@@ -74,7 +76,7 @@ func isRouted(method string) bool {
 	return slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(method, f) })
 }
 
-// exact is params without the variants of routed.
+// exact returns params without variants of routed names.
 func exact(method string, params []byte) []byte {
 	if !isRouted(method) {
 		return params

@@ -5,16 +5,16 @@ import (
 	"iter"
 )
 
-// A walker steps through the members of one object. It trusts what was
-// scanned but stops, without harm, at whatever is no JSON.
+// A walker steps through the members of one object. It expects scanned JSON,
+// but stops safely at invalid input.
 type walker struct {
 	data []byte
 	i    int
-	// depth, when set, is how deep a value may be; its brackets are checked.
+	// depth, if set, is the maximum depth of a value, and brackets are checked.
 	depth int
-	// first says that no member was read yet.
+	// first reports that no member has been read yet.
 	first bool
-	// closed says that the closing brace was reached; i is behind it then.
+	// closed reports that the closing brace was reached; i is then after it.
 	closed bool
 
 	name, nameEnd int // the key with its quotes
@@ -79,7 +79,7 @@ func (w *walker) next() bool {
 
 func (w *walker) rawKey() []byte { return w.data[w.name:w.nameEnd] }
 
-// key is the key unescaped.
+// key returns the unescaped key.
 func (w *walker) key() []byte {
 	inner := w.data[w.name+1 : w.nameEnd-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -90,7 +90,7 @@ func (w *walker) key() []byte {
 
 func (w *walker) raw() []byte { return w.data[w.value:w.end:w.end] }
 
-// find moves to the member of that name.
+// find moves to the member with the given name.
 func (w *walker) find(name string) bool {
 	if !w.open() {
 		return false
@@ -103,8 +103,8 @@ func (w *walker) find(name string) bool {
 	return false
 }
 
-// Get returns the raw value of a member, nil when it is absent. path holds
-// object keys, compared unescaped. obj must be scanned JSON.
+// Get returns the raw value of a member, nil if it is absent. path holds object
+// keys, compared unescaped. obj must be scanned JSON.
 func Get(obj []byte, path ...string) []byte {
 	for _, name := range path {
 		w := walker{data: obj}
@@ -116,13 +116,13 @@ func Get(obj []byte, path ...string) []byte {
 	return obj
 }
 
-// GetString returns the text of a string member; false when it is absent or
-// no string.
+// GetString returns the text of a string member; false if it is absent or not a
+// string.
 func GetString(obj []byte, path ...string) (string, bool) {
 	return Text(Get(obj, path...))
 }
 
-// Text returns the text of a raw value; false when it is no string.
+// Text returns the text of a raw value; false if it is not a string.
 func Text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -130,7 +130,7 @@ func Text(raw []byte) (string, bool) {
 	return unquote(raw), true
 }
 
-// AsObject returns raw where it is an object, and an empty one elsewhere.
+// AsObject returns raw if it is an object, and an empty object otherwise.
 func AsObject(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		return []byte(`{}`)
@@ -138,7 +138,7 @@ func AsObject(raw []byte) []byte {
 	return raw
 }
 
-// AsArray returns raw where it is an array, and an empty one elsewhere.
+// AsArray returns raw if it is an array, and an empty array otherwise.
 func AsArray(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '[' {
 		return []byte(`[]`)
@@ -146,8 +146,8 @@ func AsArray(raw []byte) []byte {
 	return raw
 }
 
-// Members yields the keys of an object, unescaped, with their raw values in
-// the order in which they stand.
+// Members yields the unescaped keys of an object and their raw values, in
+// order.
 func Members(obj []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		w := walker{data: obj}

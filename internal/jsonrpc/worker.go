@@ -1,15 +1,15 @@
 package jsonrpc
 
 // A worker is a goroutine that answers requests of the peer, one after the
-// other. It is kept because its stack has grown to what a request needs:
-// growing a new one costs more than many requests do.
+// other. It is reused because its stack has grown to the size that a request
+// needs: growing a new stack costs more than many requests.
 type worker struct {
 	conn *Conn
 	next chan *inbound
 }
 
-// start gives a request to a worker that waits, or to a new one where w is nil. As
-// many are kept as ran at once.
+// start passes a request to the idle worker w, or to a new one if w is nil.
+// There are as many workers as the most requests that ran at once.
 func (c *Conn) start(in *inbound, w *worker) {
 	if w != nil {
 		w.next <- in
@@ -19,8 +19,7 @@ func (c *Conn) start(in *inbound, w *worker) {
 	c.workers.Go(func() { w.run(in) })
 }
 
-// run answers a request, then those that waited for its place, then those that
-// come.
+// run answers a request, then the queued requests, then new ones.
 func (w *worker) run(in *inbound) {
 	c := w.conn
 	for in != nil {
@@ -35,7 +34,7 @@ func (w *worker) run(in *inbound) {
 	}
 }
 
-// dismiss ends the workers that wait, and those that would.
+// dismiss ends the idle workers, and those that would become idle.
 func (r *requests) dismiss() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,20 +9,21 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// What a server's schema, and one validation with it, may cost us.
+// Limits for the cost of a server's schema and of one validation.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
 	maxSchemaDepth = 256
 	maxPattern     = 20_000      // steps of one pattern's program
-	maxMatching    = 20_000_000  // steps of a pattern times the bytes of a text
-	maxSteps       = 200_000     // subschemas held against values
-	maxEvaluation  = 1_000       // levels of subschemas within each other
-	maxWork        = 200_000_000 // bytes and members looked at, steps of patterns
+	maxMatching    = 20_000_000  // steps of a pattern times the bytes of the text
+	maxSteps       = 200_000     // checks of a value against a subschema
+	maxEvaluation  = 1_000       // levels of nested subschemas
+	maxWork        = 200_000_000 // bytes and members visited, plus steps of patterns
 )
 
-// workFor is how much of maxWork arguments of that size may use: what is made of
-// them stays below a hundred times their size.
+// workFor returns how much of maxWork a validation of arguments of the given
+// size may use. It keeps the memory of the validation below a hundred times
+// their size.
 func workFor(size int) int { return min(maxWork, 20_000_000+200*size) }
 
 func withinBudget(schema []byte) error {
@@ -57,7 +58,7 @@ func withinBudget(schema []byte) error {
 	return nil
 }
 
-// decode reads JSON with numbers as they are written.
+// decode reads JSON and keeps numbers as written.
 func decode(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -68,15 +69,15 @@ func decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// matcher is a pattern that a text has to match.
+// matcher is a compiled pattern.
 type matcher struct {
 	expr  *regexp.Regexp
 	steps int
 }
 
-// compilePattern is nil for a pattern that cannot be compiled here
-// (look-around, back references) or would cost too much; it is left to the
-// server.
+// compilePattern returns nil for a pattern that RE2 cannot compile
+// (look-around, back references) or that would cost too much; the server then
+// has to check it.
 func compilePattern(pattern string) *matcher {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -93,14 +94,15 @@ func compilePattern(pattern string) *matcher {
 	return &matcher{expr, steps}
 }
 
-// matches says whether s matches, or is too long to tell.
+// matches reports whether s matches. It also returns true if s is too long to
+// check.
 func (e *evaluation) matches(m *matcher, s string) bool {
 	cost := m.steps * len(s)
 	return cost > maxMatching || !e.spend(cost) || m.expr.MatchString(s)
 }
 
-// programSize estimates the steps of a compiled pattern, in which a repetition
-// is written out.
+// programSize estimates the steps of a compiled pattern, in which repetitions
+// are expanded.
 func programSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// spend takes work from the budget, and says whether there was enough.
+// spend takes work from the budget, and reports whether it was sufficient.
 func (e *evaluation) spend(work int) bool {
 	e.work += work
 	if e.work > maxWork {
@@ -20,7 +20,7 @@ func (e *evaluation) spend(work int) bool {
 	return !e.spent
 }
 
-// width is what one look at a value costs, without what is in it.
+// width returns the cost of visiting a value, without its contents.
 func width(v any) int {
 	switch v := v.(type) {
 	case json.Number:
@@ -33,15 +33,15 @@ func width(v any) int {
 	return 1
 }
 
-// among says whether v is one of the values with these keys, or too large to
-// tell.
+// among reports whether v is one of the values with these keys. It also returns
+// true if v is too large to check.
 func (e *evaluation) among(keys map[string]bool, v any) bool {
 	key, ok := e.key(v)
 	return !ok || keys[string(key)]
 }
 
-// allDifferent says whether no two values are equal, or that they are too large
-// to tell.
+// allDifferent reports whether no two values are equal. It also returns true if
+// they are too large to check.
 func (e *evaluation) allDifferent(values []any) bool {
 	if len(values) < 2 {
 		return true
@@ -60,8 +60,8 @@ func (e *evaluation) allDifferent(values []any) bool {
 	return true
 }
 
-// key is the canonical text of a value until the next one is made; false when
-// the budget is used up.
+// key returns the canonical text of a value, which is valid until the next
+// call; false if the budget is used up.
 func (e *evaluation) key(v any) ([]byte, bool) {
 	w := writer{out: e.text[:0], limit: (maxWork-e.work)/perByte + 1, canonical: true}
 	w.value(v)
@@ -76,7 +76,7 @@ func (e *evaluation) show(v any) i18n.Text {
 	return i18n.Plain(clip(string(w.out)))
 }
 
-// canonical is a text that two values share if and only if they are equal.
+// canonical returns a text that two values share if and only if they are equal.
 func canonical(v any) string {
 	w := writer{limit: math.MaxInt, canonical: true}
 	w.value(v)
@@ -89,17 +89,17 @@ func quote(v any) writer {
 	return w
 }
 
-// A writer writes a value as JSON, up to a number of bytes; members are in
-// order.
+// A writer writes a value as JSON, up to a number of bytes, with sorted
+// members.
 type writer struct {
 	out   []byte
 	limit int
-	// canonical writes each number in one way.
+	// canonical writes equal numbers in the same form.
 	canonical bool
-	sorted    int // members that were put in order
+	sorted    int // sorted members
 }
 
-// What writing a byte and visiting a member cost, in looks at a byte.
+// Cost of writing a byte and of visiting a member, relative to reading a byte.
 const (
 	perByte   = 4
 	perMember = 64
@@ -163,7 +163,7 @@ func (w *writer) text(s string) {
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return // no string fails
+		return // strings never fail
 	}
 	w.out = append(w.out, raw...)
 }

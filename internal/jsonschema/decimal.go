@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A decimal is a number as it is written: digits times a power of ten, never
-// written out. Two are equal if and only if they are the same number.
+// A decimal is a number as digits times a power of ten, never expanded. Two
+// decimals are equal if and only if they are the same number.
 type decimal struct {
 	negative bool
 	digits   string // without zeros at either end; empty for zero
@@ -17,20 +17,20 @@ type decimal struct {
 }
 
 const (
-	// maxExponent bounds what an exponent counts for; those beyond are equal.
+	// maxExponent limits exponents; larger ones are treated as equal.
 	maxExponent = 1 << 40
-	// maxDigits bounds the numbers that are divided.
+	// maxDigits limits the numbers that are divided.
 	maxDigits = 1_000
 )
 
-// SameNumber says whether two numbers are equal, however they are written.
+// SameNumber reports whether two numbers are equal, however they are written.
 func SameNumber(a, b json.Number) bool { return decimalOf(a) == decimalOf(b) }
 
 func decimalOf(n json.Number) decimal {
 	var d decimal
 	text, negative := strings.CutPrefix(string(n), "-")
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
-		// A number out of range is the largest, or the smallest, that there is.
+		// ParseInt returns the largest or smallest number if e is out of range.
 		e, _ := strconv.ParseInt(text[at+1:], 10, 64)
 		d.exponent = int(min(max(e, -maxExponent), maxExponent))
 		text = text[:at]
@@ -63,20 +63,22 @@ func (d decimal) compare(o decimal) int {
 	if c := cmp.Compare(d.sign(), o.sign()); c != 0 || d.digits == "" {
 		return c
 	}
-	// What has more digits before the point is larger; then the first digit
-	// that differs decides.
+	// The number with more digits before the point is larger; otherwise the
+	// first different digit decides.
 	c := cmp.Or(cmp.Compare(len(d.digits)+d.exponent, len(o.digits)+o.exponent), strings.Compare(d.digits, o.digits))
 	return c * d.sign()
 }
 
-// multipleOf says whether d is a multiple of o, or too long to tell.
+// multipleOf reports whether d is a multiple of o. It also returns true if the
+// numbers are too long to check.
 func (d decimal) multipleOf(o decimal) bool {
 	shift := d.exponent - o.exponent
 	switch {
 	case d.digits == "":
 		return true
 	case shift < 0:
-		// No decimal ends in a zero, so none is divisible by ten.
+		// The digits of a decimal never end in zero, so they are not divisible
+		// by ten.
 		return false
 	case len(d.digits) > maxDigits || len(o.digits) > maxDigits:
 		return true
@@ -87,7 +89,7 @@ func (d decimal) multipleOf(o decimal) bool {
 	return n.Mul(n, power).Rem(n, by).Sign() == 0
 }
 
-// append writes the number in the one way that it has.
+// append appends the canonical form of the number.
 func (d decimal) append(dst []byte) []byte {
 	if d.negative {
 		dst = append(dst, '-')
@@ -96,7 +98,7 @@ func (d decimal) append(dst []byte) []byte {
 	return strconv.AppendInt(append(dst, 'e'), int64(d.exponent), 10)
 }
 
-// count reads a bound of a length.
+// count reads a length limit.
 func count(v any) (int, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

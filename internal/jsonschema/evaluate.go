@@ -9,24 +9,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// evaluation holds one value against a document.
+// evaluation validates one value against a document.
 type evaluation struct {
 	doc   *document
 	steps int
 	work  int
 	depth int
-	// spent says that the budget is used up: nothing is refused any more.
+	// spent reports that the budget is used up: from then on nothing is
+	// refused.
 	spent bool
 	scope []*resource // the resources entered, outermost first
 	found []Violation
-	text  []byte // of the value that is compared
+	text  []byte // canonical text of the compared value
 }
 
-// seen is which members of a value were judged by some part of a schema.
+// seen records which members of a value were evaluated by some part of a
+// schema.
 type seen struct {
 	names    map[string]bool
 	allNames bool
-	upTo     int // items before this one
+	upTo     int // items before this index
 	items    map[int]bool
 	allItems bool
 }
@@ -64,7 +66,7 @@ func (s *seen) add(o *seen) {
 	s.upTo = max(s.upTo, o.upTo)
 }
 
-// at is where in the value an evaluation stands; a list from the inside out.
+// at is a location in the value, as a linked list from the innermost level.
 type at struct {
 	up    *at
 	token string
@@ -79,8 +81,8 @@ func (a *at) tokens() []string {
 	return all
 }
 
-// check holds v against p. What it judged is added to judged when v fits. With
-// tell, what is wrong is noted.
+// check validates v against p. If v is valid, the evaluated members are added
+// to judged. If tell is set, violations are recorded.
 func (e *evaluation) check(p *part, v any, where *at, judged *seen, tell bool) bool {
 	e.steps++
 	if e.steps > maxSteps || e.depth > maxEvaluation {
@@ -180,8 +182,8 @@ func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell boo
 	return ok
 }
 
-// fitting counts the parts that v fits. All are tried: each may judge members
-// that the others leave.
+// fitting counts the parts that accept v. It tries all of them, because each
+// may evaluate other members.
 func (e *evaluation) fitting(parts []*part, v any, where *at, own *seen) int {
 	n := 0
 	for _, sub := range parts {

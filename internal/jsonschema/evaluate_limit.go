@@ -27,7 +27,7 @@ func (l limit) fits(n decimal) bool {
 	return true
 }
 
-// text says what fits.
+// text describes the accepted values.
 func (l limit) text() i18n.Text {
 	bound := l.written
 	switch l.keyword {

@@ -50,8 +50,8 @@ func (e *evaluation) object(p *part, v map[string]any, where *at, own *seen, tel
 	return ok
 }
 
-// extra checks a member that is not one of the named ones. Where none may be,
-// the complaint says which there are.
+// extra checks a member that properties does not name. If no extra members are
+// allowed, the violation lists the known ones.
 func (e *evaluation) extra(sub, p *part, value any, where *at, tell bool) bool {
 	if tell && sub.verdict != nil && !*sub.verdict {
 		e.unknown(p, where)

@@ -1,6 +1,6 @@
-// Package jsonschema holds JSON values against JSON Schemas of the drafts 7 and
-// 2020-12, with budgets for schemas and values that were made to take long. It
-// fetches nothing.
+// Package jsonschema validates JSON values against JSON Schemas of the drafts 7
+// and 2020-12, with budgets against malicious schemas and values. It fetches
+// nothing.
 package jsonschema
 
 import (
@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Schema is a JSON Schema, compiled when it is first needed.
+// A Schema is a JSON Schema, compiled on first use.
 type Schema struct {
 	once sync.Once
 	doc  *document
@@ -30,14 +30,14 @@ func (r *Schema) compile(schema []byte) {
 	})
 }
 
-// Err says why nothing can be held against the schema; nil when it can.
+// Err returns why the schema cannot be used; nil if it can.
 func (r *Schema) Err(schema []byte) error {
 	r.compile(schema)
 	return r.err
 }
 
-// Validate holds arguments against the schema; nil counts as {}. A schema that
-// cannot be used, or would take too long, refuses nothing.
+// Validate validates arguments against the schema; nil counts as {}. A schema
+// that cannot be used, or is too expensive, refuses nothing.
 func (r *Schema) Validate(schema, args []byte) []Violation {
 	if r.Err(schema) != nil {
 		return nil

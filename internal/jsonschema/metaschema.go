@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A schema may be about schemas: those of the drafts themselves are at hand,
-// as published by json-schema.org. Nothing else outside a tool's own schema is.
+// metaschemas holds the schemas of the drafts themselves, as published by
+// json-schema.org: a schema may refer to them. No other document outside a
+// tool's own schema is available.
 //
 //go:embed metaschema
 var metaschemas embed.FS
@@ -29,11 +30,11 @@ func metaschema(uri string) ([]byte, bool) {
 	return raw, err == nil
 }
 
-// outside marks the pointers into a document that is not the tool's own: it
-// stands before and after the URI of the other one.
+// outside marks a pointer into a document other than the tool's own schema. It
+// is written before and after the URI of that document.
 const outside = "\x00"
 
-// load reads the document at a URI, when it is at hand.
+// load reads the document at a URI, if it is available.
 func (d *document) load(uri string) *resource {
 	if d.known == nil {
 		return nil
@@ -50,7 +51,7 @@ func (d *document) load(uri string) *resource {
 	in := &resource{uri: uri, pointer: outside + uri + outside, anchors: map[string]*part{}, dynamic: map[string]*part{}}
 	d.resources[uri] = in
 	if p := d.part(raw, in.pointer, in); p.resource != in {
-		d.resources[uri] = p.resource // it has an $id of its own
+		d.resources[uri] = p.resource // the document has an $id of its own
 	}
 	return d.resources[uri]
 }

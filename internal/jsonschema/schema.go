@@ -7,22 +7,22 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// document is one JSON Schema, draft 4 to 2020-12, ready to hold values
-// against. It never reaches out: a reference that leads outside is an error,
-// unless what it leads to is at hand.
+// document is one compiled JSON Schema, draft 4 to 2020-12. It fetches nothing:
+// a reference to another document is an error unless that document is available
+// locally.
 type document struct {
 	raw       any
-	known     func(uri string) ([]byte, bool) // what is at hand
-	others    map[string]any                  // of it, what was needed
-	draft7    bool                            // $ref stands alone, $id may be an anchor
-	tracks    bool                            // some part asks what the others left unevaluated
+	known     func(uri string) ([]byte, bool) // the documents that are available
+	others    map[string]any                  // the available documents that were used
+	draft7    bool                            // $ref excludes other keywords, $id may be an anchor
+	tracks    bool                            // some part needs to know which members are unevaluated
 	root      *part
 	parts     map[string]*part     // by JSON pointer
 	resources map[string]*resource // by absolute URI
 	pending   []*part              // references to resolve
 }
 
-// resource is a schema with a URI of its own, and what can be named in it.
+// resource is a schema with its own URI, and its anchors.
 type resource struct {
 	uri     string
 	pointer string
@@ -34,17 +34,17 @@ type resource struct {
 type part struct {
 	pointer  string
 	resource *resource
-	verdict  *bool // of the schemas true and false
+	verdict  *bool // for the schemas true and false
 
 	ref, dynamicRef   string
-	target, bookend   *part  // what ref and dynamicRef lead to
-	dynamicName       string // the anchor that dynamicRef asks for
+	target, bookend   *part  // targets of ref and dynamicRef
+	dynamicName       string // the anchor that dynamicRef names
 	types             []string
 	enum              []any
 	enumKeys          map[string]bool // canonical
 	constant          any
 	hasConstant       bool
-	constantKey       map[string]bool // of the one constant
+	constantKey       map[string]bool // the key of constant
 	limits            []limit
 	sizes             []size
 	pattern           *matcher
@@ -72,14 +72,14 @@ type patternPart struct {
 	part    *part
 }
 
-// limit is a bound of a number.
+// limit is a limit for a number.
 type limit struct {
 	keyword string
 	bound   decimal
 	written string
 }
 
-// size is a bound of a length.
+// size is a limit for a length.
 type size struct {
 	keyword string
 	bound   int
@@ -91,7 +91,7 @@ var errNotFetched = i18n.Errorf("it is not in the schema and never fetched", "хо
 
 func compileSchema(raw any) (*document, error) { return compileWith(raw, metaschema) }
 
-// compileWith compiles a schema that may lead to those that are at hand.
+// compileWith compiles a schema that may refer to the documents in known.
 func compileWith(raw any, known func(uri string) ([]byte, bool)) (*document, error) {
 	d := &document{raw: raw, known: known, others: make(map[string]any), parts: make(map[string]*part), resources: make(map[string]*resource)}
 	if obj, ok := raw.(map[string]any); ok {
@@ -111,7 +111,7 @@ func compileWith(raw any, known func(uri string) ([]byte, bool)) (*document, err
 	return d, nil
 }
 
-// part reads the subschema at a pointer, and everything in it.
+// part compiles the subschema at a pointer, with all its contents.
 func (d *document) part(raw any, pointer string, in *resource) *part {
 	if p := d.parts[pointer]; p != nil {
 		return p
@@ -138,7 +138,7 @@ func (d *document) part(raw any, pointer string, in *resource) *part {
 	return p
 }
 
-// identify opens a resource for a schema with a URI, and notes its anchors.
+// identify creates a resource for a schema with a URI, and records its anchors.
 func (d *document) identify(p *part, raw map[string]any) {
 	id, _ := raw["$id"].(string)
 	if _, alone := raw["$ref"]; alone && d.draft7 {
@@ -198,7 +198,7 @@ func (d *document) assertions(p *part, raw map[string]any) {
 		if keyword == "multipleOf" && bound.sign() <= 0 {
 			continue
 		}
-		// Draft 4 makes a bound exclusive with a boolean beside it.
+		// In draft 4 a boolean beside a limit makes it exclusive.
 		if exclusive := "exclusive" + strings.ToUpper(keyword[:1]) + keyword[1:]; raw[exclusive] == true {
 			keyword = exclusive
 		}

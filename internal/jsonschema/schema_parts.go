@@ -14,7 +14,7 @@ func UnescapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
-// child reads the subschema under a keyword; nil when there is none.
+// child compiles the subschema under a keyword; nil if there is none.
 func (d *document) child(p *part, raw map[string]any, keyword string) *part {
 	v, ok := raw[keyword]
 	if !ok {
@@ -23,7 +23,7 @@ func (d *document) child(p *part, raw map[string]any, keyword string) *part {
 	return d.part(v, p.pointer+"/"+escapePointer(keyword), p.resource)
 }
 
-// each reads the subschemas of an object of them.
+// each compiles the subschemas in an object.
 func (d *document) each(p *part, v any, keyword string) map[string]*part {
 	obj, ok := v.(map[string]any)
 	if !ok {
@@ -36,7 +36,7 @@ func (d *document) each(p *part, v any, keyword string) map[string]*part {
 	return parts
 }
 
-// list reads the subschemas of an array of them.
+// list compiles the subschemas in an array.
 func (d *document) list(p *part, v any, keyword string) []*part {
 	arr, _ := v.([]any)
 	var parts []*part
@@ -107,7 +107,7 @@ func (d *document) compositions(p *part, raw map[string]any) {
 	d.tracks = d.tracks || p.unevaluatedProperties != nil || p.unevaluatedItems != nil
 }
 
-// link finds what the references of a part lead to.
+// link resolves the references of a part.
 func (d *document) link(p *part) error {
 	if p.ref != "" {
 		if p.target = d.lookup(p.resource, p.ref); p.target == nil {
@@ -150,7 +150,7 @@ func (d *document) lookup(from *resource, ref string) *part {
 	return d.part(raw, pointer, in)
 }
 
-// at finds a value of the document by its JSON pointer.
+// at returns the value at a JSON pointer of the document.
 func (d *document) at(pointer string) (any, bool) {
 	v := d.raw
 	if other, ok := strings.CutPrefix(pointer, outside); ok {
@@ -194,7 +194,7 @@ func resolveURI(base, ref string) string {
 	return r.String()
 }
 
-// split parts a URI from its fragment.
+// split splits a URI into base and fragment.
 func split(uri string) (base, fragment string) {
 	base, fragment, _ = strings.Cut(uri, "#")
 	return base, fragment

@@ -8,16 +8,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Violation is one thing that is wrong with a call's arguments.
+// Violation is one error in a call's arguments.
 type Violation struct {
-	// Argument names it the way a person would: options.limit.
+	// Argument is the readable name of the argument: options.limit.
 	Argument string
 	// Path is the JSON pointer into the arguments.
 	Path string
-	// Want and Got say what was expected and what was there.
+	// Want and Got are the expected and the actual value.
 	Want, Got i18n.Text
 	Message   i18n.Text
-	// Unknown says that there is no such argument.
+	// Unknown reports that there is no such argument.
 	Unknown bool
 }
 
@@ -26,12 +26,12 @@ const (
 	maxShown      = 80
 )
 
-// Violations are what is wrong with the arguments of a tool.
+// Violations are the errors in the arguments of a tool.
 type Violations []Violation
 
 func (vs Violations) Error() string { return vs.In(i18n.English) }
 
-// In says it in a language.
+// In returns the violations in the given language.
 func (vs Violations) In(l i18n.Lang) string {
 	messages := make([]string, len(vs))
 	for i, v := range vs {
@@ -40,7 +40,7 @@ func (vs Violations) In(l i18n.Lang) string {
 	return i18n.New("Argument validation failed: %s", "参数校验失败：%s", strings.Join(messages, "; ")).In(l)
 }
 
-// note adds a complaint about the value at a place.
+// note records a violation at a location.
 func (e *evaluation) note(where *at, want, got i18n.Text) {
 	v := violationAt(where)
 	v.Want, v.Got = want, got
@@ -54,7 +54,7 @@ func (e *evaluation) note(where *at, want, got i18n.Text) {
 	e.add(v)
 }
 
-// add keeps a complaint while there are few enough to be read.
+// add records a violation unless there are too many to read.
 func (e *evaluation) add(v Violation) {
 	if len(e.found) < 10*maxViolations {
 		e.found = append(e.found, v)
@@ -74,7 +74,7 @@ func (e *evaluation) missing(where *at) {
 	e.add(v)
 }
 
-// unknown complains about a member that may not be there.
+// unknown records a violation for a member that is not allowed.
 func (e *evaluation) unknown(p *part, where *at) {
 	v := violationAt(where)
 	v.Want, v.Unknown = i18n.New("no such argument", "没有这个参数"), true
@@ -82,7 +82,7 @@ func (e *evaluation) unknown(p *part, where *at) {
 	e.add(v)
 }
 
-// known lists the members that a part names, quoted.
+// known returns the quoted names of the members that a part defines.
 func (p *part) known() []string {
 	var names []string
 	for name := range p.properties {
@@ -92,8 +92,9 @@ func (p *part) known() []string {
 	return names
 }
 
-// alternatives complains about a value that fits none of several forms. When
-// all of them stumble over the value itself, it says what they wanted.
+// alternatives records the violation for a value that matches none of several
+// schemas. If all of them reject the value itself, the violation lists what
+// they expect.
 func (e *evaluation) alternatives(parts []*part, v any, where *at, tell bool) {
 	if !tell {
 		return
@@ -135,7 +136,7 @@ func violationAt(where *at) Violation {
 	return Violation{Argument: strings.Join(tokens, "."), Path: pointer.String()}
 }
 
-// sorted puts complaints in the order of their places and keeps the first.
+// sorted sorts violations by path and keeps the first ones.
 func sorted(found []Violation) []Violation {
 	slices.SortFunc(found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message.String(), b.Message.String()))
@@ -156,7 +157,7 @@ func showAll(values []any) string {
 	return strings.Join(names, ", ")
 }
 
-// clip keeps what is quoted short.
+// clip shortens a quoted value.
 func clip(s string) string {
 	n := 0
 	for i := range s {

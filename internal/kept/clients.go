@@ -7,12 +7,12 @@ import (
 
 // A clientLimit is how much of one result a known client shows to its model.
 type clientLimit struct {
-	match, title string // the first is in the name that the client gives, lower case
+	match, title string // match is contained in the client's name, in lower case
 	shows        int
-	advice       string // a limit below it
+	advice       string // a limit below shows
 }
 
-// clientLimits is what is known of clients. Where each figure comes from is in
+// clientLimits are the known clients. The source of each number is in
 // docs/compact.md under "What clients do with large results".
 var clientLimits = []clientLimit{
 	{"claude-code", "Claude Code", 50_000, "32KB"},
@@ -22,11 +22,11 @@ var clientLimits = []clientLimit{
 	{"hermes", "Hermes", 50_000, "32KB"},
 }
 
-// LeastShown is the least that any of them shows.
+// LeastShown is the smallest limit of these clients.
 const LeastShown = 10 << 10
 
-// Large is how many results were larger than what a client shows, and the
-// limit that would show them in part.
+// Large is how many results exceeded what a client shows, and the limit that
+// would show them in part.
 type Large struct {
 	Client string `json:"client"`
 	Count  int64  `json:"count"`
@@ -34,14 +34,13 @@ type Large struct {
 	Limit  string `json:"limit"`
 }
 
-// LargeCounts count such results. The zero value has none.
+// LargeCounts counts such results. The zero value is ready to use.
 type LargeCounts struct {
 	mu sync.Mutex
 	by map[string]int64
 }
 
-// Note counts a result of that size for the client that gives a name where it
-// is too large for it.
+// Note counts a result if it is too large for the client with the given name.
 func (c *LargeCounts) Note(size int, name string) {
 	client := strings.ToLower(name)
 	for _, l := range clientLimits {
@@ -60,7 +59,7 @@ func (c *LargeCounts) Note(size int, name string) {
 	}
 }
 
-// List is what was counted; never nil.
+// List returns the counts; never nil.
 func (c *LargeCounts) List() []Large {
 	c.mu.Lock()
 	defer c.mu.Unlock()

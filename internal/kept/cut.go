@@ -10,36 +10,38 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Cutter shows one result of a tool in part and keeps the rest.
+// A Cutter shortens one result of a tool and keeps the rest.
 type Cutter struct {
-	// Text is the size above which a text is shown in part, Blob the size above
-	// which a picture, a sound or a blob is shown as a link; 0 is none.
+	// Text is the size above which a text is shown in part. Blob is the size
+	// above which an image, audio or blob is replaced by a link. 0 means no
+	// limit.
 	Text, Blob int64
-	// Head and Tail are how much of a text is shown.
+	// Head and Tail are how much of the beginning and the end of a text is shown.
 	Head, Tail int64
-	// Structured says that structuredContent over Text may be dropped.
+	// Structured says that structuredContent larger than Text may be dropped.
 	Structured bool
-	// Links says that the client knows resource_link.
+	// Links says that the client supports resource_link.
 	Links bool
-	// Keep keeps a text, or a content block. What it refuses passes whole: a
-	// handle is given only for what is stored.
+	// Keep stores a text or a content block. If it fails, the data is passed on
+	// whole: a URI is given out only for stored data.
 	Keep func(data []byte, block bool) (uri string, err error)
 
-	// Left are the texts that were left out, Blobs the size of the blobs.
+	// Left are the omitted parts of texts; Blobs is the size of the omitted
+	// blobs.
 	Left  [][]byte
 	Blobs int64
 
-	whole []string // the texts that were cut
+	whole []string // the texts that were shortened
 }
 
-// Small says that nothing of a result of that size is cut, with these limits for
-// texts and for blobs; 0 is no limit.
+// Small reports whether a result of the given size is within the limits for texts
+// and for blobs, so that nothing is cut; 0 means no limit.
 func Small(size int, text, blob int64) bool {
 	return (text <= 0 || int64(size) <= text) && (blob <= 0 || int64(size) <= blob)
 }
 
-// Result is a result with its large parts left out; the others stay as they
-// are, in order.
+// Result returns a result without its large parts. The other parts stay unchanged
+// and in order.
 func (k *Cutter) Result(result []byte) []byte {
 	content := jsonrpc.Get(result, "content")
 	if len(content) == 0 || content[0] != '[' {
@@ -64,8 +66,8 @@ func (k *Cutter) Result(result []byte) []byte {
 	return result
 }
 
-// blocks are the content blocks as they are shown. A text that was cut may be
-// two, with a comma between them.
+// blocks returns the content blocks as they are shown. A shortened text may
+// become two blocks, joined by a comma.
 func (k *Cutter) blocks(content []byte) [][]byte {
 	var blocks [][]byte
 	for block := range jsonrpc.Elements(content) {
@@ -80,7 +82,8 @@ func (k *Cutter) blocks(content []byte) [][]byte {
 	return blocks
 }
 
-// block is what is shown of one content block; nil for all of it.
+// block returns the shortened form of one content block; nil if it is shown
+// whole.
 func (k *Cutter) block(block []byte) []byte {
 	if kind, _ := jsonrpc.GetString(block, "type"); kind != "text" {
 		return k.blob(block)
@@ -92,7 +95,7 @@ func (k *Cutter) block(block []byte) []byte {
 	return k.text(block, text)
 }
 
-// text is a text block that shows a text in part, and a link to the whole.
+// text returns a text block with part of a text, and a link to the whole text.
 func (k *Cutter) text(block []byte, text string) []byte {
 	whole := []byte(text)
 	uri, err := k.Keep(whole, false)
@@ -114,8 +117,8 @@ func (k *Cutter) text(block []byte, text string) []byte {
 	return append(append(block, ','), link(uri, "whole result", mime, len(text))...)
 }
 
-// blob is a link in place of a picture, a sound or a blob; nil where the block
-// is none, or small.
+// blob returns a link in place of an image, audio or blob; nil if the block is
+// something else or small.
 func (k *Cutter) blob(block []byte) []byte {
 	mime, data := Blob(block)
 	size := base64.StdEncoding.DecodedLen(len(data))
@@ -142,8 +145,8 @@ func link(uri, name, mime string, size int) []byte {
 	return fmt.Appendf(nil, `{"type":"resource_link","uri":%s,"name":%s,"mimeType":%s,"size":%d}`, jsonrpc.Quote(uri), jsonrpc.Quote(name), jsonrpc.Quote(mime), size)
 }
 
-// Blob is the type and the base64 text of a picture, a sound or a blob; empty
-// for any other content block.
+// Blob returns the MIME type and the base64 data of an image, audio or blob;
+// empty for other content blocks.
 func Blob(block []byte) (mime, data string) {
 	switch kind, _ := jsonrpc.GetString(block, "type"); kind {
 	case "image", "audio":
@@ -161,7 +164,7 @@ func Blob(block []byte) (mime, data string) {
 	return mime, data
 }
 
-// repeats says whether one of the texts that were cut is the same JSON.
+// repeats reports whether one of the shortened texts is the same JSON.
 func (k *Cutter) repeats(structured []byte) bool {
 	var one bytes.Buffer
 	if json.Compact(&one, structured) != nil {

@@ -6,15 +6,15 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxGone is how many results are remembered that are no longer kept.
+// maxGone is how many dropped results are remembered.
 const maxGone = 1024
 
-// A GoneError is a result that was kept for who asks, and is not any more.
+// A GoneError says why a result of the caller is no longer kept.
 type GoneError struct{ why i18n.Text }
 
 func (e *GoneError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *GoneError) In(l i18n.Lang) string { return e.why.In(l) }
 
 func (e *GoneError) Unwrap() error { return ErrNotFound }
@@ -30,7 +30,7 @@ var displaced = &GoneError{i18n.New("the result had to make room for newer ones;
 var signedOut = &GoneError{i18n.New("the result was forgotten, because its user signed out of the server; sign in and call the tool again",
 	"该结果已被清除，因为其用户已注销该服务；请登录后重新调用工具")}
 
-// gone remembers why results are no longer kept; the oldest is forgotten first.
+// gone remembers why results were dropped. The oldest are forgotten first.
 type gone struct {
 	why   map[string]goneEntry
 	order []string
@@ -53,7 +53,7 @@ func (g *gone) add(e *entry, err *GoneError) {
 	g.order = append(g.order, e.id)
 }
 
-// of is why a result is not there for an owner.
+// of returns the error for an owner's result that is not kept.
 func (g *gone) of(owner Owner, id string) error {
 	if e, ok := g.why[id]; ok && e.owner == owner {
 		return e.err

@@ -17,8 +17,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Query says which part of a result is wanted. At most one of Lines, Grep
-// and JQ is set; none is the whole, from Offset on.
+// A Query selects a part of a result. At most one of Lines, Grep and JQ is set.
+// If none is set, it selects everything from Offset on.
 type Query struct {
 	Offset int64
 	Lines  string // A-B, A- or A, counted from 1
@@ -26,18 +26,17 @@ type Query struct {
 	JQ     string
 }
 
-// A Part is what a query found. Rest says where to go on; empty at the end.
+// A Part is the result of a query. Rest says how to continue; empty at the end.
 type Part struct {
 	Text string
 	Rest string
 }
 
-// A Filter reads a part of a result by jq, as Filtered does, where a filter that
-// grows without end hurts nobody else.
+// A Filter runs a jq filter like Filtered, but isolated, so that a filter that
+// grows without end harms nothing else.
 type Filter func(ctx context.Context, data []byte, filter string, limit int64) (Part, error)
 
-// Read reads a part of a result, at most limit bytes of it; jq reads what a
-// query for jq asks for.
+// Read reads a part of a result, at most limit bytes. jq runs the queries for jq.
 func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Part, error) {
 	set := 0
 	for _, text := range []string{q.Lines, q.Grep, q.JQ} {
@@ -75,7 +74,7 @@ func byOffset(data []byte, offset, limit int64) (Part, error) {
 	return Part{Text: valid(cut), Rest: fmt.Sprintf("offset=%d", offset+int64(len(cut)))}, nil
 }
 
-// cutRunes is the beginning of a text, never in the middle of a character.
+// cutRunes returns the first limit bytes of a text, but never splits a character.
 func cutRunes(text []byte, limit int64) []byte {
 	if int64(len(text)) <= limit {
 		return text
@@ -150,11 +149,12 @@ func byPattern(data []byte, pattern string, limit int64) (Part, error) {
 	return Part{Text: valid(out)}, nil
 }
 
-// What jq may cost: gojq has no bound of its own.
+// Limits for jq: gojq has none of its own.
 const (
 	maxJQInput = 16 << 20
-	// maxFilter bounds how deep a filter is nested: reading it takes as much of
-	// the stack, and a stack that overflows ends the gateway.
+	// maxFilter limits the length of a filter, and with it the depth of its
+	// nesting. Parsing uses stack in proportion to the depth, and a stack
+	// overflow would end the gateway.
 	maxFilter = 4 << 10
 	jqTime    = time.Second
 )
@@ -162,7 +162,7 @@ const (
 // endless are functions by which a filter may run, or grow, without end.
 var endless = []string{"input", "inputs", "env", "$ENV", "range", "repeat", "while", "until", "recurse", "limit", "combinations", "debug", "input_line_number"}
 
-// checkJQ refuses what need not be tried.
+// checkJQ refuses queries that are invalid or not allowed, before they run.
 func checkJQ(data []byte, filter string) error {
 	if len(data) > maxJQInput {
 		return i18n.Errorf("jq reads up to %d MB, and the result has %d: use lines or grep", "jq 最多读取 %d MB，而结果有 %d MB：请用 lines 或 grep", maxJQInput>>20, len(data)>>20)
@@ -183,8 +183,8 @@ func checkJQ(data []byte, filter string) error {
 	return nil
 }
 
-// Filtered runs a jq filter. One call of a function may take as much memory and
-// time as it likes: it belongs in a process that has limits.
+// Filtered runs a jq filter. One function call may use unlimited memory and time,
+// so it belongs in a process that has limits.
 func Filtered(ctx context.Context, data []byte, filter string, limit int64) (Part, error) {
 	query, err := gojq.Parse(filter)
 	if err != nil {
@@ -229,7 +229,8 @@ func runJQ(ctx context.Context, query *gojq.Query, value any, limit int64) (Part
 	}
 }
 
-// forbidden is the first word of a filter that may run without end.
+// forbidden returns the first word of a filter that is not allowed; empty if
+// there is none.
 func forbidden(q *gojq.Query) string {
 	text := q.String()
 	if len(q.FuncDefs) > 0 || regexp.MustCompile(`\bdef\b`).MatchString(text) {

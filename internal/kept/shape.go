@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Shape says in a few words what a text is: {rows: 60000 × {id, name}} for
-// JSON, the number of lines for anything else.
+// Shape describes a text briefly: {rows: 60000 × {id, name}} for JSON, the number
+// of lines for other texts.
 func Shape(data []byte) string {
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && len(trimmed) <= maxJQInput {
@@ -74,8 +74,9 @@ func membersOf(v map[string]any, depth int) []string {
 	return parts
 }
 
-// HeadTail cuts a text to its beginning and its end, at lines where there are
-// any near, else at characters. left is how many bytes lie between.
+// HeadTail returns the beginning and the end of a text, cut at a line break if
+// there is one nearby, otherwise between characters. left is the number of bytes
+// in between.
 func HeadTail(text []byte, head, tail int64) (begin, end []byte, left int64) {
 	if int64(len(text)) <= head+tail {
 		return text, nil, 0
@@ -95,12 +96,12 @@ func HeadTail(text []byte, head, tail int64) (begin, end []byte, left int64) {
 	return begin, end, int64(len(text) - len(begin) - len(end))
 }
 
-// Marker stands where a text was cut.
+// Marker returns the text that replaces the omitted part.
 func Marker(left, size int64, shape, uri string) string {
 	return fmt.Sprintf("\n… %s of %s bytes left out. Shape: %s. Whole text: %s; use read(result, lines|grep|jq).\n", grouped(left), grouped(size), shape, uri)
 }
 
-// grouped writes a number with commas.
+// grouped formats a number with commas.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -1,9 +1,9 @@
-// Package kept keeps results that are too large to show, for the client that got them,
-// and reads parts of them.
+// Package kept stores results that are too large to show, for the client that got
+// them, and reads parts of them.
 //
-// It owns the store, which is bounded and encrypted with a key that dies with
-// the process, and the ways to read on: by lines, by a pattern, by jq. Where a
-// result came from is a text to it, by which results can be forgotten.
+// It holds the store, which is bounded and encrypted with a key that exists only
+// in this process, and the ways to read a result: by lines, by a pattern, by jq.
+// The origin of a result is an opaque string, by which results can be dropped.
 package kept
 
 import (
@@ -25,28 +25,29 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Scheme begins the URI of a kept result.
+// Scheme is the prefix of the URI of a kept result.
 const Scheme = "result://"
 
-// Options bound a Store.
+// Options configures a Store.
 type Options struct {
-	// Dir is where results are kept that do not fit in memory; it is made and
-	// cleared when the first one is written.
+	// Dir is the folder for results that do not fit in memory. It is created, and
+	// old data removed, when the first one is written.
 	Dir string
-	// Bounds are how long a result is kept after it was last read, and what may
-	// be on the disk in all, of which a principal may have a quarter. They may
-	// change.
+	// Bounds returns how long a result is kept after it was last read, and the
+	// maximum size on disk, of which one principal may use a quarter. The values
+	// may change.
 	Bounds func() (keep time.Duration, disk int64)
-	// Now is the clock; time.Now when nil.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 const (
-	inMemory  = 64 << 10 // what is smaller stays in memory
+	inMemory  = 64 << 10 // smaller results stay in memory
 	maxMemory = 8 << 20
 )
 
-// An Owner is whose a result is: for others it does not exist.
+// An Owner identifies the owner of a result. For others the result does not
+// exist.
 type Owner struct{ Principal, Schema string }
 
 // A Store keeps results. Its methods may be called concurrently.
@@ -69,11 +70,11 @@ type entry struct {
 	size  int64
 	block bool
 	from  string
-	data  []byte // nil when it is on the disk
+	data  []byte // nil if it is on disk
 	used  time.Time
 }
 
-// NewStore returns an empty store. Nothing is written before the first result.
+// NewStore returns an empty store. It writes nothing before the first result.
 func NewStore(opt Options) *Store {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -91,20 +92,20 @@ func NewStore(opt Options) *Store {
 	return &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]int64)}
 }
 
-// ErrNotFound is a result that is not there, or not there for who asks.
+// ErrNotFound means that a result does not exist or belongs to another owner.
 var ErrNotFound = i18n.Errorf("no such result: it has expired, or was never yours; call the tool again", "没有该结果：已过期或不属于当前用户；请重新调用工具")
 
 var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "结果超过可保存的大小")
 
-// A Result is what is kept: a text, or a whole content block.
+// A Result is a kept text or content block.
 type Result struct {
 	Data  []byte
 	Block bool
-	// From is the server that it came from; empty where that cannot be told.
+	// From is the server that sent it; empty if unknown.
 	From string
 }
 
-// Put keeps a result and returns its URI. The bytes are stored when it returns.
+// Put stores a result and returns its URI.
 func (s *Store) Put(owner Owner, r Result) (string, error) {
 	data, raw := r.Data, make([]byte, 16)
 	rand.Read(raw)
@@ -137,7 +138,7 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 	return Scheme + e.id, nil
 }
 
-// write seals a result into its file.
+// write encrypts a result into its file.
 func (s *Store) write(e *entry, data []byte) error {
 	if !s.ready {
 		s.clear()
@@ -156,13 +157,13 @@ func (s *Store) write(e *entry, data []byte) error {
 	return nil
 }
 
-// clear removes what processes left that are gone: nobody can read it. The
-// folder of each is named after its process.
+// clear removes the folders of processes that have ended: their keys are lost, so
+// their data is unreadable. Each folder is named after the id of its process.
 func (s *Store) clear() {
 	all := filepath.Dir(s.opt.Dir)
 	list, err := os.ReadDir(all)
 	if err != nil {
-		return // there is none yet
+		return // it does not exist yet
 	}
 	for _, d := range list {
 		pid, err := strconv.Atoi(d.Name())
@@ -173,7 +174,8 @@ func (s *Store) clear() {
 	}
 }
 
-// alive says whether a process still runs.
+// alive reports whether a process is running. On Windows it returns true for
+// every process that exists.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -217,7 +219,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	return Result{data, e.block, e.from}, nil
 }
 
-// expire drops what was not read for too long.
+// expire drops results that were not read for too long.
 func (s *Store) expire() {
 	keep, _ := s.opt.Bounds()
 	limit := s.opt.Now().Add(-keep)
@@ -229,7 +231,7 @@ func (s *Store) expire() {
 	}
 }
 
-// makeRoom drops what was read longest ago until there is room.
+// makeRoom drops the least recently read results until fits returns true.
 func (s *Store) makeRoom(fits func() bool, among func(*entry) bool) {
 	for !fits() {
 		var oldest *entry
@@ -259,8 +261,8 @@ func (s *Store) drop(e *entry) {
 	}
 }
 
-// Forget drops what came from a server of a schema, and what may have: the
-// results of one principal, of all for "".
+// Forget drops the results that came, or may have come, from a server of a
+// schema: those of one principal, or of all principals if owner.Principal is "".
 func (s *Store) Forget(owner Owner, from string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +274,7 @@ func (s *Store) Forget(owner Owner, from string) {
 	}
 }
 
-// Close forgets everything.
+// Close drops all results.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,10 +17,10 @@ const (
 	HeaderLastEvent = "Last-Event-Id"
 )
 
-// TaskMember names the task that a request is about.
+// TaskMember is the member that names the task of a request.
 const TaskMember = "taskId"
 
-// NameMember is the member of params that Mcp-Name repeats; "" for none.
+// NameMember returns the member of params that Mcp-Name repeats; "" for none.
 func NameMember(method string) string {
 	switch method {
 	case MethodToolsCall, MethodPromptsGet:
@@ -34,11 +34,12 @@ func NameMember(method string) string {
 	return ""
 }
 
-// ParamHeaderPrefix begins the names of headers that repeat arguments.
+// ParamHeaderPrefix is the prefix of headers that repeat arguments.
 const ParamHeaderPrefix = "Mcp-Param-"
 
-// HeaderText is an argument as a header repeats it. It is false for what is
-// not repeated: absent, null, and anything but a string, number or boolean.
+// HeaderText returns an argument as a header repeats it. It returns false for
+// arguments that are not repeated: absent, null, or not a string, number or
+// boolean.
 func HeaderText(arguments []byte, path ...string) (string, bool) {
 	raw := jsonrpc.Get(arguments, path...)
 	if len(raw) == 0 {
@@ -55,8 +56,9 @@ func HeaderText(arguments []byte, path ...string) (string, bool) {
 
 const base64Prefix, base64Suffix = "=?base64?", "?="
 
-// EncodeHeader wraps what a header cannot carry as it is: other than
-// printable ASCII, outer white space, and what looks wrapped already.
+// EncodeHeader encodes a value that a header cannot carry unchanged: characters
+// other than printable ASCII, leading or trailing white space, or a value that
+// looks encoded.
 func EncodeHeader(s string) string {
 	plain := s == strings.TrimSpace(s) && !(strings.HasPrefix(s, base64Prefix) && strings.HasSuffix(s, base64Suffix))
 	for i := 0; plain && i < len(s); i++ {
@@ -68,8 +70,8 @@ func EncodeHeader(s string) string {
 	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s)) + base64Suffix
 }
 
-// DecodeHeader is the counterpart of EncodeHeader. It is false for a value that
-// no header may carry.
+// DecodeHeader reverses EncodeHeader. It returns false for a value that is not
+// allowed in a header.
 func DecodeHeader(s string) (string, bool) {
 	if inner, ok := strings.CutPrefix(s, base64Prefix); ok {
 		if inner, ok = strings.CutSuffix(inner, base64Suffix); ok {

@@ -2,14 +2,14 @@ package mcp
 
 import "log/slog"
 
-// levels in ascending severity, as syslog names them.
+// levels lists the log levels in ascending severity, with the names of syslog.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // Levels lists the log levels of the protocol, least severe first.
 func Levels() []string { return levels }
 
-// ParseLevel returns the protocol's name for a level; "warn" is another name
-// of "warning".
+// ParseLevel returns the protocol's name of a level; "warn" is an alias of
+// "warning".
 func ParseLevel(name string) (string, bool) {
 	if name == "warn" {
 		return "warning", true
@@ -22,8 +22,8 @@ func ParseLevel(name string) (string, bool) {
 	return "", false
 }
 
-// LevelAtLeast says whether level is as severe as floor. An unknown level
-// passes: what a server invents is not ours to hide.
+// LevelAtLeast reports whether level is as severe as floor. An unknown level
+// passes, so that levels that a server invents are not hidden.
 func LevelAtLeast(level, floor string) bool {
 	l, f := levelIndex(level), levelIndex(floor)
 	return l < 0 || l >= f
@@ -38,7 +38,7 @@ func levelIndex(name string) int {
 	return -1
 }
 
-// SlogLevel is the level of our own log that corresponds to a protocol level.
+// SlogLevel returns the slog level for a protocol level.
 func SlogLevel(name string) slog.Level {
 	switch levelIndex(name) {
 	case 0:

@@ -1,6 +1,6 @@
-// Package mcp is the vocabulary of the Model Context Protocol: methods,
-// versions, eras, capabilities, error codes, and views of the few fields that
-// the gateway reads. It is the only place that knows dates.
+// Package mcp defines the vocabulary of the Model Context Protocol: methods,
+// versions, eras, capabilities, error codes, and accessors for the few fields
+// that the gateway reads. Only this package contains the dates of versions.
 package mcp
 
 import "mcp-all-in-one/internal/jsonrpc"
@@ -47,7 +47,7 @@ const (
 	NotificationUpdated    = "notifications/resources/updated"
 	NotificationElicited   = "notifications/elicitation/complete"
 	NotificationListening  = "notifications/subscriptions/acknowledged"
-	NotificationTasks      = "notifications/tasks" // also begins the one of 2025-11-25
+	NotificationTasks      = "notifications/tasks" // also the prefix of the notification of 2025-11-25
 	NotificationTaskStatus = "notifications/tasks/status"
 )
 
@@ -61,16 +61,16 @@ const (
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 )
 
-// ScriptTool is the tool by which the command line and test files run scripts.
-// No client is shown it.
+// ScriptTool is the tool with which the command line and test files run
+// scripts. It is not listed to clients.
 const ScriptTool = "mcp-all-in-one/script"
 
-// MetaStarting is how many servers a list of ours is still without, because
-// they are starting.
+// MetaStarting is the number of servers that are missing from a list because
+// they are still starting.
 const MetaStarting = "mcp-all-in-one/starting"
 
-// IsCallerMeta says whether a member of _meta is what a modern request says about
-// who asks.
+// IsCallerMeta reports whether a member of _meta describes the client of a
+// modern request.
 func IsCallerMeta(key string) bool {
 	switch key {
 	case MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel:
@@ -79,8 +79,8 @@ func IsCallerMeta(key string) bool {
 	return false
 }
 
-// SkillsExtension is the id of the extension that has skills (SEP-2640), with its
-// methods.
+// SkillsExtension is the id of the skills extension (SEP-2640); its methods
+// follow.
 const (
 	SkillsExtension     = "io.modelcontextprotocol/skills"
 	MethodSkillsList    = "skills/list"
@@ -88,12 +88,12 @@ const (
 	MethodDirectoryRead = "resources/directory/read"
 )
 
-// TasksExtension is the id of the extension that has tasks since 2026-07-28.
+// TasksExtension is the id of the tasks extension, since 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
 // Error codes of MCP.
 const (
-	CodeVersionRefused     = -32000 // a version that no MCP client ever spoke
+	CodeVersionRefused     = -32000 // a version that no MCP client has ever used
 	CodeResourceNotFound   = -32002 // up to 2025-11-25
 	CodeHeaderMismatch     = -32020
 	CodeCapabilityMissing  = -32021
@@ -101,12 +101,12 @@ const (
 	CodeElicitURL          = -32042 // 2025-11-25 only
 )
 
-// Implementation names a program: ours, a client's or a server's.
+// Implementation identifies a program: this one, a client or a server.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Title   string `json:"title,omitempty"`
 }
 
-// IsToolError says whether the result of a tool tells of a failure.
+// IsToolError reports whether the result of a tool is a failure.
 func IsToolError(result []byte) bool { return string(jsonrpc.Get(result, "isError")) == "true" }

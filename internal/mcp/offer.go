@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// An Offer is what a client lets a server ask it for.
+// An Offer lists the requests that a client accepts from a server.
 type Offer struct {
 	Roots         bool
 	Sampling      bool
@@ -14,17 +14,17 @@ type Offer struct {
 	SampleContext bool
 	Elicit        bool // form mode
 	ElicitURL     bool
-	// Extensions is the raw extensions member, nil when absent.
+	// Extensions is the raw extensions member, nil if absent.
 	Extensions []byte
-	// Tasks is the raw tasks member of 2025-11-25, nil when absent.
+	// Tasks is the raw tasks member of 2025-11-25, nil if absent.
 	Tasks []byte
 }
 
-// Everything is the offer of a connection that all share: a server that shows tools by
-// capability then shows them.
+// Everything is the offer of a shared connection. Servers that list tools
+// depending on capabilities then list all of them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 
-// ParseOffer reads the capabilities that a client declared.
+// ParseOffer parses the capabilities that a client declared.
 func ParseOffer(caps []byte) Offer {
 	var o Offer
 	if len(caps) == 0 || caps[0] != '{' {
@@ -52,12 +52,12 @@ func ParseOffer(caps []byte) Offer {
 
 func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// Empty says that the client cannot be asked for anything.
+// Empty reports that the client accepts no requests.
 func (o Offer) Empty() bool {
 	return !o.Roots && !o.Sampling && !o.Elicit && !o.ElicitURL
 }
 
-// Key is equal for equal offers.
+// Key returns a text that is equal for equal offers.
 func (o Offer) Key() string {
 	var b strings.Builder
 	for _, f := range []struct {
@@ -73,7 +73,7 @@ func (o Offer) Key() string {
 	return b.String()
 }
 
-// For returns what of the offer exists in a version.
+// For returns the part of the offer that exists in a version.
 func (o Offer) For(v Version) Offer {
 	if !v.Elicitation {
 		o.Elicit = false
@@ -90,8 +90,8 @@ func (o Offer) For(v Version) Offer {
 	return o
 }
 
-// JSON writes the offer as the capabilities of a client that speaks v.
-// listChanged says that changes of the roots will be told.
+// JSON returns the offer as the capabilities of a client of version v.
+// listChanged announces notifications about changed roots.
 func (o Offer) JSON(v Version, listChanged bool) []byte {
 	o = o.For(v)
 	b := []byte{'{'}
@@ -141,7 +141,7 @@ func flags(a string, aOn bool, b string, bOn bool) string {
 	return s + "}"
 }
 
-// Allows says whether a server may ask this question of a client with this
+// Allows reports whether a server may send this request to a client with this
 // offer.
 func (o Offer) Allows(method string, params []byte) bool {
 	switch method {
@@ -157,11 +157,12 @@ func (o Offer) Allows(method string, params []byte) bool {
 	case MethodPing:
 		return true
 	}
-	// What we do not know is for the client to refuse.
+	// The client decides about unknown requests.
 	return !o.Empty()
 }
 
-// Refuse answers a question that nobody can be asked.
+// Refuse returns the answer to a request of a server for which no client is
+// available.
 func Refuse(req *jsonrpc.Request) *jsonrpc.Response {
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
 		"Method '%s' not found", req.Method).WithData(map[string]string{

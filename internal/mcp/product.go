@@ -5,25 +5,25 @@ import (
 	"runtime/debug"
 )
 
-// ProductVersion is the version of this product, and the one place that says
-// it: archives, packages and images take it from here. The extension for VS
-// Code has a number of its own, in its package.json. It is a variable so that
-// a test can make a program of another version without compiling it anew.
+// ProductVersion is the version of this product and its only source: archives,
+// packages and images take it from here. The extension for VS Code has its own
+// version in its package.json. It is a variable so that a test can build a
+// program of another version without recompiling it.
 var ProductVersion = "1.0.0"
 
 // commit and date are set by the Makefile and by a release, with -ldflags -X:
 // the only way that works in every clone, worktree and source archive.
 var commit, date string
 
-// A Build says what a binary was made from. What was built by go build alone
-// knows neither its commit nor its date, unless the compiler noted them.
+// A Build describes the source of a binary. A binary from plain go build has
+// neither commit nor date, unless the compiler recorded them.
 type Build struct {
 	Commit string // the hash, with "+changes" when files differed from it
 	Date   string // of the commit, RFC 3339
 	Go     string // version of the compiler
 }
 
-// ThisBuild is what this program was made from.
+// ThisBuild returns the Build of this program.
 func ThisBuild() Build {
 	b := Build{Commit: commit, Date: date, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

@@ -2,8 +2,8 @@ package mcp
 
 import "mcp-all-in-one/internal/jsonrpc"
 
-// A Reason says why the gateway itself, not a server, failed a request. The
-// set is closed: clients and tests may switch on it.
+// A Reason is why the gateway itself, not a server, failed a request. The set
+// is closed: clients and tests may switch on it.
 type Reason string
 
 // The reasons.
@@ -17,14 +17,14 @@ const (
 	Draining            Reason = "draining"
 	Cancelled           Reason = "cancelled"
 	PolicyDenied        Reason = "policy_denied"
-	RateLimited         Reason = "rate_limited"  // more calls than a minute may have
-	RepeatedCall        Reason = "repeated_call" // the same call with the same answer, again
-	ValueMissing        Reason = "value_missing" // the user has to bring a value along first
-	OwnerLost           Reason = "owner_lost"    // the replica where it ran died: it may have run
+	RateLimited         Reason = "rate_limited"  // over the limit of calls per minute
+	RepeatedCall        Reason = "repeated_call" // the same call with the same answer, repeated
+	ValueMissing        Reason = "value_missing" // the user has to provide a value first
+	OwnerLost           Reason = "owner_lost"    // the replica that ran it died; the request may have run
 )
 
-// retryable tells whether sending the same request again is safe: it is where
-// the request provably did not run.
+// retryable reports whether the same request can safely be repeated, because it
+// provably did not run.
 func (r Reason) retryable() bool {
 	switch r {
 	case UpstreamUnavailable, Overloaded, Draining, RateLimited:
@@ -33,7 +33,7 @@ func (r Reason) retryable() bool {
 	return false
 }
 
-// Failure is the error for a request that the gateway could not complete.
+// Failure returns the error for a request that the gateway could not complete.
 // service may be empty.
 func Failure(r Reason, service, message string) *jsonrpc.Error {
 	data := struct {
@@ -44,12 +44,13 @@ func Failure(r Reason, service, message string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
 }
 
-// IsDraining says that a request was not begun, because the gateway ends.
+// IsDraining reports that a request was not started because the gateway is
+// stopping.
 func IsDraining(resp *jsonrpc.Response) bool {
 	return resp != nil && resp.Err != nil && ReasonOf(resp.Err) == Draining
 }
 
-// ReasonOf is the reason that an error of a gateway gives; empty for none.
+// ReasonOf returns the reason in an error of a gateway; empty for none.
 func ReasonOf(e *jsonrpc.Error) Reason {
 	reason, _ := jsonrpc.GetString(e.Data, "reason")
 	return Reason(reason)

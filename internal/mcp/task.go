@@ -2,16 +2,16 @@ package mcp
 
 import "mcp-all-in-one/internal/jsonrpc"
 
-// RelatedTask is the member of _meta that names the task of 2025-11-25 which a
-// message belongs to.
+// RelatedTask is the member of _meta that names the 2025-11-25 task of a
+// message.
 const RelatedTask = "io.modelcontextprotocol/related-task"
 
-// TaskEnded says whether a task in that state will have no other.
+// TaskEnded reports whether a status is final.
 func TaskEnded(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
 
-// ModernTask is a task of 2025-11-25 as the extension writes it.
+// ModernTask converts a task of 2025-11-25 to the form of the extension.
 func ModernTask(task []byte) []byte {
 	ttl := jsonrpc.Get(task, "ttl")
 	if ttl == nil {
@@ -21,8 +21,9 @@ func ModernTask(task []byte) []byte {
 	return renamed(jsonrpc.Set(task, nil, "ttl"), "pollInterval", "pollIntervalMs")
 }
 
-// LegacyTask is a task of the extension as 2025-11-25 writes it: without its
-// questions and its result, which are asked for by tasks/result there.
+// LegacyTask converts a task of the extension to the form of 2025-11-25:
+// without its questions and its result, which clients fetch with tasks/result
+// there.
 func LegacyTask(task []byte) []byte {
 	for _, member := range []string{"resultType", "inputRequests", "result", "error"} {
 		task = jsonrpc.Set(task, nil, member)
@@ -37,7 +38,7 @@ func renamed(task []byte, from, to string) []byte {
 	return task
 }
 
-// WithTasks is the offer of a client that takes tasks of the extension.
+// WithTasks returns the offer with support for tasks of the extension.
 func (o Offer) WithTasks() Offer {
 	extensions := o.Extensions
 	if len(extensions) == 0 {
@@ -47,7 +48,7 @@ func (o Offer) WithTasks() Offer {
 	return o
 }
 
-// TakesTasks says whether the client takes tasks of the extension.
+// TakesTasks reports whether the client supports tasks of the extension.
 func (o Offer) TakesTasks() bool {
 	return len(o.Extensions) > 0 && jsonrpc.Get(o.Extensions, TasksExtension) != nil
 }

@@ -8,13 +8,16 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Era is a way of opening a conversation.
+// Era is a generation of the protocol, which determines how a conversation
+// begins.
 type Era uint8
 
 const (
-	// Legacy opens with a handshake, keeps sessions, and lets servers ask.
+	// Legacy begins with a handshake, has sessions, and lets servers send
+	// requests.
 	Legacy Era = iota
-	// Modern is stateless: each request says who asks and what it can do.
+	// Modern is stateless: each request describes its client and the
+	// capabilities.
 	Modern
 )
 
@@ -40,20 +43,20 @@ const (
 	LatestModern = V2026_07_28
 )
 
-// A Version is what one published revision can do, as data.
+// A Version describes the features of one published revision.
 type Version struct {
 	Date string
 	Era  Era
-	// Batch says that a JSON-RPC batch must be accepted.
+	// Batch reports that JSON-RPC batches must be accepted.
 	Batch bool
-	// Audio, Links, Elicitation, ElicitURL and ToolErrors say which content,
-	// questions and habits the revision has.
+	// The following fields report the content types, requests and conventions
+	// of the revision.
 	Audio       bool // audio content
 	Links       bool // resource_link content, structuredContent
 	Elicitation bool
 	ElicitURL   bool
 	SampleTools bool // tools, toolChoice and array content in sampling
-	// ToolErrors asks for argument errors as tool results, not as protocol
+	// ToolErrors reports that argument errors are tool results, not protocol
 	// errors.
 	ToolErrors bool
 }
@@ -66,7 +69,7 @@ var versions = []Version{
 	{Date: V2026_07_28, Era: Modern, Audio: true, Links: true, Elicitation: true, ElicitURL: true, SampleTools: true, ToolErrors: true},
 }
 
-// Lookup returns the row of a version.
+// Lookup returns the Version of a date.
 func Lookup(date string) (Version, bool) {
 	for _, v := range versions {
 		if v.Date == date {
@@ -87,7 +90,7 @@ func Versions(era Era) []string {
 	return dates
 }
 
-// AllVersions lists every date that we speak, newest first.
+// AllVersions lists every supported version, newest first.
 func AllVersions() []string {
 	var dates []string
 	for _, v := range versions {
@@ -98,14 +101,14 @@ func AllVersions() []string {
 }
 
 // preview is the version of the SDKs' first release; it has the wire format of
-// the oldest published one.
+// the oldest published version.
 const preview = "2024-10-07"
 
 var dateForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// Negotiate answers the version that a client proposes in initialize: its own
-// where we speak it, otherwise our newest legacy one. A date before any MCP
-// client existed is refused.
+// Negotiate returns the answer to the version that a client proposes in
+// initialize: the same version if it is supported, otherwise the newest legacy
+// one. A date before the first MCP client is refused.
 func Negotiate(proposed string) (string, *jsonrpc.Error) {
 	if v, ok := Lookup(proposed); ok && v.Era == Legacy {
 		return proposed, nil
@@ -120,9 +123,8 @@ func Negotiate(proposed string) (string, *jsonrpc.Error) {
 	return LatestLegacy, nil
 }
 
-// Rules returns the row that governs a session at the given version. An
-// unknown one (the preview, or none negotiated yet) has the rules of the
-// oldest.
+// Rules returns the Version for a session. An unknown version (the preview, or
+// none negotiated yet) has the rules of the oldest.
 func Rules(date string) Version {
 	if v, ok := Lookup(date); ok {
 		return v
@@ -130,7 +132,7 @@ func Rules(date string) Version {
 	return versions[0]
 }
 
-// UnsupportedVersion is the modern answer to a version that we do not speak.
+// UnsupportedVersion returns the modern error for an unsupported version.
 func UnsupportedVersion(requested string) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeVersionUnsupported, "Unsupported protocol version: %s", requested).
 		WithData(map[string]any{"supported": AllVersions(), "requested": requested})
@@ -138,7 +140,7 @@ func UnsupportedVersion(requested string) *jsonrpc.Error {
 
 var firstModern = Versions(Modern)[0]
 
-// IsModern says whether v is a date of the modern era, ours or a later one.
+// IsModern reports whether v is a date of the modern era, supported or later.
 func IsModern(v string) bool {
 	return v >= firstModern && isDate(v)
 }
@@ -157,8 +159,8 @@ func isDate(v string) bool {
 
 var versionKey = []byte(`"` + MetaVersion + `"`)
 
-// SaysVersion says whether params name a protocol version, as those of modern
-// requests do. Some encoders escape the slash in that name.
+// SaysVersion reports whether params contain a protocol version, as in modern
+// requests. Some encoders escape the slash in its key.
 func SaysVersion(params []byte) bool {
 	if !bytes.Contains(params, versionKey) && bytes.IndexByte(params, '\\') < 0 {
 		return false
@@ -166,10 +168,10 @@ func SaysVersion(params []byte) bool {
 	return jsonrpc.Get(params, "_meta", MetaVersion) != nil
 }
 
-// Reads says whether a client of v can read whatever a server of that version
-// answers. Its answers then pass unread. For a client without the newer kinds of
-// content they never do: servers agree to an old version in the handshake and
-// answer with what their tools always answered with.
+// Reads reports whether a client of v can read every answer of a server of that
+// version, so that answers are forwarded unread. This is never true for a
+// client without the newer content types: servers accept an old version in the
+// handshake and still send the newer types.
 func (v Version) Reads(version string) bool {
 	server, known := Lookup(version)
 	return known && server.Era == v.Era && v.Audio && v.Links

@@ -7,5 +7,5 @@ import (
 	"net/http"
 )
 
-// spareDescriptors has nothing to do: descriptors are not scarce here.
+// spareDescriptors does nothing: descriptors are not scarce here.
 func spareDescriptors(net.Conn, http.ConnState) {}

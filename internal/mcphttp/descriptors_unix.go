@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// reserved is how many descriptors are kept from clients: for servers to be
-// started, files, and the connections to servers.
+// reserved is how many descriptors clients cannot use. They are for starting
+// servers, for files, and for connections to servers.
 const reserved = 64
 
-// spareDescriptors closes a connection that has taken one of the last
-// descriptors. The system gives out the lowest free one, so its number says
-// how many are in use.
+// spareDescriptors closes a connection that has taken one of the last descriptors.
+// The system assigns the lowest free number, so the number tells how many are in
+// use.
 func spareDescriptors(conn net.Conn, state http.ConnState) {
 	if state != http.StateNew {
 		return

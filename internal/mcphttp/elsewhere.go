@@ -9,42 +9,41 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Start is how a session began: what it takes to begin it again in another
-// process.
+// A Start describes how a session began, so that another process can begin it
+// again.
 type Start struct {
 	Transport Transport
 	Endpoint  Endpoint
 	Principal string
-	// Version is what was agreed on; Capabilities and ClientInfo are what the
-	// client said, raw.
+	// Version is the negotiated version. Capabilities and ClientInfo are raw, as the
+	// client sent them.
 	Version                  string
 	Capabilities, ClientInfo []byte
-	// Bound says that something of the session is in this process alone, so that
-	// it cannot begin again.
+	// Bound says that some state of the session exists only in this process, so that
+	// the session cannot be restored elsewhere.
 	Bound bool
 }
 
-// An Away is a request that may be meant for another replica: its session is
-// not here, it continues a call by a handle, or this replica ends.
+// An Away is a request that may be for another replica: its session is not here, it
+// continues a call by a handle, or this replica is stopping.
 type Away struct {
 	Request   *http.Request
 	Endpoint  Endpoint
 	Principal string
-	Session   string // its id; empty outside sessions
+	Session   string // the session id; empty outside sessions
 	Handle    string // requestState, or the id of a task
-	Ends      bool   // this replica ends, and any other one may answer what has no session
-	Line      bool   // the session is a connection of legacy HTTP+SSE
+	Ends      bool   // this replica is stopping; any other replica may answer a request without a session
+	Line      bool   // the session is a legacy HTTP+SSE connection
 
-	// Body and ID are those of a POST, once Read was called. Quiet says that
-	// nobody waits for an answer to what is in it.
+	// Body and ID are set by Read if the request is a POST. Quiet says that the
+	// message needs no response.
 	Body  []byte
 	ID    []byte
 	Quiet bool
 	in    *incoming
 }
 
-// Read reads the body of a POST; false means that the request has been
-// answered.
+// Read reads the body of a POST; it reports false if the request has been answered.
 func (a *Away) Read() bool {
 	if a.in == nil || a.Body != nil {
 		return true
@@ -64,17 +63,17 @@ func (a *Away) Read() bool {
 	return true
 }
 
-// A Whereabouts says where a request was answered, or is to be.
+// A Whereabouts says where a request was or should be answered.
 type Whereabouts uint8
 
 const (
-	Nowhere  Whereabouts = iota // nobody knows it
-	Here                        // by this server, in whose table the session is now
-	Answered                    // it has been
+	Nowhere  Whereabouts = iota // no replica knows it
+	Here                        // by this server: the session is in its table now
+	Answered                    // it has been answered
 )
 
-// find looks for the session of a request, here and then at the other replicas.
-// When it returns nil the request has been answered.
+// find looks for the session of a request, here and then at the other replicas. If
+// it returns nil, the request has been answered.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, in *incoming) *session {
 	ids := r.Header[mcp.HeaderSession]
 	for range looks {
@@ -96,15 +95,15 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 	return nil
 }
 
-// looks is how often a session is looked for that was here a moment ago: this
-// replica may have begun to end, and given it up again.
+// looks is how often find looks for a session. This replica may have begun to stop
+// and given the session away again.
 const looks = 3
 
-// outside is a request outside sessions, for another replica.
+// outside describes a request outside sessions for another replica.
 func outside(p *post, m *jsonrpc.Message) *Away {
 	handle, _ := jsonrpc.GetString(m.Params, "requestState")
 	if member := mcp.NameMember(m.Method); member == mcp.TaskMember && handle == "" {
-		handle, _ = jsonrpc.GetString(m.Params, member) // the id of a task
+		handle, _ = jsonrpc.GetString(m.Params, member)
 	}
 	return &Away{
 		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.ending.isDraining(),
@@ -112,23 +111,25 @@ func outside(p *post, m *jsonrpc.Message) *Away {
 	}
 }
 
-// continued hands a retry that continues a call to the replica where that call
-// waits, and when this one ends, what is new to any other; false when it is to
-// be answered here.
+// continued forwards a retry to the replica where its call waits and, if this
+// replica is stopping, a new call to any other replica. It reports false if the
+// request must be answered here.
 func (p *post) continued(m *jsonrpc.Message) bool {
 	if p.srv.elsewhere == nil {
 		return false
 	}
 	a := outside(p, m)
-	// A stream outside calls ends here with the others, and begins anew elsewhere.
+	// A listen stream ends here with the others; the client opens it again at
+	// another replica.
 	a.Ends = a.Ends && m.Method != mcp.MethodListen
 	return (a.Handle != "" || a.Ends) && p.srv.elsewhere(p.w, a) == Answered
 }
 
-// handOn gives a call that this replica did not begin, because it ends, to
-// another one; false when there is none.
+// handOn forwards a call to another replica if this one is stopping and has not
+// begun the call. It reports false if there is no other replica.
 func (p *post) handOn(m *jsonrpc.Message) bool {
-	// A server that is a gateway may end, too, and say the same.
+	// The draining error may come from a server that is a gateway itself: check our
+	// own state.
 	if p.srv.elsewhere == nil || !p.srv.ending.isDraining() || !p.hush(true) {
 		return false
 	}
@@ -144,21 +145,21 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 	return false
 }
 
-// tooLate hands a request on that came when all that runs had been ended: it was
-// still being read.
+// tooLate forwards a request that was still being read when all calls were
+// cancelled.
 func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
 	return errors.Is(context.Cause(ctx), ErrDraining) && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
 }
 
-// notBegun hands a request on that was refused because this replica ends, also
-// when all that runs is ended at that moment.
+// notBegun forwards a request that was refused because this replica is stopping,
+// even if all calls are cancelled at that moment.
 func notBegun(ctx context.Context, p *post, m *jsonrpc.Message, resp *jsonrpc.Response) bool {
 	why := context.Cause(ctx)
 	return (why == nil || errors.Is(why, ErrDraining)) && mcp.IsDraining(resp) && resp.Err != cutShort && p.handOn(m)
 }
 
-// hush keeps everybody else from answering, or lets them; false when a stream
-// has begun.
+// hush keeps others from sending the response, or allows it again. It reports false
+// if a stream has begun.
 func (a *reply) hush(on bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,7 +170,7 @@ func (a *reply) hush(on bool) bool {
 	return true
 }
 
-// refused answers a POST outside sessions that comes too late: by another
+// refused answers a POST outside sessions that comes too late: with another
 // replica, if there is one.
 func refused(p *post) bool {
 	s := p.srv
@@ -185,7 +186,7 @@ func refused(p *post) bool {
 	return true
 }
 
-// name gives a session the id that a cluster knows it by.
+// name gives a session its cluster-wide id.
 func (s *Server) name(ss *session, params []byte) {
 	if s.newID == nil {
 		return
@@ -201,8 +202,8 @@ func (s *Server) name(ss *session, params []byte) {
 	}
 }
 
-// ref is enough of the id to tell sessions apart, and too little to use one. Ids
-// that a cluster gave all begin alike.
+// ref returns a part of the id: enough to tell sessions apart, too little to use
+// one. Cluster-wide ids have a common prefix, so it is their end.
 func (ss *session) ref() string {
 	if ss.srv.newID != nil {
 		return ss.id[len(ss.id)-8:]

@@ -13,26 +13,25 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Guard keeps web pages of others away: it refuses requests for hosts that
-// we are not (DNS rebinding) and from origins that we do not know. It belongs
-// in front of every route. Its fields must not change while it is used.
+// A Guard protects against foreign web pages: it refuses requests for hosts that
+// are not ours (DNS rebinding) and from unknown origins. It must check the requests
+// of every route. Its fields must not change while it is used.
 type Guard struct {
-	// Loopback says that we listen on loopback only, so that a Host must be a
+	// Loopback says that the server listens on loopback only. Then Host must be a
 	// name of this machine or one of Hosts.
 	Loopback bool
-	// Hosts are further names that we are reached by, "name" for any port or
-	// "name:port".
+	// Hosts are further names of the server, "name" for any port or "name:port".
 	Hosts []string
-	// Origins are the origins of web pages that may use us, "scheme://host[:port]".
+	// Origins are the origins of allowed web pages, "scheme://host[:port]".
 	Origins []string
-	// AnyOrigin lets every web page use us.
+	// AnyOrigin allows every web page.
 	AnyOrigin bool
-	// Port is the port of our URL; zero means the connection's.
+	// Port is the port of the server's URL; zero means the port of the connection.
 	Port int
 }
 
-// Check says whether r may go on. When it may not, or is a preflight, it has
-// been answered.
+// Check reports whether r is allowed. If it is not, or is a preflight, it has been
+// answered.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 	own := g.listener(r)
 	if !g.hostAllowed(r, own) {
@@ -58,7 +57,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 	return !g.share(w, r, origins[0])
 }
 
-// listener is the address that r reached us at.
+// listener returns the local address of r's connection.
 func (g *Guard) listener(r *http.Request) netip.AddrPort {
 	var own netip.AddrPort
 	if a, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
@@ -71,8 +70,8 @@ func (g *Guard) listener(r *http.Request) netip.AddrPort {
 	return own
 }
 
-// hostAllowed judges the authority that r is for. One in the request target
-// must be ours wherever we listen: it overrides the Host header.
+// hostAllowed checks the host that r is for. A host in the request target is always
+// checked, whatever the server listens on: it overrides the Host header.
 func (g *Guard) hostAllowed(r *http.Request, own netip.AddrPort) bool {
 	if !g.Loopback && len(g.Hosts) == 0 && r.URL.Host == "" {
 		return true
@@ -81,12 +80,12 @@ func (g *Guard) hostAllowed(r *http.Request, own netip.AddrPort) bool {
 	return g.listed(host, port) || isOwn(host, port, own)
 }
 
-// Named says whether r is for one of the configured names.
+// Named reports whether r is for one of the configured names.
 func (g *Guard) Named(r *http.Request) bool {
 	return g.listed(splitHost(r.Host, defaultPort(r.TLS != nil)))
 }
 
-// listed finds a configured name.
+// listed reports whether a name is configured.
 func (g *Guard) listed(host, port string) bool {
 	return slices.ContainsFunc(g.Hosts, func(h string) bool {
 		name, only := splitHost(h, "")
@@ -94,8 +93,8 @@ func (g *Guard) listed(host, port string) bool {
 	})
 }
 
-// isOwn says whether host is a loopback name, or the very address that the
-// connection came to, at our port.
+// isOwn reports whether host is a loopback name, or the local address of the
+// connection, at our port.
 func isOwn(host, port string, own netip.AddrPort) bool {
 	if own.Port() != 0 && port != strconv.Itoa(int(own.Port())) {
 		return false
@@ -107,7 +106,7 @@ func isOwn(host, port string, own netip.AddrPort) bool {
 	return err == nil && own.Addr().IsValid() && addr.Unmap() == own.Addr() && !addr.IsUnspecified()
 }
 
-// splitHost takes host[:port] apart; brackets of IPv6 are removed.
+// splitHost splits host[:port] and removes the brackets of IPv6.
 func splitHost(hostport, def string) (host, port string) {
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {
 		if strings.IndexByte(hostport, ':') == i || strings.HasPrefix(hostport, "[") {
@@ -127,11 +126,12 @@ func defaultPort(secure bool) string {
 	return "80"
 }
 
-// originAllowed judges the Origin of a request: our own, or a configured one.
+// originAllowed reports whether the Origin of a request is our own or a configured
+// one.
 func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return false // "null" and the empty one as well
+		return false // also "null" and ""
 	}
 	if g.AnyOrigin {
 		return true
@@ -142,7 +142,7 @@ func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort
 		return true
 	}
 	if scheme == "https" && strings.EqualFold(u.Host, r.Host) && g.Named(r) {
-		return true // a proxy may have taken the TLS off; nobody else is https at a name of ours
+		return true // a proxy may terminate TLS; no other server has https at our name
 	}
 	if scheme != "http" && scheme != "https" || (scheme == "https") != (r.TLS != nil) {
 		return false
@@ -154,13 +154,13 @@ func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort
 	if !strings.EqualFold(host, ourHost) || port != ourPort {
 		return false
 	}
-	// The page came from where it sends its request. That proves something
-	// only when the name cannot have been rebound.
+	// The page comes from the host that it sends the request to. That is proof only
+	// if the name cannot have been rebound.
 	_, literal := netip.ParseAddr(host)
 	return literal == nil || g.listed(host, port)
 }
 
-// sameOrigin compares a configured origin.
+// sameOrigin reports whether a configured origin equals the given one.
 func sameOrigin(configured, scheme, host, port string) bool {
 	u, err := url.Parse(configured)
 	if err != nil {
@@ -170,9 +170,9 @@ func sameOrigin(configured, scheme, host, port string) bool {
 	return strings.EqualFold(u.Scheme, scheme) && strings.EqualFold(h, host) && p == port
 }
 
-// crossSite says whether a browser names another site as the sender of a
-// request without Origin. Sites of one machine differ only by port, so what
-// changes something must come from our very origin.
+// crossSite reports whether a browser says that a request without Origin comes from
+// another site. Servers on one machine differ only by port and count as the same
+// site, so requests that change something must come from the same origin.
 func crossSite(r *http.Request) bool {
 	for _, site := range r.Header["Sec-Fetch-Site"] {
 		switch site {

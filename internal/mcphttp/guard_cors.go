@@ -19,9 +19,8 @@ var (
 
 const corsHeaders = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name"
 
-// share tells the browser that the page at origin may read the answer, and
-// answers a preflight. Credentials that a browser adds by itself are never
-// allowed.
+// share tells the browser that the page at origin may read the response, and
+// answers a preflight. It never allows credentials that a browser adds by itself.
 func (g *Guard) share(w http.ResponseWriter, r *http.Request, origin string) (answered bool) {
 	h := w.Header()
 	if g.AnyOrigin {
@@ -44,8 +43,8 @@ func (g *Guard) share(w http.ResponseWriter, r *http.Request, origin string) (an
 	return true
 }
 
-// paramHeaders are the Mcp-Param-* that a preflight asks for: only the tools
-// know their names.
+// paramHeaders returns the Mcp-Param-* headers that a preflight asks for. Their
+// names depend on the tools.
 func paramHeaders(requested []string) string {
 	var b strings.Builder
 	for _, line := range requested {

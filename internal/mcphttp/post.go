@@ -10,39 +10,39 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// An incoming request is a POST as HTTP brought it.
+// incoming is a POST as received.
 type incoming struct {
 	srv       *Server
 	w         http.ResponseWriter
 	r         *http.Request
 	ep        Endpoint
 	principal string
-	version   string // of the header
-	unknown   bool   // the header names no version that there ever was
+	version   string // from the header
+	unknown   bool   // the version in the header never existed
 	accept    accepted
 	buf       *[]byte // holds the body
 }
 
-// A reply is the answer to an incoming POST, and the way back to the client for
-// as long as its request runs: the first thing said before the result turns the
-// answer into an event stream.
+// A reply is the response to a POST. While the request runs, it is also the peer
+// for messages to the client: the first message before the result turns the
+// response into an event stream.
 type reply struct {
 	incoming
 	modern  bool
 	session *session                // nil outside sessions
-	id      []byte                  // raw, of the request, nil for a batch
-	cancel  context.CancelCauseFunc // ends all that runs for this POST
+	id      []byte                  // raw id of the request, nil for a batch
+	cancel  context.CancelCauseFunc // cancels everything that runs for this POST
 
 	mu     sync.Mutex
-	stream *stream // once the answer is an event stream
+	stream *stream // set once the response is an event stream
 	pumped chan struct{}
-	over   bool // the answer has been given
+	over   bool // the response has been sent
 }
 
-// A post is one POST being answered.
+// A post is one POST that is being answered.
 type post struct {
 	reply
-	started time.Duration // since time began
+	started time.Duration // time since begun
 	method  string        // of the request, "" for a batch
 	runs    running       // its entry in the session
 
@@ -50,7 +50,7 @@ type post struct {
 	prev, nextPost *post // guarded by the list
 }
 
-// servePost reads one POST on an MCP URL and finds out who shall answer it.
+// servePost reads one POST on an MCP URL and decides how to answer it.
 func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
 	p := &post{reply: reply{incoming: incoming{srv: s, w: w, r: r, ep: ep, principal: principal}}}
 	if !p.checkHeader() {
@@ -96,9 +96,9 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	}
 }
 
-// failScan answers a message that is not one. What is a request but for its
-// params is answered like any other; what is an answer but for having two is
-// dropped like any that nobody waits for.
+// failScan answers an invalid message. A request with invalid params gets an error
+// response. A response with both a result and an error is dropped, like a response
+// without a request.
 func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
 	legacy := !mcp.IsModern(p.version)
 	p.srv.lim.countRefused(err)
@@ -162,8 +162,8 @@ func duplicate() *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "duplicate id: a request with this id is in flight")
 }
 
-// runInSession runs a request that the session has registered; nil means that
-// there is nobody to answer.
+// runInSession runs a request that is registered in the session; nil means that
+// there is no response to send.
 func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.Message) *jsonrpc.Response {
 	ss := p.session
 	defer ss.finish(m.ID)
@@ -177,7 +177,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()
-	case <-p.r.Context().Done(): // it has not begun, and nobody waits for it
+	case <-p.r.Context().Done(): // it has not begun, and the client has disconnected
 		return nil
 	case <-ctx.Done():
 		return ended(ctx, nil)

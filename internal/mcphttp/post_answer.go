@@ -17,17 +17,17 @@ import (
 var typeJSON = []string{"application/json"}
 
 const (
-	// joined answers are copied into one write; larger ones cost less as
-	// several.
+	// joined: responses up to this size are copied into one write; above it several
+	// writes are cheaper than the copy.
 	joined = 64 << 10
-	// envelope is what stands around a result, and some more.
+	// envelope is the size of the JSON around a result, and some more.
 	envelope = 64
-	// measured is up to where net/http sets Content-Length itself.
+	// measured: up to this size net/http sets Content-Length itself.
 	measured = 2 << 10
 )
 
-// run asks the handler, and makes an answer of whatever it does; nil means
-// that the client cancelled.
+// run calls the handler and returns the response, also for an error or a panic; nil
+// means that the client cancelled the request.
 func run(ctx context.Context, log *slog.Logger, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -38,13 +38,13 @@ func run(ctx context.Context, log *slog.Logger, h Session, from jsonrpc.Peer, m 
 	return outcome(ctx, log, m.Method, resp, err)
 }
 
-// panicked is the answer of a handler that did.
+// panicked returns the response after a handler panic.
 func panicked(log *slog.Logger, method string, v any) *jsonrpc.Response {
 	log.Error("handler panicked", "method", method, "err", v, "stack", string(debug.Stack()))
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
 }
 
-// outcome is the answer for what a handler returned.
+// outcome returns the response for what a handler returned.
 func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
 	switch {
 	case ctx.Err() != nil && resp == nil:
@@ -57,7 +57,7 @@ func outcome(ctx context.Context, log *slog.Logger, method string, resp *jsonrpc
 	return &jsonrpc.Response{Err: wireError(log, method, err)}
 }
 
-// refusal is the answer for an error that is one of the wire; nil for others.
+// refusal returns the response for a *jsonrpc.Error; nil for other errors.
 func refusal(err error) *jsonrpc.Response {
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
 		return &jsonrpc.Response{Err: wire}
@@ -65,7 +65,7 @@ func refusal(err error) *jsonrpc.Response {
 	return nil
 }
 
-// wireError is what a client reads of an error that a handler returned.
+// wireError returns the error that the client gets for a handler's error.
 func wireError(log *slog.Logger, method string, err error) *jsonrpc.Error {
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
 		return wire
@@ -74,7 +74,7 @@ func wireError(log *slog.Logger, method string, err error) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
 }
 
-// ended is the answer to a request whose context ended before its handler
+// ended returns the response to a request whose context ended before its handler
 // returned resp.
 func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 	why := context.Cause(ctx)
@@ -92,16 +92,16 @@ func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 	return &jsonrpc.Response{Err: mcp.Failure(mcp.Cancelled, "", "cancelled: "+why.Error())}
 }
 
-// cutShort is the error of a request that was ended because the server drains.
-// Unlike one that was refused for that reason, it has begun.
+// cutShort is the error of a request that was cancelled because the server drains.
+// Unlike a request refused for that reason, it had begun.
 var cutShort = draining()
 
 func draining() *jsonrpc.Error {
 	return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 }
 
-// answer gives the one answer of this POST; nil means that its client cancelled
-// it: a stream ends without one, and plain HTTP has to say something.
+// answer sends the response of this POST. nil means that the client cancelled the
+// request: a stream ends without a response, but plain HTTP needs one.
 func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	defer resp.Release()
 	st := a.settle()
@@ -117,8 +117,8 @@ func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	}
 }
 
-// settle ends what can be said before the answer, and returns the stream that
-// the answer goes to, nil when it is plain JSON.
+// settle ends the messages before the response, and returns the stream that the
+// response goes to; nil if it is plain JSON.
 func (a *reply) settle() *stream {
 	if !a.accept.json {
 		a.upgrade()
@@ -129,7 +129,7 @@ func (a *reply) settle() *stream {
 	return a.stream
 }
 
-// finish ends the stream with its last message, nil for none.
+// finish ends the stream with a last message, nil for none.
 func (a *reply) finish(st *stream, msg []byte) {
 	if msg != nil {
 		st.append(sse.OneLine(msg), &a.srv.lim)
@@ -138,7 +138,7 @@ func (a *reply) finish(st *stream, msg []byte) {
 	<-a.pumped
 }
 
-// status of an answer that was made by a handler. Some clients of legacy
+// status returns the HTTP status of a handler's response. Some clients of legacy
 // sessions drop the session on anything but 200.
 func (a *reply) status(resp *jsonrpc.Response) int {
 	if resp.Err == nil || !a.modern {
@@ -154,17 +154,17 @@ func (a *reply) status(resp *jsonrpc.Response) int {
 	return http.StatusOK
 }
 
-// fail answers with an error of ours.
+// fail sends an error response.
 func (a *reply) fail(status int, id []byte, e *jsonrpc.Error) {
 	a.writeResponse(status, id, &jsonrpc.Response{Err: e})
 }
 
 var resultFirst = []byte(`{"jsonrpc":"2.0","result":`)
 
-// idLast is what stands behind a result.
+// idLast returns the JSON after a result.
 func idLast(id []byte) []byte { return append(append([]byte(`,"id":`), id...), '}') }
 
-// writeResponse writes a JSON answer with as few writes and copies as its size
+// writeResponse writes a JSON response with as few writes and copies as its size
 // allows.
 func (a *reply) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
 	if resp.Err == nil && len(resp.Result) > joined {
@@ -177,7 +177,7 @@ func (a *reply) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
 	buffers.put(out)
 }
 
-// writeJSON writes the concatenation of parts as the whole answer.
+// writeJSON writes the concatenation of parts as the whole response.
 func (a *reply) writeJSON(status int, parts ...[]byte) {
 	h, n := a.w.Header(), 0
 	for _, part := range parts {
@@ -194,7 +194,7 @@ func (a *reply) writeJSON(status int, parts ...[]byte) {
 		for len(part) > 0 {
 			step := part[:min(len(part), 4*writeStep)]
 			if _, err := a.w.Write(step); err != nil {
-				return // the client is gone
+				return // the client has disconnected
 			}
 			if part = part[len(step):]; len(part) > 0 {
 				rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// serveBatch answers a batch with an array, its requests running at once.
+// serveBatch runs the requests of a batch concurrently and answers with an array.
 func (p *post) serveBatch(body []byte) {
 	msgs, err := p.readBatch(body)
 	if err != nil {
@@ -40,8 +40,9 @@ func (p *post) serveBatch(body []byte) {
 	p.answerBatch(ctx, msgs, h)
 }
 
-// handOnBatch gives a batch to another replica when this one ends: whole, before
-// anything of it runs. Answers of the client are for calls that run here.
+// handOnBatch forwards a batch to another replica if this one is stopping: the
+// whole batch, before any part of it runs. A batch with responses stays here,
+// because they are for calls that run here.
 func handOnBatch(p *post, msgs []batched) bool {
 	answers := func(m batched) bool {
 		return m.err == nil && m.Kind != jsonrpc.KindRequest && m.Kind != jsonrpc.KindNotification
@@ -49,7 +50,7 @@ func handOnBatch(p *post, msgs []batched) bool {
 	return !slices.ContainsFunc(msgs, answers) && p.handOn(&jsonrpc.Message{})
 }
 
-// A batched message has an error when it cannot be answered otherwise.
+// A batched message with an err is answered with that error.
 type batched struct {
 	jsonrpc.Message
 	err    *jsonrpc.Error
@@ -57,17 +58,17 @@ type batched struct {
 	cancel context.CancelCauseFunc
 }
 
-// A partPeer is the way back for one request of a batch.
+// A partPeer is the peer for one request of a batch.
 type partPeer struct {
 	*post
 	id []byte
 }
 
-// RequestID is the raw id of that request.
+// RequestID returns the raw id of that request.
 func (p partPeer) RequestID() []byte { return p.id }
 
-// readBatch reads a batch where one is allowed; nothing of it runs when it
-// holds what must not be in one.
+// readBatch parses a batch. It fails if a batch is not allowed or contains a
+// message that must not be in one; then no part of the batch runs.
 func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 	if mcp.IsModern(p.version) || (p.session != nil && !mcp.Rules(p.session.handler.Version()).Batch) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not part of this protocol version")
@@ -91,8 +92,9 @@ func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 	return msgs, nil
 }
 
-// register gives each request its context, and notes its id in the session.
-// All are noted before any runs, so that an id that is used twice is seen.
+// register gives each request its context and registers its id in the session. It
+// registers all requests before any of them runs, so that a repeated id is
+// detected.
 func (p *post) register(ctx context.Context, msgs []batched) {
 	for i := range msgs {
 		m := &msgs[i]
@@ -138,7 +140,7 @@ func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
 	p.answerArray(answers)
 }
 
-// answerOne runs one request of a batch; nil means that it gets no answer.
+// answerOne runs one request of a batch; nil means that it gets no response.
 func (p *post) answerOne(h Session, m *batched) []byte {
 	defer m.cancel(nil)
 	from := partPeer{p, m.ID}
@@ -155,7 +157,7 @@ func (p *post) answerOne(h Session, m *batched) []byte {
 	return jsonrpc.AppendResponse(nil, m.ID, resp)
 }
 
-// answerArray gives the answers that there are, as one message.
+// answerArray sends the responses as one array.
 func (p *post) answerArray(answers [][]byte) {
 	out := []byte{'['}
 	for _, a := range answers {

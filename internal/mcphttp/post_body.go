@@ -14,18 +14,18 @@ import (
 
 const (
 	smallBuffer = 8 << 10
-	largeBuffer = 1 << 20 // what is larger is left to the garbage collector
+	largeBuffer = 1 << 20 // larger buffers are left to the garbage collector
 	bodyStep    = 32 << 10
 )
 
-// bufferPool lends buffers, small ones apart from large ones so that small
-// messages do not keep large buffers busy.
+// A bufferPool pools small and large buffers separately, so that small messages do
+// not occupy large buffers.
 type bufferPool struct{ small, large sync.Pool }
 
 var buffers bufferPool
 
-// get returns an empty buffer for about n bytes. It does not trust n far: a
-// client that announces a large body has not sent it yet.
+// get returns an empty buffer for about n bytes. It allocates less for a large n: a
+// client can announce a large body without sending it.
 func (p *bufferPool) get(n int64) *[]byte {
 	pool := &p.small
 	size := smallBuffer
@@ -49,8 +49,8 @@ func (p *bufferPool) put(b *[]byte) {
 	}
 }
 
-// readBody reads the body into a buffer of the pool. When it returns false the
-// POST has been answered.
+// readBody reads the body into a pooled buffer. If it returns false, the POST has
+// been answered.
 func (in *incoming) readBody() ([]byte, bool) {
 	if in.buf != nil {
 		return *in.buf, true
@@ -65,7 +65,7 @@ func (in *incoming) readBody() ([]byte, bool) {
 	held := room{in: in}
 	defer held.giveBack()
 	rc := http.NewResponseController(in.w)
-	due := 0 // the deadline holds until so many bytes are there
+	due := 0 // the deadline is renewed when b has this length
 	b := *in.buf
 	for {
 		if len(b) >= due {
@@ -105,14 +105,15 @@ func (in *incoming) readBody() ([]byte, bool) {
 	}
 }
 
-// giveBack returns the buffer of the body, if there is one.
+// giveBack returns the buffer of the body to the pool, if there is one.
 func (in *incoming) giveBack() {
 	if in.buf != nil {
 		buffers.put(in.buf)
 	}
 }
 
-// grown is the size of a larger buffer, in proportion to what has arrived.
+// grown returns the size of a larger buffer, in proportion to the data that has
+// arrived.
 func grown(b []byte, announced, limit int64) int64 {
 	size := min(int64(4*cap(b)), limit+1)
 	if announced >= int64(len(b)) {
@@ -121,7 +122,7 @@ func grown(b []byte, announced, limit int64) int64 {
 	return size
 }
 
-// refuseBody answers a body that is not going to be read to its end.
+// refuseBody answers a POST whose body is not read to its end.
 func (in *incoming) refuseBody(status int, why string) {
 	in.w.Header()["Connection"] = []string{"close"}
 	refuse(in.w, status, jsonrpc.CodeInvalidRequest, why)

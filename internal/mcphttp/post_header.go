@@ -9,11 +9,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// accepted is what of our two media types a client reads.
+// accepted says which of our two media types a client accepts.
 type accepted struct{ json, events bool }
 
-// checkHeader judges the header of a POST. When it returns false the POST has
-// been answered.
+// checkHeader checks the header of a POST. If it returns false, the POST has been
+// answered.
 func (in *incoming) checkHeader() bool {
 	h := in.r.Header
 	var ok bool
@@ -37,8 +37,8 @@ func (in *incoming) checkHeader() bool {
 	return true
 }
 
-// versionOf returns the protocol version of a header, "" for none; false when
-// there are several.
+// versionOf returns the protocol version in a header, "" for none. It reports false
+// if there are several.
 func versionOf(h http.Header) (string, bool) {
 	switch v := h[mcp.HeaderVersion]; len(v) {
 	case 0:
@@ -49,7 +49,7 @@ func versionOf(h http.Header) (string, bool) {
 	return "", false
 }
 
-// isLegacy says whether v can have been agreed on in an initialize.
+// isLegacy reports whether v can be the result of an initialize.
 func isLegacy(v string) bool {
 	agreed, err := mcp.Negotiate(v)
 	return err == nil && agreed == v
@@ -70,8 +70,8 @@ func isJSON(contentType []string) bool {
 	return !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
 }
 
-// acceptedBy reads Accept. Events must be asked for by name: who takes
-// anything gets JSON.
+// acceptedBy parses Accept. A client must name text/event-stream to get events: one
+// that accepts */* gets JSON.
 func acceptedBy(accept []string) accepted {
 	if len(accept) == 0 {
 		return accepted{json: true}
@@ -96,7 +96,7 @@ func acceptedBy(accept []string) accepted {
 	return a
 }
 
-// refusedByWeight finds a q of zero.
+// refusedByWeight reports whether params have q=0.
 func refusedByWeight(params string) bool {
 	if params == "" {
 		return false
@@ -111,7 +111,7 @@ func refusedByWeight(params string) bool {
 	return false
 }
 
-// refuse answers with an error before any message was read.
+// refuse sends an error before any message was read.
 func refuse(w http.ResponseWriter, status int, code int64, why string) {
 	writeError(w, status, nil, jsonrpc.Errorf(code, "%s", why))
 }
@@ -122,8 +122,8 @@ func writeError(w http.ResponseWriter, status int, id []byte, e *jsonrpc.Error) 
 	w.Write(jsonrpc.AppendResponse(nil, id, &jsonrpc.Response{Err: e}))
 }
 
-// refuseSession is the one answer to a session id that is unknown, foreign or
-// no session id at all.
+// refuseSession is the response to any session id that is unknown, malformed, or
+// belongs to another principal.
 func refuseSession(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, jsonrpc.CodeInvalidRequest, "session not found")
 }

@@ -31,8 +31,8 @@ func (p *post) serveModern(m *jsonrpc.Message) {
 	p.serveAlone(m, TransportModern)
 }
 
-// checkModern holds a request against what its _meta and its HTTP header, with
-// the version there, must say.
+// checkModern checks the _meta of a request, and its HTTP header with the version
+// inHeader.
 func checkModern(h http.Header, m *jsonrpc.Message, inHeader string) *jsonrpc.Error {
 	meta := jsonrpc.Get(m.Params, "_meta")
 	said := jsonrpc.Get(meta, mcp.MetaVersion)
@@ -66,7 +66,7 @@ func checkModern(h http.Header, m *jsonrpc.Message, inHeader string) *jsonrpc.Er
 	return nil
 }
 
-// checkVersion refuses what is not a modern version of ours.
+// checkVersion refuses all but the supported modern versions.
 func checkVersion(version string) *jsonrpc.Error {
 	if v, ok := mcp.Lookup(version); ok && v.Era == mcp.Modern {
 		return nil
@@ -74,7 +74,7 @@ func checkVersion(version string) *jsonrpc.Error {
 	return mcp.UnsupportedVersion(version)
 }
 
-// mirrored holds a header against the value in the body that it repeats.
+// mirrored compares a header with the value in the body that it must repeat.
 func mirrored(h http.Header, name, value string, required bool) *jsonrpc.Error {
 	lines := h[name]
 	switch {

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// opening describes this POST to the function that makes its Session.
+// opening describes this POST to ServerOptions.Open.
 func (in *incoming) opening(t Transport) *Opening {
 	return &Opening{
 		Transport: t, Endpoint: in.ep, Principal: in.principal,
@@ -18,8 +18,8 @@ func (in *incoming) opening(t Transport) *Opening {
 	}
 }
 
-// refuseOpen answers a request whose Session could not be made. An error that has
-// no HTTP status of its own gets the one of an answer with it.
+// refuseOpen answers a request whose Session could not be opened. An error without
+// an HTTP status of its own gets the status of a response with that error.
 func refuseOpen(w http.ResponseWriter, log *slog.Logger, id []byte, err error, statusOf func(*jsonrpc.Response) int) {
 	wire := new(jsonrpc.Error)
 	if !errors.As(err, &wire) {
@@ -28,7 +28,7 @@ func refuseOpen(w http.ResponseWriter, log *slog.Logger, id []byte, err error, s
 		return
 	}
 	status := statusOf(&jsonrpc.Response{Err: wire})
-	if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
+	if wire.Code >= 400 && wire.Code < 600 { // the code is an HTTP status
 		status = int(wire.Code)
 	}
 	if reason, _ := jsonrpc.GetString(wire.Data, "reason"); reason == string(mcp.Overloaded) {
@@ -38,11 +38,11 @@ func refuseOpen(w http.ResponseWriter, log *slog.Logger, id []byte, err error, s
 	writeError(w, status, id, wire)
 }
 
-// serveAlone answers one message outside any session. A client that hangs up
-// cancels.
+// serveAlone answers one message outside any session. If the client disconnects,
+// the call is cancelled.
 func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	if m.Kind != jsonrpc.KindRequest && m.Kind != jsonrpc.KindNotification {
-		p.srv.dropped.Add(1) // an answer to nothing that we asked
+		p.srv.dropped.Add(1) // a response without a request
 		p.w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -69,8 +69,8 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	p.answer(m.ID, resp)
 }
 
-// serveInitialize opens a session. It enters the table, and its id the
-// answer, only when initialize succeeds.
+// serveInitialize opens a session. Only if initialize succeeds, the session enters
+// the table and its id the response.
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
 	if full := s.table.reserve(p.principal, &s.lim); full != "" {

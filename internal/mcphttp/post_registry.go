@@ -9,30 +9,29 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// posts are the POSTs being answered. Those of different sessions are kept
-// apart, so that they do not wait for one another, nor processors for memory
-// that others write to.
+// posts are the POSTs that are being answered. They are spread over several lists
+// by session, so that sessions do not contend for a lock or a cache line.
 type posts struct {
 	parts   [postParts]postList
-	cause   atomic.Pointer[error] // once set, what begins is cancelled at once
-	waiting atomic.Bool           // somebody waits for the last one to end
-	next    atomic.Uint64         // spreads those outside sessions
+	cause   atomic.Pointer[error] // once set, new POSTs are cancelled at once
+	waiting atomic.Bool           // done was called and idle is not closed yet
+	next    atomic.Uint64         // spreads the POSTs outside sessions
 
 	mu   sync.Mutex
-	idle chan struct{} // closed when none is left; nil while nobody waits
+	idle chan struct{} // closed when no POST is left; nil if nothing waits for it
 }
 
 const postParts = 16
 
-// A postList is some of them, oldest first.
+// A postList is one part of the POSTs, oldest first.
 type postList struct {
 	mu          sync.Mutex
 	first, last *post
 	n           int
-	_           [64]byte // nobody else's cache line
+	_           [64]byte // keeps lists on different cache lines
 }
 
-// listFor is where a POST is registered: all POSTs of a session together.
+// listFor returns the list for a POST. All POSTs of a session are in one list.
 func (all *posts) listFor(p *post) *postList {
 	if p.session != nil {
 		return &all.parts[p.session.number%postParts]
@@ -40,7 +39,7 @@ func (all *posts) listFor(p *post) *postList {
 	return &all.parts[all.next.Add(1)%postParts]
 }
 
-// within makes the context of what p runs a child of parent, and registers p.
+// within returns a child context of parent for the work of p, and registers p.
 func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Since(begun)
@@ -61,10 +60,10 @@ func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Contex
 	return ctx
 }
 
-// begun is when time began: what has passed since costs half of the time of day.
+// begun is the reference for post.started: time.Since costs half of time.Now.
 var begun = time.Now()
 
-// end is the counterpart of within.
+// end undoes within.
 func (p *post) end() {
 	p.cancel(nil)
 	p.list.remove(p)
@@ -89,7 +88,7 @@ func (l *postList) remove(p *post) {
 	l.n--
 }
 
-// cancel ends the contexts of those that match.
+// cancel cancels the POSTs that match.
 func (all *posts) cancel(why error, match func(*post) bool) {
 	for i := range all.parts {
 		l := &all.parts[i]
@@ -103,13 +102,13 @@ func (all *posts) cancel(why error, match func(*post) bool) {
 	}
 }
 
-// cancelAll ends the contexts of all that are there and of all that come.
+// cancelAll cancels all POSTs, also future ones.
 func (all *posts) cancelAll(why error) {
 	all.cause.Store(&why)
 	all.cancel(why, func(*post) bool { return true })
 }
 
-// olderThan returns those that began before t.
+// olderThan returns the POSTs that began before t.
 func (all *posts) olderThan(t time.Time) (old []*post) {
 	before := t.Sub(begun)
 	for i := range all.parts {
@@ -123,7 +122,7 @@ func (all *posts) olderThan(t time.Time) (old []*post) {
 	return old
 }
 
-// done returns a channel that is closed when none is left.
+// done returns a channel that is closed when no POST is left.
 func (all *posts) done() <-chan struct{} {
 	all.mu.Lock()
 	if all.idle == nil {
@@ -136,7 +135,7 @@ func (all *posts) done() <-chan struct{} {
 	return idle
 }
 
-// tellIdle tells those who wait that none is left.
+// tellIdle closes idle if no POST is left.
 func (all *posts) tellIdle() {
 	all.mu.Lock()
 	defer all.mu.Unlock()

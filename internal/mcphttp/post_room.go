@@ -2,22 +2,21 @@ package mcphttp
 
 import "sync"
 
-// unfinished counts the memory of large bodies that have not arrived whole, by
-// principal. Nothing else bounds it: what a body asks for is decided on when it
-// is there.
+// unfinished counts the memory of large incomplete bodies by principal. No other
+// limit applies to them, because those are checked when a body is complete.
 type unfinished struct {
 	mu sync.Mutex
 	of map[string]int64
 }
 
-// A room is what one body takes of it.
+// A room is the share of one body in unfinished.
 type room struct {
 	in    *incoming
 	taken int64
 }
 
-// take makes room for a buffer of that size, which replaces the one before;
-// false when the principal has its share.
+// take reserves memory for a buffer of that size, which replaces the previous one.
+// It reports false if the principal would exceed its limit.
 func (r *room) take(size int64) bool {
 	srv, who := r.in.srv, r.in.principal
 	if !srv.lim.bound(who) {
@@ -38,7 +37,7 @@ func (r *room) take(size int64) bool {
 	return true
 }
 
-// giveBack ends the count: the body is there, or is not wanted.
+// giveBack releases the reservation: the body is complete or was refused.
 func (r *room) giveBack() {
 	if r.taken == 0 {
 		return

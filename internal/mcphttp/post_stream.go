@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// Notify says something to the client before its answer. A client that reads
-// no event streams does not hear it.
+// Notify sends a notification before the response. It is dropped if the client does
+// not accept event streams.
 func (a *reply) Notify(_ context.Context, n *jsonrpc.Notification) error {
 	if !a.accept.events {
 		a.srv.dropped.Add(1)
@@ -18,7 +18,7 @@ func (a *reply) Notify(_ context.Context, n *jsonrpc.Notification) error {
 	return a.say(jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
-// Call asks the client something while its own request waits.
+// Call sends a request to the client while the client's own request runs.
 func (a *reply) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch {
 	case a.session == nil:
@@ -29,7 +29,7 @@ func (a *reply) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respon
 	return a.session.ask(ctx, req, a.say)
 }
 
-// RequestID is the raw id of the request that this is the way back of.
+// RequestID returns the raw id of the client's request.
 func (a *reply) RequestID() []byte { return a.id }
 
 func (a *reply) say(msg []byte) error {
@@ -40,9 +40,9 @@ func (a *reply) say(msg []byte) error {
 	return nil
 }
 
-// upgrade turns the answer into an event stream, unless it is one already. It
-// returns nil when the answer has been given, or when the client reads no
-// event streams.
+// upgrade turns the response into an event stream, unless it is one already. It
+// returns nil if the response has been sent or the client does not accept event
+// streams.
 func (a *reply) upgrade() *stream {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,12 +72,12 @@ func (a *reply) pump(st *stream, k *sink, alive context.Context, prime bool) {
 	}
 	if err := st.pump(k, alive, nil); err != nil {
 		a.srv.gone(err)
-		if a.session == nil { // here a broken stream is how a client cancels
+		if a.session == nil { // outside a session, a client cancels by closing the stream
 			a.cancel(jsonrpc.ErrCancelled)
 		}
 	}
 }
 
-// primes says whether the streams of a session begin with an event that they
-// can be resumed from.
+// primes reports whether the streams of a session begin with an event that they can
+// be resumed from.
 func primes(ss *session) bool { return ss.handler.Version() >= mcp.V2025_11_25 }

@@ -16,15 +16,15 @@ func (s *Server) Has(id string) bool {
 	return s.table.byID[id] != nil
 }
 
-// Restore begins a session again that another process lost, under its id. The
-// client hears on its next stream that all lists may have changed.
+// Restore begins a session again that another process lost, with the same id. On
+// its next stream, the client is notified that all lists may have changed.
 func (s *Server) Restore(r *http.Request, id string, st Start) error {
 	if full := s.table.reserve(st.Principal, &s.lim); full != "" {
 		return mcp.Failure(mcp.Overloaded, "", full)
 	}
 	ss := s.newSession(r, TransportSession, st.Endpoint, st.Principal)
 	ss.id = id
-	ss.lastID = rand.Uint64N(1 << 50) // an answer to a question of the old one fits none of ours
+	ss.lastID = rand.Uint64N(1 << 50) // a response to a request of the old process must not match one of ours
 	if err := s.begin(ss, r, st); err != nil {
 		s.table.release(st.Principal)
 		ss.close(ErrSessionEnded)
@@ -39,7 +39,7 @@ func (s *Server) Restore(r *http.Request, id string, st Start) error {
 	return nil
 }
 
-// begin shakes hands for a client that did so before.
+// begin repeats the initialize of the client.
 func (s *Server) begin(ss *session, r *http.Request, st Start) error {
 	h, err := s.open(ss.ctx, &Opening{
 		Transport: TransportSession, Endpoint: st.Endpoint, Principal: st.Principal, Client: ss,
@@ -60,12 +60,12 @@ func (s *Server) begin(ss *session, r *http.Request, st Start) error {
 	return err
 }
 
-// lingers is how long a replica that ends keeps a session whose calls run, so
-// that what they ask is answered where they run.
+// lingers is how long a stopping replica keeps a session with running calls, so
+// that the client's responses reach those calls.
 const lingers = 2 * time.Second
 
-// givesUp says that a session is left to the other replicas, because this one
-// ends: at once where nothing of it runs.
+// givesUp reports whether a session is left to the other replicas because this one
+// is stopping: at once if nothing runs in it.
 func (s *Server) givesUp(ss *session) bool {
 	if s.elsewhere == nil || !s.ending.isDraining() {
 		return false
@@ -81,9 +81,9 @@ func (s *Server) givesUp(ss *session) bool {
 	return true
 }
 
-// refusesNew says that what is new is refused, because this server ends. One of
-// several replicas goes on until the last moment: what begins here is found by
-// the others.
+// refusesNew reports whether new requests are refused because this server is
+// stopping. One of several replicas accepts them until it is closed, because the
+// other replicas can find its sessions.
 func (s *Server) refusesNew() bool {
 	if s.elsewhere == nil {
 		return s.ending.isDraining()

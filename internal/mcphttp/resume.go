@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// frameCost is what keeping one frame costs beside its bytes.
+// frameCost is the memory for one frame besides its bytes.
 const frameCost = 160
 
-// A journal holds the streams of one session and what of them is kept for
-// resumption. Without a budget nothing is kept once it is written.
+// A journal holds the streams of one session and the frames that are kept for
+// resumption. Without a budget, frames are dropped once they are written.
 type journal struct {
 	mu     sync.Mutex
 	budget int
 	keep   time.Duration
-	// streams by id; only those that can be resumed.
+	// streams by id; only resumable streams.
 	streams map[string]*stream
 	kept    []keptFrame // in the order in which they were kept
 	bytes   int         // of kept
-	// arm asks for a call of purge after keep; called with mu held, once
-	// until purge has been called.
+	// arm schedules a call of purge after keep. It is called with mu held, and not
+	// again before purge has been called.
 	arm   func()
 	armed bool
 }
@@ -40,8 +40,8 @@ type frame struct {
 	kept bool // counted in journal.kept
 }
 
-// newStream adds a stream; source is where it gets messages besides those
-// that are appended to it, and may be nil.
+// newStream adds a stream. source, which may be nil, is the queue that the stream
+// also takes messages from.
 func (j *journal) newStream(source *outbox) *stream {
 	st := &stream{j: j, source: source, next: 1, wake: make(chan struct{}, 1)}
 	if j.budget > 0 {
@@ -56,8 +56,8 @@ func (j *journal) newStream(source *outbox) *stream {
 	return st
 }
 
-// find returns the stream that an event id belongs to, set back to just after
-// that event; nil when the id is none of ours or its successor is forgotten.
+// find returns the stream of an event id, positioned after that event. It returns
+// nil if the id is unknown or the next event is no longer kept.
 func (j *journal) find(eventID string, k *sink) *stream {
 	id, tail, ok := strings.Cut(eventID, "-")
 	if !ok {
@@ -85,7 +85,8 @@ func (j *journal) find(eventID string, k *sink) *stream {
 	return st
 }
 
-// keepLocked counts a frame of st that has been written, or that nobody reads.
+// keepLocked moves a frame of st to the journal after it was written, or if no
+// connection reads it.
 func (j *journal) keepLocked(st *stream, f *frame, now time.Time) {
 	if f.kept {
 		return
@@ -101,7 +102,7 @@ func (j *journal) keepLocked(st *stream, f *frame, now time.Time) {
 	}
 }
 
-// trimLocked forgets what is over the budget or too old.
+// trimLocked drops the frames that are over the budget or too old.
 func (j *journal) trimLocked(now time.Time) {
 	n := 0
 	for n < len(j.kept) && (j.bytes > j.budget || now.Sub(j.kept[n].at) >= j.keep) {
@@ -120,14 +121,15 @@ func (j *journal) trimLocked(now time.Time) {
 	}
 }
 
-// forgetLocked drops a stream that nobody can get anything from any more.
+// forgetLocked drops a stream that has no frames, no connection and no future
+// messages.
 func (j *journal) forgetLocked(st *stream) {
 	if len(st.frames) == 0 && st.owner == nil && (st.ended || st.source != nil) {
 		delete(j.streams, st.id)
 	}
 }
 
-// purge forgets what is too old, and says whether anything is still kept.
+// purge drops old frames and reports whether any are left.
 func (j *journal) purge(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -136,8 +138,8 @@ func (j *journal) purge(now time.Time) bool {
 	return j.armed
 }
 
-// cutReaders ends the connections of the streams outside any call, which do
-// not read what waits for them.
+// cutReaders closes the connections of the streams outside calls, because their
+// clients do not read.
 func (j *journal) cutReaders() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

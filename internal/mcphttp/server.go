@@ -1,9 +1,8 @@
 // Package mcphttp serves MCP over HTTP: streamable HTTP of both eras, legacy
 // HTTP+SSE, their headers, and the guard of Host and Origin.
 //
-// It owns messages in flight, sessions and streams. It refuses to know what a
-// method means beyond what the transport itself prescribes, and who a
-// principal is.
+// It owns messages in flight, sessions and streams. It knows nothing about
+// principals, and about methods only what the transport itself prescribes.
 package mcphttp
 
 import (
@@ -36,34 +35,34 @@ func (t Transport) String() string {
 	return [...]string{"", "session", "post", "modern", "sse"}[t]
 }
 
-// An Endpoint is what a URL addresses; empty fields mean the default.
+// An Endpoint is the target of a URL; empty fields mean the default.
 type Endpoint struct {
 	Schema, Server string
 }
 
-// An Opening is what is known when a client begins to talk.
+// An Opening describes a new client to ServerOptions.Open.
 type Opening struct {
 	Transport Transport
 	Endpoint  Endpoint
-	// Client reaches the client outside any call; nil for TransportPost and
-	// TransportModern.
+	// Client sends messages to the client outside any call; nil for TransportPost
+	// and TransportModern.
 	Client jsonrpc.Peer
-	// Principal is who asks; "" where nobody is told apart.
+	// Principal identifies the caller; "" if callers are not identified.
 	Principal string
-	// Header is the header of the request that opened the conversation.
+	// Header is the header of the first request.
 	Header     http.Header
 	RemoteAddr string
-	// Host is the one that the request names.
+	// Host is the host of the first request.
 	Host string
-	// End ends the session as soon as nothing of it is in flight. It returns
-	// at once; nil where there is no session to end.
+	// End ends the session as soon as none of its calls is in flight. It
+	// returns at once. It is nil if there is no session.
 	End func()
 }
 
 // A Session answers one client. Handle and HandleNotification may be called
-// concurrently; Close is called once, after the last of them has returned. One of
-// TransportModern, which has nothing to close, may answer more requests with the
-// same header, and then is not.
+// concurrently; Close is called once, after the last of them has returned. A
+// Session of TransportModern has nothing to close: it may serve several requests
+// with the same header, and then Close is not called.
 type Session interface {
 	jsonrpc.Handler
 	// Version is the negotiated protocol version, "" before initialize.
@@ -72,7 +71,7 @@ type Session interface {
 }
 
 // ErrDraining is the cause of a handler's context that ends because the server
-// drains. A handler that only listens should return its result then.
+// drains. A handler that only waits for events should then return its result.
 var ErrDraining = i18n.Errorf("the server is shutting down", "服务正在关闭")
 
 // ErrSessionEnded is the cause of a handler's context that ends with its
@@ -81,20 +80,20 @@ var ErrSessionEnded = i18n.Errorf("the session has ended", "会话已结束")
 
 // ServerOptions say what a Server serves.
 type ServerOptions struct {
-	// Open makes the Session of a new client. An error of type *jsonrpc.Error
-	// is answered as it is. ctx ends with the conversation.
+	// Open creates the Session of a new client. An error of type *jsonrpc.Error is
+	// sent to the client unchanged. ctx ends with the session or request.
 	Open   func(ctx context.Context, o *Opening) (Session, error)
 	Limits ServerLimits
-	// NewID names a new session, so that other replicas know whose it is; ""
-	// leaves it the name that it has. Elsewhere is told of what is not in the
-	// table and may be another replica's. Both are nil for a gateway alone.
+	// NewID returns the id of a new session, so that other replicas can tell which
+	// replica has it; "" keeps the random id. Elsewhere handles requests that may
+	// belong to another replica. Both are nil if there is only one replica.
 	NewID     func(ctx context.Context, s Start) string
 	Elsewhere func(w http.ResponseWriter, a *Away) Whereabouts
 	// Log may be nil.
 	Log *slog.Logger
 }
 
-// A Server is the front that MCP clients talk to over HTTP.
+// A Server serves MCP clients over HTTP.
 type Server struct {
 	open       func(ctx context.Context, o *Opening) (Session, error)
 	lim        ServerLimits
@@ -105,7 +104,7 @@ type Server struct {
 	unfinished unfinished
 	posts      posts
 	ending     ending
-	work       sync.WaitGroup // sessions being ended, pumps, the pulse
+	work       sync.WaitGroup // sessions that are ending, stream writers, the pulse
 	dropped    atomic.Int64
 	cutOff     atomic.Int64
 	opened     atomic.Uint64 // sessions
@@ -135,7 +134,7 @@ var (
 	allowGet     = []string{"GET, OPTIONS"}
 )
 
-// ServeMCP serves an MCP URL. principal is who asks; sessions are bound to it.
+// ServeMCP serves an MCP URL. Sessions are bound to the principal.
 func (s *Server) ServeMCP(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
 	switch r.Method {
 	case http.MethodPost:
@@ -149,7 +148,7 @@ func (s *Server) ServeMCP(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	}
 }
 
-// otherMethod answers OPTIONS, and refuses what is left.
+// otherMethod answers OPTIONS and refuses all other methods.
 func otherMethod(w http.ResponseWriter, r *http.Request, allow []string) {
 	w.Header()["Allow"] = allow
 	if r.Method == http.MethodOptions {
@@ -159,8 +158,8 @@ func otherMethod(w http.ResponseWriter, r *http.Request, allow []string) {
 	refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "method not allowed")
 }
 
-// pulse wakes long calls that have said nothing yet, so that nothing between
-// the client and us takes the connection for dead.
+// pulse starts the event stream of long calls without output, so that no proxy
+// between client and server takes the connection for dead.
 func (s *Server) pulse() {
 	tick := time.NewTicker(max(s.lim.KeepAlive/5, time.Millisecond))
 	defer tick.Stop()

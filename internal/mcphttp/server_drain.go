@@ -8,14 +8,13 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// lastWord is how long a cancelled handler may take to give up.
+// lastWord is how long a cancelled handler may take to return.
 const lastWord = 5 * time.Second
 
-// An ending is how far a Server has come to its end: first it drains, then it
-// is closed.
+// ending is the shutdown state of a Server: first it drains, then it is closed.
 type ending struct {
-	draining    chan struct{} // closed when it drains
-	since       time.Time     // when that began; set before draining is closed
+	draining    chan struct{} // closed when draining begins
+	since       time.Time     // when draining began; set before draining is closed
 	closed      chan struct{}
 	first, last sync.Once
 }
@@ -40,8 +39,8 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-// Drain ends the streams outside calls, refuses what is new, and lets what is
-// in flight finish until ctx ends; what is left then is cancelled and answered
+// Drain ends the streams outside calls, refuses new requests, and lets running
+// calls finish until ctx ends. Calls that still run then are cancelled and answered
 // with the reason.
 func (s *Server) Drain(ctx context.Context) {
 	s.ending.drain()
@@ -65,8 +64,8 @@ func (s *Server) Drain(ctx context.Context) {
 	s.posts.finished(grace, lines)
 }
 
-// finished waits for all that is in flight, on lines too; false means that ctx
-// ended first.
+// finished waits until no POST runs and all lines are served; it reports false if
+// ctx ended first.
 func (all *posts) finished(ctx context.Context, lines []*sseLine) bool {
 	select {
 	case <-all.done():
@@ -83,7 +82,7 @@ func (all *posts) finished(ctx context.Context, lines []*sseLine) bool {
 	return true
 }
 
-// lines are the open connections of legacy HTTP+SSE.
+// lines returns the open connections of legacy HTTP+SSE.
 func (t *table) lines() (lines []*sseLine) {
 	for _, ss := range t.all() {
 		if ss.line != nil {
@@ -93,7 +92,7 @@ func (t *table) lines() (lines []*sseLine) {
 	return lines
 }
 
-// Close cancels all that runs, ends all sessions and waits for their handlers.
+// Close cancels all calls, ends all sessions and waits for their handlers.
 func (s *Server) Close() {
 	s.ending.drain()
 	s.ending.close()

@@ -9,28 +9,28 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// ServerLimits bounds what one client can make us hold. A zero field stands
-// for its default.
+// ServerLimits bounds the resources that one client can use. Zero fields mean the
+// default.
 type ServerLimits struct {
 	Body          int64         // bytes of one POST, 10 MiB
 	InFlight      int           // requests of one session running at once, 64
 	Sessions      int           // 10,000
 	PerPrincipal  int           // sessions of one principal, a quarter of all
-	Unfinished    int64         // bytes of bodies of one principal that have not arrived whole, 16 times Body
-	QueueMessages int           // waiting toward one client, 1,024
-	QueueBytes    int           // waiting toward one client, 8 MiB
+	Unfinished    int64         // bytes of incomplete bodies of one principal, 16 times Body
+	QueueMessages int           // queued for one client, 1,024
+	QueueBytes    int           // queued for one client, 8 MiB
 	ReplayBytes   int           // kept for resumption, 1 MiB per session
 	ReplayFor     time.Duration // kept for resumption, 5 min
 	SessionIdle   time.Duration // a session without a stream or a call, 1 h
 	BodyIdle      time.Duration // 30 s for each 32 KiB of a body
-	WriteIdle     time.Duration // 30 s for each 64 KiB of an answer
+	WriteIdle     time.Duration // 30 s for each 64 KiB of a response
 	KeepAlive     time.Duration // 25 s
 	HeaderBytes   int           // 64 KiB
 	ReadHeader    time.Duration // 10 s
 	Scan          jsonrpc.ScanLimits
-	Hits          *config.Hits // counts what is reached; nil counts nothing
-	// Shares says whether PerPrincipal and Unfinished bind a principal; nil binds
-	// everybody.
+	Hits          *config.Hits // counts reached limits; nil counts nothing
+	// Shares reports whether PerPrincipal and Unfinished apply to a principal; nil
+	// applies them to all.
 	Shares func(principal string) bool
 }
 
@@ -38,7 +38,7 @@ func (l *ServerLimits) bound(principal string) bool {
 	return principal != "" && (l.Shares == nil || l.Shares(principal))
 }
 
-// countRefused counts a message that was refused for its size.
+// countRefused counts a message that was refused because of its size.
 func (l *ServerLimits) countRefused(err *jsonrpc.Error) {
 	if err.Limit != "" {
 		l.Hits.Add(err.Limit)
@@ -70,8 +70,8 @@ func or[T int | int64 | time.Duration](v *T, def T) {
 	}
 }
 
-// HTTPServer is an http.Server for h that keeps to the limits which net/http
-// enforces itself.
+// HTTPServer returns an http.Server for h with the limits that net/http enforces
+// itself.
 func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server {
 	lim = lim.orDefaults()
 	srv := &http.Server{
@@ -80,7 +80,7 @@ func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server
 		MaxHeaderBytes:    lim.HeaderBytes,
 		IdleTimeout:       2 * time.Minute,
 		ConnState:         spareDescriptors,
-		// Nothing is answered before the guard has seen it, "OPTIONS *" neither.
+		// The guard must see every request, "OPTIONS *" too.
 		DisableGeneralOptionsHandler: true,
 	}
 	if log != nil {

@@ -10,12 +10,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A session is one client that has said initialize, or that has opened a
-// connection of legacy HTTP+SSE.
+// A session is one client that has sent initialize or has opened a legacy HTTP+SSE
+// connection.
 type session struct {
 	srv       *Server
 	id        string
-	number    uint64 // counts sessions
+	number    uint64 // sequence number of the session
 	principal string
 	ep        Endpoint
 	transport Transport
@@ -29,26 +29,26 @@ type session struct {
 	line      *sseLine // only for TransportSSE
 
 	mu       sync.Mutex
-	lastUsed time.Duration // since it was opened
+	lastUsed time.Duration // time since opened
 	busy     int           // requests, streams and other POSTs being served
 	streams  int           // open GET streams
 	ending   bool
 	closed   bool
 	timer    *time.Timer
-	idle     chan struct{}       // made by close, closed when nothing runs any more
+	idle     chan struct{}       // made by close, closed when nothing runs in the session
 	inFlight map[string]*running // by the raw bytes of the client's id
 	slots    chan struct{}
-	asked    map[uint64]chan *jsonrpc.Response // our questions to the client
+	asked    map[uint64]chan *jsonrpc.Response // requests of ours to the client
 	lastID   uint64
 }
 
-// A running is one request of a client that runs.
+// running is a client request that is in flight.
 type running struct {
 	cancel context.CancelCauseFunc
 	method string
 }
 
-// newSession prepares a session that is not in the table yet.
+// newSession returns a session that is not in the table yet.
 func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal string) *session {
 	now := time.Now()
 	ss := &session{
@@ -64,7 +64,7 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 	return ss
 }
 
-// enter marks the session as used; false means that it has ended.
+// enter marks the session as in use; it reports false if the session has ended.
 func (ss *session) enter() bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -75,7 +75,7 @@ func (ss *session) enter() bool {
 	return true
 }
 
-// leave is the counterpart of enter.
+// leave undoes enter.
 func (ss *session) leave() {
 	ss.mu.Lock()
 	ss.busy--
@@ -90,7 +90,7 @@ func (ss *session) leave() {
 	}
 }
 
-// end closes the session once nothing of it is in flight.
+// end closes the session as soon as none of its calls is in flight.
 func (ss *session) end() {
 	ss.mu.Lock()
 	ss.ending = true
@@ -105,8 +105,8 @@ func (ss *session) end() {
 	}
 }
 
-// close ends the session: what runs is cancelled, and the handler is closed
-// once nothing runs any more. It does not wait for that; Server.Close does.
+// close ends the session: it cancels all running calls, and closes the handler
+// after they have returned. It does not wait for that; Server.Close does.
 func (ss *session) close(why error) {
 	ss.srv.table.remove(ss)
 	ss.mu.Lock()
@@ -130,7 +130,7 @@ func (ss *session) close(why error) {
 	go ss.wind()
 }
 
-// wind waits for what still runs, then closes the handler.
+// wind waits for the running calls, then closes the handler.
 func (ss *session) wind() {
 	defer ss.srv.table.live.Done()
 	<-ss.idle
@@ -143,7 +143,7 @@ func (ss *session) wind() {
 	ss.srv.log.Info("session ended", "session", ss.ref(), "err", context.Cause(ss.ctx))
 }
 
-// begin registers a request of the client; false means that its id is in use.
+// begin registers a request of the client; it reports false if the id is in use.
 func (ss *session) begin(id []byte, c *running) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -163,7 +163,7 @@ func (ss *session) finish(id []byte) {
 	delete(ss.inFlight, string(id))
 }
 
-// notified takes a notification of the client.
+// notified handles a notification from the client.
 func (ss *session) notified(m *jsonrpc.Message) {
 	if m.Method == mcp.NotificationCancelled {
 		ss.cancelled(jsonrpc.Get(m.Params, "requestId"))
@@ -171,7 +171,7 @@ func (ss *session) notified(m *jsonrpc.Message) {
 	ss.handler.HandleNotification(ss.ctx, ss, &jsonrpc.Notification{Method: m.Method, Params: m.Params})
 }
 
-// cancelled ends the request of that id, if there is one.
+// cancelled cancels the request with that id, if there is one.
 func (ss *session) cancelled(id []byte) {
 	ss.mu.Lock()
 	c := ss.inFlight[string(id)]

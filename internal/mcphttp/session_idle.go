@@ -8,8 +8,8 @@ import (
 
 var errIdle = i18n.Errorf("nothing was heard of the client for too long", "客户端长时间没有消息")
 
-// watch starts the clock of a session that has just entered the table. The
-// clock is one entry in the runtime's timer heap, not a goroutine.
+// watch starts the idle timer of a session that has just entered the table. It is
+// one entry in the runtime's timer heap, not a goroutine.
 func (ss *session) watch() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -18,7 +18,7 @@ func (ss *session) watch() {
 	}
 }
 
-// soon makes the clock come round in time for what the journal keeps.
+// soon makes the timer fire in time to purge the journal.
 func (ss *session) soon() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -27,7 +27,7 @@ func (ss *session) soon() {
 	}
 }
 
-// tick ends an idle session, and forgets what was kept long enough.
+// tick ends an idle session and purges the journal.
 func (ss *session) tick() {
 	now := time.Now()
 	keeps := ss.journal.purge(now)

@@ -15,13 +15,13 @@ var (
 	errStateless = i18n.Errorf("the client cannot be asked: it has no session", "无法询问客户端：它没有会话")
 )
 
-// Notify says something to the client outside any call. It waits for a stream
-// if none is open.
+// Notify sends a notification to the client outside any call. It is queued until a
+// stream is open.
 func (ss *session) Notify(_ context.Context, n *jsonrpc.Notification) error {
 	return ss.say(jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
-// Call asks the client something outside any call.
+// Call sends a request to the client outside any call.
 func (ss *session) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return ss.ask(ctx, req, ss.say)
 }
@@ -37,8 +37,8 @@ func (ss *session) say(msg []byte) error {
 	return nil
 }
 
-// ask sends a question of ours with say and waits for the client's answer,
-// which comes with a POST of its own.
+// ask sends a request to the client with say and waits for the response, which the
+// client sends with a POST of its own.
 func (ss *session) ask(ctx context.Context, req *jsonrpc.Request, say func([]byte) error) (*jsonrpc.Response, error) {
 	answer := make(chan *jsonrpc.Response, 1)
 	ss.mu.Lock()
@@ -65,12 +65,13 @@ func (ss *session) ask(ctx context.Context, req *jsonrpc.Request, say func([]byt
 		return nil, jsonrpc.ErrClosed
 	case <-ctx.Done():
 		params := append(append([]byte(`{"requestId":`), raw...), `,"reason":"no longer needed"}`...)
-		say(jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)) // best effort: nobody waits any more
+		say(jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)) // best effort: the caller does not wait for it
 		return nil, context.Cause(ctx)
 	}
 }
 
-// answered takes a client's answer; one that nobody waits for is dropped.
+// answered handles a response from the client. If no caller waits for it, it is
+// dropped.
 func (ss *session) answered(m *jsonrpc.Message) {
 	id, err := strconv.ParseUint(string(m.ID), 10, 64)
 	ss.mu.Lock()
@@ -88,7 +89,7 @@ func (ss *session) answered(m *jsonrpc.Message) {
 	answer <- &jsonrpc.Response{Result: append([]byte(nil), m.Result...)}
 }
 
-// deaf is the way back to a client that cannot be reached: it sent a
+// deaf is the peer of a client that cannot be reached, because it sent a
 // notification outside any session.
 type deaf struct{}
 

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// A table holds the sessions by id. The ids are the clients' secrets.
+// A table holds the sessions by id. The ids are secret.
 type table struct {
 	mu       sync.RWMutex
 	byID     map[string]*session
-	of       map[string]int // sessions by principal, those that are about to be added too
+	of       map[string]int // sessions by principal, including reserved ones
 	reserved int            // sessions that are about to be added
-	ended    bool           // no session is added any more
-	// live counts the sessions from the time that they are reserved until
-	// their handlers are closed.
+	ended    bool           // no more sessions are added
+	// live counts the sessions from their reservation until their handlers are
+	// closed.
 	live sync.WaitGroup
 }
 
-// get finds a session of principal. A session of somebody else and one
-// that never was are not told apart.
+// get returns the session with that id if it belongs to principal. It does not
+// distinguish an unknown id from a session of another principal.
 func (t *table) get(id, principal string) *session {
 	t.mu.RLock()
 	ss := t.byID[id]
@@ -32,8 +32,8 @@ func (t *table) get(id, principal string) *session {
 	return ss
 }
 
-// reserve makes room for one more session of principal. Where there is none, it
-// says why.
+// reserve reserves a place for a session of principal. If there is none, it returns
+// the reason.
 func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func (t *table) lessOfLocked(principal string) {
 	}
 }
 
-// add fills a reserved place; release gives it back unused. Once the table has
+// add fills a reserved place; release returns a place unused. Once the table has
 // ended, add closes the session instead.
 func (t *table) add(ss *session) {
 	if !t.put(ss) {
@@ -71,7 +71,7 @@ func (t *table) put(ss *session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reserved--
-	t.byID[ss.id] = ss // close takes it out
+	t.byID[ss.id] = ss // close removes it
 	return !t.ended
 }
 
@@ -91,8 +91,8 @@ func (t *table) remove(ss *session) {
 	}
 }
 
-// end closes all sessions and waits until their handlers are closed. No session
-// is reserved from then on.
+// end closes all sessions and waits until their handlers are closed. No session can
+// be reserved after that.
 func (t *table) end() {
 	t.mu.Lock()
 	t.ended = true
@@ -113,10 +113,9 @@ func (t *table) all() []*session {
 	return list
 }
 
-// A SessionInfo describes a session without giving away its id.
+// A SessionInfo describes a session without its id.
 type SessionInfo struct {
-	// Ref is the beginning of the id: enough to tell sessions apart, too
-	// little to use one.
+	// Ref is a part of the id: enough to tell sessions apart, too little to use one.
 	Ref        string
 	Transport  Transport
 	Endpoint   Endpoint
@@ -142,8 +141,7 @@ func (s *Server) Sessions() []SessionInfo {
 	return infos
 }
 
-// CloseSessionsOf ends all that principal has open: sessions, streams and
-// calls.
+// CloseSessionsOf ends all sessions, streams and calls of principal.
 func (s *Server) CloseSessionsOf(principal string) {
 	s.posts.cancel(ErrSessionEnded, func(p *post) bool { return p.principal == principal })
 	for _, ss := range s.table.all() {
@@ -153,11 +151,11 @@ func (s *Server) CloseSessionsOf(principal string) {
 	}
 }
 
-// ServerStats counts what a Server holds and what it gave up.
+// ServerStats are the counters of a Server.
 type ServerStats struct {
 	Sessions int
 	InFlight int   // POSTs being answered
-	Dropped  int64 // messages that no client took, and answers that nobody waited for
+	Dropped  int64 // messages that reached no client, and responses without a request
 	CutOff   int64 // streams closed because the client did not read
 }
 

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// ServeSSE serves the stream of legacy HTTP+SSE: it tells the client to POST
-// to messagePath, and lives as long as its session.
+// ServeSSE serves the stream of legacy HTTP+SSE. It tells the client to POST to
+// messagePath, and ends with its session.
 func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, messagePath string, principal string) {
 	if r.Method != http.MethodGet {
 		otherMethod(w, r, allowGet)
@@ -57,7 +57,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	s.gone(ss.line.pump(k))
 }
 
-// openLine makes the handler of an SSE session and the connection to it.
+// openLine creates the handler of an SSE session and its jsonrpc.Conn.
 func (s *Server) openLine(ss *session, r *http.Request) error {
 	l := &sseLine{ss: ss, in: make(chan []byte), eof: make(chan struct{}), served: make(chan struct{})}
 	l.out = ss.journal.newStream(nil)
@@ -81,8 +81,8 @@ func (s *Server) openLine(ss *session, r *http.Request) error {
 	return nil
 }
 
-// lateHandler lets the connection exist before the Session that it is opened
-// with. Nothing is read before both do.
+// lateHandler breaks a cycle: the Session needs the Conn, and the Conn needs the
+// Session as handler. Nothing is read before both exist.
 type lateHandler struct{ jsonrpc.Handler }
 
 // An sseLine is the message stream of one SSE session: POSTs in, events out.
@@ -92,8 +92,8 @@ type sseLine struct {
 	in     chan []byte
 	out    *stream
 	once   sync.Once
-	eof    chan struct{} // nothing more is read
-	served chan struct{} // nothing more is written
+	eof    chan struct{} // no more input
+	served chan struct{} // no more output
 }
 
 // Read returns the next message that the client posted.
@@ -125,15 +125,15 @@ func (l *sseLine) Close() error {
 	return nil
 }
 
-// endInput lets what is in flight finish, and nothing more begin.
+// endInput lets the running calls finish; no new call begins.
 func (l *sseLine) endInput() { l.once.Do(func() { close(l.eof) }) }
 
-// pump writes the events until the client leaves or the session ends.
+// pump writes the events until the client disconnects or the session ends.
 func (l *sseLine) pump(k *sink) error {
 	return l.out.pump(k, l.ss.ctx, l.conn.Done())
 }
 
-// ServeMessage takes the POSTs of legacy HTTP+SSE.
+// ServeMessage serves the POSTs of legacy HTTP+SSE.
 func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal string) {
 	if r.Method != http.MethodPost {
 		otherMethod(w, r, allowPost)
@@ -150,7 +150,7 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	if ss == nil || ss.line == nil || !ss.enter() {
-		if s.ending.isDraining() { // which has ended the session
+		if s.ending.isDraining() { // draining has ended the session
 			refuseDraining(w)
 		} else {
 			refuseSession(w)
@@ -162,7 +162,7 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 	if !ok {
 		return
 	}
-	msg := append([]byte(nil), body...) // it outlives this POST
+	msg := append([]byte(nil), body...) // the message outlives this POST
 	in.giveBack()
 	select {
 	case ss.line.in <- msg:

@@ -14,12 +14,12 @@ var (
 	errLeft      = i18n.Errorf("the client is gone", "客户端已离开")
 )
 
-// A stream is one sequence of messages toward a client. It outlives the
-// connection that carries it when its journal keeps messages.
+// A stream is one sequence of messages to a client. If its journal keeps frames, it
+// outlives its connection.
 type stream struct {
 	j      *journal
-	id     string  // "" when it cannot be resumed
-	source *outbox // where a stream outside any call gets its messages
+	id     string  // "" if it cannot be resumed
+	source *outbox // queue of a stream outside calls
 	wake   chan struct{}
 
 	// Guarded by j.mu.
@@ -28,11 +28,11 @@ type stream struct {
 	sent   int     // frames[:sent] have been written to the owner
 	fresh  int     // frames that are not kept, and their bytes
 	unkept int
-	ended  bool  // nothing follows
-	owner  *sink // who writes it now
+	ended  bool  // no more messages follow
+	owner  *sink // the connection that carries the stream now
 }
 
-// append adds a message and reports whether somebody may still read it.
+// append adds a message and reports whether a client may still read it.
 func (st *stream) append(msg []byte, lim *ServerLimits) bool {
 	st.j.mu.Lock()
 	defer st.j.mu.Unlock()
@@ -62,7 +62,7 @@ func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
 	return true
 }
 
-// overQueue names the limit that so much waiting for a client exceeds.
+// overQueue returns the name of the limit that the queue exceeds, "" if none.
 func overQueue(messages, bytes int, lim *ServerLimits) string {
 	switch {
 	case messages > lim.QueueMessages:
@@ -73,7 +73,7 @@ func overQueue(messages, bytes int, lim *ServerLimits) string {
 	return ""
 }
 
-// keepAllLocked hands all frames to the journal, for a later connection.
+// keepAllLocked moves all frames to the journal for a later connection.
 func (st *stream) keepAllLocked() {
 	if st.j.budget == 0 {
 		st.frames, st.sent, st.fresh, st.unkept = nil, 0, 0, 0
@@ -86,7 +86,7 @@ func (st *stream) keepAllLocked() {
 	st.j.trimLocked(now)
 }
 
-// finish says that nothing follows.
+// finish marks the end of the stream.
 func (st *stream) finish() {
 	st.j.mu.Lock()
 	st.ended = true
@@ -108,8 +108,8 @@ func (st *stream) attachLocked(k *sink) {
 	st.owner = k
 }
 
-// detach ends k's hold on the stream; what k did not write waits in the
-// journal for another connection.
+// detach ends the use of the stream by k. The frames that k did not write stay in
+// the journal for another connection.
 func (st *stream) detach(k *sink) {
 	st.j.mu.Lock()
 	if st.owner == k {
@@ -123,8 +123,8 @@ func (st *stream) detach(k *sink) {
 	}
 }
 
-// take renders the next messages for k behind dst. done means that there is
-// nothing more to come for k.
+// take appends the next messages for k to dst. done means that no more messages
+// follow for k.
 func (st *stream) take(k *sink, dst []byte, lim *ServerLimits) (out []byte, done bool) {
 	st.j.mu.Lock()
 	defer st.j.mu.Unlock()
@@ -149,7 +149,7 @@ func (st *stream) take(k *sink, dst []byte, lim *ServerLimits) (out []byte, done
 	return dst, false
 }
 
-// settleLocked hands the frames from first to the cursor to the journal.
+// settleLocked moves the frames between first and sent to the journal.
 func (st *stream) settleLocked(first int) {
 	if st.j.budget == 0 {
 		for i := range st.frames[:st.sent] {
@@ -171,8 +171,8 @@ func (st *stream) settleLocked(first int) {
 	st.j.trimLocked(now)
 }
 
-// pump writes the stream to k until it ends, k fails, the session ends, or
-// stop is closed and all that was there is written.
+// pump writes the stream to k until the stream ends, k fails, or the session ends.
+// If stop is closed, it writes the queued messages and returns.
 func (st *stream) pump(k *sink, session context.Context, stop <-chan struct{}) error {
 	defer st.detach(k)
 	timer := time.NewTimer(k.untilKeepAlive())

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// lastChunk is how long the end of a stream may take to be written.
+// lastChunk is the timeout for writing the end of a stream.
 const lastChunk = time.Second
 
-// A streamConn is the connection of a stream outside any call, taken from
-// net/http once the header is written. Such streams are idle for hours, and
-// net/http holds two goroutines' worth of stack and four buffers for each.
+// A streamConn is the connection of a stream outside calls. It is hijacked from
+// net/http once the header is written: such streams are idle for hours, and
+// net/http holds two goroutine stacks and four buffers for each.
 type streamConn struct {
 	conn   net.Conn
-	left   chan struct{} // closed when nobody reads from it any more
-	broken bool          // a chunk may have been written in part
+	left   chan struct{} // closed when listen has returned
+	broken bool          // a chunk may have been written only partly
 }
 
 var connectionClose = []string{"close"}
 
-// takeStream answers with the header of an event stream and returns where its
-// events go, nil when the client is gone. The sink is over the connection
-// itself where that can be taken.
+// takeStream sends the header of an event stream and returns the sink for its
+// events, nil if the client has disconnected. The sink writes to the connection
+// itself if it can be hijacked.
 func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
 	k := newSink(w, r.Context(), lim)
 	takes := r.ProtoMajor == 1 && r.ProtoMinor == 1 && canHijack(w)
@@ -43,7 +43,7 @@ func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink
 	c := &streamConn{conn: conn, left: make(chan struct{})}
 	k = &sink{out: c, conn: c, lim: lim, gone: make(chan struct{})}
 	if buf.Reader.Buffered() > 0 {
-		close(c.left) // an error from now on is not the client's end
+		close(c.left) // the client sent more data: read errors are not watched
 	} else {
 		go c.listen(k)
 	}
@@ -63,7 +63,7 @@ func canHijack(w http.ResponseWriter) bool {
 	}
 }
 
-// listen waits for the end of the connection, which ends the stream.
+// listen waits for the end of the connection and then ends the stream.
 func (c *streamConn) listen(k *sink) {
 	defer close(c.left)
 	var b [1]byte
@@ -72,11 +72,11 @@ func (c *streamConn) listen(k *sink) {
 	}
 }
 
-// Write sends p as one chunk, in one piece: the connection need not be one that
-// can gather several, and then each would be a packet.
+// Write sends p as one chunk with one write: a connection without writev would send
+// each part as a packet.
 func (c *streamConn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, nil // an empty chunk is the last
+		return 0, nil // an empty chunk would end the body
 	}
 	buf := buffers.get(int64(len(p)))
 	defer buffers.put(buf)
@@ -89,16 +89,16 @@ func (c *streamConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush has nothing to do: nothing is gathered.
+// Flush does nothing: writes are not buffered.
 func (c *streamConn) Flush() error { return nil }
 
 func (c *streamConn) SetWriteDeadline(t time.Time) error { return c.conn.SetWriteDeadline(t) }
 
-// close ends the body, unless it was cut off, and the connection.
+// close ends the body, unless the stream was cut off, and closes the connection.
 func (c *streamConn) close(cut bool) {
 	if !cut && !c.broken {
 		c.conn.SetWriteDeadline(time.Now().Add(lastChunk))
-		// Whether it arrives or not, there is nobody to tell.
+		// The error does not matter: the stream is over.
 		_, _ = c.conn.Write([]byte("0\r\n\r\n"))
 	}
 	c.conn.Close()

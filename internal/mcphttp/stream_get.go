@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// named finds the session that a GET or DELETE is about, and enters it. When
-// it returns nil the request has been answered.
+// named finds and enters the session of a GET or DELETE. If it returns nil, the
+// request has been answered.
 func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) *session {
 	version, ok := versionOf(r.Header)
 	switch {
@@ -21,7 +21,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 		refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
 	case version != "" && !isLegacy(version):
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "unsupported MCP-Protocol-Version")
-	case r.Method == http.MethodGet && r.ContentLength != 0: // its end would hide the client's
+	case r.Method == http.MethodGet && r.ContentLength != 0: // net/http could not detect a disconnect behind an unread body
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
 	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
@@ -44,8 +44,8 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, ep Endpoint
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serveGet carries what a session says outside any call, or resumes one of
-// its streams.
+// serveGet streams the messages of a session outside calls, or resumes one of its
+// streams.
 func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
 	ss := s.named(w, r, ep, principal)
 	if ss == nil {
@@ -56,7 +56,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		ss.leave()
 		return
 	}
-	ss.countStreams(1) // before the client knows
+	ss.countStreams(1) // before the client gets the header
 	k := takeStream(w, r, &s.lim)
 	if k == nil {
 		ss.countStreams(-1)
@@ -77,7 +77,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		ss.carry(st, k, prime)
 		return
 	}
-	// The session waits for it: it ends when the session does.
+	// The session waits for this goroutine, which ends with the session.
 	go ss.carry(st, k, prime)
 }
 
@@ -97,7 +97,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 	ss.srv.gone(st.pump(k, ss.ctx, ss.srv.ending.draining))
 }
 
-// gone counts streams that were closed because nobody read them.
+// gone counts streams that were closed because the client did not read.
 func (s *Server) gone(err error) {
 	if errors.Is(err, errCutOff) {
 		s.cutOff.Add(1)

@@ -2,8 +2,8 @@ package mcphttp
 
 import "sync"
 
-// An outbox holds what a session has to say outside any call until one of its
-// streams takes it.
+// An outbox queues the messages of a session outside calls until one of its streams
+// takes them.
 type outbox struct {
 	mu    sync.Mutex
 	msgs  [][]byte
@@ -11,9 +11,8 @@ type outbox struct {
 	wake  chan struct{}
 }
 
-// push adds a message and returns how many of the oldest had to go for it. The
-// message itself may be over the limit: it is as large as its sender may make
-// it.
+// push adds a message and returns how many of the oldest messages it dropped. msg
+// itself does not count towards the byte limit: its size is limited elsewhere.
 func (o *outbox) push(msg []byte, lim *ServerLimits) (dropped int) {
 	o.mu.Lock()
 	o.msgs = append(o.msgs, msg)
@@ -28,7 +27,7 @@ func (o *outbox) push(msg []byte, lim *ServerLimits) (dropped int) {
 	return dropped
 }
 
-// pop returns the oldest message, nil when there is none.
+// pop returns the oldest message, nil if there is none.
 func (o *outbox) pop() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,8 +48,8 @@ func (o *outbox) popLocked() []byte {
 	return msg
 }
 
-// nudge wakes a reader when something waits: the one that was woken may have
-// left.
+// nudge wakes a reader if messages are queued: the reader that was woken before may
+// have disconnected.
 func (o *outbox) nudge() {
 	if o.len() > 0 {
 		signal(o.wake)

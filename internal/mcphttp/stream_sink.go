@@ -12,28 +12,28 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// writeStep is how much of an answer is written under one deadline.
+// writeStep is how much of a response is written under one deadline.
 const writeStep = 64 << 10
 
-// A carrier is what events are written to: an HTTP answer, or its connection.
+// A carrier is what events are written to: an HTTP response, or its connection.
 type carrier interface {
 	Write(p []byte) (int, error)
 	Flush() error
 	SetWriteDeadline(t time.Time) error
 }
 
-// An answerCarrier is an HTTP answer.
+// An answerCarrier is an HTTP response.
 type answerCarrier struct {
 	http.ResponseWriter
 	*http.ResponseController
 }
 
-// A sink is one HTTP answer that carries a stream.
+// A sink is one HTTP response that carries a stream.
 type sink struct {
 	out  carrier
-	conn *streamConn // out, when it is a connection
+	conn *streamConn // out, if that is a connection
 	w    http.ResponseWriter
-	left <-chan struct{} // closed when the client is gone; nil when gone tells that too
+	left <-chan struct{} // closed when the client disconnects; nil if gone covers that
 	lim  *ServerLimits
 	once sync.Once
 	gone chan struct{}
@@ -45,7 +45,7 @@ func newSink(w http.ResponseWriter, client context.Context, lim *ServerLimits) *
 	return &sink{out: out, w: w, left: client.Done(), lim: lim, gone: make(chan struct{})}
 }
 
-// cut makes the pump of k return, out of a write that hangs if need be.
+// cut makes the pump of k return, even out of a blocked write.
 func (k *sink) cut(why error) {
 	k.once.Do(func() {
 		k.why = why
@@ -54,13 +54,13 @@ func (k *sink) cut(why error) {
 	})
 }
 
-// untilKeepAlive is spread so that streams opened together do not all wake
+// untilKeepAlive is random, so that streams that were opened together do not wake
 // together.
 func (k *sink) untilKeepAlive() time.Duration {
 	return k.lim.KeepAlive*4/5 + rand.N(k.lim.KeepAlive/5)
 }
 
-// writeFrom writes all that st holds now.
+// writeFrom writes all messages that st has now.
 func (k *sink) writeFrom(st *stream) (done bool, err error) {
 	buf := buffers.get(0)
 	defer func() { buffers.put(buf) }()
@@ -75,13 +75,13 @@ func (k *sink) writeFrom(st *stream) (done bool, err error) {
 	}
 }
 
-// write sends b at once, in steps that each have their own deadline.
+// write writes b in steps, each with its own deadline, and flushes.
 func (k *sink) write(b []byte) error {
 	for len(b) > 0 {
 		step := b[:min(len(b), writeStep)]
 		b = b[len(step):]
 		k.out.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
-		if k.isGone() { // its deadline may just have been lost to ours
+		if k.isGone() { // cut may have set its deadline just before ours
 			return k.why
 		}
 		if _, err := k.out.Write(step); err != nil {
@@ -93,7 +93,7 @@ func (k *sink) write(b []byte) error {
 
 func (k *sink) isGone() bool { return isClosed(k.gone) }
 
-// reason is why a write failed: err, unless we made it fail.
+// reason returns why a write failed: err, unless cut caused it.
 func (k *sink) reason(err error) error {
 	switch {
 	case err == nil:
@@ -113,8 +113,8 @@ var (
 	bufferingNever = []string{"no"}
 )
 
-// start sends the header of an event stream and, for prime, an event that
-// gives the client an id to resume from.
+// start sends the header of an event stream. If prime is set, it also sends an
+// event with an id to resume from.
 func (k *sink) start(st *stream, prime bool) error {
 	k.writeHeader()
 	if prime {

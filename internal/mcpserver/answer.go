@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// features are what a server has to offer, and answer for themselves.
+// features are the features of a server; they answer requests about themselves.
 type features struct {
 	mu         sync.Mutex
 	tools      []Tool
@@ -146,7 +146,8 @@ func paginate(items []json.RawMessage, cursor *string, size int) (page []json.Ra
 	return items[start:end], next, nil
 }
 
-// mostValues is how many completions the protocol allows in one answer.
+// mostValues is the maximum number of completions that the protocol allows in
+// one answer.
 const mostValues = 100
 
 func (f *features) complete(p *params) (any, error) {

@@ -11,10 +11,10 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Call is one request that a feature answers, with the ways back to the
-// client that its era has.
+// A Call is one request to a feature. Its methods send messages to the client,
+// as far as the era allows.
 type Call struct {
-	// Arguments is the raw params.arguments, nil when absent.
+	// Arguments is the raw params.arguments, nil if absent.
 	Arguments json.RawMessage
 	// Version is the protocol version of this call.
 	Version string
@@ -23,14 +23,14 @@ type Call struct {
 	server *Server
 	from   jsonrpc.Peer
 	offer  map[string]json.RawMessage
-	level  string // "" means that no log message may be sent
+	level  string // "" means that no log messages may be sent
 	modern bool
 
-	answers map[string]json.RawMessage // modern: of this and earlier rounds
-	asked   map[string]any             // modern: to be answered in the next
+	answers map[string]json.RawMessage // modern: answers of this and earlier rounds
+	asked   map[string]any             // modern: questions for the next round
 }
 
-// errAsked unwinds a modern call whose next step is the client's.
+// errAsked ends a modern call that needs input of the client.
 var errAsked = i18n.Errorf("input required", "需要输入")
 
 // Bind decodes the arguments.
@@ -48,25 +48,26 @@ func (c *Call) Bind(v any) error {
 	return nil
 }
 
-// Meta is a member of the request's _meta, nil when absent.
+// Meta returns a member of the request's _meta, nil if absent.
 func (c *Call) Meta(name string) json.RawMessage { return c.params.Meta[name] }
 
-// Offers says whether the client can be asked for a capability.
+// Offers reports whether the client offers a capability.
 func (c *Call) Offers(capability string) bool {
 	_, ok := c.offer[capability]
 	return ok
 }
 
-// capability that a question needs.
+// capability is the client capability that each question needs.
 var capability = map[string]string{
 	mcp.MethodElicit:    "elicitation",
 	mcp.MethodSampling:  "sampling",
 	mcp.MethodRootsList: "roots",
 }
 
-// Ask puts a question to the client whose call this is. In the modern era the
-// first pass returns an error that the feature must return; the answer is
-// there when the client comes back. key tells questions of one call apart.
+// Ask sends a question to the client of this call. In the modern era the first
+// pass returns an error that the feature must return; when the client repeats
+// the call, Ask returns the answer. key distinguishes the questions of one
+// call.
 func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.RawMessage, error) {
 	if need := capability[method]; !c.Offers(need) {
 		if c.modern {
@@ -83,7 +84,7 @@ func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.Ra
 			return answer, nil
 		}
 		if params == nil {
-			params = struct{}{} // optional, but the Go SDK cannot do without
+			params = struct{}{} // optional, but the Go SDK requires it
 		}
 		c.asked[key] = map[string]any{"method": method, "params": params}
 		return nil, errAsked
@@ -102,7 +103,7 @@ func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.Ra
 	return append(json.RawMessage(nil), resp.Result...), nil
 }
 
-// Progress reports how far the call is, when the client wants to know.
+// Progress reports the progress of the call, if the client has requested it.
 func (c *Call) Progress(ctx context.Context, done, total float64, message string) {
 	token, ok := c.params.Meta["progressToken"]
 	if !ok {
@@ -113,7 +114,7 @@ func (c *Call) Progress(ctx context.Context, done, total float64, message string
 	})
 }
 
-// Log sends a log message of this call, when the client wants its level.
+// Log sends a log message of this call, if the client wants its level.
 func (c *Call) Log(ctx context.Context, level, logger string, data any) {
 	if c.level == "" || !mcp.LevelAtLeast(level, c.level) {
 		return
@@ -122,6 +123,7 @@ func (c *Call) Log(ctx context.Context, level, logger string, data any) {
 }
 
 func (c *Call) notify(ctx context.Context, method string, params any) {
-	// A client that left is noticed by the goroutine that answers the call.
+	// The goroutine that answers the call notices if the client has
+	// disconnected.
 	_ = c.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: encode(params)})
 }

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Demo is a server that has one of everything: what the product serves as its
-// demo.
+// Demo returns a server with one feature of each kind, which the demo command
+// serves.
 func Demo() *Server {
 	s := New("demo")
 	s.Instructions = "A demonstration server: try echo, long_task and ask_name."
@@ -27,7 +27,7 @@ func Demo() *Server {
 	return s
 }
 
-// texts is how many numbered texts the demo lists.
+// texts is the number of texts that the demo lists.
 const texts = 3
 
 func textNumbers() []string {
@@ -104,17 +104,18 @@ const pixelPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYP
 var pingWAV = base64.StdEncoding.EncodeToString([]byte(
 	"RIFF\x26\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x02\x00\x00\x00\x00\x00"))
 
-// elicitedName is what a client answers to the question of ask_name.
+// elicitedName parses a client's answer to the question of ask_name.
 func elicitedName(answer json.RawMessage) (name, action string) {
 	var result struct {
 		Action  string
 		Content struct{ Name string }
 	}
-	_ = json.Unmarshal(answer, &result) // no action: shown as such
+	_ = json.Unmarshal(answer, &result) // without an action, the empty action is shown
 	return result.Content.Name, result.Action
 }
 
-// sampledText is the text of a model's answer, in the shapes of all versions.
+// sampledText returns the text of a model's answer, in the formats of all
+// versions.
 func sampledText(answer json.RawMessage) (text, model string) {
 	var result struct {
 		Model   string
@@ -149,7 +150,7 @@ func modelQuestion(prompt string) any {
 	}
 }
 
-// LegacyVersions and ModernVersions are the versions of one era, for
+// LegacyVersions and ModernVersions list the versions of each era, for
 // Server.Versions.
 var (
 	LegacyVersions = mcp.Versions(mcp.Legacy)

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// DemoTools are the tools of Demo.
+// DemoTools returns the tools of Demo.
 func DemoTools() []Tool {
 	return []Tool{
 		EchoTool(),
@@ -34,7 +34,7 @@ func DemoTools() []Tool {
 	}
 }
 
-// EchoTool answers with its message.
+// EchoTool returns a tool that answers with its message.
 func EchoTool() Tool {
 	return Tool{`{"name":"echo","description":"Say a message back","inputSchema":{"type":"object","properties":` +
 		`{"message":{"type":"string","description":"What to say"}},"required":["message"]}}`,
@@ -47,7 +47,7 @@ func EchoTool() Tool {
 		}}
 }
 
-// TimeTool answers with the time in a time zone.
+// TimeTool returns a tool that answers with the time in a time zone.
 func TimeTool() Tool {
 	return Tool{`{"name":"get_current_time","description":"Get the current time in a specified timezone","inputSchema":{"type":"object","properties":` +
 		`{"timezone":{"type":"string","description":"IANA timezone identifier (e.g., 'Asia/Shanghai')"}}}}`, currentTime}
@@ -145,8 +145,8 @@ func showRoots(ctx context.Context, c *Call) (any, error) {
 	return Text("%s", text), nil
 }
 
-// unanswered turns a legacy client's refusal into a tool result; what the
-// modern era must see on the wire passes.
+// unanswered turns a legacy client's refusal into a tool result. It returns
+// errors that the modern era must see on the wire unchanged.
 func unanswered(err error) (any, error) {
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) && wire.Code != mcp.CodeCapabilityMissing {

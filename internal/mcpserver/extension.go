@@ -2,15 +2,15 @@ package mcpserver
 
 import "context"
 
-// An Extension is a set of methods with a name of its own.
+// An Extension is a named set of methods.
 type Extension struct {
-	// ID and Settings are what the capabilities say.
+	// ID and Settings are its entry in the capabilities.
 	ID       string
 	Settings any
 	Methods  map[string]func(context.Context, *Call) (any, error)
 }
 
-// SetExtensions replaces the extensions that the server speaks.
+// SetExtensions replaces the extensions of the server.
 func (s *Server) SetExtensions(list ...Extension) {
 	s.features.mu.Lock()
 	defer s.features.mu.Unlock()
@@ -28,7 +28,7 @@ func (f *features) extensionMethod(method string) func(context.Context, *Call) (
 	return nil
 }
 
-// extensionSettings are the member extensions of the capabilities.
+// extensionSettings returns the extensions member of the capabilities.
 func (f *features) extensionSettings() map[string]any {
 	out := make(map[string]any, len(f.extensions))
 	for _, e := range f.extensions {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// A Tool is a definition, as it is listed, with what it does.
+// A Tool is a listed definition with its implementation.
 type Tool struct {
 	Definition string
 	Run        func(ctx context.Context, c *Call) (any, error)
 }
 
-// A Resource is a definition with its content. While somebody subscribes to
-// it, it changes every Tick, when that is set.
+// A Resource is a definition with its content. While it has subscribers, it
+// changes every Tick, if that is set.
 type Resource struct {
 	Definition string
 	Read       func(ctx context.Context, c *Call, uri string) (any, error)
 	Tick       time.Duration
 }
 
-// A Template is a definition with the content of what matches it.
+// A Template is a definition with the content of the URIs that match it.
 type Template struct {
 	Definition string
 	Read       func(ctx context.Context, c *Call, uri string) (any, error)
 	Complete   Completer
 }
 
-// A Prompt is a definition with what it says.
+// A Prompt is a definition with its messages.
 type Prompt struct {
 	Definition string
 	Get        func(ctx context.Context, c *Call) (any, error)
@@ -40,8 +40,8 @@ type Prompt struct {
 // A Completer proposes values of an argument; given holds the other arguments.
 type Completer func(argument, value string, given map[string]string) []string
 
-// Prefixed completes from a fixed list: the values that begin with what was
-// typed.
+// Prefixed completes from a fixed list: it returns the values that begin with
+// the typed text.
 func Prefixed(values ...string) Completer {
 	return func(_, typed string, _ map[string]string) []string {
 		var list []string
@@ -54,8 +54,8 @@ func Prefixed(values ...string) Completer {
 	}
 }
 
-// member reads a string member of a definition. A definition that is wrong on
-// purpose has none.
+// member returns a string member of a definition. It returns "" for a
+// definition that is invalid on purpose.
 func member(definition, name string) string {
 	var members map[string]json.RawMessage
 	var value string
@@ -73,24 +73,24 @@ func (t Template) matches(uri string) bool {
 	return err == nil && ok
 }
 
-// Text is a tool result of one text block.
+// Text returns a tool result with one text block.
 func Text(format string, args ...any) any {
 	return map[string]any{"content": []any{textBlock(fmt.Sprintf(format, args...))}}
 }
 
-// Failure is a tool result that says what went wrong.
+// Failure returns a tool result that describes an error.
 func Failure(format string, args ...any) any {
 	return map[string]any{"content": []any{textBlock(fmt.Sprintf(format, args...))}, "isError": true}
 }
 
 func textBlock(text string) any { return map[string]any{"type": "text", "text": text} }
 
-// TextContents is the result of reading a text resource.
+// TextContents returns the result of reading a text resource.
 func TextContents(uri, mimeType, text string) any {
 	return map[string]any{"contents": []any{map[string]any{"uri": uri, "mimeType": mimeType, "text": text}}}
 }
 
-// UserMessage is the result of a prompt with one message.
+// UserMessage returns the result of a prompt with one message.
 func UserMessage(description, format string, args ...any) any {
 	return map[string]any{
 		"description": description,

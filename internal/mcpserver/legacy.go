@@ -43,7 +43,7 @@ func (s *Session) legacyCall(from jsonrpc.Peer, p *params) *Call {
 	defer s.mu.Unlock()
 	level := s.level
 	if level == "" {
-		level = "debug" // a server that was not told decides by itself
+		level = "debug" // default of the server
 	}
 	return &Call{Arguments: p.Arguments, Version: s.version, params: p, server: s.server, from: from, offer: s.offer, level: level}
 }
@@ -70,7 +70,7 @@ func (s *Session) initialize(p *params, legacy []string) (any, error) {
 	return result, nil
 }
 
-// Offer is what the client said it can be asked, as it said it.
+// Offer returns the capabilities that the client declared.
 func (s *Session) Offer() map[string]json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func repeat(ctx context.Context, every time.Duration, f func()) {
 	}
 }
 
-// updated tells the client about a resource, when it asked to be told.
+// updated notifies the client about a resource if it has subscribed to it.
 func (s *Session) updated(uri string) {
 	s.mu.Lock()
 	_, legacy := s.ticks[uri]
@@ -148,7 +148,7 @@ func (s *Session) updated(uri string) {
 	s.tellListeners(mcp.NotificationUpdated, uri)
 }
 
-// announce tells the client that a list changed.
+// announce notifies the client that a list has changed.
 func (s *Session) announce(method string, params map[string]any) {
 	if s.Version() != "" {
 		s.push(method, params)
@@ -168,5 +168,5 @@ func (s *Session) push(method string, params map[string]any) {
 	if params != nil {
 		n.Params = encode(params)
 	}
-	_ = client.Notify(s.life, n) // a client that left needs no news
+	_ = client.Notify(s.life, n) // fails only if the client has disconnected
 }

@@ -63,11 +63,11 @@ func (l *listen) tell(method string, params map[string]any) {
 	if l.id != nil {
 		params["_meta"] = map[string]any{mcp.MetaSubscriptionID: l.id}
 	}
-	// A listener that left ends its own request.
+	// If the listener has disconnected, its own request ends.
 	_ = l.from.Notify(l.ctx, &jsonrpc.Notification{Method: method, Params: encode(params)})
 }
 
-// wants says whether a notification passes the filter.
+// wants reports whether a notification passes the filter.
 func (f *filter) wants(method, uri string) bool {
 	switch method {
 	case mcp.NotificationTools:

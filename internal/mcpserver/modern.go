@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// modern returns the version that a request carries with it; a server without
-// a modern version does not look.
+// modern returns the version in a request; a server without a modern version
+// ignores it.
 func (s *Session) modern(p *params) (version string, ok bool) {
 	if len(s.server.spoken(mcp.Modern)) == 0 {
 		return "", false
@@ -25,7 +25,7 @@ func (s *Session) modern(p *params) (version string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	_ = json.Unmarshal(raw, &version) // not a string: no version that we speak
+	_ = json.Unmarshal(raw, &version) // not a string: an unsupported version
 	return version, true
 }
 
@@ -80,13 +80,13 @@ func (s *Session) discover() map[string]any {
 	return result
 }
 
-// cacheable are the methods whose results say how long they hold.
+// cacheable lists the methods whose results have cache information.
 var cacheable = []string{
 	mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList,
 	mcp.MethodResourcesList, mcp.MethodTemplatesList, mcp.MethodResourcesRead,
 }
 
-// decorate adds what every modern result carries.
+// decorate adds the members that every modern result has.
 func (s *Session) decorate(method string, result any) any {
 	members := map[string]any{"resultType": "complete"}
 	if slices.Contains(cacheable, method) {
@@ -101,8 +101,8 @@ func (s *Session) decorate(method string, result any) any {
 	return members
 }
 
-// seal packs the answers so far into a requestState that only this server can
-// have made, and only for this call.
+// seal encodes the answers so far as a requestState. Its signature ties it to
+// this server and this call.
 func (c *Call) seal(method string) string {
 	state := encode(c.answers)
 	return base64.RawURLEncoding.EncodeToString(state) + "." + c.sign(method, state)
@@ -116,8 +116,8 @@ func (c *Call) sign(method string, state []byte) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// resume takes the answers of earlier rounds out of requestState and adds
-// those of this one.
+// resume decodes the answers of earlier rounds from requestState and adds those
+// of this round.
 func (c *Call) resume(method string) error {
 	c.answers = map[string]json.RawMessage{}
 	if c.params.RequestState != "" {

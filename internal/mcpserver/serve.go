@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// Serve serves one client on a stream until it ends, or ctx does.
+// Serve serves one client on a stream until the stream or ctx ends.
 func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 	session := s.Open(nil)
 	defer session.Close()
@@ -33,8 +33,8 @@ func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 	return conn.Err()
 }
 
-// lastWord ends the open subscriptions of a session when its client has said
-// its last word: nothing else would.
+// lastWord ends the open subscriptions of a session when the stream of its
+// client has ended: they would stay open otherwise.
 type lastWord struct {
 	jsonrpc.Stream
 	heard func()
@@ -49,8 +49,7 @@ func (l lastWord) Read() ([]byte, func(), error) {
 	return msg, release, err
 }
 
-// ServeStdio serves one client on a pair of pipes until its input ends, or ctx
-// does.
+// ServeStdio serves one client on a pair of pipes until the input or ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.Serve(ctx, stdio.NewStream(in, out, stdio.StreamOptions{}))
 }

@@ -8,9 +8,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// HTTP serves the server at /mcp, and at /sse as legacy clients expect it.
-// bearer, when set, is the token that every request must carry. close ends all
-// sessions.
+// HTTP serves the server at /mcp, and at /sse for legacy clients. bearer, if
+// set, is the token that every request must carry. close ends all sessions.
 func (s *Server) HTTP(bearer string) (handler http.Handler, close func()) {
 	front := mcphttp.NewServer(mcphttp.ServerOptions{
 		Open: func(_ context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return s.Open(o.Client), nil },
@@ -18,7 +17,7 @@ func (s *Server) HTTP(bearer string) (handler http.Handler, close func()) {
 	return bearerOnly(bearer, Routes(front)), front.Close
 }
 
-// Routes puts a front at /mcp, and at /sse with /message.
+// Routes serves front at /mcp, and at /sse with /message.
 func Routes(front *mcphttp.Server) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {

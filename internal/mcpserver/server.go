@@ -11,22 +11,22 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Server is a small working MCP server. Its exported fields are set before
-// the first session opens; its lists may change at any time.
+// A Server is a small working MCP server. Its exported fields must be set
+// before the first session opens; its lists may change at any time.
 type Server struct {
 	Info         mcp.Implementation
 	Instructions string
-	// Versions are the protocol versions that it speaks; nil means all.
+	// Versions lists the supported protocol versions; nil means all.
 	Versions []string
-	// OldQuestions says that its tools can only ask the way of the legacy era,
-	// and that server/discover does not name that era: FastMCP 4 is so.
+	// OldQuestions simulates FastMCP 4: its tools can only ask in the way of
+	// the legacy era, and server/discover does not name that era.
 	OldQuestions bool
 	// PageSize splits lists into pages; 0 means one page.
 	PageSize int
-	// OnCall hears every tool call before it runs.
+	// OnCall is called before every tool call.
 	OnCall func(tool string, arguments json.RawMessage)
 
-	key [32]byte // seals requestState
+	key [32]byte // signs requestState
 
 	features features
 
@@ -44,22 +44,22 @@ func New(name string) *Server {
 	return s
 }
 
-// SetTools replaces the tools and tells every session.
+// SetTools replaces the tools and notifies every session.
 func (s *Server) SetTools(tools ...Tool) {
 	s.change(mcp.NotificationTools, func() { s.features.tools = tools })
 }
 
-// SetResources replaces the resources and tells every session.
+// SetResources replaces the resources and notifies every session.
 func (s *Server) SetResources(resources ...Resource) {
 	s.change(mcp.NotificationResources, func() { s.features.resources = resources })
 }
 
-// SetTemplates replaces the resource templates and tells every session.
+// SetTemplates replaces the resource templates and notifies every session.
 func (s *Server) SetTemplates(templates ...Template) {
 	s.change(mcp.NotificationResources, func() { s.features.templates = templates })
 }
 
-// SetPrompts replaces the prompts and tells every session.
+// SetPrompts replaces the prompts and notifies every session.
 func (s *Server) SetPrompts(prompts ...Prompt) {
 	s.change(mcp.NotificationPrompts, func() { s.features.prompts = prompts })
 }
@@ -73,14 +73,14 @@ func (s *Server) change(method string, set func()) {
 	}
 }
 
-// Updated tells every subscriber that a resource changed.
+// Updated notifies every subscriber that a resource has changed.
 func (s *Server) Updated(uri string) {
 	for _, session := range s.open() {
 		session.updated(uri)
 	}
 }
 
-// Sessions counts the open sessions.
+// Sessions returns the number of open sessions.
 func (s *Server) Sessions() int { return len(s.open()) }
 
 func (s *Server) open() []*Session {
@@ -93,8 +93,8 @@ func (s *Server) open() []*Session {
 	return list
 }
 
-// Open starts a session. client reaches the client outside any call; nil when
-// nothing does.
+// Open starts a session. client sends messages to the client outside any call;
+// nil if that is not possible.
 func (s *Server) Open(client jsonrpc.Peer) *Session {
 	session := &Session{server: s, client: client, ticks: map[string]context.CancelFunc{}}
 	session.life, session.end = context.WithCancel(context.Background())
@@ -108,7 +108,7 @@ func (s *Server) speaks(version string) bool {
 	return s.Versions == nil || slices.Contains(s.Versions, version)
 }
 
-// spoken lists the versions of an era that this server has, newest first.
+// spoken lists the supported versions of an era, newest first.
 func (s *Server) spoken(era mcp.Era) []string {
 	var list []string
 	for _, v := range slices.Backward(mcp.Versions(era)) {

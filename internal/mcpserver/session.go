@@ -26,14 +26,14 @@ type Session struct {
 	listens []*listen                     // modern subscriptions
 }
 
-// Version is the negotiated protocol version, "" before initialize.
+// Version returns the negotiated protocol version, "" before initialize.
 func (s *Session) Version() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.version
 }
 
-// Close ends the session and waits for what it started.
+// Close ends the session and waits for its goroutines.
 func (s *Session) Close() {
 	s.server.mu.Lock()
 	delete(s.server.sessions, s)
@@ -92,15 +92,15 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	return &jsonrpc.Response{Result: encode(result)}, nil
 }
 
-// HandleNotification implements jsonrpc.Handler. A legacy client says
-// initialized and roots/list_changed; neither changes an answer.
+// HandleNotification implements jsonrpc.Handler. A legacy client sends
+// initialized and roots/list_changed; neither affects an answer.
 func (s *Session) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
 func refuse(code int64, format string, args ...any) *jsonrpc.Response {
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(code, format, args...)}
 }
 
-// encode writes JSON without escaping what needs no escape.
+// encode writes JSON without HTML escapes.
 func encode(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

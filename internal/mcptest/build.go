@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// builds keeps the binaries of this test process: built at most once each.
+// builds holds the binaries of this test process; each is built at most once.
 var builds struct {
 	sync.Mutex
 	paths map[string]string
@@ -30,13 +30,13 @@ func BuildProduct(t testing.TB) string {
 	return buildPackage(t, ".")
 }
 
-// coverDir names the variable with the folder for coverage data of the
+// coverDir is the environment variable with the folder for coverage data of the
 // binaries that tests run.
 const coverDir = "MCPTEST_COVERDIR"
 
-// CoverDir is where the binaries that tests run leave what they covered; empty
-// when nobody counts. It cannot be GOCOVERDIR itself: go test sets that for the
-// test's own process.
+// CoverDir returns the folder in which the binaries that tests run store
+// coverage data; empty if coverage is off. It cannot be GOCOVERDIR itself: go
+// test sets that variable for the test's own process.
 func CoverDir() string { return os.Getenv(coverDir) }
 
 // buildPackage compiles a main package of this module.
@@ -49,16 +49,16 @@ func buildPackage(t testing.TB, pkg string) string {
 	return buildOnce(t, name, func(out string) *exec.Cmd {
 		args := []string{"build", "-o", out}
 		if CoverDir() != "" {
-			args = append(args, "-cover", "-coverpkg=./...") // without package main nothing is written
+			args = append(args, "-cover", "-coverpkg=./...") // nothing is written unless package main is included
 		}
 		return exec.Command("go", append(args, pkg)...)
 	})
 }
 
-// buildOnce compiles a program, by a command that runs in the folder of this
-// module unless it says otherwise. The binary stays in a folder that all test
-// processes of this working tree share: Go's build cache makes the second build
-// a copy.
+// buildOnce compiles a program with a command, which runs in the folder of this
+// module unless it sets another one. The binary stays in a folder that all test
+// processes of this working tree share: with Go's build cache a second build is
+// only a copy.
 func buildOnce(t testing.TB, name string, command func(out string) *exec.Cmd) string {
 	t.Helper()
 	builds.Lock()
@@ -100,13 +100,13 @@ func compile(name string, command func(out string) *exec.Cmd) (string, error) {
 		os.Remove(fresh.Name())
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	// Renaming is what makes this safe beside other test processes: a binary
-	// that runs keeps its inode.
+	// Renaming is safe beside other test processes: a running binary keeps its
+	// inode.
 	path := filepath.Join(dir, name)
 	return path, os.Rename(fresh.Name(), path)
 }
 
-// Root is the folder of this module.
+// Root returns the folder of this module.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

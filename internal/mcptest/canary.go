@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// A Canary is a listener on this machine that nobody may connect to.
+// A Canary is a local listener that must not receive connections.
 type Canary struct {
-	// Forms are URLs that lead there, or elsewhere in this network, however
-	// they are written; none of them needs a name server.
+	// Forms are URLs in various spellings that lead to the canary or elsewhere
+	// in this network; none of them needs a name server.
 	Forms []string
 	heard atomic.Int32
 }
 
-// NewCanary starts a canary. It reads the forms of the package safehttp, so it
-// is for tests of this module.
+// NewCanary starts a canary. It reads the forms from package safehttp, so it
+// works only in tests of this module.
 func NewCanary(t testing.TB) *Canary {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,7 @@ func NewCanary(t testing.TB) *Canary {
 	return c
 }
 
-// ListenElsewhere listens at another address of this machine than the canary.
+// ListenElsewhere listens at a local address other than the canary's.
 func ListenElsewhere(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.2:0")
@@ -73,7 +73,7 @@ func ListenElsewhere(t testing.TB) net.Listener {
 	return ln
 }
 
-// moduleRoot is the folder of go.mod, above the package that is tested.
+// moduleRoot returns the folder of go.mod above the tested package.
 func moduleRoot(t testing.TB) string {
 	dir, err := os.Getwd()
 	for err == nil {

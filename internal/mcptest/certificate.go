@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A Certificate is one that signs itself, for names and addresses.
+// A Certificate is a self-signed certificate for names and addresses.
 type Certificate struct {
 	Cert, Key []byte // PEM
 	Serial    *big.Int
 }
 
-// NewCertificate makes one that is valid now.
+// NewCertificate returns a certificate that is valid now.
 func NewCertificate(t testing.TB, names ...string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,8 +53,8 @@ func NewCertificate(t testing.TB, names ...string) Certificate {
 		Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}
 }
 
-// Write puts the certificate into cert.pem and key.pem of a folder, each by a
-// rename, as programs that renew certificates do.
+// Write writes the certificate to cert.pem and key.pem in a folder, each with a
+// rename, like programs that renew certificates.
 func (c Certificate) Write(t testing.TB, dir string) {
 	t.Helper()
 	for name, data := range map[string][]byte{"cert.pem": c.Cert, "key.pem": c.Key} {
@@ -68,7 +68,7 @@ func (c Certificate) Write(t testing.TB, dir string) {
 	}
 }
 
-// Pool trusts the certificates.
+// Pool returns a pool that trusts the certificates.
 func Pool(list ...Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, c := range list {

@@ -14,27 +14,27 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Link is one connection under test, seen from the side that opened it.
+// A Link is one connection under test, seen from the opening side.
 type Link struct {
-	// Peer reaches the accepting side.
+	// Peer calls the accepting side.
 	Peer jsonrpc.Peer
 	// Close ends the connection from the opening side.
 	Close func()
 }
 
-// A Dialer opens a connection whose accepting side is answered by server. What
-// the accepting side asks is answered by client, where the transport has one
-// handler per connection; it is in the Back of every call as well.
+// A Dialer opens a connection whose accepting side uses the handler server.
+// Requests of the accepting side go to the handler client if the transport has
+// one handler per connection; client is also the Back of every call.
 type Dialer func(t *testing.T, client, server jsonrpc.Handler) Link
 
-// deadline is how long one step of the contract may take.
+// deadline limits each step of the contract.
 var deadline = 15 * time.Second
 
-// Patience sets how long any one thing may take, for emulators.
+// Patience sets deadline, for slow emulators.
 func Patience(d time.Duration) { deadline = d }
 
-// TestTransport holds a transport to the contract of Peer and Handler: what
-// every connection does, whatever carries it.
+// TestTransport tests that a transport fulfils the contract of Peer and
+// Handler, which is the same for every transport.
 func TestTransport(t *testing.T, dial Dialer) {
 	cases := []struct {
 		name string
@@ -67,15 +67,15 @@ func TestTransport(t *testing.T, dial Dialer) {
 	}
 }
 
-// A contract is one case: a link with what both of its sides saw.
+// A contract is one test case: a link and the events that both sides recorded.
 type contract struct {
 	t    testing.TB
 	ctx  context.Context
 	link Link
-	// linked is closed when link is set: handlers run before that.
+	// linked is closed when link is set: handlers may run earlier.
 	linked chan struct{}
-	asked  chan string // which side started to wait
-	gone   chan string // which side's wait was cancelled
+	asked  chan string // the side that started to wait
+	gone   chan string // the side whose wait was cancelled
 
 	mu     sync.Mutex
 	heard  []string // by the client
@@ -107,12 +107,12 @@ func (s side) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reques
 		return from.Call(ctx, &jsonrpc.Request{Method: "test/echo", Params: params})
 	case "test/ask back":
 		return from.Call(ctx, &jsonrpc.Request{Method: "test/through", Params: params})
-	case "test/through": // asked of the client, which asks the server again
+	case "test/through": // the client gets this request and calls the server again
 		<-s.c.linked
 		return s.c.link.Peer.Call(ctx, &jsonrpc.Request{Method: "test/echo", Params: params})
 	case "test/count":
 		return s.count(ctx, from, params)
-	case "test/told": // notifications may be behind the request that follows them
+	case "test/told": // notifications may arrive after the request that follows them
 		select {
 		case <-s.c.full:
 		case <-ctx.Done():
@@ -131,7 +131,7 @@ func (s side) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reques
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "no method %s", req.Method)}, nil
 }
 
-// count sends as many notifications as it is told, then answers.
+// count sends the requested number of notifications, then answers.
 func (s side) count(ctx context.Context, from jsonrpc.Peer, params []byte) (*jsonrpc.Response, error) {
 	var p struct{ N int }
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -146,8 +146,7 @@ func (s side) count(ctx context.Context, from jsonrpc.Peer, params []byte) (*jso
 	return &jsonrpc.Response{Result: []byte(`{}`)}, nil
 }
 
-// giveUp asks the client a question and takes it back once it is being
-// answered.
+// giveUp sends the client a request and cancels it while it is being answered.
 func (s side) giveUp(ctx context.Context, from jsonrpc.Peer) (*jsonrpc.Response, error) {
 	question, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -190,7 +190,7 @@ func (c *contract) closes() {
 	c.link.Close()
 }
 
-// StreamDialer makes a Dialer of anything that connects two streams: a Conn on
+// StreamDialer returns a Dialer for any connected pair of streams: a Conn on
 // each end, with the rules of MCP.
 func StreamDialer(connect func(t *testing.T) (client, server jsonrpc.Stream)) Dialer {
 	return func(t *testing.T, client, server jsonrpc.Handler) Link {

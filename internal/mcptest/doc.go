@@ -1,4 +1,4 @@
-// Package mcptest is test support: servers of the sample configs, a hostile
-// one, raw clients, the contract that every transport keeps, and a harness that
-// runs the product's binary.
+// Package mcptest supports tests: the servers of the sample configs, a hostile
+// server, raw clients, the contract of all transports, and a harness that runs
+// the product's binary.
 package mcptest

@@ -10,15 +10,15 @@ import (
 	"mcp-all-in-one/internal/mcpserver"
 )
 
-// TimeServer is the service "Time" of the sample config: one tool.
+// TimeServer returns the service "Time" of the sample config: one tool.
 func TimeServer() *mcpserver.Server {
 	s := mcpserver.New("mcp-time")
 	s.SetTools(mcpserver.TimeTool())
 	return s
 }
 
-// WhereServer is the demo with a tool that tells which process it is, and in
-// which folder that runs.
+// WhereServer returns the demo with an additional tool that returns its process
+// id and working directory.
 func WhereServer() *mcpserver.Server {
 	s := mcpserver.Demo()
 	s.SetTools(append(mcpserver.DemoTools(), mcpserver.Tool{Definition: `{"name":"where","inputSchema":{"type":"object"}}`, Run: func(context.Context, *mcpserver.Call) (any, error) {
@@ -28,8 +28,8 @@ func WhereServer() *mcpserver.Server {
 	return s
 }
 
-// ZhipuServer is the service "zhipu-web-search" of the sample config: one tool
-// that searches a web of its own.
+// ZhipuServer returns the service "zhipu-web-search" of the sample config: one
+// tool with invented search results.
 func ZhipuServer() *mcpserver.Server {
 	s := mcpserver.New("zhipu-web-search")
 	s.SetTools(mcpserver.Tool{
@@ -55,9 +55,9 @@ func ZhipuServer() *mcpserver.Server {
 	return s
 }
 
-// ExampleServer is the server whose features the stdio test specification
-// names. tools, when positive, adds that many generated tools; bytes sets the
-// size of the resource example://test/large.
+// ExampleServer returns the server with the features that the stdio test
+// specification names. tools, if positive, adds that many generated tools;
+// bytes is the size of the resource example://test/large.
 func ExampleServer(tools, bytes int) *mcpserver.Server {
 	s := mcpserver.New("example")
 	list := []mcpserver.Tool{{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// WriteConfig writes a config file into a folder of the test.
+// WriteConfig writes a config file to a temporary folder.
 func WriteConfig(t testing.TB, config string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -31,8 +31,8 @@ func GatewayStdio(t testing.TB, config string, args ...string) *RawStdio {
 	return StartStdio(t, Product(t, append([]string{"stdio", "--mcp-config", WriteConfig(t, config)}, args...)...))
 }
 
-// Product is the product with a home of its own, so that no test reads or
-// writes the user's files.
+// Product returns the product with its own home directory, so that no test
+// reads or writes the user's files.
 func Product(t testing.TB, args ...string) Program {
 	home := t.TempDir()
 	return Program{
@@ -41,8 +41,8 @@ func Product(t testing.TB, args ...string) Program {
 	}
 }
 
-// cacheHome is where package runners keep what they downloaded: that of the
-// user, also under another home.
+// cacheHome returns the user's cache folder. Package runners use its downloads
+// even though tests set another home.
 func cacheHome() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 )
 
 // Hostile is a legacy MCP server on a pair of pipes that breaks the rules on
-// request: a tool by its name, the whole process by its Modes. It writes bytes
-// itself, because a transport would not let it misbehave.
+// request: a tool according to its name, the whole process according to its
+// Modes. It writes raw bytes, because a transport would not let it misbehave.
 type Hostile struct {
-	// Modes are what is wrong with the process as a whole; HostileModes lists
-	// them.
+	// Modes are the defects of the process as a whole; HostileModes lists them.
 	Modes []string
-	// Journal is a file that gets a line for every token that a tool was
-	// called with: what ran, as the server knows it.
+	// Journal is a file that gets a line for every token that a tool was called
+	// with. It shows which calls the server has run.
 	Journal string
-	// Spawn starts a process that outlives its parent; own says in a session
-	// of its own.
+	// Spawn starts a process that outlives its parent; own starts it in its own
+	// session.
 	Spawn func(own bool) error
 
 	out   io.Writer
@@ -35,31 +34,31 @@ type Hostile struct {
 // HostileModes are the values of Hostile.Modes.
 var HostileModes = []string{
 	"banner",         // text on stdout before the first message
-	"garbage",        // a line of junk before every answer
-	"bad-tools",      // lists tools that no client should see, among good ones
-	"changing",       // every list differs from the one before
+	"garbage",        // invalid data before every answer
+	"bad-tools",      // lists invalid tools among valid ones
+	"changing",       // every list differs from the previous one
 	"crlf",           // lines end in CR LF
-	"cursor-loop",    // every page of a list points to the same next one
+	"cursor-loop",    // every page of a list refers to the same next page
 	"exit-discover",  // exits on server/discover
 	"exit-start",     // exits at once with an error
-	"grandchild",     // starts a process of its own
+	"grandchild",     // starts a child process
 	"hang-discover",  // never answers server/discover
 	"hang-init",      // never answers initialize
 	"ignore-term",    // ignores SIGTERM and the end of stdin
 	"partial",        // writes every answer in small pieces
 	"poison",         // hides instructions in its tool descriptions
-	"setsid",         // starts a process in a session of its own
+	"setsid",         // starts a child process in its own session
 	"stderr-flood",   // fills stderr
 	"trailing-blank", // blank lines after every answer
 }
 
-// ErrExit is what Serve returns when the process must exit with success.
+// ErrExit is returned by Serve if the process must exit with success.
 var ErrExit = errors.New("exit")
 
 func (h *Hostile) has(mode string) bool { return slices.Contains(h.Modes, mode) }
 
-// Serve runs until stdin ends, or until a mode or a tool ends it: then the
-// error says how the process must exit, with calls still running.
+// Serve runs until stdin ends, or until a mode or a tool ends it. The error
+// then determines how the process must exit, with calls still running.
 func (h *Hostile) Serve(in io.Reader, out, stderr io.Writer) error {
 	h.out = out
 	if h.has("exit-start") {
@@ -98,7 +97,7 @@ func (h *Hostile) Serve(in io.Reader, out, stderr io.Writer) error {
 	}
 }
 
-// split sends the lines of in, until it ends.
+// split sends the lines of in until it ends.
 func split(in io.Reader, lines chan<- []byte) {
 	defer close(lines)
 	r := bufio.NewReader(in)
@@ -113,10 +112,10 @@ func split(in io.Reader, lines chan<- []byte) {
 	}
 }
 
-// finish is what happens when stdin ended.
+// finish is called when stdin has ended.
 func (h *Hostile) finish(running *sync.WaitGroup, failed <-chan error) error {
 	if h.has("ignore-term") {
-		select {} // somebody has to kill it
+		select {} // only a kill ends the process
 	}
 	running.Wait()
 	select {
@@ -147,14 +146,14 @@ func flood(w io.Writer) {
 	}
 }
 
-// raw writes bytes as they are.
+// raw writes bytes unchanged.
 func (h *Hostile) raw(s string) {
 	h.write.Lock()
 	defer h.write.Unlock()
-	_, _ = io.WriteString(h.out, s) // a client that does not read has left
+	_, _ = io.WriteString(h.out, s) // fails only if the client has stopped reading
 }
 
-// line writes one message in the manner of the modes.
+// line writes one message as the modes require.
 func (h *Hostile) line(s string) {
 	h.write.Lock()
 	defer h.write.Unlock()
@@ -177,7 +176,7 @@ func (h *Hostile) line(s string) {
 		n := min(len(s), 7)
 		_, _ = io.WriteString(h.out, s[:n])
 		s = s[n:]
-		time.Sleep(time.Millisecond) // so that the reader sees the pieces
+		time.Sleep(time.Millisecond) // so that the reader gets separate pieces
 	}
 }
 
@@ -189,7 +188,7 @@ func (h *Hostile) fail(id json.RawMessage, code int, message string) {
 	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message))
 }
 
-// Note appends a token to a journal; an empty token is not noted.
+// Note appends a token to a journal, unless the token is empty.
 func Note(journal, token string) error {
 	if journal == "" || token == "" {
 		return nil

@@ -35,8 +35,8 @@ func (h *Hostile) describe(name string) string {
 	return "Does " + name + "."
 }
 
-// BadTools are definitions that a client must not see, or not as they are:
-// one per defect. One is large, so they are made when they are wanted.
+// BadTools returns definitions that a client must not see, or not unchanged:
+// one per defect. One is large, so they are built on demand.
 func BadTools() []string {
 	return []string{
 		`{"name":"no_schema"}`,

@@ -25,11 +25,11 @@ type hostileRequest struct {
 	} `json:"params"`
 }
 
-// take answers one line.
+// take handles one line.
 func (h *Hostile) take(line []byte) error {
 	var r hostileRequest
 	if err := json.Unmarshal(line, &r); err != nil || r.ID == nil || r.Method == "" {
-		return nil // a notification, an answer, or nothing that we read
+		return nil // a notification, an answer, or an invalid message
 	}
 	switch r.Method {
 	case "initialize":
@@ -60,7 +60,7 @@ func (h *Hostile) take(line []byte) error {
 	return nil
 }
 
-// HostileTools are the tools of a hostile server.
+// HostileTools lists the tools of a hostile server.
 var HostileTools = []string{
 	"echo", "sleep", "never", "crash", "exit", "garbage", "huge", "flood", "wrong_id", "string_id", "both", "neither", "broken", "broken_id",
 	"twice", "deep", "odd_error", "change", "env", "pid", "progress", "ask", "unknown_content",
@@ -115,8 +115,8 @@ func (h *Hostile) call(r *hostileRequest) error {
 	return nil
 }
 
-// misbehave answers with a message that breaks the protocol. With answer set
-// the right one follows.
+// misbehave answers with a message that violates the protocol. If the argument
+// answer is set, the correct answer follows.
 func (h *Hostile) misbehave(r *hostileRequest, text string) {
 	id := string(r.ID)
 	switch r.Params.Name {
@@ -150,8 +150,8 @@ func (h *Hostile) misbehave(r *hostileRequest, text string) {
 	}
 }
 
-// huge writes a result of a given size, piece by piece, and may leave the
-// line open for a second before it ends it.
+// huge writes a result of a given size in pieces. It may wait for a second
+// before it ends the line.
 func (h *Hostile) huge(id json.RawMessage, size int, newline bool) {
 	h.write.Lock()
 	defer h.write.Unlock()

@@ -2,8 +2,8 @@ package mcptest
 
 import "os"
 
-// Kill ends a process that a test has started, at once and on every system. The
-// error is os.ErrProcessDone when it had ended already.
+// Kill kills a process that a test has started, on every system. The error is
+// os.ErrProcessDone if the process had already ended.
 func Kill(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrEnded means that a program's output ended before what was looked for.
+// ErrEnded means that a program's output ended without the expected line.
 var ErrEnded = errors.New("the output ended")
 
 // Lines collects the lines that a program writes.
@@ -57,15 +57,14 @@ func (l *Lines) end() {
 	l.change.Broadcast()
 }
 
-// All is everything so far.
+// All returns the whole output so far.
 func (l *Lines) All() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(append(l.lines[:len(l.lines):len(l.lines)], l.partial.String()), "\n")
 }
 
-// Find waits for a line that matches and that nobody has claimed yet, and
-// claims it.
+// Find waits for an unclaimed line that matches, and claims it.
 func (l *Lines) Find(limit time.Duration, match func(line string) bool) (string, error) {
 	late := false
 	timer := time.AfterFunc(limit, func() {
@@ -94,7 +93,7 @@ func (l *Lines) Find(limit time.Duration, match func(line string) bool) (string,
 	}
 }
 
-// Unclaimed are the lines that nobody looked for.
+// Unclaimed returns the lines that no call of Find has returned.
 func (l *Lines) Unclaimed() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,31 +15,31 @@ import (
 	"mcp-all-in-one/internal/mcpserver"
 )
 
-// A Load is many clients that call at once, all with the same ids.
+// A Load is a number of concurrent clients, which all use the same ids.
 type Load struct {
 	// URL is the MCP endpoint that all clients use.
 	URL string
-	// Clients open a session each and make Calls calls in turn.
+	// Each of Clients opens a session and makes Calls calls in sequence.
 	Clients, Calls int
-	// Tools are called in turn with {"token": unique}, and must answer with a
-	// text that is the token.
+	// Tools are called in turn with {"token": unique}, and must answer with the
+	// token as text.
 	Tools []string
-	// Sizes, if there are any, are what tokens are brought to, in turn.
+	// Sizes, if set, are the sizes to which tokens are extended, in turn.
 	Sizes []int
-	// Version of the sessions; the newest legacy one when empty.
+	// Version is the version of the sessions; if empty, the newest legacy one.
 	Version string
 }
 
-// An Outcome is what became of the calls of a Load. Every call is counted
-// once, in OK or in Errors.
+// An Outcome is the result of a Load. Every call is counted once, in OK or in
+// Errors.
 type Outcome struct {
 	OK int
 	// Errors counts error answers by data.reason, or by code.
 	Errors map[string]int
-	// Wrong are answers that no client may get: a foreign token, other id
-	// bytes, no answer at all.
+	// Wrong lists answers that no client may get: a foreign token, a changed
+	// id, or no answer at all.
 	Wrong []string
-	// Tokens are those that were answered with success.
+	// Tokens lists the tokens that were answered with success.
 	Tokens []string
 	Median, P99, Max,
 	Elapsed time.Duration
@@ -83,7 +83,7 @@ func (l Load) Run(t testing.TB) Outcome {
 	return out
 }
 
-// sized repeats a token until it has its size.
+// sized repeats a token up to the configured size.
 func (l Load) sized(token string, id int) string {
 	if len(l.Sizes) == 0 {
 		return token
@@ -103,7 +103,7 @@ func (o *Outcome) count(kind, detail, token string) {
 	}
 }
 
-// one makes one call and judges its answer.
+// one makes one call and classifies its answer.
 func (l Load) one(ctx context.Context, c *RawHTTP, id int, tool, token string) (kind, detail string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*deadline)
 	defer cancel()
@@ -127,7 +127,7 @@ func (l Load) one(ctx context.Context, c *RawHTTP, id int, tool, token string) (
 	}
 	if m.Error != nil {
 		var data struct{ Reason string }
-		_ = json.Unmarshal(m.Error.Data, &data) // no reason: the code says it
+		_ = json.Unmarshal(m.Error.Data, &data) // without a reason, the code is used
 		if data.Reason == "" {
 			data.Reason = fmt.Sprint(m.Error.Code)
 		}
@@ -140,7 +140,7 @@ func (l Load) one(ctx context.Context, c *RawHTTP, id int, tool, token string) (
 	return "ok", ""
 }
 
-// Journal reads what a server noted, counted by token.
+// Journal reads a server's journal and counts the tokens.
 func Journal(t testing.TB, path string) map[string]int {
 	t.Helper()
 	data, err := os.ReadFile(path)

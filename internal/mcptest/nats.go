@@ -17,11 +17,11 @@ type NATS struct {
 	t    testing.TB
 	port string
 	dir  string
-	more []string // arguments
+	more []string // additional arguments
 }
 
-// natsModule is where the version of nats-server is pinned. It is a module of
-// its own, so that the product cannot link it.
+// natsModule is the module that pins the version of nats-server. It is
+// separate, so that the product cannot link it.
 const natsModule = "test/cluster/natsserver"
 
 // StartNATS runs nats-server.
@@ -32,7 +32,7 @@ func StartNATS(t testing.TB) *NATS {
 	return n
 }
 
-// StartNATSCluster runs several that are one.
+// StartNATSCluster runs several nats-servers as one cluster.
 func StartNATSCluster(t testing.TB, size int) (all []*NATS) {
 	t.Helper()
 	var routes []string
@@ -54,7 +54,7 @@ func newNATS(t testing.TB, port string) *NATS {
 	return &NATS{t: t, URL: "nats://127.0.0.1:" + port, port: port, dir: t.TempDir()}
 }
 
-// freePort is a port that nobody has now.
+// freePort returns a port that is free now.
 func freePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func freePort(t testing.TB) string {
 	return port
 }
 
-// Restart runs nats-server again, at the same address.
+// Restart starts nats-server again, at the same address.
 func (n *NATS) Restart() {
 	n.t.Helper()
 	n.start()
@@ -78,7 +78,7 @@ func (n *NATS) start() {
 	n.Process = Start(n.t, Program{Path: buildNATS(n.t), Args: args})
 }
 
-// Down ends nats-server at once.
+// Down kills nats-server.
 func (n *NATS) Down() {
 	n.t.Helper()
 	if err := Kill(n.PID()); err != nil {

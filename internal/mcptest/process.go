@@ -24,7 +24,7 @@ type Program struct {
 
 // A Process is a running Program. It is stopped when the test ends.
 type Process struct {
-	// URL is where it listens, once Listening returned.
+	// URL is the address of the process, set by Listening.
 	URL string
 
 	t      testing.TB
@@ -50,13 +50,13 @@ func Start(t testing.TB, p Program) *Process {
 	if proc.stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatalf("starting %s: %v", p.Path, err)
 	}
-	// Not StdoutPipe: Wait would close it before all is read.
+	// StdoutPipe does not work: Wait would close it before all output is read.
 	cmd.Stdout, cmd.Stderr = proc.stdout, proc.stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", p.Path, err)
 	}
 	go func() {
-		_ = cmd.Wait() // the state says how it ended
+		_ = cmd.Wait() // ProcessState has the result
 		proc.stdout.end()
 		proc.stderr.end()
 		close(proc.done)
@@ -70,10 +70,10 @@ func Start(t testing.TB, p Program) *Process {
 	return proc
 }
 
-// listeningOn finds the address in what a program prints when it is ready.
+// listeningOn finds the address in the output of a program that is ready.
 var listeningOn = regexp.MustCompile(`https?://[^\s/"']+:\d+`)
 
-// Listening waits until the program says on stdout or stderr where it listens.
+// Listening waits until the program prints its address on stdout or stderr.
 func (p *Process) Listening() string {
 	p.t.Helper()
 	found := make(chan string, 2)
@@ -103,13 +103,13 @@ func (p *Process) Says(text string) {
 	}
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stderr is what the program has written to stderr so far.
+// Stderr returns what the program has written to stderr so far.
 func (p *Process) Stderr() string { return p.stderr.All() }
 
-// Stdout is what the program has written to stdout so far.
+// Stdout returns what the program has written to stdout so far.
 func (p *Process) Stdout() string { return p.stdout.All() }
 
 // Signal sends a signal.
@@ -120,10 +120,10 @@ func (p *Process) Signal(s os.Signal) {
 	}
 }
 
-// CloseStdin ends the program's input.
+// CloseStdin closes the program's input.
 func (p *Process) CloseStdin() { p.stdin.Close() }
 
-// Wait waits for the end of the program and returns its exit code; -1 when a
+// Wait waits for the end of the program and returns its exit code; -1 if a
 // signal killed it.
 func (p *Process) Wait(limit time.Duration) int {
 	p.t.Helper()
@@ -135,7 +135,7 @@ func (p *Process) Wait(limit time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Stop ends the program: politely, then by force.
+// Stop terminates the program, and kills it after the deadline.
 func (p *Process) Stop() {
 	p.stop.Do(func() {
 		p.stdin.Close()
@@ -149,9 +149,9 @@ func (p *Process) Stop() {
 	})
 }
 
-// FindURL reads what a program prints until it says where it listens, and goes
-// on reading so that the program is never held up. It is empty when the
-// program ends first.
+// FindURL reads the output of a program until it prints its address. It
+// continues to read in the background, so that the program never blocks. It
+// returns "" if the program ends first.
 func FindURL(out io.Reader) string {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {

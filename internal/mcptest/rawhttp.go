@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// RawHTTP is a client that posts bodies and reads the answers, nothing more.
-// Header is sent with every request; it may be changed between requests.
+// RawHTTP is a minimal client that posts bodies and reads the answers. Header
+// is sent with every request; it may be changed between requests.
 type RawHTTP struct {
 	URL    string
 	Header http.Header
@@ -20,8 +20,8 @@ type RawHTTP struct {
 	http http.Client
 }
 
-// NewRawHTTP returns a client of one MCP URL, with the headers that MCP asks
-// for.
+// NewRawHTTP returns a client of one MCP URL, with the headers that MCP
+// requires.
 func NewRawHTTP(t testing.TB, url string) *RawHTTP {
 	c := &RawHTTP{URL: url, t: t, Header: http.Header{
 		"Content-Type": {"application/json"},
@@ -38,13 +38,13 @@ type Reply struct {
 	Status int
 	Header http.Header
 	Body   string
-	// Messages are the JSON-RPC messages of an event stream, or the one of a
-	// JSON body.
+	// Messages are the JSON-RPC messages of an event stream, or the message of
+	// a JSON body.
 	Messages []Message
 }
 
-// Answer is the last message with an id and without a method: what the request
-// came to.
+// Answer returns the last message with an id and without a method: the answer
+// to the request.
 func (r *Reply) Answer(t testing.TB) Message {
 	t.Helper()
 	for i := len(r.Messages) - 1; i >= 0; i-- {
@@ -56,13 +56,13 @@ func (r *Reply) Answer(t testing.TB) Message {
 	return Message{}
 }
 
-// Post sends a body and reads the answer to its end.
+// Post sends a body and reads the whole answer.
 func (c *RawHTTP) Post(body string) *Reply {
 	c.t.Helper()
 	return c.Do(http.MethodPost, body)
 }
 
-// Do sends a request and reads the answer to its end.
+// Do sends a request and reads the whole answer.
 func (c *RawHTTP) Do(method, body string) *Reply {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), deadline)
@@ -74,7 +74,7 @@ func (c *RawHTTP) Do(method, body string) *Reply {
 	return reply
 }
 
-// Try is Do for a caller that expects failures, or runs beside others.
+// Try is Do for a caller that expects failures or runs concurrently.
 func (c *RawHTTP) Try(ctx context.Context, method, body string) (*Reply, error) {
 	resp, err := c.send(ctx, method, body)
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *RawHTTP) Initialize(version, capabilities string) Message {
 	return answer
 }
 
-// Stream sends a request and returns its event stream while it is open. It
-// ends with the test, or by Close.
+// Stream sends a request and returns its open event stream. The stream ends
+// with the test or with Close.
 func (c *RawHTTP) Stream(method, body string) *Events {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
@@ -166,10 +166,10 @@ type Events struct {
 // NewEvents reads events from r.
 func NewEvents(r io.Reader) *Events { return &Events{lines: bufio.NewReader(r)} }
 
-// Close ends the stream from the client's side.
+// Close closes the stream.
 func (e *Events) Close() { e.close() }
 
-// Next is the next event, nil at the end of the stream. Comments are skipped.
+// Next returns the next event, nil at the end of the stream. It skips comments.
 func (e *Events) Next() *Event {
 	var event Event
 	var data []string
@@ -202,7 +202,7 @@ func (e *Events) Next() *Event {
 	}
 }
 
-// Message reads events until one carries a message that matches.
+// Message reads events until one has a matching message.
 func (e *Events) Message(t testing.TB, what string, match func(m *Message) bool) Message {
 	t.Helper()
 	for event := e.Next(); event != nil; event = e.Next() {

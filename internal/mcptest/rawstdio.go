@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Message is one JSON-RPC message as a test reads it.
+// A Message is one parsed JSON-RPC message.
 type Message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -16,7 +16,7 @@ type Message struct {
 	Params  json.RawMessage `json:"params"`
 	Result  json.RawMessage `json:"result"`
 	Error   *WireError      `json:"error"`
-	// Raw is the message as it came.
+	// Raw is the message as received.
 	Raw string `json:"-"`
 }
 
@@ -27,7 +27,7 @@ type WireError struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// ParseMessage reads a message; a test fails on what is none.
+// ParseMessage parses a message; it fails the test if raw is not a message.
 func ParseMessage(t testing.TB, raw string) Message {
 	t.Helper()
 	m := Message{Raw: raw}
@@ -37,7 +37,7 @@ func ParseMessage(t testing.TB, raw string) Message {
 	return m
 }
 
-// RawStdio is a client that sends and reads lines, nothing more.
+// RawStdio is a minimal client that sends and reads lines.
 type RawStdio struct{ *Process }
 
 // StartStdio runs a program that speaks MCP on its stdin and stdout.
@@ -54,7 +54,7 @@ func (r *RawStdio) Send(line string) {
 	}
 }
 
-// Write writes bytes as they are.
+// Write writes bytes unchanged.
 func (r *RawStdio) Write(data []byte) (int, error) { return r.stdin.Write(data) }
 
 // Expect waits for a message that matches.
@@ -109,16 +109,16 @@ func (r *RawStdio) Initialize(version, capabilities string) Message {
 	return m
 }
 
-// InitializeLine is an initialize request with id 0.
+// InitializeLine returns an initialize request with id 0.
 func InitializeLine(version, capabilities string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,`+
 		`"clientInfo":{"name":"raw","version":"1"}}}`, version, capabilities)
 }
 
-// Unclaimed are the lines that no call here waited for.
+// Unclaimed returns the lines that no call has waited for.
 func (r *RawStdio) Unclaimed() []string { return r.stdout.Unclaimed() }
 
-// Finish ends the input and waits for the program's exit code.
+// Finish closes the input and returns the program's exit code.
 func (r *RawStdio) Finish(limit time.Duration) int {
 	r.t.Helper()
 	r.CloseStdin()

@@ -20,7 +20,7 @@ type SchemaCase struct {
 }
 
 // SchemaSuite returns the folder of the official JSON-Schema-Test-Suite, which
-// comes with a module of ours.
+// is part of a module that we depend on.
 func SchemaSuite(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()

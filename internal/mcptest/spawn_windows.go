@@ -12,7 +12,7 @@ func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// IgnoreTerm makes this process ignore the interrupt.
+// IgnoreTerm makes this process ignore interrupts.
 func IgnoreTerm() { signal.Ignore(os.Interrupt) }
 
-func terminate(p *os.Process) { _ = p.Kill() } // Windows has no polite way
+func terminate(p *os.Process) { _ = p.Kill() } // Windows has no SIGTERM

@@ -18,14 +18,14 @@ import (
 
 const callbackPath = "/callback"
 
-// A callback waits on this machine for the one answer to an authorization
-// request. What does not carry its state is turned away and changes nothing.
+// A callback listens on this machine for the one answer to an authorization
+// request. A request without the right state is refused and changes nothing.
 type callback struct {
 	listener net.Listener
 	server   *http.Server
 	state    string
 	issuer   string
-	// issued says that the issuer promised to name itself in its answer.
+	// issued says that the issuer announced that its answer names the issuer.
 	issued bool
 	seen   func(address string, status int)
 
@@ -37,8 +37,9 @@ type callback struct {
 	err     error
 }
 
-// listenCallback opens the port; where any will do, the one used before is
-// tried first, so that a registered redirect URI can be used again.
+// listenCallback opens the port. If the port is not configured, it first tries
+// the port of the previous redirect URI, so that a registered redirect URI can be
+// used again.
 func listenCallback(ctx context.Context, port int, before string) (net.Listener, error) {
 	var lc net.ListenConfig
 	if port != 0 {
@@ -62,7 +63,7 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 
 func redirectOf(ln net.Listener) string { return "http://" + ln.Addr().String() + callbackPath }
 
-// newCallback serves until close.
+// newCallback starts a server, which runs until close.
 func newCallback(ln net.Listener, state, issuer string, issued bool, seen func(address string, status int)) *callback {
 	c := &callback{listener: ln, state: state, issuer: issuer, issued: issued, seen: seen, done: make(chan struct{})}
 	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
@@ -81,7 +82,7 @@ func (c *callback) wait(ctx context.Context) (string, error) {
 }
 
 func (c *callback) close() {
-	// What the browser is being told may be told to its end.
+	// The response that is being written may finish.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
@@ -109,7 +110,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text.In(i18n.ByTag(r.Header.Get("Accept-Language")))))
 }
 
-// take judges one answer. The state is good once.
+// take handles one answer. The state is valid once.
 func (c *callback) take(q url.Values, seen func(status int)) (status int, text i18n.Text) {
 	defer func() { seen(status) }()
 	for _, name := range []string{"state", "code", "error", "iss"} {
@@ -131,7 +132,7 @@ func (c *callback) take(q url.Values, seen func(status int)) (status int, text i
 	return http.StatusOK, i18n.New("Signed in. You can close this page.", "登录成功。可以关闭此页面。")
 }
 
-// judge checks who answers before it looks at what the answer is.
+// judge checks the issuer before it looks at the rest of the answer.
 func (c *callback) judge(q url.Values) (string, error) {
 	switch iss := q.Get("iss"); {
 	case iss != "" && iss != c.issuer:
@@ -148,7 +149,7 @@ func (c *callback) judge(q url.Values) (string, error) {
 	return "", i18n.Errorf("the answer has no code", "登录结果中没有授权码")
 }
 
-// plainCode is an error code of OAuth, and nothing else.
+// plainCode returns an OAuth error code, or a fixed text if code is not one.
 func plainCode(code string) i18n.Text {
 	if len(code) > 64 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return i18n.New("an error that is none of OAuth's", "不是 OAuth 的错误码")

@@ -18,26 +18,28 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// maxIssuers bounds the authorization servers that a server may name.
+// maxIssuers limits the authorization servers that a server may name.
 const maxIssuers = 16
 
-// An authority is who decides over a server, and what the server wants.
+// An authority is the authorization server of a server, and the resource and
+// scopes that the server requires.
 type authority struct {
 	resource string
 	scopes   []string
 	meta     *oauthex.AuthServerMeta
 }
 
-// A finder looks for the authority of one server. What it fetches is named by
-// strangers.
+// A finder looks for the authority of one server. The URLs that it fetches come
+// from untrusted sources.
 type finder struct {
 	server *config.Server
-	base   http.RoundTripper // to the server itself
-	fetch  *http.Client      // to everything else
+	base   http.RoundTripper // for the server itself
+	fetch  *http.Client      // for all other URLs
 }
 
-// newFetch is the client for what a server's metadata names. It reaches public
-// addresses, and this machine when the server is on it.
+// newFetch returns the client for URLs in a server's metadata. It reaches public
+// addresses, this machine if the server is on it, and the addresses in
+// auth.allow.
 func newFetch(s *config.Server) (*http.Client, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -59,7 +61,8 @@ func newFetch(s *config.Server) (*http.Client, error) {
 	return safehttp.NewClient(safehttp.Options{Allow: allow}), nil
 }
 
-// find asks the server who decides over it, and that one how.
+// find asks the server for its authorization server, and fetches the metadata of
+// that one.
 func (f *finder) find(ctx context.Context) (*authority, error) {
 	challenge, err := f.challenge(ctx)
 	if err != nil {
@@ -70,7 +73,7 @@ func (f *finder) find(ctx context.Context) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	issuer := origin(f.server.URL) // 2025-03-26: the server is its own authority
+	issuer := origin(f.server.URL) // 2025-03-26: the server is its own authorization server
 	if meta != nil {
 		a.resource = meta.Resource
 		if len(a.scopes) == 0 {
@@ -98,7 +101,8 @@ func (f *finder) find(ctx context.Context) (*authority, error) {
 	return a, f.check(a.meta)
 }
 
-// challenge asks the server without a token and returns what its refusal says.
+// challenge sends a request without a token and returns the parameters of the
+// challenge.
 func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, safehttp.Timeout)
 	defer cancel()
@@ -119,8 +123,8 @@ func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	return bearerChallenge(resp), nil
 }
 
-// bearerChallenge returns the parameters of the first Bearer challenge; nil
-// when there is none.
+// bearerChallenge returns the parameters of the first Bearer challenge; nil if
+// there is none.
 func bearerChallenge(resp *http.Response) map[string]string {
 	list, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
@@ -137,8 +141,8 @@ func bearerChallenge(resp *http.Response) map[string]string {
 	return nil
 }
 
-// resourceMetadata fetches what RFC 9728 has a server publish; nil when it
-// publishes nothing. It is looked for at the server's own origin alone.
+// resourceMetadata fetches the metadata of RFC 9728; nil if the server publishes
+// none. It looks only at the server's own origin.
 func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(f.server.URL)
 	if err != nil {
@@ -172,7 +176,7 @@ func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.P
 	return nil, nil
 }
 
-// getJSON reports false for a document that is not there.
+// getJSON reports false if the document does not exist.
 func (f *finder) getJSON(ctx context.Context, place string, into any) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
@@ -200,7 +204,8 @@ func (f *finder) getJSON(ctx context.Context, place string, into any) (bool, err
 	return true, nil
 }
 
-// choose takes the configured issuer where there is one, else the first.
+// choose returns the configured issuer if the list has it, otherwise the first
+// one.
 func (f *finder) choose(issuers []string) (string, error) {
 	if len(issuers) == 0 || len(issuers) > maxIssuers {
 		return "", untrusted("it names %d authorization servers", "它声明了 %d 个授权服务器", len(issuers))
@@ -216,7 +221,7 @@ func (f *finder) choose(issuers []string) (string, error) {
 	return issuers[0], nil
 }
 
-// check refuses an authorization server that does not do what protects us.
+// check refuses an authorization server that lacks required protections.
 func (f *finder) check(m *oauthex.AuthServerMeta) error {
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return untrusted("%s does not support PKCE with S256", "%s 不支持 S256 的 PKCE", m.Issuer)
@@ -234,7 +239,7 @@ func (f *finder) check(m *oauthex.AuthServerMeta) error {
 	return nil
 }
 
-// usable says why a URL could never be fetched or shown to a browser.
+// usable returns an error if a URL must not be fetched or shown to a browser.
 func (f *finder) usable(raw string) error {
 	opt := safehttp.Options{}
 	if u, err := url.Parse(f.server.URL); err == nil && config.IsLoopback(u.Hostname()) {
@@ -248,8 +253,8 @@ func (f *finder) usable(raw string) error {
 	return safehttp.CheckURL(raw, opt)
 }
 
-// covers says whether a resource identifier names the server, or a
-// part of its origin that the server is in.
+// covers reports whether a resource identifier names the server, or a parent path
+// of it at the same origin.
 func covers(resource string, server *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.RawQuery != "" || r.Fragment != "" || origin(resource) != origin(server.String()) {
@@ -259,7 +264,7 @@ func covers(resource string, server *url.URL) bool {
 	return path == own || strings.HasPrefix(own, path+"/")
 }
 
-// origin is the scheme, host and port of a URL; empty for what has none.
+// origin returns the scheme, host and port of a URL; empty if it has none.
 func origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil {

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// An exchange is with the token endpoint of one grant's issuer.
+// An exchange is a request to the token endpoint of a grant's issuer.
 type exchange struct {
 	fetch *http.Client
 	grant *grant
@@ -33,14 +33,15 @@ func (x *exchange) config(authorize string) *oauth2.Config {
 	}
 }
 
-// context makes the token request go through our client, with the resource.
+// context makes token requests use our HTTP client, and adds the resource to
+// them.
 func (x *exchange) context(ctx context.Context) context.Context {
 	c := *x.fetch
 	c.Transport = forResource{x.fetch.Transport, x.grant.Resource}
 	return context.WithValue(ctx, oauth2.HTTPClient, &c)
 }
 
-// redeem trades an authorization code for a token.
+// redeem exchanges an authorization code for a token.
 func (x *exchange) redeem(ctx context.Context, code, verifier string) error {
 	token, err := x.config("").Exchange(x.context(ctx), code, oauth2.VerifierOption(verifier))
 	if err != nil {
@@ -49,7 +50,7 @@ func (x *exchange) redeem(ctx context.Context, code, verifier string) error {
 	return x.take(token)
 }
 
-// refresh gets the next token.
+// refresh gets the next token with the refresh token.
 func (x *exchange) refresh(ctx context.Context) error {
 	token, err := x.config("").TokenSource(x.context(ctx), &oauth2.Token{RefreshToken: x.grant.Refresh}).Token()
 	if err != nil {
@@ -58,7 +59,7 @@ func (x *exchange) refresh(ctx context.Context) error {
 	return x.take(token)
 }
 
-// take puts a token into the grant after a look at whether it can be used.
+// take checks that a token is usable and stores it in the grant.
 func (x *exchange) take(token *oauth2.Token) error {
 	if !strings.EqualFold(token.Type(), "Bearer") {
 		return untrusted("the token is none that we can use: its type is %q", "令牌的类型 %q 无法使用", token.TokenType)
@@ -75,7 +76,7 @@ func (x *exchange) take(token *oauth2.Token) error {
 	}
 	g.Expiry = token.Expiry
 	if token.ExpiresIn < 0 {
-		g.Expiry = time.Time{} // nobody knows; a 401 will tell
+		g.Expiry = time.Time{} // the expiry is unknown; a 401 will tell
 	}
 	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
 		g.Scopes = strings.Fields(scope)
@@ -84,7 +85,7 @@ func (x *exchange) take(token *oauth2.Token) error {
 	return nil
 }
 
-// revoke tells the issuer that the grant is not needed any more, by RFC 7009.
+// revoke revokes the grant at the issuer, as specified by RFC 7009.
 func (x *exchange) revoke(ctx context.Context) error {
 	g := x.grant
 	if g.RevokeURL == "" || g.Revoked {
@@ -120,7 +121,7 @@ func (x *exchange) revoke(ctx context.Context) error {
 	return nil
 }
 
-// denied says that the issuer will never refresh this grant again.
+// denied reports whether the issuer will never refresh this grant again.
 func denied(err error) bool {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
@@ -133,7 +134,8 @@ func denied(err error) bool {
 	return false
 }
 
-// plainly leaves the body of an answer out of an error: it may hold tokens.
+// plainly removes the body of the response from an error, because the body may
+// contain tokens.
 func plainly(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
@@ -145,8 +147,7 @@ func plainly(err error) error {
 	return i18n.Errorf("the authorization server answered %d", "授权服务器返回 %d", answer.Response.StatusCode)
 }
 
-// forResource adds the resource, which RFC 8707 has every token request name,
-// to the forms that pass.
+// forResource adds the resource to token requests, as RFC 8707 requires.
 type forResource struct {
 	base     http.RoundTripper
 	resource string

@@ -19,7 +19,7 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// A Store keeps texts by name where others cannot read them.
+// A Store keeps named texts secret.
 type Store interface {
 	Get(name string) (string, error)
 	Set(name, value string) error
@@ -27,44 +27,46 @@ type Store interface {
 	List() ([]string, error)
 }
 
-// Options make a Keeper.
+// Options configures a Keeper.
 type Options struct {
-	// Dir is where the tokens are, and where processes that share them meet.
+	// Dir is the folder of the tokens. Processes that share it notice each
+	// other's changes.
 	Dir string
 	// Store holds the tokens; nil means an encrypted file in Dir.
 	Store Store
-	// Shelf shares them with other replicas; nil when there are none.
+	// Shelf shares the tokens with other replicas; nil if there are none.
 	Shelf Shelf
 	Log   *slog.Logger
-	// OnSignIn hears that a sign-in that somebody waited for may have
-	// happened, here or in another process. It may be nil.
+	// OnSignIn is called when a required sign-in may have happened, in this or
+	// another process. It may be nil.
 	OnSignIn func()
-	// OnSignOut hears whose sign-in to the server of an id another process has
-	// ended. It may be nil, and must not use the keeper.
+	// OnSignOut is called when another process has ended the sign-in of a user to
+	// a server. server is the ID. OnSignOut may be nil, and must not use the
+	// keeper.
 	OnSignOut func(server, user string)
 }
 
-// A Keeper keeps the grants of all servers. Nothing is read before the first
+// A Keeper holds the grants of all servers. It reads nothing before the first
 // request to a server over HTTP.
 type Keeper struct {
 	opt  Options
 	life context.Context
 	kill context.CancelFunc
 	wg   sync.WaitGroup
-	// none is until when nobody has signed in anywhere, as far as we looked;
-	// most requests are sent by processes of which that is true.
+	// none is the time, in ticks, until which there are known to be no grants at
+	// all. That is the case in most processes, and makes lookup cheap.
 	none atomic.Int64
 
 	mu      sync.Mutex
-	grants  []*grant // nobody changes one that is here
+	grants  []*grant // immutable once they are here
 	read    bool
-	mark    time.Time // of the last change that was read
-	looked  time.Time // when that was last looked at
+	mark    time.Time // mark is the modification time of the marker at the last read
+	looked  time.Time // when the marker was last checked
 	flights map[*grant]*flight
-	waiting bool // somebody polls for a sign-in
+	waiting bool // a goroutine polls for a sign-in
 }
 
-// NewKeeper returns a keeper; ctx bounds its life.
+// NewKeeper returns a keeper that lives until ctx ends.
 func NewKeeper(ctx context.Context, opt Options) *Keeper {
 	own := opt
 	if opt.Store = own.store(); opt.Shelf != nil {
@@ -78,13 +80,13 @@ func NewKeeper(ctx context.Context, opt Options) *Keeper {
 	return k
 }
 
-// Close ends what the keeper is doing and waits.
+// Close ends the keeper and waits for its goroutines.
 func (k *Keeper) Close() {
 	k.kill()
 	k.wg.Wait()
 }
 
-// A Status is what a person may know about a grant.
+// A Status describes a grant without its secrets.
 type Status struct {
 	Server  string    `json:"server"`
 	User    string    `json:"user,omitempty"`
@@ -93,9 +95,9 @@ type Status struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 	Wanted  []string  `json:"wanted,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
-	// Renews says that the token is refreshed without anybody signing in.
+	// Renews says that the token is refreshed without another sign-in.
 	Renews bool `json:"renews"`
-	// Revoked says that somebody has to sign in again.
+	// Revoked says that the user must sign in again.
 	Revoked bool `json:"revoked,omitempty"`
 }
 
@@ -106,7 +108,8 @@ func (g *grant) status() Status {
 	}
 }
 
-// Statuses describes the grants, those of one server where it is not nil.
+// Statuses returns the status of all grants, or of the grants of one server if s
+// is not nil.
 func (k *Keeper) Statuses(s *config.Server) []Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,11 +128,11 @@ func (k *Keeper) Statuses(s *config.Server) []Status {
 
 func (k *Keeper) marker() string { return marker(k.opt.Dir) }
 
-// lookEvery bounds how often a grant that is not there is looked for.
+// lookEvery limits how often a missing grant is looked for.
 const lookEvery = time.Second
 
-// findLocked returns the newest grant for a user of a server at its present
-// URL, nil when there is none.
+// findLocked returns the newest grant of a user for a server at its current URL,
+// or nil.
 func (k *Keeper) findLocked(s *config.Server, user string) *grant {
 	var found *grant
 	for _, g := range k.grants {
@@ -141,8 +144,8 @@ func (k *Keeper) findLocked(s *config.Server, user string) *grant {
 	return found
 }
 
-// lookup returns the grant to use. One that is not there may have been made
-// by another process meanwhile.
+// lookup returns the grant to use, or nil. If there is none, another process may
+// have created it meanwhile, so lookup checks the store.
 func (k *Keeper) lookup(s *config.Server, user string) *grant {
 	if ticks() < k.none.Load() {
 		return nil
@@ -164,8 +167,8 @@ var begun = time.Now()
 
 func ticks() int64 { return int64(time.Since(begun)) }
 
-// before is what is known from an earlier sign-in at the same issuer; never
-// nil.
+// before returns the grant of an earlier sign-in at the same issuer; an empty one
+// if there is none.
 func (k *Keeper) before(s *config.Server, user, issuer string) *grant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -178,7 +181,7 @@ func (k *Keeper) before(s *config.Server, user, issuer string) *grant {
 	return &grant{}
 }
 
-// loadLocked reads what changed since it was last read.
+// loadLocked reads the grants again if they have changed since the last read.
 func (k *Keeper) loadLocked() {
 	k.none.Store(0)
 	k.looked = time.Now()
@@ -209,7 +212,7 @@ func (k *Keeper) loadLocked() {
 	}
 }
 
-// missLocked tells of the sign-ins that there were before.
+// missLocked calls OnSignOut for the grants in before that do not exist any more.
 func (k *Keeper) missLocked(before []*grant) {
 	for _, g := range before {
 		same := func(now *grant) bool { return now.Server == g.Server && now.User == g.User }
@@ -219,7 +222,8 @@ func (k *Keeper) missLocked(before []*grant) {
 	}
 }
 
-// Read has the sign-ins and sign-outs of other processes count from here on.
+// Read reads the grants again, so that sign-ins and sign-outs of other processes
+// take effect.
 func (k *Keeper) Read() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -234,7 +238,7 @@ func modified(path string) time.Time {
 	return info.ModTime()
 }
 
-// keep stores a grant in place of the one of the same server, user and issuer.
+// keep stores a grant. It replaces the grant of the same server, user and issuer.
 func (k *Keeper) keep(g *grant) (Status, error) {
 	text, err := json.Marshal(g)
 	if err != nil {
@@ -252,8 +256,8 @@ func (k *Keeper) keep(g *grant) (Status, error) {
 	return g.status(), nil
 }
 
-// forget removes the grants of a user of a server and returns them. One that
-// other replicas cannot be told to forget stays.
+// forget removes the grants of a user for a server and returns them. If other
+// replicas cannot be told to remove a grant, that grant stays.
 func (k *Keeper) forget(s *config.Server, user string) ([]*grant, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -281,20 +285,20 @@ func (k *Keeper) forget(s *config.Server, user string) ([]*grant, error) {
 	return gone, nil
 }
 
-// touchLocked tells other processes that something changed.
+// touchLocked tells other processes that a grant changed.
 func (k *Keeper) touchLocked() {
 	if touch(k.opt.Dir) == nil {
 		k.mark, k.looked = modified(k.marker()), time.Now()
 	}
 }
 
-// name is the grant's name in the store.
+// name returns the grant's name in the store.
 func (g *grant) name() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{g.Server, g.User, g.Issuer, g.URL}, "\x00")))
 	return "grant-" + hex.EncodeToString(sum[:16])
 }
 
-// await polls for a sign-in by another process while somebody waits for one.
+// await starts to poll for a sign-in by another process.
 func (k *Keeper) await() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -20,19 +20,19 @@ import (
 // loginTime is how long a person has to sign in.
 const loginTime = 10 * time.Minute
 
-// LoginOptions say how a person signs in.
+// LoginOptions configures a sign-in.
 type LoginOptions struct {
-	// User is on whose behalf; empty for the gateway itself.
+	// User is the user who signs in; empty for the gateway itself.
 	User string
-	// Base reaches the server itself. It must not follow redirects.
+	// Base is the transport to the server itself. It must not follow redirects.
 	Base http.RoundTripper
-	// Show is given the address where the person signs in.
+	// Show is called with the address where the person signs in.
 	Show func(address string)
-	// Watch hears every request of the sign-in as it happens; nil hears none.
+	// Watch is called with every request of the sign-in; it may be nil.
 	Watch func(Step)
 }
 
-// Login lets a person sign in to a server, and keeps the grant.
+// Login lets a person sign in to a server, and stores the grant.
 func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) (Status, error) {
 	if err := signable(s); err != nil {
 		return Status{}, err
@@ -83,7 +83,7 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 	return k.keep(g)
 }
 
-// told tells a step that the browser takes.
+// told reports a step of the browser.
 func (o *LoginOptions) told(hop, address string, status int) {
 	u, err := url.Parse(address)
 	if o.Watch == nil || err != nil {
@@ -92,7 +92,7 @@ func (o *LoginOptions) told(hop, address string, status int) {
 	o.Watch(Step{Hop: hop, At: time.Now(), Method: http.MethodGet, URL: shownURL(u), Status: status})
 }
 
-// signable refuses servers that nobody signs in to.
+// signable returns an error for servers that need no sign-in.
 func signable(s *config.Server) error {
 	u, err := url.Parse(s.URL)
 	switch {
@@ -118,8 +118,9 @@ func hasAuthorization(s *config.Server) bool {
 	return false
 }
 
-// wantedScopes are the scopes of the configuration, else what the server asks for;
-// and what was granted before, so that more rights never cost old ones.
+// wantedScopes returns the scopes of the configuration, or else those that the
+// server requires. If the server has requested more scopes since, it adds those
+// and the granted ones, so that no right is lost.
 func wantedScopes(s *config.Server, a *authority, before *grant) []string {
 	scopes := slices.Clone(s.Auth.Scopes)
 	if len(scopes) == 0 {
@@ -143,7 +144,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// Logout forgets a grant, and tells its issuer where that can be told.
+// Logout removes a grant, and revokes it at its issuer if possible.
 func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) error {
 	found, err := k.forget(s, user)
 	if err != nil {
@@ -165,5 +166,5 @@ func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) erro
 	return errors.Join(errs...)
 }
 
-// ErrNotSignedIn is a logout where there is no grant.
+// ErrNotSignedIn is the error of Logout if there is no grant.
 var ErrNotSignedIn = i18n.Errorf("nobody is signed in", "无人登录")

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// refreshTime bounds a refresh, the wait for other processes included.
+// refreshTime limits a refresh, including the wait for other processes.
 const refreshTime = 20 * time.Second
 
 // A flight is one refresh that several requests wait for.
@@ -22,8 +22,8 @@ type flight struct {
 	err  error
 }
 
-// token returns a grant whose token can be used now, refreshed where it is
-// about to end; nil when nobody has signed in.
+// token returns a grant with a usable token. It refreshes a token that is about
+// to expire. It returns nil if there is no grant.
 func (k *Keeper) token(ctx context.Context, s *config.Server, user string) (*grant, error) {
 	g := k.lookup(s, user)
 	now := time.Now()
@@ -43,8 +43,8 @@ func (k *Keeper) token(ctx context.Context, s *config.Server, user string) (*gra
 	return next, err
 }
 
-// renew replaces the token of a grant. However many requests ask, one refresh
-// runs; it outlives the request that began it.
+// renew replaces the token of a grant. Concurrent requests share one refresh,
+// which outlives the request that began it.
 func (k *Keeper) renew(ctx context.Context, s *config.Server, g *grant) (*grant, error) {
 	k.mu.Lock()
 	f := k.flights[g]
@@ -68,9 +68,9 @@ func (k *Keeper) renew(ctx context.Context, s *config.Server, g *grant) (*grant,
 	}
 }
 
-// refresh asks the issuer for the next token. A refresh token is good once at
-// many issuers, so no two processes may use the same: the second finds what
-// the first got.
+// refresh asks the issuer for the next token. At many issuers a refresh token is
+// valid only once, so two processes must not use the same one: the second process
+// finds the token that the first got.
 func (k *Keeper) refresh(s *config.Server, g *grant) (*grant, error) {
 	ctx, cancel := context.WithTimeout(k.life, refreshTime)
 	defer cancel()
@@ -115,14 +115,14 @@ func (k *Keeper) refresh(s *config.Server, g *grant) (*grant, error) {
 	} else if err != nil {
 		return nil, &RefreshError{s.Name, plainly(err)}
 	}
-	next.Wanted = now.Wanted // a refresh widens nothing
+	next.Wanted = now.Wanted // a refresh does not add scopes
 	if _, err := k.keep(&next); err != nil {
 		k.opt.Log.Warn("a refreshed token is kept in memory only", "upstream", s.Name, "err", err)
 	}
 	return &next, nil
 }
 
-// revoked notes that a grant no longer counts, and says so.
+// revoked marks a grant as revoked and returns the error that says so.
 func (k *Keeper) revoked(s *config.Server, g *grant) error {
 	dead := *g
 	dead.Access, dead.Refresh, dead.Revoked = "", "", true
@@ -134,7 +134,7 @@ func (k *Keeper) revoked(s *config.Server, g *grant) error {
 	return &SignInError{Server: s.Name, User: g.User, Again: true, Status: 401}
 }
 
-// widen notes the scopes that a server wants beyond those granted.
+// widen records the scopes that a server requires beyond those granted.
 func (k *Keeper) widen(s *config.Server, g *grant, scopes []string) {
 	more := *g
 	more.Wanted = union(append([]string(nil), g.Wanted...), scopes)

@@ -12,12 +12,12 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// clientName is what people read on the page that asks for their consent.
+// clientName is shown on the consent page.
 const clientName = "mcp-all-in-one"
 
-// client finds out who we are at the issuer: the client of the configuration
-// (registered there beforehand, or described by a document at its own URL),
-// one that we registered earlier, or a new one.
+// client returns the client to use at the issuer: the client of the configuration
+// (registered there beforehand, or described by a document at its own URL), one
+// that was registered earlier, or a new one.
 func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect string, earlier *client) (client, error) {
 	id, secret := f.server.Auth.ClientID, f.server.Auth.ClientSecret.Reveal()
 	switch {
@@ -36,13 +36,14 @@ func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect
 	return f.register(ctx, m, redirect)
 }
 
-// isDocument says that a client id is the URL of a client metadata document.
+// isDocument reports whether a client id is the URL of a client metadata
+// document.
 func isDocument(id string) bool {
 	u, err := url.Parse(id)
 	return err == nil && u.Scheme == "https" && u.Host != ""
 }
 
-// checkDocument refuses the URL of a document that no authorization server may
+// checkDocument refuses the URL of a document that authorization servers must not
 // fetch.
 func checkDocument(id string) error {
 	u, err := url.Parse(id)
@@ -55,12 +56,12 @@ func checkDocument(id string) error {
 	return nil
 }
 
-// inHeader says whether the issuer wants a secret in the header alone.
+// inHeader reports whether the issuer accepts a secret only in the header.
 func inHeader(m *oauthex.AuthServerMeta) bool {
 	return !slices.Contains(m.TokenEndpointAuthMethodsSupported, "client_secret_post")
 }
 
-// register makes a client by RFC 7591.
+// register registers a client, as specified by RFC 7591.
 func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redirect string) (client, error) {
 	if err := f.usable(m.RegistrationEndpoint); err != nil {
 		return client{}, untrusted("registration_endpoint %q: %v", "registration_endpoint %q：%v", m.RegistrationEndpoint, err)

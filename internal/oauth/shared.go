@@ -11,23 +11,23 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// A Shelf is where replicas share the tokens.
+// A Shelf shares the tokens among replicas.
 type Shelf interface {
 	record.Shelf
-	// Lock makes this replica the only one that works on a document, whose copy
-	// is then what the one before left.
+	// Lock gives this replica exclusive access to a document. The local copy is
+	// then up to date with the changes of the previous holder.
 	Lock(ctx context.Context, name string, local record.Copy) (unlock func(), err error)
 }
 
-// A sharedStore is a Store that replicas share. What they know is in the store
-// of each.
+// A sharedStore is a Store that replicas share. Each replica has a copy in its
+// own store.
 type sharedStore struct {
 	Store
 	opt *Options
 }
 
-// Set shares a text, now or when the replicas can agree again: a refreshed
-// token must not be lost.
+// Set shares a text. If the replicas cannot agree now, it is shared later: a
+// refreshed token must not be lost.
 func (s *sharedStore) Set(name, value string) error {
 	edit := func([]byte) ([]byte, error) { return []byte(value), nil }
 	doc := s.opt.Shelf.Document(record.Tokens+name, s.opt.Copy(name))
@@ -38,12 +38,12 @@ func (s *sharedStore) Set(name, value string) error {
 	return err
 }
 
-// Delete removes a text everywhere.
+// Delete removes a text on all replicas.
 func (s *sharedStore) Delete(name string) error {
 	return s.opt.Shelf.Document(record.Tokens+name, s.opt.Copy(name)).Change(func([]byte) ([]byte, error) { return nil, nil })
 }
 
-// store is where this process keeps texts.
+// store returns the local store of this process.
 func (o *Options) store() Store {
 	if o.Store == nil {
 		return secrets.NewFileStore(o.Dir)
@@ -51,19 +51,19 @@ func (o *Options) store() Store {
 	return o.Store
 }
 
-// Names are the texts that are kept here.
+// Names returns the names of the texts in the local store.
 func (o *Options) Names() ([]string, error) { return o.store().List() }
 
-// Copy is the text of that name, as it is kept here.
+// Copy returns the local copy of a text.
 func (o *Options) Copy(name string) record.Copy { return tokenCopy{o.store(), o.Dir, name} }
 
-// A tokenCopy is what one replica knows of a token.
+// A tokenCopy is one replica's copy of a token.
 type tokenCopy struct {
 	store     Store
 	dir, name string
 }
 
-// Read returns the text.
+// Read returns the text; nil if there is none.
 func (c tokenCopy) Read() ([]byte, error) {
 	text, err := c.store.Get(c.name)
 	if errors.Is(err, secrets.ErrNoSecret) {
@@ -72,7 +72,7 @@ func (c tokenCopy) Read() ([]byte, error) {
 	return []byte(text), err
 }
 
-// Write replaces the text, and lets the keepers of this machine know.
+// Write replaces the text and notifies the keepers on this machine.
 func (c tokenCopy) Write(data []byte) error {
 	var err error
 	if data == nil {
@@ -88,7 +88,7 @@ func (c tokenCopy) Write(data []byte) error {
 	return err
 }
 
-// Change edits the text here alone.
+// Change edits the local copy only.
 func (c tokenCopy) Change(edit func([]byte) ([]byte, error)) error {
 	old, err := c.Read()
 	if err != nil {
@@ -101,10 +101,10 @@ func (c tokenCopy) Change(edit func([]byte) ([]byte, error)) error {
 	return c.Write(data)
 }
 
-// Later is Change.
+// Later is the same as Change.
 func (c tokenCopy) Later(_ string, edit func([]byte) ([]byte, error)) error { return c.Change(edit) }
 
-// touch says that something in a folder of tokens changed.
+// touch records that a token in a folder changed.
 func touch(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -112,5 +112,6 @@ func touch(dir string) error {
 	return os.WriteFile(marker(dir), []byte(time.Now().Format(time.RFC3339Nano)), 0o600)
 }
 
-// marker is touched at every change, for the processes that share the tokens.
+// marker returns the file that is touched at every change, for the processes that
+// share the tokens.
 func marker(dir string) string { return filepath.Join(dir, "tokens.changed") }

@@ -16,8 +16,9 @@ type Transport struct {
 	base   http.RoundTripper
 }
 
-// Transport returns a transport to s on behalf of user, over base; it is base
-// where the configuration has a credential for s already.
+// Transport returns a transport to s on behalf of user, over base. It returns
+// base itself if s needs no sign-in, for instance because the configuration has a
+// credential.
 func (k *Keeper) Transport(s *config.Server, user string, base http.RoundTripper) http.RoundTripper {
 	if signable(s) != nil {
 		return base
@@ -25,9 +26,9 @@ func (k *Keeper) Transport(s *config.Server, user string, base http.RoundTripper
 	return &Transport{keeper: k, server: s, user: user, base: base}
 }
 
-// RoundTrip sends one request. A token that the server does not accept is
-// refreshed, once, and the request sent again: the refusal said that it did
-// not run.
+// RoundTrip sends one request. If the server refuses the token, RoundTrip
+// refreshes the token and sends the request again, once: the refusal says that
+// the request did not run.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	g, err := t.keeper.token(r.Context(), t.server, t.user)
 	if err != nil {
@@ -41,7 +42,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.answered(r, resp, g)
 }
 
-// answered deals with an answer that refuses g, nil for no token.
+// answered handles a response that refuses the token of g; g is nil if there was
+// no token.
 func (t *Transport) answered(r *http.Request, resp *http.Response, g *grant) (*http.Response, error) {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && g == nil:
@@ -93,7 +95,7 @@ func (t *Transport) again(r *http.Request, refused *http.Response, g *grant) (*h
 	return resp, nil
 }
 
-// forbidden remembers what a token lacks, for the next sign-in.
+// forbidden remembers the scopes that a token lacks, for the next sign-in.
 func (t *Transport) forbidden(resp *http.Response, g *grant) (*http.Response, error) {
 	challenge := bearerChallenge(resp)
 	if code := challenge["error"]; code != "insufficient_scope" && (code != "" || challenge["scope"] == "") {
@@ -105,7 +107,8 @@ func (t *Transport) forbidden(resp *http.Response, g *grant) (*http.Response, er
 	return nil, &SignInError{Server: t.server.Name, User: t.user, Again: true, Status: http.StatusForbidden, Scopes: scopes}
 }
 
-// with is the request with the token of g. Nobody's request is changed.
+// with returns a copy of the request with the token of g. The original request is
+// not changed.
 func with(r *http.Request, g *grant) *http.Request {
 	if g == nil {
 		return r

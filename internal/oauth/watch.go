@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A Step is one request of a sign-in, with what is secret in it replaced.
+// A Step is one request of a sign-in, with secrets masked.
 type Step struct {
-	// Hop is who asked whom: server and authority are asked by the gateway,
-	// browser is what the person's browser is sent to, callback what it brings
-	// back.
+	// Hop says who sent the request: the gateway to the server (server) or to the
+	// authorization server (authority), or the browser to the sign-in page
+	// (browser) or back to the gateway (callback).
 	Hop     string            `json:"hop"`
 	At      time.Time         `json:"at"`
 	Took    time.Duration     `json:"took,omitempty"`
@@ -37,23 +37,24 @@ const (
 	HopCallback  = "callback"
 )
 
-// maxStepBody bounds what is kept of a body.
+// maxStepBody limits how much of a body is shown.
 const maxStepBody = 16 << 10
 
-// secretMembers are never shown, in forms, JSON and addresses.
+// secretMembers are masked in forms, JSON and URLs.
 var secretMembers = []string{"code", "code_verifier", "client_secret", "access_token", "refresh_token", "id_token", "registration_access_token"}
 
 const hidden = "***"
 
-// watched tells every request that passes.
+// watched reports every request.
 type watched struct {
 	next http.RoundTripper
 	hop  string
 	tell func(Step)
-	mask []string // headers that the configuration has
+	mask []string // headers from the configuration
 }
 
-// watch puts the teller around a transport; without one it is the transport.
+// watch wraps a transport so that tell gets every request; if tell is nil, it
+// returns next.
 func watch(next http.RoundTripper, hop string, tell func(Step), mask ...string) http.RoundTripper {
 	if tell == nil {
 		return next
@@ -87,13 +88,13 @@ func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// rest is a body whose head was read.
+// rest is a body whose first bytes were read already.
 type rest struct {
 	io.Reader
 	io.Closer
 }
 
-// failing repeats the error of a read; nil ends.
+// failing returns the error of a read; io.EOF if there was none.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -131,8 +132,8 @@ func shownForm(values url.Values) string {
 	return strings.ReplaceAll(values.Encode(), url.QueryEscape(hidden), hidden)
 }
 
-// shownBody is a form or JSON without its secrets; what is neither is left out,
-// because nobody knows what is in it.
+// shownBody returns a form or JSON object with secrets masked. Other bodies are
+// left out, because their secrets cannot be found.
 func shownBody(body []byte, kind string) string {
 	switch {
 	case len(body) == 0:

@@ -16,20 +16,20 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// held is how much of an answer is kept back until it is whole, so that an owner
-// that dies in the middle of it can be told of.
+// held is how much of a response is buffered before it is passed on. If the owner
+// dies before that, the client can still get an error.
 const held = 64 << 10
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, held); return &b }}
 
-// lost is the error of a call whose replica died while it ran.
+// lost returns the error of a call whose replica died while it ran.
 func (f *Counter) lost(o Owner) *jsonrpc.Error {
 	f.gone.Add(1)
 	return mcp.Failure(mcp.OwnerLost, "", fmt.Sprintf("replica %s, which ran this call, was lost: it may have run", o.Node))
 }
 
-// fail answers a request with an error of ours. Once a message of a legacy
-// session is read, no status of HTTP says so: clients would drop the session.
+// fail answers a request with an error. For a legacy session it does not use an
+// HTTP error status once the message is read: clients would drop the session.
 func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
 	h := w.Header()
 	switch {
@@ -45,7 +45,7 @@ func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
 	}
 }
 
-// copy answers with the answer of another replica, as it comes.
+// copy copies the response of another replica to the client as it arrives.
 func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response, from Owner) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -67,7 +67,8 @@ func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response,
 	c.body(resp.Body)
 }
 
-// copyHeader passes on what is about the answer, not about the connection.
+// copyHeader copies the header fields of the response, except those of the
+// connection.
 func copyHeader(to, from http.Header) {
 	for name, values := range from {
 		switch name {
@@ -80,7 +81,7 @@ func copyHeader(to, from http.Header) {
 	}
 }
 
-// A copying is one answer on its way through this replica.
+// A copying is one response on its way through this replica.
 type copying struct {
 	n    *Node
 	w    http.ResponseWriter
@@ -90,14 +91,14 @@ type copying struct {
 	buf  []byte
 }
 
-// write writes a part, which the client has a time of its own to take.
+// write writes a part of the response with its own deadline.
 func (c *copying) write(b []byte) bool {
 	c.rc.SetWriteDeadline(time.Now().Add(c.n.opt.WriteIdle))
 	_, err := c.w.Write(b)
 	return err == nil
 }
 
-// whole copies a small answer once all of it is there.
+// whole copies a small response after all of it has arrived.
 func (c *copying) whole(resp *http.Response) {
 	b := c.buf[:resp.ContentLength]
 	if _, err := io.ReadFull(resp.Body, b); err != nil {
@@ -111,12 +112,11 @@ func (c *copying) whole(resp *http.Response) {
 	}
 }
 
-// body copies a large answer. What of it is lost on the way the client sees by
-// the length.
+// body copies a large response. If a part is lost, the client notices by the
+// length.
 func (c *copying) body(from io.Reader) {
 	for {
-		// Encryption hands it out in small pieces, each of which would be a
-		// write of its own.
+		// TLS returns small pieces. Join them, so that each is not a separate write.
 		n, err := 0, error(nil)
 		for n < len(c.buf) && err == nil {
 			var more int
@@ -130,19 +130,19 @@ func (c *copying) body(from io.Reader) {
 			return
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // there is no other way to say that the rest is missing
+			panic(http.ErrAbortHandler) // the only way to show that the rest is missing
 		}
 	}
 }
 
-// events copies a stream, each event when it is whole: after half of one
-// nothing could be said any more.
+// events copies an event stream, each event when it is complete: after a part of an
+// event, no error could be sent.
 func (c *copying) events(from io.Reader) {
 	if c.rc.Flush() != nil {
 		return
 	}
-	kept := 0       // bytes of buf that wait for the end of their event
-	inside := false // a part of an event that is too large to keep was written
+	kept := 0       // bytes of buf that belong to an incomplete event
+	inside := false // a part of an event that is too large for buf was written
 	for {
 		n, err := from.Read(c.buf[kept:])
 		have := c.buf[:kept+n]
@@ -172,7 +172,7 @@ func (c *copying) events(from io.Reader) {
 	}
 }
 
-// last ends a stream whose replica died: a call gets its answer.
+// last ends a stream whose replica died: a call gets an error response.
 func (c *copying) last() {
 	if c.a.Request.Method != http.MethodPost || c.a.Quiet || c.a.Request.Context().Err() != nil {
 		return

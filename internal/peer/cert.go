@@ -17,21 +17,23 @@ import (
 )
 
 const (
-	// serverName is what every certificate is for: addresses change, and the
-	// secret alone says who belongs to the cluster.
+	// serverName is the name in every certificate: addresses change, and only the
+	// secret decides who belongs to the cluster.
 	serverName = "peer.mcp-all-in-one.internal"
-	// certLife is how long a certificate is valid, of which half is used.
+	// certLife is how long a certificate is valid. It is replaced after half of
+	// that.
 	certLife = 24 * time.Hour
-	// clockSkew is how far behind the clock of another replica may be.
+	// clockSkew is how far the clock of another replica may be behind.
 	clockSkew = time.Hour
 )
 
-// certificates prove that a replica has the secret. The authority is made from
-// the secret, the same on each replica; each signs its own certificate.
+// certificates prove that a replica has the secret. The authority is derived from
+// the secret and is the same on every replica. Each replica signs its own
+// certificate with it.
 type certificates struct {
 	node  string
 	roots *x509.CertPool
-	ca    *x509.Certificate // of the secret that seals
+	ca    *x509.Certificate // authority of the secret that seals
 	key   ed25519.PrivateKey
 
 	mu   sync.Mutex
@@ -56,7 +58,8 @@ func newCertificates(ring *seal.Ring, cluster, node string) (*certificates, erro
 	return c, err
 }
 
-// authority is the certificate of a key, the same bytes wherever it is made.
+// authority returns the certificate of a key. It has the same bytes on every
+// replica.
 func authority(key ed25519.PrivateKey, cluster string) (*x509.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mcp-all-in-one cluster " + cluster},
@@ -70,7 +73,8 @@ func authority(key ed25519.PrivateKey, cluster string) (*x509.Certificate, error
 	return x509.ParseCertificate(raw)
 }
 
-// current is the certificate of this replica, a new one when it is old.
+// current returns the certificate of this replica. It makes a new one if the old
+// one is half expired.
 func (c *certificates) current() (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,14 +99,14 @@ func (c *certificates) current() (*tls.Certificate, error) {
 	return c.cert, nil
 }
 
-// tls is the configuration of either end: both show a certificate, and both
-// check the other's.
+// tls returns the configuration for client and server: both present a certificate
+// and check the other's.
 func (c *certificates) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: serverName,
 		RootCAs: c.roots, ClientCAs: c.roots, ClientAuth: tls.RequireAndVerifyClientCert,
 		NextProtos: []string{"http/1.1"}, SessionTicketsDisabled: true,
-		DynamicRecordSizingDisabled: true, // a header is to arrive in one piece
+		DynamicRecordSizingDisabled: true, // so that a header arrives in one record
 		GetCertificate:              func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current() },
 		GetClientCertificate:        func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.current() },
 	}

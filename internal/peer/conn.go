@@ -16,15 +16,15 @@ import (
 
 const (
 	dialWait  = time.Second
-	keptConns = 1024 // to each replica
+	keptConns = 1024 // per replica
 )
 
-// A dialError says that nothing was sent, because there was no connection.
+// A dialError says that there was no connection, so nothing was sent.
 type dialError struct{ error }
 
 func (e dialError) Unwrap() error { return e.error }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e dialError) In(l i18n.Lang) string {
 	return i18n.New("connecting to a replica: %v", "连接副本失败：%v", e.error).In(l)
 }
@@ -70,17 +70,18 @@ func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error)
 	return &listener{ln, ln.(*net.TCPListener).SetDeadline, n.certs.tls()}, nil
 }
 
-// A listener accepts other replicas. It can be interrupted without being
-// closed. What it is made of is not shown: others are to find out at once that
-// nobody is there, and a connection that breaks before it is secure costs them
-// nothing.
+// A listener accepts connections of other replicas. Accept can be interrupted
+// without closing the listener. It hides the TCP listener's SyscallConn, so that
+// http1 does not drop new connections at shutdown: other replicas must learn at
+// once that this one has stopped, and a connection that breaks before the handshake
+// costs them nothing.
 type listener struct {
 	net.Listener
 	interrupt func(time.Time) error
 	secure    *tls.Config
 }
 
-// SetDeadline bounds Accept.
+// SetDeadline sets the deadline of Accept.
 func (l *listener) SetDeadline(t time.Time) error { return l.interrupt(t) }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -92,15 +93,15 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &servedConn{tls.Server(under, l.secure), under}, nil
 }
 
-// oneRecord is the largest write that crypto/tls makes one record of.
+// oneRecord is the largest write that crypto/tls sends as one record.
 const oneRecord = 16 << 10
 
-// recordBuffers are where the records of large writes are collected.
+// recordBuffers are the buffers in which the records of large writes are collected.
 var recordBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 256<<10); return &b }}
 
-// A servedConn is a connection that another replica opened. It writes the
-// records of a large answer together: crypto/tls writes each by itself, 64 for
-// a megabyte, which costs a tenth of the throughput.
+// A servedConn is a connection that another replica opened. It writes the records
+// of a large response together: crypto/tls writes each one by itself, 64 for a
+// megabyte, which costs a tenth of the throughput.
 type servedConn struct {
 	*tls.Conn
 	under *recordConn
@@ -120,15 +121,15 @@ func (c *servedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A recordConn is what lies below a servedConn. Closing writes a record, too,
-// from another goroutine.
+// A recordConn is the connection below the TLS of a servedConn. It needs a lock,
+// because Close writes a record from another goroutine.
 type recordConn struct {
 	net.Conn
 	mu      sync.Mutex
-	records []byte // what is collected; nil when each record is written at once
+	records []byte // collected records; nil if records are written at once
 }
 
-// NetConn is the connection itself.
+// NetConn returns the underlying connection.
 func (c *recordConn) NetConn() net.Conn { return c.Conn }
 
 func (c *recordConn) Write(p []byte) (int, error) {
@@ -153,7 +154,7 @@ func (c *recordConn) collect(into []byte) {
 	c.records = into
 }
 
-// flush writes what was collected.
+// flush writes the collected records.
 func (c *recordConn) flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,13 +163,13 @@ func (c *recordConn) flush() error {
 	return err
 }
 
-// A rawConn is what lies below the encryption.
+// A rawConn is the connection below the TLS of a peerConn.
 type rawConn struct {
 	net.Conn
-	broken atomic.Bool // reading failed: what comes after is not the owner's word
+	broken atomic.Bool // a read failed: an EOF after that does not come from the owner
 }
 
-// NetConn is the connection itself.
+// NetConn returns the underlying connection.
 func (c *rawConn) NetConn() net.Conn { return c.Conn }
 
 func (c *rawConn) Read(b []byte) (int, error) {
@@ -179,12 +180,12 @@ func (c *rawConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A peerConn tells a connection that its owner closed from one that broke.
+// A peerConn distinguishes a connection that its owner closed from one that broke.
 type peerConn struct {
 	*tls.Conn
 	under  *rawConn
-	closed atomic.Bool // its owner closed it
-	heard  atomic.Bool // the answer to what was written has begun
+	closed atomic.Bool // the owner closed it
+	heard  atomic.Bool // the response to the last request has begun
 }
 
 func (c *peerConn) Read(b []byte) (int, error) {
@@ -201,8 +202,8 @@ func (c *peerConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes nothing once the owner is known to have closed the connection,
-// which it may have said behind its last answer.
+// Write writes nothing if the owner has closed the connection, which it may do
+// right after its last response.
 func (c *peerConn) Write(b []byte) (int, error) {
 	if c.closed.Load() {
 		return 0, errClosed
@@ -211,6 +212,7 @@ func (c *peerConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// errClosed says that the owner closed a connection, and signed that it did. It
-// closes those that wait for a request, and answers on the others.
+// errClosed says that the owner closed a connection, authenticated by TLS. An owner
+// closes only connections that wait for a request; requests on other connections
+// are answered.
 var errClosed = i18n.Errorf("the replica closed the connection", "副本关闭了连接")

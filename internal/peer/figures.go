@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Bounds are the upper bounds of the times of Figures.
+// Bounds are the upper bounds of the histogram in Figures.Within.
 var Bounds = []time.Duration{
 	250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond, 16 * time.Millisecond, 64 * time.Millisecond,
 	256 * time.Millisecond, time.Second, 4 * time.Second, 16 * time.Second, 64 * time.Second,
 }
 
-// Figures are what a replica has counted since its start.
+// Figures are the counters of a replica since its start.
 type Figures struct {
 	Forwards map[string]int64 // requests that another replica answered, by its name
-	Count    int64            // of all of them
-	Sum      time.Duration    // until their answers began
-	Within   []int64          // how many took no longer than each of Bounds
-	Restored int64            // sessions of lost replicas that began again here
+	Count    int64            // total of Forwards
+	Sum      time.Duration    // total time until the responses began
+	Within   []int64          // how many took at most each of Bounds
+	Restored int64            // sessions of lost replicas that were restored here
 	Lost     int64            // calls whose replica was lost while they ran
 }
 
-// A Counter makes Figures.
+// A Counter counts what Figures reports.
 type Counter struct {
 	restored, gone atomic.Int64
 
@@ -34,7 +34,7 @@ type Counter struct {
 	within [10]int64
 }
 
-// forwarded counts a request that a replica answered after some time.
+// forwarded counts a request that another replica answered after the given time.
 func (f *Counter) forwarded(node string, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *Counter) forwarded(node string, took time.Duration) {
 	}
 }
 
-// Figures are what was counted so far.
+// Figures returns the current counters.
 func (f *Counter) Figures() Figures {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,21 +19,23 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// The headers between replicas. Those of clients are not passed on.
+// The headers between replicas. Clients' headers with these names are not passed
+// on.
 const (
-	headerPrincipal = "Aio-Principal" // who asks
-	headerHop       = "Aio-Hop"       // it was handed over, and is not handed on
-	headerBoot      = "Aio-Boot"      // the run of the replica that it is for
-	headerNotRun    = "Aio-Not-Run"   // the answer to what was not begun, and why
-	headerRestore   = "Aio-Restore"   // its session may begin anew where it is sent
+	headerPrincipal = "Aio-Principal" // the authenticated principal
+	headerHop       = "Aio-Hop"       // the request was forwarded and must not be forwarded again
+	headerBoot      = "Aio-Boot"      // the boot of the replica that the request is for
+	headerNotRun    = "Aio-Not-Run"   // the request was not run, and why
+	headerNode      = "Aio-Node"      // in a response: the name of the replica
+	headerRestore   = "Aio-Restore"   // the receiver may restore the session
 )
 
 // Reasons in headerNotRun.
 const (
-	notThisRun = "boot"     // the replica was started anew
-	notNow     = "draining" // it is about to end
-	notAlone   = "alone"    // another one has the session, or is about to
-	notMine    = "epoch"    // it does not have the server, or has it in another epoch
+	notThisRun = "boot"     // the replica was restarted
+	notNow     = "draining" // the replica is stopping
+	notAlone   = "alone"    // another replica has the session or is restoring it
+	notMine    = "epoch"    // the replica does not have the server, or in another epoch
 )
 
 const (
@@ -41,17 +43,17 @@ const (
 	keptTries = 16
 )
 
-// An outcome is what came of handing a request over.
+// An outcome is the result of forwarding a request.
 type outcome uint8
 
 const (
-	answered    outcome = iota // by the owner, or by us in its name
-	dead                       // the owner has ended, or is about to; nothing ran
-	unreachable                // it may live; nothing was sent
-	taken                      // another one has the session; nothing ran
+	answered    outcome = iota // by the owner, or by us on its behalf
+	dead                       // the owner has stopped or is stopping; nothing ran
+	unreachable                // the owner may be alive; nothing was sent
+	taken                      // another replica has the session; nothing ran
 )
 
-// Elsewhere hands a request to the replica that it belongs to.
+// Elsewhere forwards a request to the replica that it belongs to.
 func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	switch {
 	case a.Session == "":
@@ -66,7 +68,7 @@ func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 	if later, ok := n.moved.get(a.Session); ok {
 		owner = later
 	}
-	if owner.Boot == n.self.Boot && !n.draining.Load() { // ours, and it has ended
+	if owner.Boot == n.self.Boot && !n.draining.Load() { // it was ours, and it has ended
 		return mcphttp.Nowhere
 	}
 	if !a.Read() {
@@ -82,8 +84,8 @@ func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 	return n.move(w, a, &t, owner, came == dead)
 }
 
-// arrived answers a request that another replica handed over, for a session
-// that is not here.
+// arrived answers a request that another replica forwarded, for a session that is
+// not here.
 func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	switch {
 	case n.draining.Load():
@@ -102,8 +104,8 @@ func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabou
 	return n.adopt(w, a, &t, true)
 }
 
-// forward hands a request to a replica and answers with what that answers.
-// restore lets the session begin anew there.
+// forward sends a request to a replica and copies its response. restore allows that
+// replica to restore the session.
 func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore bool) outcome {
 	ctx, done := n.busy(a.Request)
 	defer done()
@@ -123,18 +125,18 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			n.Counted.forwarded(to.Node, time.Since(began))
 			n.copy(w, a, resp, to)
 			return answered
-		case a.Request.Context().Err() != nil: // nobody waits any more
+		case a.Request.Context().Err() != nil: // the client has disconnected
 			return answered
 		case !notSent(err):
 			n.opt.Log.Warn("replica lost", "node", to.Node, "address", to.Address, "err", err)
 			if a.Request.Method != http.MethodPost {
-				return dead // to ask again changes nothing
+				return dead // it is safe to ask again
 			}
 			n.fail(w, a, n.Counted.lost(to))
 			return answered
 		case isDead(err):
 			return dead
-		case errors.Is(err, errClosed) && try < keptTries: // others that were kept may be closed too
+		case errors.Is(err, errClosed) && try < keptTries: // other idle connections may be closed too
 		case dials+1 < dialTries:
 			dials++
 		default:
@@ -144,15 +146,16 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 	}
 }
 
-// notSent says that the owner has read nothing: there was no connection, it
-// ended with the handshake, by which the owner refuses a certificate, or the
-// owner closed it before it saw the request.
+// notSent reports whether the owner cannot have read the request: there was no
+// connection, the handshake failed because the owner refused our certificate, or
+// the owner closed the connection before it saw the request.
 func notSent(err error) bool {
 	refused := new(net.OpError)
 	return errors.As(err, new(dialError)) || errors.As(err, new(*http1.NotSentError)) || errors.As(err, &refused) && refused.Op == "remote error" || errors.Is(err, errClosed)
 }
 
-// isDead says that a failed connection proves that nobody is there.
+// isDead reports whether a connection error proves that no replica is running
+// there.
 func isDead(err error) bool {
 	if gone := new(net.DNSError); errors.As(err, &gone) {
 		return gone.IsNotFound
@@ -160,7 +163,7 @@ func isDead(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// request is the request of a client, for another replica.
+// request returns the client's request, addressed to another replica.
 func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore bool) *http.Request {
 	r := a.Request
 	url := *r.URL
@@ -180,7 +183,7 @@ func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore b
 		req.Header[headerRestore] = []string{"1"}
 	}
 	if r.Method == http.MethodPost {
-		// It may be read again only while nothing of it was sent.
+		// It is read again only if nothing of it was sent.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.Body)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(a.Body))
@@ -188,8 +191,8 @@ func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore b
 	return req
 }
 
-// passes says whether a header of a request is for the owner: what MCP and
-// tracing need, and never a credential.
+// passes reports whether a request header is forwarded: those of MCP and tracing,
+// and never a credential.
 func passes(name string) bool {
 	switch name {
 	case "Accept", "Content-Type", mcp.HeaderLastEvent, "Traceparent", "Tracestate", "Baggage":
@@ -198,11 +201,11 @@ func passes(name string) bool {
 	return strings.HasPrefix(name, "Mcp-")
 }
 
-// principalText writes a principal for a header.
+// principalText encodes a principal for a header.
 func principalText(p access.Principal) string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return "" // which is refused
+		return "" // the receiver refuses it
 	}
 	return base64.RawStdEncoding.EncodeToString(text)
 }

@@ -13,14 +13,13 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// idPrefix tells ids that name their owner from those of a gateway alone.
+// idPrefix marks ids that name their owner, unlike those of a single gateway.
 const idPrefix = "aio2."
 
-// maxHello is how much of what a client said of itself fits into an id.
+// maxHello bounds the client's capabilities and info in an id.
 const maxHello = 1024
 
-// A ticket is what the id of a session says. Clients carry it and can neither
-// read nor change it.
+// A ticket is the content of a session id. Clients can neither read nor change it.
 type ticket struct {
 	Owner   string          `json:"o"`
 	Random  string          `json:"r"`
@@ -29,13 +28,13 @@ type ticket struct {
 	Server  string          `json:"v,omitempty"`
 	Time    int64           `json:"t"`
 	Line    bool            `json:"l,omitempty"` // legacy HTTP+SSE
-	Bound   bool            `json:"b,omitempty"` // it cannot begin again elsewhere
+	Bound   bool            `json:"b,omitempty"` // it cannot be restored elsewhere
 	Version string          `json:"p,omitempty"`
 	Caps    json.RawMessage `json:"c,omitempty"`
 	Info    json.RawMessage `json:"i,omitempty"`
 }
 
-// NewID names a session, so that any replica knows whose it is.
+// NewID returns the id of a session. Any replica can read the owner from it.
 func (n *Node) NewID(_ context.Context, s mcphttp.Start) string {
 	t := ticket{
 		Owner: n.self.String(), Random: rand.Text(), Who: hashOf(s.Principal), Schema: s.Endpoint.Schema, Server: s.Endpoint.Server,
@@ -49,14 +48,14 @@ func (n *Node) NewID(_ context.Context, s mcphttp.Start) string {
 	}
 	plain, err := json.Marshal(t)
 	if err != nil {
-		n.opt.Log.Error("session not named", "err", err) // a client sent what is not JSON, and was understood
+		n.opt.Log.Error("session not named", "err", err) // the client sent invalid JSON that was accepted
 		return ""
 	}
 	return idPrefix + n.sessions.Seal(plain)
 }
 
-// open reads the id of a session of this principal and endpoint. What is
-// tampered with, or somebody else's, is as unknown as what never was.
+// open reads a session id and checks its principal and endpoint. It does not
+// distinguish an unknown id from a forged one or one of another principal.
 func (n *Node) open(a *mcphttp.Away) (t ticket, owner Owner, ok bool) {
 	t, ok = n.tickets.find(a.Session, func(id string) (ticket, bool) { return readTicket(n.sessions, id) })
 	if !ok || t.Who != hashOf(a.Principal) || t.Line != a.Line {
@@ -69,7 +68,7 @@ func (n *Node) open(a *mcphttp.Away) (t ticket, owner Owner, ok bool) {
 	return t, owner, ok
 }
 
-// readTicket reads an id.
+// readTicket decrypts an id.
 func readTicket(box *seal.Box, id string) (t ticket, ok bool) {
 	text, ok := strings.CutPrefix(id, idPrefix)
 	if !ok {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// maxRecent bounds how much of one kind is remembered.
+// maxRecent bounds the entries of a recent.
 const maxRecent = 10_000
 
-// A recent remembers what can be found again by a text.
+// A recent is a bounded cache with text keys.
 type recent[V any] struct {
 	mu sync.RWMutex
 	by map[string]V
@@ -21,14 +21,15 @@ func (r *recent[V]) get(text string) (V, bool) {
 	return v, ok
 }
 
-// find is get where that is possible, and else what read makes of the text.
+// find returns the cached value. If there is none, it calls read and caches the
+// result.
 func (r *recent[V]) find(text string, read func(string) (V, bool)) (V, bool) {
 	if v, ok := r.get(text); ok {
 		return v, true
 	}
 	v, ok := read(text)
 	if ok {
-		r.put(strings.Clone(text), v) // it may be a part of a larger one
+		r.put(strings.Clone(text), v) // text may be a substring of a larger string
 	}
 	return v, ok
 }
@@ -43,12 +44,13 @@ func (r *recent[V]) put(text string, v V) {
 		if len(r.by) < maxRecent {
 			break
 		}
-		delete(r.by, old) // any
+		delete(r.by, old) // any entry
 	}
 	r.by[text] = v
 }
 
-// restoring is the sessions that begin again here just now, each once.
+// restoring holds the sessions that are being restored here, so that each is
+// restored once.
 type restoring struct {
 	mu sync.Mutex
 	by map[string]*turn
@@ -59,8 +61,8 @@ type turn struct {
 	waiting int
 }
 
-// enter waits for others that restore the same session. The function that it
-// returns lets the next one in.
+// enter waits for other requests that restore the same session. The caller must
+// call leave.
 func (r *restoring) enter(id string) (leave func()) {
 	r.mu.Lock()
 	if r.by == nil {

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// restorable is how old a session may be that begins again elsewhere.
+	// restorable is the maximum age of a session that is restored elsewhere.
 	restorable = 24 * time.Hour
-	// surveyWait bounds how long the others are asked about a session.
+	// surveyWait bounds how long the other replicas are asked about a session.
 	surveyWait = time.Second
 	// moves bounds how often a request looks for a new owner.
 	moves = 4
-	// surveyPath is where replicas are asked about a session, which is in
+	// surveyPath is the URL path for asking a replica about the session in
 	// headerSession.
 	surveyPath    = "/peer/v1/session"
 	headerSession = "Aio-Session"
 )
 
-// A view is what a replica says of itself and of one session.
+// A view is the state of a replica and of one session there.
 type view struct {
 	Node, Boot, Address string
 	Has                 bool // the session is there
-	Restoring           bool // it is about to be
-	Draining            bool // it takes no session
+	Restoring           bool // it is being restored there
+	Draining            bool // the replica accepts no sessions
 }
 
 func (v view) owner() Owner { return Owner{v.Node, v.Boot, v.Address} }
 
-// move finds a session whose owner is gone a new one: the replica that has it
-// by now, or the first of those that live. sure says that the owner is known
-// to have ended, or to end.
+// move finds a new owner for a session whose owner is lost: the replica that has
+// the session by now, or else the highest-ranked living replica. sure says that the
+// owner is known to have stopped or to be stopping.
 func (n *Node) move(w http.ResponseWriter, a *mcphttp.Away, t *ticket, gone Owner, sure bool) mcphttp.Whereabouts {
 	if t.Bound || t.Line || time.Since(time.Unix(t.Time, 0)) > restorable {
 		if sure {
@@ -47,7 +47,7 @@ func (n *Node) move(w http.ResponseWriter, a *mcphttp.Away, t *ticket, gone Owne
 		}
 		return n.unavailable(w, a)
 	}
-	var not []string // boots that did not take it
+	var not []string // boots of replicas that did not accept the request
 	for range moves {
 		to, ok, again := n.heir(a.Request.Context(), a.Session, gone, not)
 		if !ok && again {
@@ -57,7 +57,7 @@ func (n *Node) move(w http.ResponseWriter, a *mcphttp.Away, t *ticket, gone Owne
 			break
 		}
 		if to.Boot == n.self.Boot {
-			if !sure { // nobody else says so either
+			if !sure { // no other replica has confirmed it
 				break
 			}
 			return n.adopt(w, a, t, false)
@@ -66,7 +66,7 @@ func (n *Node) move(w http.ResponseWriter, a *mcphttp.Away, t *ticket, gone Owne
 		case answered:
 			n.moved.put(a.Session, to)
 			return mcphttp.Answered
-		case taken: // by one that the next look finds
+		case taken: // the next survey finds its owner
 		default:
 			not = append(not, to.Boot)
 		}
@@ -79,8 +79,8 @@ func (n *Node) unavailable(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Where
 	return mcphttp.Answered
 }
 
-// heir is the replica that a session belongs to when its owner is gone; again
-// says that another look may find one.
+// heir returns the replica that a session belongs to if its owner is lost. again
+// says that another survey may find one.
 func (n *Node) heir(ctx context.Context, id string, gone Owner, not []string) (to Owner, ok, again bool) {
 	var best uint64
 	views, silent := n.survey(ctx, id, "")
@@ -98,20 +98,20 @@ func (n *Node) heir(ctx context.Context, id string, gone Owner, not []string) (t
 	return to, ok, silent && ctx.Err() == nil
 }
 
-// rank orders the replicas for a session, each in its own way.
+// rank orders the replicas for a session, differently for each session.
 func rank(id, node string) uint64 {
 	sum := sha256.Sum256([]byte(id + "\x00" + node))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// adopt begins a session here that another replica lost, unless one of the
-// others has it, or the owner lives after all. Where asked says that another
-// replica handed the request over, that one is told where to go.
+// adopt restores a session here that another replica lost, unless another replica
+// has it or its owner is alive after all. asked says that another replica forwarded
+// the request; then that replica is told to look elsewhere.
 func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bool) mcphttp.Whereabouts {
 	release := n.restoring.enter(a.Session)
 	defer release()
 	if n.local.Has(a.Session) {
-		return mcphttp.Here // somebody was faster
+		return mcphttp.Here // another request was faster
 	}
 	owner, _ := parseOwner(t.Owner)
 	views, _ := n.survey(a.Request.Context(), a.Session, owner.Address)
@@ -127,7 +127,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 			case answered:
 				n.moved.put(a.Session, v.owner())
 				return mcphttp.Answered
-			case dead: // it has given the session up meanwhile
+			case dead: // it has given up the session meanwhile
 			default:
 				return n.unavailable(w, a)
 			}
@@ -141,7 +141,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		case !n.draining.Load():
 			n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
 			return mcphttp.Nowhere
-		case asked: // this replica began to end meanwhile
+		case asked: // this replica began to stop meanwhile
 			notRun(w, notNow)
 			return mcphttp.Answered
 		}
@@ -152,9 +152,9 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 	return mcphttp.Here
 }
 
-// survey asks all replicas that are known about a session; also is one more
-// address. Who does not answer in time is left out; silent says that somebody
-// did not, and may be there.
+// survey asks all known replicas, and the address also, about a session. Replicas
+// that do not answer in time are left out; silent says that one of those may be
+// alive.
 func (n *Node) survey(ctx context.Context, id, also string) (views []view, silent bool) {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
@@ -179,7 +179,7 @@ func (n *Node) survey(ctx context.Context, id, also string) (views []view, silen
 	return views, silent
 }
 
-// view is what this replica says of itself.
+// view returns the state of this replica.
 func (n *Node) view(id string) view {
 	return view{n.self.Node, n.self.Boot, n.self.Address, n.local.Has(id), n.restoring.has(id), n.draining.Load()}
 }

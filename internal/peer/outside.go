@@ -8,11 +8,11 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// outside is a replica, as far as requests outside sessions need it.
+// outside handles the requests outside sessions.
 type outside struct{ *Node }
 
-// answer answers a request outside sessions, which belongs to another replica
-// where it has a handle that says so, and else to any that does not end.
+// answer answers a request outside sessions. It belongs to the replica that its
+// handle names, or else to any replica that is not stopping.
 func (n outside) answer(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	hop := handedOver(a.Request.Context())
 	if a.Handle != "" {
@@ -34,7 +34,7 @@ func (n outside) answer(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabo
 	return n.anyone(w, a)
 }
 
-// continued hands a retry to the replica where its call waits.
+// continued forwards a retry to the replica where its call waits.
 func (n outside) continued(w http.ResponseWriter, a *mcphttp.Away, owner Owner) mcphttp.Whereabouts {
 	switch n.forward(w, a, owner, false) {
 	case dead:
@@ -45,7 +45,7 @@ func (n outside) continued(w http.ResponseWriter, a *mcphttp.Away, owner Owner) 
 	return mcphttp.Answered
 }
 
-// anyone hands a request to a replica that does not end.
+// anyone forwards a request to any replica that is not stopping.
 func (n outside) anyone(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	if !a.Read() {
 		return mcphttp.Answered

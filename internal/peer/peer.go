@@ -1,13 +1,15 @@
-// Package peer makes gateways on several machines one.
+// Package peer lets gateways on several machines act as one.
 //
-// Behind a balancer a request may reach any replica. Ids of sessions and handles
-// of calls name the replica that they belong to, sealed; the others hand the
-// request to it over the peer port, as the HTTP request that it is, and copy the
-// answer. Nothing is shared but a secret, and no request waits for an agreement.
+// Behind a load balancer a request may reach any replica. Session ids and call
+// handles contain the replica that they belong to, sealed. The other replicas
+// forward the request to it over the peer port, as an HTTP request, and copy the
+// response. The replicas share nothing but a secret, and no request waits for a
+// consensus.
 //
-// Four rules hold: one replica gets a request; it runs there and is not handed
-// on; who asks was decided where the request came in, and travels along; what
-// was sent is sent again only if it provably did not run.
+// Four rules hold. A request goes to one replica. It runs there and is not
+// forwarded again. The replica that received it from the client authenticates the
+// principal and sends it along. A request is sent again only if it provably did not
+// run.
 package peer
 
 import (
@@ -26,33 +28,35 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// Options make a Node.
+// Options configure a Node.
 type Options struct {
-	Cluster   string // its name
-	Node      string // the name of this replica
-	Advertise string // where the others reach its peer port
+	Cluster   string // name of the cluster
+	Node      string // name of this replica
+	Advertise string // address of its peer port for the other replicas
 	Ring      *seal.Ring
-	// Members are addresses of all replicas; a name may stand for several.
+	// Members are the addresses of all replicas; a name may resolve to several.
 	Members []string
-	// Found are addresses of replicas that were found otherwise; nil for none.
-	// It must not wait.
+	// Found returns addresses of replicas that were discovered otherwise; nil for
+	// none. It must not block.
 	Found func() []string
-	// Describe is what the others are told of this replica when they ask, as
-	// JSON.
+	// Describe returns the description of this replica for the others, as JSON.
 	Describe func() any
-	// Drain lets this replica give what it has to the others.
+	// Drain makes this replica hand its sessions and servers to the others.
 	Drain func()
-	// Holds says whether this replica has a server, named by its schema and its
-	// name, in an epoch. It is nil where no server is placed.
+	// Rebalance makes this replica hand over the servers that belong on other
+	// replicas. It returns which ones, as JSON.
+	Rebalance func() any
+	// Holds reports whether this replica has a server, given as schema/name, in an
+	// epoch. It is nil if servers are not placed.
 	Holds func(server string, epoch uint64) bool
-	// HandleOwner reads the owner out of a handle.
+	// HandleOwner returns the owner in a handle.
 	HandleOwner func(box *seal.Box, handle string) string
-	// WriteIdle bounds how long a client may take for a part of an answer.
+	// WriteIdle bounds how long a client may take to read a part of a response.
 	WriteIdle time.Duration
 	Log       *slog.Logger
 }
 
-// A Node is this replica, as the others see it.
+// A Node is this replica as a member of the cluster.
 type Node struct {
 	opt       Options
 	self      Owner
@@ -64,26 +68,25 @@ type Node struct {
 	joined    func(*Join)
 	joins     joins
 	local     sessionsOf
-	moved     recent[Owner]            // where sessions are that their ids do not say
+	moved     recent[Owner]            // owners of sessions that have moved, by session id
 	tickets   recent[ticket]           // by ids of sessions
-	who       recent[access.Principal] // by what others wrote in headerPrincipal
+	who       recent[access.Principal] // by value of headerPrincipal
 	restoring restoring
 	draining  atomic.Bool
-	// Others is where the other replicas are.
+	// Others is the directory of the other replicas.
 	Others Directory
-	// Counted is what was counted since the start.
+	// Counted holds the counters since the start.
 	Counted Counter
-	handed  atomic.Int64    // POSTs that others answer just now
-	streams context.Context // ends with the streams that others feed
+	handed  atomic.Int64    // POSTs that other replicas are answering
+	streams context.Context // ends the streams that come from other replicas
 	cut     context.CancelFunc
 }
 
-// sessionsOf is the server of this replica, as far as sessions of others need
-// it.
+// sessionsOf is the part of mcphttp.Server that is needed to restore sessions.
 type sessionsOf interface {
-	// Has says whether a session is here.
+	// Has reports whether a session is here.
 	Has(id string) bool
-	// Restore begins a session anew, under its id.
+	// Restore begins a session again, with the same id.
 	Restore(r *http.Request, id string, s mcphttp.Start) error
 }
 
@@ -92,7 +95,7 @@ type Owner struct{ Node, Boot, Address string }
 
 func (o Owner) String() string { return o.Node + " " + o.Boot + " " + o.Address }
 
-// parseOwner reads what String wrote.
+// parseOwner parses the result of String.
 func parseOwner(s string) (Owner, bool) {
 	f := strings.Split(s, " ")
 	if len(f) != 3 {
@@ -101,7 +104,7 @@ func parseOwner(s string) (Owner, bool) {
 	return Owner{f[0], f[1], f[2]}, true
 }
 
-// New makes the node of this process.
+// New returns the node of this process.
 func New(opt Options) (*Node, error) {
 	boot := make([]byte, 8)
 	rand.Read(boot)
@@ -120,21 +123,20 @@ func New(opt Options) (*Node, error) {
 	return n, nil
 }
 
-// Owner is this run of this replica. Ids and handles call it so.
+// Owner returns this run of this replica, as in ids and handles.
 func (n *Node) Owner() Owner { return n.self }
 
-// Close ends the connections to the others.
+// Close closes the connections to the other replicas.
 func (n *Node) Close() {
 	n.cut()
 	n.transport.CloseIdleConnections()
 }
 
-// Retire lets this replica take no session from others any more, and tells them
-// so.
+// Retire makes this replica refuse sessions of others, and tell them so.
 func (n *Node) Retire() { n.draining.Store(true) }
 
-// Finish ends the streams that other replicas feed, and waits for the calls that
-// they answer, until ctx ends.
+// Finish ends the streams that come from other replicas, and waits for the calls
+// that they are answering, until ctx ends.
 func (n *Node) Finish(ctx context.Context) {
 	n.cut()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -148,8 +150,8 @@ func (n *Node) Finish(ctx context.Context) {
 	}
 }
 
-// busy counts a request that is handed over, until done is called. A stream
-// outside any call ends when this replica does.
+// busy counts a forwarded request until done is called. A stream outside any call
+// ends when this replica stops.
 func (n *Node) busy(r *http.Request) (ctx context.Context, done func()) {
 	if r.Method == http.MethodPost {
 		n.handed.Add(1)

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	headerEpoch  = "Aio-Epoch" // in which epoch a server is asked
+	headerEpoch  = "Aio-Epoch" // the epoch for which a server is requested
 	placedPrefix = "/peer/v1/s/"
-	// placedProtocol is what a connection is for, once it is open: messages of
-	// JSON-RPC as lines, each with the client that it is sent for before it.
+	// placedProtocol is the protocol of an upgraded connection: JSON-RPC messages as
+	// lines, each after the client that it is sent for.
 	placedProtocol = "aio-messages"
 )
 
 var errNotJoined = i18n.Errorf("the replica does not have the server", "该副本没有此服务")
 
-// placedPath is where another replica has a server, named by its schema and its
-// name.
+// placedPath returns the URL path of a server, given as schema/name, on another
+// replica.
 func placedPath(server string) string {
 	schema, name, _ := strings.Cut(server, "/")
 	return placedPrefix + url.PathEscape(schema) + "/" + url.PathEscape(name)
 }
 
-// placedServer reads the path of placedPath.
+// placedServer parses a path of placedPath.
 func placedServer(path string) (server string, ok bool) {
 	rest, ok := strings.CutPrefix(path, placedPrefix)
 	schema, name, cut := strings.Cut(rest, "/")
@@ -45,14 +45,14 @@ func placedServer(path string) (server string, ok bool) {
 	return schema + "/" + name, bad[0] == nil && bad[1] == nil
 }
 
-// A Placed leads to a server that another replica has.
+// A Placed connects to a server that another replica has.
 type Placed struct {
 	Node   *Node
 	Owner  Owner
 	Server string // schema/name
 	Epoch  uint64
-	// Refused hears that the replica does not have the server, Dead that it has
-	// ended. They must return soon.
+	// Refused is called if the replica does not have the server, Dead if it has
+	// stopped. Both must return soon.
 	Refused, Dead func()
 }
 
@@ -86,26 +86,26 @@ func (p *Placed) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return nil, errNotJoined
 }
 
-// A Join is a connection of another replica to a server that is here.
+// A Join is a connection from another replica to a server here.
 type Join struct {
 	io.ReadWriteCloser
 	Server string // schema/name
-	// Holds says whether the server is still here, in the epoch that the other
-	// replica means.
+	// Holds reports whether the server is still here, in the epoch that the other
+	// replica requested.
 	Holds func() bool
-	// Leave ends when this replica does.
+	// Leave ends when this replica stops.
 	Leave context.Context
 }
 
-// joins are the connections of other replicas to servers that are here.
+// joins are the connections from other replicas to servers here.
 type joins struct {
-	leave context.Context // ends when no more may come
+	leave context.Context // ends when no more connections are accepted
 	end   context.CancelFunc
 	mu    sync.Mutex
 	open  sync.WaitGroup
 }
 
-// enter counts one more, unless they are about to end.
+// enter counts a new connection; it reports false if the joins are ending.
 func (j *joins) enter() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -116,7 +116,7 @@ func (j *joins) enter() bool {
 	return true
 }
 
-// close lets no more come and returns when all have ended.
+// close refuses new connections and waits until all have ended.
 func (j *joins) close() {
 	j.mu.Lock()
 	j.end()
@@ -124,7 +124,7 @@ func (j *joins) close() {
 	j.open.Wait()
 }
 
-// join serves a connection to a server that is here, until it ends.
+// join serves a connection to a server here, until it ends.
 func join(n *Node, w http.ResponseWriter, r *http.Request, server string) {
 	epoch, err := strconv.ParseUint(r.Header.Get(headerEpoch), 10, 64)
 	switch {
@@ -151,14 +151,14 @@ func join(n *Node, w http.ResponseWriter, r *http.Request, server string) {
 	})
 }
 
-// A takenOver connection may have been read from.
+// takenOver is a hijacked connection, with data that was already read from it.
 type takenOver struct {
 	net.Conn
 	read *bufio.Reader
-	idle time.Duration // for writing a part
+	idle time.Duration // timeout for writing a part
 }
 
-// Write ends a connection that the other replica does not read from.
+// Write fails if the other replica does not read.
 func (c *takenOver) Write(b []byte) (written int, err error) {
 	for err == nil && written < len(b) {
 		n := 0
@@ -169,7 +169,7 @@ func (c *takenOver) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// writtenPart is how much of a message is written in a time of its own.
+// writtenPart is how much of a message is written under one deadline.
 const writtenPart = 1 << 20
 
 func (c *takenOver) Read(b []byte) (int, error) {
@@ -179,8 +179,8 @@ func (c *takenOver) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Leave asks the others to end their connections to servers that are here, and
-// waits for that until ctx ends.
+// Leave asks the other replicas to end their connections to servers here, and waits
+// for that until ctx ends.
 func (n *Node) Leave(ctx context.Context) {
 	left := make(chan struct{})
 	go func() {

@@ -3,6 +3,8 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -10,21 +12,23 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 )
 
-// rollPath is where a replica describes itself.
+// rollPath is the URL path of a replica's description.
 const rollPath = "/peer/v1/member"
 
-// A Directory is where the other replicas are.
+// A Directory knows the addresses of the other replicas.
 type Directory struct {
 	members   []string
 	found     func() []string
-	self      string // our own address
+	self      string // this replica's address
 	transport http.RoundTripper
 }
 
-// addresses are those of the replicas; a name may stand for several.
+// addresses returns the addresses of the other replicas; a name may resolve to
+// several.
 func (d *Directory) addresses(ctx context.Context, also string) []string {
 	var list []string
 	for _, name := range append(d.names(), also) {
@@ -41,7 +45,7 @@ func (d *Directory) addresses(ctx context.Context, also string) []string {
 	return list
 }
 
-// names are the addresses of the replicas as they were given, each once.
+// names returns the configured and found addresses, each once.
 func (d *Directory) names() []string {
 	list := slices.Clone(d.members)
 	if d.found != nil {
@@ -51,7 +55,7 @@ func (d *Directory) names() []string {
 	return slices.Compact(list)
 }
 
-// resolve finds the addresses that a name stands for, without our own.
+// resolve returns the addresses of a name, without our own.
 func (d *Directory) resolve(ctx context.Context, name string) (list []string, err error) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {
@@ -71,18 +75,40 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 	return list, nil
 }
 
-// A Reply is what came of asking one address what replica is there.
+// A Reply is the result of asking one address for its description.
 type Reply struct {
-	Name    string // the address as it was given
-	Address string // the one that it stands for
+	Name    string // the address as configured
+	Address string // the resolved address
+	Node    string // name of the replica, only from Ask; empty if it was not reached
+	Status  int    // HTTP status of the response; 0 for none
 	Text    json.RawMessage
-	Date    time.Time // by the clock of the replica, to the second
+	Date    time.Time // by the replica's clock, to the second
 	Err     error
 }
 
-// Roll asks all replicas to describe themselves, for a bounded time. Who is not
-// reached is in the list, too; this replica is not.
+// Roll asks all replicas for their descriptions, for a bounded time. The list
+// includes replicas that were not reached, but not this one.
 func (d *Directory) Roll(ctx context.Context) []Reply {
+	return d.askAll(ctx, rollPath, nil, maxDescription)
+}
+
+// APIPath is the prefix of the paths of the console's API.
+const APIPath = "/peer/v1/api/"
+
+// Ask requests a path of the console's API from all replicas, on behalf of a
+// principal, for a bounded time. Each replica decides what the principal may see
+// there.
+func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) []Reply {
+	return d.askAll(ctx, APIPath+path, http.Header{headerPrincipal: {principalText(who)}, headerHop: {"1"}}, maxPage)
+}
+
+const (
+	maxDescription = 1 << 20
+	maxPage        = 16 << 20
+)
+
+// askAll requests a path from all replicas.
+func (d *Directory) askAll(ctx context.Context, path string, header http.Header, most int64) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
 	var mu sync.Mutex
@@ -101,7 +127,7 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					r := d.describe(ctx, address)
+					r := d.ask(ctx, address, path, header, most)
 					r.Name, r.Address = name, address
 					add(r)
 				})
@@ -113,37 +139,37 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 	return list
 }
 
-// describe asks the replica at an address what it is.
-func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+rollPath, nil)
+// ask requests a path from the replica at an address.
+func (d *Directory) ask(ctx context.Context, address, path string, header http.Header, most int64) (r Reply) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
 	if err != nil {
 		return Reply{Err: err}
 	}
+	maps.Copy(req.Header, header)
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return Reply{Err: i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)}
+		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica does not answer this: %s", "该副本没有回答：%s", resp.Status)}
 	}
-	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it says none
-	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&r.Text)
+	r.Node, r.Status = resp.Header.Get(headerNode), resp.StatusCode
+	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
+	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, most)).Decode(&r.Text)
 	return r
 }
 
-// drainPath is where a replica is told to drain.
-const drainPath = "/peer/v1/drain"
+// Paths that make a replica drain, or hand over the servers that belong elsewhere.
+const (
+	drainPath     = "/peer/v1/drain"
+	rebalancePath = "/peer/v1/rebalance"
+)
 
-// Drain tells the replica at an address to give what it has to the others.
+// Drain tells the replica at an address to hand its sessions and servers to the
+// others.
 func (d *Directory) Drain(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, surveyWait)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+drainPath, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := d.transport.RoundTrip(req)
+	resp, err := d.tell(ctx, address, drainPath)
 	if err != nil {
 		return err
 	}
@@ -152,4 +178,46 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 		return i18n.Errorf("the replica does not drain: %s", "该副本没有开始排空：%s", resp.Status)
 	}
 	return nil
+}
+
+// Rebalance tells the replica at an address to hand over the servers that belong on
+// other replicas, and decodes its response into into.
+func (d *Directory) Rebalance(ctx context.Context, address string, into any) error {
+	resp, err := d.tell(ctx, address, rebalancePath)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return i18n.Errorf("the replica does not rebalance: %s", "该副本没有重新分配：%s", resp.Status)
+	}
+	return json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDescription)).Decode(into)
+}
+
+// tell sends an order to a replica. The timeout includes reading the response.
+func (d *Directory) tell(ctx context.Context, address, path string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &ending{resp.Body, cancel}
+	return resp, nil
+}
+
+// ending is a response body; closing it ends the context of its request.
+type ending struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+func (e *ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
 }

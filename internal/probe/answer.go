@@ -11,17 +11,18 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Question is what a server asks its client for.
+// A Question is a request of a server to its client.
 type Question struct {
-	// Method is the question's method: elicitation/create, for example.
+	// Method is the method of the question, such as elicitation/create.
 	Method string
 	Params json.RawMessage
-	// Call is the method and Name the tool of the call that caused it, when
-	// that is known.
+	// Call and Name are the method and the tool of the call that caused the
+	// question, if known.
 	Call, Name string
 }
 
-// Kind is elicitation, sampling, roots, or the method of anything else.
+// Kind returns elicitation, sampling, roots, or the method of any other
+// question.
 func (q *Question) Kind() string {
 	switch q.Method {
 	case mcp.MethodElicit:
@@ -34,15 +35,15 @@ func (q *Question) Kind() string {
 	return q.Method
 }
 
-// An Answerer answers what a server asks, in either era. It may be called
-// concurrently.
+// An Answerer answers the questions of a server, in either era. It may be
+// called concurrently.
 type Answerer interface {
-	// Answer returns the result of the question. A *jsonrpc.Error is passed on
-	// to the server; a *PendingError ends the call that caused the question.
+	// Answer returns the result of the question. A *jsonrpc.Error is sent to
+	// the server; a *PendingError ends the call that caused the question.
 	Answer(ctx context.Context, q *Question) (json.RawMessage, error)
 }
 
-// AnswerFunc is an Answerer that is a function.
+// AnswerFunc is a function that implements Answerer.
 type AnswerFunc func(ctx context.Context, q *Question) (json.RawMessage, error)
 
 // Answer calls f.
@@ -50,12 +51,12 @@ func (f AnswerFunc) Answer(ctx context.Context, q *Question) (json.RawMessage, e
 	return f(ctx, q)
 }
 
-// A PendingError is a question that nobody was there to answer.
+// A PendingError means that a question remained unanswered.
 type PendingError struct{ Question Question }
 
 func (e *PendingError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the error in the given language.
 func (e *PendingError) In(l i18n.Lang) string {
 	message, _ := jsonrpc.GetString(e.Question.Params, "message")
 	if message == "" {
@@ -64,12 +65,12 @@ func (e *PendingError) In(l i18n.Lang) string {
 	return i18n.New("the server asks: %s", "服务询问：%s", message).In(l)
 }
 
-// Pending leaves every question open.
+// Pending fails every question with a PendingError.
 var Pending Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.RawMessage, error) {
 	return nil, &PendingError{Question: *q}
 })
 
-// Decline says no to every question.
+// Decline declines every question.
 var Decline Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.RawMessage, error) {
 	if q.Method == mcp.MethodElicit {
 		return json.RawMessage(`{"action":"decline"}`), nil
@@ -77,10 +78,10 @@ var Decline Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.Raw
 	return nil, jsonrpc.Errorf(-1, "User rejected the %s request", q.Kind())
 })
 
-// Script answers from prepared values: by kind ("elicitation", "sampling",
-// "roots"), or by the message of the question before that. Values that are
-// named like the fields of a form are the answer to it. What it holds no answer
-// for goes to Else.
+// Script answers questions from prepared values, looked up by the message of
+// the question and then by kind ("elicitation", "sampling", "roots"). If all
+// values are named like fields of a form, they are the answer to the form.
+// Other questions go to Else.
 type Script struct {
 	Values map[string]json.RawMessage
 	Else   Answerer
@@ -107,7 +108,7 @@ func (s *Script) Answer(ctx context.Context, q *Question) (json.RawMessage, erro
 	return s.Else.Answer(ctx, q)
 }
 
-// fits says that all values are fields of the form that is asked for.
+// fits reports whether all values are fields of the requested form.
 func (s *Script) fits(q *Question) bool {
 	fields := jsonrpc.Get(q.Params, "requestedSchema", "properties")
 	if q.Method != mcp.MethodElicit || fields == nil || len(s.Values) == 0 {
@@ -121,9 +122,8 @@ func (s *Script) fits(q *Question) bool {
 	return true
 }
 
-// Complete makes the result of a question from what a person writes: the
-// content of a form, "decline" or "cancel"; the text of a message; or the
-// whole result.
+// Complete builds the result of a question from user input: the content of a
+// form, "decline" or "cancel"; the text of a message; or the whole result.
 func Complete(q *Question, value json.RawMessage) (json.RawMessage, error) {
 	var word string
 	isText := json.Unmarshal(value, &word) == nil

@@ -10,19 +10,18 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// An ArgumentError is an argument that cannot be what the tool wants. It is
-// found before anything is sent.
+// An ArgumentError describes an argument that does not match the tool's schema.
+// It is found before anything is sent.
 type ArgumentError struct {
 	Argument string
 	Problem  i18n.Text
-	// Nearest is the right name that was probably meant; empty when none is
-	// near.
+	// Nearest is the name that was probably meant; empty if none is similar.
 	Nearest string
 }
 
 func (e *ArgumentError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the error in the given language.
 func (e *ArgumentError) In(l i18n.Lang) string {
 	if e.Nearest != "" {
 		return i18n.New("%v; did you mean %q?", "%v；是否要用 %q？", e.Problem, e.Nearest).In(l)
@@ -30,27 +29,27 @@ func (e *ArgumentError) In(l i18n.Lang) string {
 	return e.Problem.In(l)
 }
 
-// UnknownArgument is the error for a name that is none of those there are.
+// UnknownArgument returns the error for an unknown argument name.
 func UnknownArgument(name, nearest string) *ArgumentError {
 	return &ArgumentError{Argument: name, Problem: i18n.New("unknown argument %q", "未知参数 %q", name), Nearest: nearest}
 }
 
-// An ArgumentParser turns what a person types into the arguments of a tool.
+// An ArgumentParser turns user input into the arguments of a tool.
 //
 //	k=v        typed by the schema: a string stays a string
 //	k:=json    JSON
 //	a.b[0]=x   inside objects and arrays
 //	k=@file    the text of a file; k:=@file its JSON
 type ArgumentParser struct {
-	// Schema is the tool's input schema; nil types nothing.
+	// Schema is the tool's input schema; if nil, values are not typed.
 	Schema []byte
-	// ReadFile reads what @ names; nil is os.ReadFile.
+	// ReadFile reads the files named after @; nil means os.ReadFile.
 	ReadFile func(name string) ([]byte, error)
 	// Any accepts names that the schema does not have.
 	Any bool
 }
 
-// Parse reads words into base, which may be nil.
+// Parse adds the arguments in words to base, which may be nil.
 func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMessage, error) {
 	args := base
 	if len(args) == 0 {
@@ -88,7 +87,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 	return json.Marshal(tree)
 }
 
-// split cuts k=v, k:=json, k=@file and k:=@file.
+// split parses k=v, k:=json, k=@file and k:=@file.
 func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err error) {
 	key, value, ok := strings.Cut(word, "=")
 	if !ok || key == "" {
@@ -109,7 +108,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 	return key, value, isJSON, nil
 }
 
-// value types one value: as JSON, or by what the schema says of its place.
+// value converts one value: as JSON, or by the schema of its path.
 func (p *ArgumentParser) value(key string, path []step, value string, isJSON bool) (any, error) {
 	schema, nearest, known := schemaAt(p.Schema, path)
 	if !known && !p.Any && len(p.Schema) > 0 {
@@ -131,7 +130,7 @@ func (p *ArgumentParser) value(key string, path []step, value string, isJSON boo
 	return typed, nil
 }
 
-// typeBySchema reads a text as the first of the types that the schema allows.
+// typeBySchema converts a text to the first type of the schema that accepts it.
 func typeBySchema(schema []byte, value string) (any, error) {
 	var problem error
 	for _, kind := range typesOf(schema) {

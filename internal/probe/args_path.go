@@ -11,13 +11,13 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// A step leads one level into a value: a member, or an element.
+// A step is one step of a path into a value: a member or an element.
 type step struct {
 	name  string
 	index int // -1 for a member
 }
 
-// parsePath reads a.b[0].c; a backslash takes the next character as it is.
+// parsePath parses a.b[0].c; a backslash escapes the next character.
 func parsePath(key string) ([]step, error) {
 	var path []step
 	var name strings.Builder
@@ -69,10 +69,10 @@ func parsePath(key string) ([]step, error) {
 	return path, nil
 }
 
-// maxIndex bounds an array that is written element by element.
+// maxIndex limits an array that is written element by element.
 const maxIndex = 10_000
 
-// place puts a value at a path, making what is missing on the way.
+// place sets a value at a path and creates missing parents.
 func place(tree any, path []step, value any) (any, error) {
 	if len(path) == 0 {
 		return value, nil
@@ -111,9 +111,9 @@ func place(tree any, path []step, value any) (any, error) {
 	return object, err
 }
 
-// schemaAt follows a path through a schema. known is false when the schema
-// names the members of a place and this is none of them; nearest is the one
-// that was probably meant.
+// schemaAt follows a path through a schema. known is false if the schema lists
+// the members at some point and the path's member is not listed; nearest is the
+// name that was probably meant.
 func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool) {
 	root := schema
 	for _, s := range path {
@@ -143,7 +143,7 @@ func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool
 	return ResolveRef(root, schema), "", true
 }
 
-// hasPatterns says whether members may be named elsewhere than in properties.
+// hasPatterns reports whether a schema may define members outside properties.
 func hasPatterns(schema []byte) bool {
 	for _, key := range []string{"patternProperties", "anyOf", "oneOf", "allOf", "$ref"} {
 		if jsonrpc.Get(schema, key) != nil {
@@ -153,7 +153,7 @@ func hasPatterns(schema []byte) bool {
 	return false
 }
 
-// resolveRef follows references within the schema itself.
+// ResolveRef follows references within the schema itself.
 func ResolveRef(root, schema []byte) []byte {
 	for range 16 {
 		ref, ok := jsonrpc.GetString(schema, "$ref")
@@ -177,8 +177,8 @@ func memberNames(object []byte) []string {
 	return names
 }
 
-// typesOf lists the types that a schema allows, in the order in which a text
-// is tried: a string takes anything, so it comes last.
+// typesOf returns the types that a schema allows, in the order in which they
+// are tried. A string accepts any text, so it comes last.
 func typesOf(schema []byte) []string {
 	var kinds []string
 	collectTypes(schema, &kinds, 0)

@@ -13,44 +13,45 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
-// CallOptions bound one call.
+// CallOptions are the limits of one call.
 type CallOptions struct {
-	// Idle ends a call whose server is silent that long; progress renews it,
-	// and it stands still while a question is open. Limit ends it in any case.
-	// Zero is no limit.
+	// Idle ends a call if the server sends nothing for that long. Progress
+	// restarts the timer, and it is stopped while a question is open. Limit
+	// ends the call in any case. Zero means no limit.
 	Idle, Limit time.Duration
-	// OnProgress hears the progress of this call and asks the server for it.
+	// OnProgress receives the progress of this call; setting it requests
+	// progress.
 	OnProgress func(p Progress)
 }
 
 // Progress is one notification about a call.
 type Progress struct {
 	Progress float64 `json:"progress"`
-	// Total is zero when the server did not say.
+	// Total is zero if the server did not send it.
 	Total   float64 `json:"total"`
 	Message string  `json:"message"`
 }
 
-// An Exchange is one call and everything known about it.
+// An Exchange is one call with all that is known about it.
 type Exchange struct {
 	Method string
-	// Params is what was sent.
+	// Params are the params as sent.
 	Params json.RawMessage
 	// Exactly one of Result and Err is set.
 	Result json.RawMessage
 	Err    *jsonrpc.Error
-	// Status is the HTTP status that came with an error; 0 elsewhere.
+	// Status is the HTTP status of an error; otherwise 0.
 	Status int
 	Timing Timing
 	Wire   []Frame
-	// Notices counts the progress notifications, Rounds how often a modern
-	// server asked.
+	// Notices counts the progress notifications, Rounds the answers of a modern
+	// server that contain questions.
 	Notices, Rounds int
-	// Record is the entry in the record of the gateway, 0 when there is none.
+	// Record is the entry in the gateway's record; 0 if there is none.
 	Record uint64
 }
 
-// Failure is the error that the server answered, or nil.
+// Failure returns the error that the server answered, or nil.
 func (x *Exchange) Failure() error {
 	if x.Err != nil {
 		return x.Err
@@ -58,16 +59,16 @@ func (x *Exchange) Failure() error {
 	return nil
 }
 
-// IsToolError says that the tool itself failed.
+// IsToolError reports whether the tool itself failed.
 func (x *Exchange) IsToolError() bool { return mcp.IsToolError(x.Result) }
 
-// maxRounds bounds how often a modern server may answer one call with
+// MaxRounds limits how often a modern server may answer one call with
 // questions.
 const MaxRounds = 32
 
-// Call sends one request and waits for its one outcome. An error that the
-// server answered is in the Exchange, which is returned beside an error too:
-// it holds what went over the wire until then.
+// Call sends one request and waits for its outcome. An error that the server
+// answered is in the Exchange. Call returns the Exchange with an error too: it
+// holds the frames up to then.
 func (s *Session) Call(ctx context.Context, method string, params json.RawMessage, opt CallOptions) (*Exchange, error) {
 	if err := s.prepareHeaders(ctx, method); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 		if err != nil {
 			signal(s.link.part.due)
 		}
-		// What a server says because nobody answered it is not the outcome.
+		// The server's reaction to an unanswered question is not the outcome.
 		return x, cause
 	}
 	return x, err
@@ -117,7 +118,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 		resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
 		var status *httpclient.StatusError
 		if errors.As(err, &status) && resp != nil {
-			x.Status, err = status.Status, nil // the body was an answer
+			x.Status, err = status.Status, nil // the body is an answer
 		}
 		if err != nil {
 			return err
@@ -145,8 +146,8 @@ func IsInputRequired(result []byte) bool {
 	return kind == "input_required"
 }
 
-// prepareHeaders makes sure that the arguments which a modern HTTP server
-// wants repeated in headers are known before a tool is called.
+// prepareHeaders lists the tools before a tool is called, because a modern HTTP
+// server expects some arguments to be repeated in headers.
 func (s *Session) prepareHeaders(ctx context.Context, method string) error {
 	if method != mcp.MethodToolsCall || s.info.Era != mcp.Modern || s.link.client == nil || s.tools.Load() != nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// CheckJSON holds a value against a JSON Schema. It returns what is wrong, a
-// line each; an error says that the schema cannot be used.
+// CheckJSON validates a value against a JSON Schema. It returns the violations,
+// one per line; an error means that the schema cannot be used.
 func CheckJSON(schema, value []byte) ([]i18n.Text, error) {
 	page := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{page})
@@ -31,8 +31,8 @@ func CheckJSON(schema, value []byte) ([]i18n.Text, error) {
 	return lines, nil
 }
 
-// CheckOutput holds a tool's result against its output schema. A tool that
-// failed, or has no such schema, has nothing to keep to.
+// CheckOutput validates a tool's result against its output schema. It accepts
+// the result of a tool that failed or has no output schema.
 func CheckOutput(tool *catalog.Item, x *Exchange) ([]i18n.Text, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 || x.Err != nil || x.IsToolError() {
 		return nil, nil

@@ -16,17 +16,17 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A connection is the transport of a session, with a tap on it: a stream to a
-// command or to something in this process, an SSE stream, or an HTTP client.
+// A connection is the transport of a session together with its tap: a stream to
+// a command or within this process, an SSE stream, or an HTTP client.
 type connection struct {
 	target  Target
 	opt     Options
 	modern  bool
-	handler jsonrpc.Handler // of what the server sends outside any call
+	handler jsonrpc.Handler // for messages of the server outside any call
 	headers func(tool string, arguments []byte) http.Header
 	tap     *tap
 
-	transport string // its name
+	transport string // name of the transport
 	pid       int    // of a command
 	peer      jsonrpc.Peer
 	conn      *jsonrpc.Conn
@@ -38,10 +38,10 @@ type connection struct {
 	wg   sync.WaitGroup
 	part partings
 	down sync.Once
-	gone chan struct{} // closed when the connection has ended by itself
-	why  error         // it has; set before gone is closed
+	gone chan struct{} // closed when the connection has ended on its own
+	why  error         // why it has ended; set before gone is closed
 
-	closers []func() // of what dial has opened
+	closers []func() // close the resources that dial has opened
 }
 
 func (c *connection) init(ctx context.Context, t Target, opt Options) {
@@ -58,7 +58,7 @@ func (c *connection) dial(ctx context.Context) error {
 		c.transport = config.TypeSSE
 		stream, err := httpclient.DialSSE(ctx, c.clientOptions())
 		if err == nil {
-			c.talk(stream) // whose transport has noted what passes already
+			c.talk(stream) // the transport has already recorded the frames
 		}
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *connection) dial(ctx context.Context) error {
 	return nil
 }
 
-// rawStream opens the stream to something in this process, or to a command.
+// rawStream opens the stream within this process or to a command.
 func (c *connection) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
 	if c.target.Dial != nil {
 		c.transport = "in process"
@@ -93,7 +93,7 @@ func (c *connection) dialStream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.talk(&tappedStream{stream, c.tap, &c.part}) // which notes what passes
+	c.talk(&tappedStream{stream, c.tap, &c.part}) // tappedStream records the frames
 	if c.child == nil || c.opt.OnLine == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (c *connection) clientOptions() httpclient.ClientOptions {
 	c.closers = append(c.closers, base.CloseIdleConnections)
 	var carrier http.RoundTripper = base
 	if c.target.Carry != nil {
-		carrier = c.target.Carry(base) // below the tap, which shows what it sees
+		carrier = c.target.Carry(base) // below the tap, so credentials are not recorded
 	}
 	return httpclient.ClientOptions{
 		URL: c.target.URL, Header: c.target.Header, Handler: c.handler, Modern: c.modern,
@@ -144,15 +144,15 @@ func (c *connection) talk(stream jsonrpc.Stream) {
 	})
 }
 
-// openStream opens the stream on which a legacy HTTP server speaks outside any
-// call; others need none.
+// openStream opens the stream for messages of a legacy HTTP server outside any
+// call. Other transports need none.
 func (c *connection) openStream() {
 	if c.client != nil {
 		c.client.OpenStream(c.life)
 	}
 }
 
-// explain says why a handshake failed, with what the server said about it.
+// explain adds the output of the server to the error of a failed handshake.
 func (c *connection) explain(ctx context.Context, err error) error {
 	failed := &StartError{Err: err}
 	if c.child != nil {
@@ -164,13 +164,13 @@ func (c *connection) explain(ctx context.Context, err error) error {
 	return failed
 }
 
-// hasEnded says whether the command is gone after a handshake that failed. Its
-// pipes break a moment before its end is known.
+// hasEnded reports whether the command has ended after a failed handshake. Its
+// pipes break shortly before its exit is known.
 func (c *connection) hasEnded(ctx context.Context, err error) bool {
 	wait := lastBreath
 	var answered *jsonrpc.Error
 	if ctx.Err() != nil || errors.As(err, &answered) {
-		wait = 0 // it spoke, or it is merely slow
+		wait = 0 // the command answered, or is only slow
 	}
 	select {
 	case <-c.child.Done():
@@ -180,7 +180,7 @@ func (c *connection) hasEnded(ctx context.Context, err error) bool {
 	}
 }
 
-// lost notes that the connection is gone.
+// lost records that the connection has ended.
 func (c *connection) lost(err error) {
 	c.down.Do(func() {
 		c.why = err
@@ -188,8 +188,8 @@ func (c *connection) lost(err error) {
 	})
 }
 
-// tellDown lets OnDown hear that the connection is gone. It is called when the
-// session is open: before that, the error of Open says it.
+// tellDown calls OnDown when the connection has ended. It is called once the
+// session is open: before that, Open returns the error.
 func (c *connection) tellDown() {
 	if c.opt.OnDown == nil {
 		return
@@ -205,7 +205,7 @@ func (c *connection) tellDown() {
 	})
 }
 
-// close ends the connection, with its server where that is a command.
+// close ends the connection, and its command if there is one.
 func (c *connection) close(ctx context.Context) {
 	select {
 	case <-c.gone:

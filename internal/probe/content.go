@@ -8,23 +8,23 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Block is one piece of what a server answered: of a tool's content, a
-// resource's contents or a prompt's messages.
+// A Block is one part of a result: of a tool's content, a resource's contents
+// or a prompt's messages.
 type Block struct {
 	// Role is set in a prompt.
 	Role string
-	// Type is text, image, audio, resource, resource_link, or what the server
-	// invented.
+	// Type is text, image, audio, resource, resource_link, or a type of the
+	// server's own.
 	Type string
 	Text string
-	// URI, Name and MIMEType are set where the server said.
+	// URI, Name and MIMEType are set if the server sent them.
 	URI, Name, MIMEType string
-	// Data are the bytes of what is not text.
+	// Data holds the decoded bytes of binary content.
 	Data []byte
 	Raw  json.RawMessage
 }
 
-// Blocks reads the pieces of a result.
+// Blocks returns the parts of a result.
 func Blocks(result json.RawMessage) []Block {
 	var blocks []Block
 	for raw := range jsonrpc.Elements(jsonrpc.Get(result, "content")) {
@@ -89,12 +89,12 @@ func decodeBase64(raw []byte, member string) []byte {
 	return data
 }
 
-// structured is the structured content of a result; nil when there is none.
+// Structured returns the structured content of a result; nil if there is none.
 func Structured(result json.RawMessage) json.RawMessage {
 	return jsonrpc.Get(result, "structuredContent")
 }
 
-// TextOf is all the text of a result, a line for each piece.
+// TextOf returns all text of a result, one line per block.
 func TextOf(result json.RawMessage) string {
 	var texts []string
 	for _, b := range Blocks(result) {

@@ -15,17 +15,17 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A StartError is a server that could not be reached or ended before it had
+// A StartError means that a server could not be reached or ended before it
 // answered.
 type StartError struct {
 	Err error
-	// Stderr is the end of what a command said.
+	// Stderr is the end of the command's standard error.
 	Stderr []string
 }
 
 func (e *StartError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the error in the given language.
 func (e *StartError) In(l i18n.Lang) string {
 	if len(e.Stderr) == 0 {
 		return l.Of(e.Err)
@@ -35,7 +35,7 @@ func (e *StartError) In(l i18n.Lang) string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Open connects to a target and shakes hands.
+// Open connects to a target and performs the handshake.
 func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 	opt.withDefaults()
 	p, err := planOf(&opt)
@@ -44,14 +44,14 @@ func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 	}
 	s, err := openEra(ctx, t, opt, p)
 	if err != nil && p.probe && ctx.Err() == nil && maySpeakOther(err) {
-		// Nothing but a new connection is clean: some servers end theirs when
-		// the first message is not what they know.
+		// Use a new connection: some servers close theirs if they do not know
+		// the first message.
 		other := p.other()
 		if again, err2 := openEra(ctx, t, opt, other); err2 == nil {
 			return again, nil
 		}
 	}
-	oldWay := p.probe || p.era == mcp.Legacy // SSE has no modern era
+	oldWay := p.probe || p.era == mcp.Legacy // SSE exists only in the legacy era
 	if err != nil && oldWay && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && mayBeSSE(err) {
 		t.Type = config.TypeSSE
 		p.era, p.probe = mcp.Legacy, false
@@ -62,7 +62,7 @@ func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 	return s, err
 }
 
-// A plan is how the conversation is to be opened.
+// A plan is how the conversation is opened.
 type plan struct {
 	era     mcp.Era
 	version string
@@ -95,8 +95,8 @@ func planOf(o *Options) (plan, error) {
 	return p, nil
 }
 
-// ValidProtocol says whether Options.Protocol can be that: a word, or a date.
-// A date that no version has can be proposed too.
+// ValidProtocol reports whether text is valid for Options.Protocol: a word or a
+// date. The date of an unknown version can be proposed too.
 func ValidProtocol(text string) bool {
 	if text == "auto" || text == mcp.Legacy.String() || text == mcp.Modern.String() {
 		return true
@@ -105,7 +105,7 @@ func ValidProtocol(text string) bool {
 	return err == nil
 }
 
-// maySpeakOther says whether a refused handshake may mean that the server
+// maySpeakOther reports whether a refused handshake may mean that the server
 // speaks the other era.
 func maySpeakOther(err error) bool {
 	var wire *jsonrpc.Error
@@ -116,8 +116,8 @@ func maySpeakOther(err error) bool {
 	return errors.As(err, &wire)
 }
 
-// mayBeSSE says whether a refusal of streamable HTTP means that an older
-// server is there.
+// mayBeSSE reports whether a refusal of streamable HTTP means that the server
+// is an older one.
 func mayBeSSE(err error) bool {
 	var status *httpclient.StatusError
 	if !errors.As(err, &status) || status.Modern {
@@ -126,8 +126,8 @@ func mayBeSSE(err error) bool {
 	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
 }
 
-// streamWait bounds how long a server is waited for that holds back the headers
-// of the stream on which it may ask.
+// streamWait limits the wait for a server that delays the headers of the stream
+// for its questions.
 const streamWait = 250 * time.Millisecond
 
 func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, error) {
@@ -155,7 +155,7 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	case opt.Listen:
 		s.link.openStream()
 	case s.link.client != nil && s.info.Era == mcp.Legacy && !s.identity.offer.Empty():
-		// Servers ask for roots there as soon as they were greeted.
+		// Servers ask for roots on this stream right after the handshake.
 		s.link.openStream()
 		s.link.client.AwaitStream(ctx, streamWait)
 	}

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// partingTime is how long the last words to a server may take.
+// partingTime limits the time for sending the last messages to a server.
 const partingTime = 500 * time.Millisecond
 
-// partings count the calls that were cancelled and the cancellations that were
-// written, so that a connection is not closed between the two: a server that
-// never hears of it goes on working.
+// partings counts cancelled calls and written cancellations, so that a
+// connection is not closed between the two: a server that does not receive a
+// cancellation continues to work.
 type partings struct {
 	written chan struct{}
 	due     chan struct{}
@@ -31,7 +31,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// saw notes a message that was written.
+// saw records a written message.
 func (p *partings) saw(msg []byte) {
 	head := msg[:min(len(msg), 128)]
 	if bytes.Contains(head, []byte(`"`+mcp.NotificationCancelled+`"`)) {
@@ -39,7 +39,7 @@ func (p *partings) saw(msg []byte) {
 	}
 }
 
-// wait lets the cancellations of all cancelled calls be written.
+// wait waits until the cancellations of all cancelled calls are written.
 func (p *partings) wait() {
 	timer := time.NewTimer(partingTime)
 	defer timer.Stop()

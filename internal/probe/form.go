@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Field is one question of a form.
+// A Field is one field of a form.
 type Field struct {
 	Name, Title, Description string
 	Type                     string
@@ -15,7 +15,7 @@ type Field struct {
 	Required                 bool
 }
 
-// Form lists what a schema asks for, in its own order.
+// Form returns the fields that a schema asks for, in its order.
 func Form(schema []byte) []Field {
 	var required []string
 	for raw := range jsonrpc.Elements(jsonrpc.Get(schema, "required")) {

@@ -11,24 +11,24 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Frame is one message as it went over the wire, secrets replaced.
+// A Frame is one message on the wire, with secrets replaced.
 type Frame struct {
 	At   time.Time
 	Sent bool
-	// Method, Status and Header are HTTP's; empty for other transports.
+	// Method, Status and Header are for HTTP; empty for other transports.
 	Method string
 	Status int
 	Header http.Header
 	Body   []byte
 
-	owner uint64 // the call on whose stream it travelled; 0 when nothing tells
+	owner uint64 // the call on whose stream it travelled; 0 if unknown
 }
 
 const (
 	maxFrames     = 4096
 	maxFrameBytes = 32 << 20
-	// shortest is the length below which a secret is not looked for: it would
-	// be found everywhere.
+	// shortest is the minimum length of a secret that is replaced: a shorter
+	// one would match everywhere.
 	shortest = 4
 )
 
@@ -40,12 +40,12 @@ var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "
 // A tap keeps the last frames of a connection.
 type tap struct {
 	secrets [][]byte
-	header  http.Header // configured ones: hidden wherever they appear
+	header  http.Header // configured headers, hidden wherever they appear
 	onFrame func(Frame)
 
 	mu     sync.Mutex
 	frames []Frame
-	first  int // number of frames[0], counting from the beginning
+	first  int // number of frames[0], counted from the first frame
 	bytes  int
 }
 
@@ -57,13 +57,13 @@ func newTap(t *Target, onFrame func(Frame)) *tap {
 		}
 		p.secrets = append(p.secrets, []byte(s))
 		if quoted := jsonrpc.Quote(s); len(quoted) != len(s)+2 {
-			p.secrets = append(p.secrets, quoted[1:len(quoted)-1]) // as JSON writes it
+			p.secrets = append(p.secrets, quoted[1:len(quoted)-1]) // as written in JSON
 		}
 	}
 	return p
 }
 
-// note keeps one frame; body is copied.
+// note records one frame; body is copied.
 func (p *tap) note(f Frame, body []byte) {
 	f.At = time.Now()
 	f.Body = p.redact(body)
@@ -104,7 +104,7 @@ func (p *tap) redactHeader(h http.Header) http.Header {
 	return out
 }
 
-// mark is the number of the next frame.
+// mark returns the number of the next frame.
 func (p *tap) mark() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

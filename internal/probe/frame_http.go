@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// A tappedTransport notes every request and answer that passes, and how long
-// the steps of getting there took.
+// A tappedTransport records every request and answer, and how long the steps of
+// the connection took.
 type tappedTransport struct {
 	http.RoundTripper
 	tap *tap
@@ -18,7 +18,7 @@ type tappedTransport struct {
 
 type callKey struct{}
 
-// callOf is the call on whose account a request is sent.
+// callOf returns the call for which a request is sent.
 func callOf(ctx context.Context) *running {
 	c, _ := ctx.Value(callKey{}).(*running)
 	return c
@@ -28,7 +28,7 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	owner := callOf(r.Context()).number()
 	if r.GetBody != nil {
 		if body, err := r.GetBody(); err == nil {
-			msg, _ := io.ReadAll(body) // a buffer in memory: it cannot fail
+			msg, _ := io.ReadAll(body) // an in-memory buffer: reading cannot fail
 			t.tap.note(Frame{Sent: true, Method: r.Method, Header: r.Header, owner: owner}, msg)
 		}
 	} else {
@@ -48,7 +48,7 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A tappedBody notes one whole body when it has been read.
+// A tappedBody records a whole body when it has been read.
 type tappedBody struct {
 	io.ReadCloser
 	tap   *tap
@@ -75,7 +75,7 @@ func (b *tappedBody) noted() {
 	b.once.Do(func() { b.tap.note(b.frame, b.buf.Bytes()) })
 }
 
-// A tappedEvents notes each event of a stream as it arrives.
+// A tappedEvents records each event of a stream as it arrives.
 type tappedEvents struct {
 	io.ReadCloser
 	tap   *tap
@@ -97,7 +97,7 @@ func (e *tappedEvents) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end takes one line of the stream; an empty one ends an event.
+// end handles one line of the stream; an empty line ends an event.
 func (e *tappedEvents) end(line []byte) {
 	if len(line) == 0 {
 		if len(e.data) > 0 {

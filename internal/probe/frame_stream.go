@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A tappedStream notes every message that passes.
+// A tappedStream records every message.
 type tappedStream struct {
 	jsonrpc.Stream
 	tap  *tap
@@ -21,8 +21,8 @@ func (s *tappedStream) Read() ([]byte, func(), error) {
 	return msg, release, err
 }
 
-// Write notes a message before it is sent: its answer may be there before
-// Write returns.
+// Write records a message before it is sent, because the answer may arrive
+// before Write returns.
 func (s *tappedStream) Write(parts ...[]byte) error {
 	msg := bytes.Join(parts, nil)
 	s.tap.note(Frame{Sent: true}, msg)

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Handle answers a question that the transport could not tie to a call: it
-// counts for the newest one in flight.
+// Handle answers a question that the transport could not assign to a call: it
+// is assigned to the newest call in flight.
 func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if s.passTo != nil {
 		return passing{s.passTo}.Handle(ctx, from, req)
@@ -22,7 +22,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	return s.questions.asked(ctx, s.calls.newest(), req)
 }
 
-// HandleNotification hears what the server says.
+// HandleNotification handles notifications of the server.
 func (s *Session) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if s.passTo != nil {
 		passing{s.passTo}.HandleNotification(ctx, from, n)
@@ -48,7 +48,7 @@ func (s *Session) hear(n *jsonrpc.Notification) {
 	}
 }
 
-// back answers what the server asks on the stream of one call.
+// back answers the questions of the server on the stream of one call.
 type back struct {
 	s *Session
 	r *running
@@ -63,14 +63,14 @@ func (b back) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.N
 	b.s.hear(n)
 }
 
-// questions are those of the server: which it may ask, and who answers them.
+// questions holds which questions the server may ask, and their answerer.
 type questions struct {
 	offer    mcp.Offer
 	answerer Answerer
 	roots    atomic.Pointer[[]config.Root]
 }
 
-// asked answers one question, on behalf of r where that is known.
+// asked answers one question, on behalf of r if the call is known.
 func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch {
 	case req.Method == mcp.MethodPing:
@@ -124,13 +124,13 @@ func (q *questions) rootsResult() json.RawMessage {
 	}
 	raw, err := json.Marshal(map[string]any{"roots": roots})
 	if err != nil {
-		panic(err) // strings
+		panic(err) // never fails for strings
 	}
 	return raw
 }
 
-// nextRound answers all the questions of a modern server at once and returns
-// the params to call it with again.
+// nextRound answers all questions of a modern server and returns the params of
+// the repeated call.
 func (q *questions) nextRound(ctx context.Context, r *running, x *Exchange) (json.RawMessage, error) {
 	asked := jsonrpc.Get(x.Result, "inputRequests")
 	params := x.Params
@@ -157,7 +157,7 @@ func (q *questions) nextRound(ctx context.Context, r *running, x *Exchange) (jso
 			case err != nil:
 				failed = err
 			case resp.Err != nil:
-				// A modern answer cannot be an error: the call ends here.
+				// A modern answer cannot be an error, so the call ends here.
 				failed = i18n.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
 			default:
 				answers = jsonrpc.Set(answers, resp.Result, key)

@@ -13,12 +13,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// An identity is what the server is told of the client that the tester plays:
-// its name, what it may be asked for, and the log that it wants.
+// An identity describes the simulated client to the server: its name, the
+// requests it accepts, and the log level it wants.
 type identity struct {
 	info     mcp.Implementation
 	offer    mcp.Offer
-	declared json.RawMessage        // capabilities to send as they are, instead of the offer
+	declared json.RawMessage        // capabilities to send unchanged, instead of the offer
 	level    atomic.Pointer[string] // of the log; empty for none
 }
 
@@ -35,7 +35,7 @@ func (i *identity) init(opt *Options) {
 	}
 }
 
-// capabilities is what the server is told that it may ask for.
+// capabilities returns the client capabilities to send.
 func (i *identity) capabilities(version string) []byte {
 	if len(i.declared) > 0 {
 		return i.declared
@@ -46,13 +46,13 @@ func (i *identity) capabilities(version string) []byte {
 func (i *identity) clientInfo() []byte {
 	raw, err := json.Marshal(i.info)
 	if err != nil {
-		panic(err) // three strings
+		panic(err) // never fails for three strings
 	}
 	return raw
 }
 
-// withMeta adds what every request to a modern server carries, where it is not
-// there already.
+// withMeta adds the _meta members that every request to a modern server
+// carries, unless they are present.
 func (i *identity) withMeta(params []byte, version string) []byte {
 	if len(params) == 0 {
 		params = []byte(`{}`)
@@ -77,7 +77,7 @@ func (i *identity) withMeta(params []byte, version string) []byte {
 	return params
 }
 
-// greet opens the conversation in the era of the plan.
+// greet performs the handshake in the era of the plan.
 func (s *Session) greet(ctx context.Context, p plan) error {
 	s.info.Version = p.version
 	if p.era == mcp.Modern {
@@ -134,7 +134,7 @@ func (s *Session) discover(ctx context.Context) error {
 	return nil
 }
 
-// describe keeps what the server says of itself.
+// describe stores the server's description of itself.
 func (i *Info) describe(result, info []byte) {
 	i.Handshake = slices.Clone(result)
 	i.Capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
@@ -142,8 +142,8 @@ func (i *Info) describe(result, info []byte) {
 	i.Instructions, _ = jsonrpc.GetString(result, "instructions")
 }
 
-// outcome is the one error of a call: the reason why its context ended, what
-// the transport said, or what the server answered.
+// outcome returns the error of a call: the reason why its context ended, the
+// error of the transport, or the error that the server answered.
 func outcome(ctx context.Context, resp *jsonrpc.Response, err error) error {
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {

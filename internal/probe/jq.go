@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// CheckJQ says whether a jq expression can be run.
+// CheckJQ returns an error if a jq expression cannot be compiled.
 func CheckJQ(expression string) error {
 	_, err := compileJQ(expression)
 	return err
@@ -27,7 +27,7 @@ func compileJQ(expression string) (*gojq.Code, error) {
 	return code, nil
 }
 
-// JQ runs a jq expression over a value and returns every result.
+// JQ runs a jq expression on a value and returns all results.
 func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
 	code, err := compileJQ(expression)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/jsonschema"
 )
 
-// A Difference is one place where two JSON values differ. A side that has
-// nothing there is nil.
+// A Difference is one difference between two JSON values. A missing value is
+// nil.
 type Difference struct {
 	Path string          `json:"path"`
 	A    json.RawMessage `json:"a,omitempty"`
@@ -22,7 +22,7 @@ type Difference struct {
 
 func (d Difference) String() string { return d.In(i18n.English) }
 
-// In says it in a language.
+// In returns the difference in the given language.
 func (d Difference) In(l i18n.Lang) string {
 	switch {
 	case d.A == nil:
@@ -34,7 +34,8 @@ func (d Difference) In(l i18n.Lang) string {
 	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, a, b).In(l)
 }
 
-// unmet says it of a value that was expected, and the one that came.
+// Unmet describes the difference between an expected value A and an actual
+// value B.
 func (d Difference) Unmet() i18n.Text {
 	switch {
 	case d.A == nil:
@@ -55,8 +56,8 @@ func Clip(raw []byte) string {
 	return string(raw)
 }
 
-// clipBoth shortens two values that differ. Where they begin with the same long
-// text, that is left out: else both would look the same.
+// clipBoth shortens two different values. It omits a long common prefix,
+// because otherwise both would look the same.
 func clipBoth(a, b []byte) (string, string) {
 	const context = 20
 	x, y := []rune(string(a)), []rune(string(b))
@@ -74,8 +75,8 @@ func clipBoth(a, b []byte) (string, string) {
 // MaxDifferences keeps a comparison readable.
 const MaxDifferences = 100
 
-// DiffJSON lists where two values differ, leaving out what the paths name.
-// Numbers are equal when they are the same number.
+// DiffJSON lists the differences of two values, except at the ignored paths.
+// Numbers are compared by value.
 func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	va, err := DecodeSide(a)
 	if err != nil {
@@ -93,7 +94,7 @@ func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	return found[:min(len(found), MaxDifferences)], nil
 }
 
-// decodeSide reads one side; absent is null.
+// DecodeSide decodes one side of a comparison; an absent value is null.
 func DecodeSide(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -143,7 +144,7 @@ func diffObjects(path string, a, b map[string]any, found *[]Difference) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// member is the path of a member, as jq writes it.
+// member returns the path of a member in jq syntax.
 func member(path, name string) string {
 	if plainName.MatchString(name) {
 		return path + "." + name
@@ -168,7 +169,7 @@ func diffArrays(path string, a, b []any, found *[]Difference) {
 func Encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it was decoded from JSON
+		panic(err) // the value was decoded from JSON
 	}
 	return raw
 }

@@ -13,27 +13,28 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Listing is one list of a server, to its last page.
+// A Listing is one complete list of a server.
 type Listing struct {
 	Kind  catalog.Kind
 	Items []catalog.Item
-	// Issues are what the list should not have had in it.
+	// Issues are the defects of the list.
 	Issues []catalog.Issue
-	// Raw are the items as they came, Bytes the size of all pages.
+	// Raw holds the items as received, Bytes the size of all pages.
 	Raw   []json.RawMessage
 	Bytes int
 	Pages int
-	// Starting says that servers will add to the list which are starting.
+	// Starting reports that servers that are still starting will add to the
+	// list.
 	Starting bool
 }
 
-// Methods of the four lists.
+// ListMethods maps each list to its method.
 var ListMethods = map[catalog.Kind]string{
 	catalog.Tools: mcp.MethodToolsList, catalog.Prompts: mcp.MethodPromptsList,
 	catalog.Resources: mcp.MethodResourcesList, catalog.Templates: mcp.MethodTemplatesList,
 }
 
-// capabilityOf is the capability that goes with a list.
+// capabilityOf returns the capability of a list.
 func capabilityOf(k catalog.Kind) string {
 	if k == catalog.Templates {
 		return "resources"
@@ -41,10 +42,10 @@ func capabilityOf(k catalog.Kind) string {
 	return k.Member()
 }
 
-// maxPages bounds a server whose cursor never ends.
+// maxPages limits a server whose cursors never end.
 const maxPages = 1000
 
-// List fetches one list to its last page. A list that the server does not have
+// List fetches all pages of one list. If the server does not have the list, it
 // is empty.
 func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 	l := &Listing{Kind: k}
@@ -97,7 +98,7 @@ func (l *Listing) parse(pages [][]byte) {
 	l.Issues = append(l.Issues, issues...)
 }
 
-// Find returns the item with that key, or nil.
+// Find returns the item with the given key, or nil.
 func (l *Listing) Find(key string) *catalog.Item {
 	for i := range l.Items {
 		if l.Items[i].Key == key {
@@ -107,7 +108,7 @@ func (l *Listing) Find(key string) *catalog.Item {
 	return nil
 }
 
-// Keys are the names or URIs of the items.
+// Keys returns the names or URIs of the items.
 func (l *Listing) Keys() []string {
 	keys := make([]string, len(l.Items))
 	for i := range l.Items {
@@ -116,11 +117,12 @@ func (l *Listing) Keys() []string {
 	return keys
 }
 
-// A toolList is the tools of a server as they were last listed; nil inside until
-// then, and when they have changed since.
+// A toolList holds the tools of a server as last listed; nil before the first
+// list and after the tools have changed.
 type toolList struct{ atomic.Pointer[[]catalog.Item] }
 
-// paramHeaders are the arguments that a modern HTTP server wants repeated.
+// paramHeaders returns the arguments that a modern HTTP server expects in
+// headers.
 func (l *toolList) paramHeaders(tool string, arguments []byte) http.Header {
 	tools := l.Load()
 	if tools == nil {
@@ -139,7 +141,7 @@ func (l *toolList) paramHeaders(tool string, arguments []byte) http.Header {
 	return header
 }
 
-// Offers says whether the server declared the capability of a list.
+// Offers reports whether the server declared the capability of a list.
 func (s *Session) Offers(k catalog.Kind) bool { return s.info.Has(capabilityOf(k)) }
 
 func KindWord(k catalog.Kind) string {

@@ -10,22 +10,23 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// ackWait is how long a modern server may take to confirm a subscription.
+// ackWait limits the time for a modern server to confirm a subscription.
 const ackWait = 5 * time.Second
 
-// listChanges subscribes to the changes of all lists.
+// listChanges are the params that subscribe to the changes of all lists.
 var listChanges = []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
 
-// subscriptions are the requests that are open at a modern server so that it
-// speaks outside any call.
+// subscriptions are the open requests that let a modern server send messages
+// outside any call.
 type subscriptions struct {
 	link    *connection
-	wg      sync.WaitGroup // those that are open
+	wg      sync.WaitGroup // open subscriptions
 	mu      sync.Mutex
-	waiting []chan struct{} // for those that are not confirmed yet
+	waiting []chan struct{} // unconfirmed subscriptions
 }
 
-// acknowledged confirms the oldest: over a pipe nothing but the order tells.
+// acknowledged confirms the oldest subscription: over a pipe only the order
+// tells which one is meant.
 func (s *subscriptions) acknowledged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +36,7 @@ func (s *subscriptions) acknowledged() {
 	}
 }
 
-// open keeps one subscription open until stop.
+// open keeps one subscription open until stop is called.
 func (s *subscriptions) open(req *jsonrpc.Request) (confirmed <-chan struct{}, ended <-chan error, stop func()) {
 	ctx, cancel := context.WithCancel(s.link.life)
 	ack := make(chan struct{})
@@ -85,8 +86,8 @@ func (s *Session) listenRequest(params []byte) *jsonrpc.Request {
 	return &jsonrpc.Request{Method: mcp.MethodListen, Params: s.identity.withMeta(params, s.info.Version), Back: back{s, nil}}
 }
 
-// Listen makes a server speak outside any call until stop: a modern one needs
-// a subscription of its own for that, a legacy HTTP one a stream.
+// Listen lets a server send messages outside any call until stop is called. A
+// modern server needs a subscription for that, a legacy HTTP server a stream.
 func (s *Session) Listen(ctx context.Context) (stop func(), err error) {
 	if s.info.Era == mcp.Legacy {
 		s.link.openStream()
@@ -95,7 +96,7 @@ func (s *Session) Listen(ctx context.Context) (stop func(), err error) {
 	return s.subscriptions.await(ctx, s.listenRequest(listChanges))
 }
 
-// Subscribe makes the server tell of changes of a resource until stop.
+// Subscribe makes the server send changes of a resource until stop is called.
 func (s *Session) Subscribe(ctx context.Context, uri string) (stop func(context.Context) error, err error) {
 	if s.info.Era == mcp.Modern {
 		params := jsonrpc.Set([]byte(`{"notifications":{}}`), append(append([]byte{'['}, jsonrpc.Quote(uri)...), ']'), "notifications", "resourceSubscriptions")

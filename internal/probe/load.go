@@ -11,31 +11,31 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// callPatience bounds a call that nobody watches.
+// CallPatience limits an unattended call.
 const CallPatience = time.Minute
 
-// LoadOptions bound a load test.
+// LoadOptions are the limits of a load test.
 type LoadOptions struct {
 	Parallel int
-	// Duration and Count end it, whichever comes first.
+	// Duration and Count end the test, whichever comes first.
 	Duration time.Duration
 	Count    int
 	Method   string
 	Params   json.RawMessage
 }
 
-// The most that a load test may ask for.
+// Maximum values of a load test.
 const (
 	MaxLoadParallel = 1000
 	MaxLoadDuration = 10 * time.Minute
 	maxLoadCount    = 1_000_000
 )
 
-// A LoadResult is how a load test went. Times are in milliseconds.
+// A LoadResult is the result of a load test. Times are in milliseconds.
 type LoadResult struct {
 	Calls  int `json:"calls"`
 	Errors int `json:"errors"`
-	// ToolErrors are answers with isError.
+	// ToolErrors counts the answers with isError.
 	ToolErrors int          `json:"toolErrors"`
 	Seconds    float64      `json:"seconds"`
 	PerSecond  float64      `json:"perSecond"`
@@ -46,19 +46,19 @@ type LoadResult struct {
 	P99        float64      `json:"p99"`
 	Max        float64      `json:"max"`
 	Histogram  []LoadBucket `json:"histogram"`
-	// Problems are the first few different errors.
+	// Problems are the first few distinct errors.
 	Problems   []string `json:"problems,omitempty"`
 	ProblemsZH []string `json:"problemsZH,omitempty"`
 }
 
 // A LoadBucket counts the calls that took at most UpTo milliseconds and longer
-// than the bucket before.
+// than the previous bucket.
 type LoadBucket struct {
 	UpTo  float64 `json:"upTo"`
 	Count int     `json:"count"`
 }
 
-// Load calls one thing over and over on one connection.
+// Load repeats one call on one connection.
 func Load(ctx context.Context, s *Session, opt LoadOptions) *LoadResult {
 	opt.Parallel = min(max(opt.Parallel, 1), MaxLoadParallel)
 	if opt.Count <= 0 {
@@ -86,7 +86,7 @@ func Load(ctx context.Context, s *Session, opt LoadOptions) *LoadResult {
 				start := time.Now()
 				x, err := s.Call(ctx, opt.Method, opt.Params, CallOptions{})
 				if ctx.Err() != nil && err != nil {
-					break // the end of the time, not a failure
+					break // the time is over; not a failure
 				}
 				own = append(own, time.Since(start))
 				mu.Lock()

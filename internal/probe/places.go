@@ -10,11 +10,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Places names places in a JSON value by a path of jq: .items[].id,
-// .. | .updated_at?, .["odd name"][0].
+// Places selects places in a JSON value by a jq path: .items[].id, .. |
+// .updated_at?, .["odd name"][0].
 type Places struct{ paths *gojq.Code }
 
-// ParsePlaces reads a path of jq. The first dot may be left out.
+// ParsePlaces parses a jq path. The first dot may be omitted.
 func ParsePlaces(text string) (Places, error) {
 	if strings.HasPrefix(text, "$") {
 		return Places{}, i18n.Errorf("paths are those of jq; instead of %s, write %s", "路径采用 jq 语法；请将 %s 写作 %s", text, fromJSONPath(text))
@@ -29,8 +29,9 @@ func ParsePlaces(text string) (Places, error) {
 	return Places{paths}, nil
 }
 
-// compilePaths makes the query that lists the paths of an expression. What is
-// no path of anything, as .a + 1, fails on null, too.
+// compilePaths compiles the query that lists the paths of an expression. It
+// also runs the query on null, because an expression that is not a path, such
+// as .a + 1, fails there.
 func compilePaths(expression string) (*gojq.Code, error) {
 	if _, err := gojq.Parse(expression); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ var (
 	fromBracket = strings.NewReplacer("[*]", "[]", ".*", "[]", "['", `["`, "']", `"]`)
 )
 
-// fromJSONPath translates a path as earlier versions read it.
+// fromJSONPath translates a path from the syntax of earlier versions.
 func fromJSONPath(text string) string {
 	text = anywhere.ReplaceAllString(fromBracket.Replace(strings.TrimPrefix(text, "$")), "..|.$1?")
 	if !strings.HasPrefix(text, ".") {
@@ -65,12 +66,11 @@ func fromJSONPath(text string) string {
 	return text
 }
 
-// maxPlaces ends an expression that names places without end.
+// maxPlaces limits an expression that yields places without end.
 const maxPlaces = 100_000
 
-// each calls visit with the value that holds a place, and the place's name or
-// index in it, for every place that exists. An expression that fails has no
-// further places.
+// each calls visit for every existing place, with the value that contains it
+// and the name or index in that value. It stops when the expression fails.
 func (p Places) each(value any, visit func(holder, key any)) {
 	iter := p.paths.Run(value)
 	for range maxPlaces {
@@ -107,7 +107,7 @@ func memberOf(value, key any) (any, bool) {
 	return nil, false
 }
 
-// Find returns every value that the path names.
+// Find returns every value that the path selects.
 func (p Places) Find(value any) []any {
 	var found []any
 	p.each(value, func(holder, key any) {
@@ -121,8 +121,8 @@ func (p Places) Find(value any) []any {
 	return found
 }
 
-// Remove takes out what the path names, elements of arrays becoming null, and
-// returns the value.
+// Remove removes the selected values and returns the rest. Elements of arrays
+// become null.
 func (p Places) Remove(value any) any {
 	type place struct{ holder, key any }
 	var places []place
@@ -140,7 +140,7 @@ func (p Places) Remove(value any) any {
 	return value
 }
 
-// decodeJSON reads a value with its numbers as they are written.
+// DecodeJSON decodes a value and keeps its numbers as written.
 func DecodeJSON(raw []byte) (any, error) {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(string(raw)))

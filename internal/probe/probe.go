@@ -1,10 +1,10 @@
-// Package probe is the tester: a client of any MCP server, in either era, that
-// shows exactly what went over the wire.
+// Package probe is the tester: a client for any MCP server, in either era, that
+// shows exactly what is sent over the wire.
 //
-// It owns one connection with a chosen version, identity and offer, the frames
-// that passed, the answers to what the server asks, and what is built on that:
-// typed arguments, test files, recordings, comparisons. It refuses to know what
-// a terminal or a browser looks like.
+// It owns one connection with a chosen version, identity and offer, the
+// recorded frames, the answers to the server's questions, and the features
+// built on them: typed arguments, test files, recordings, comparisons. It does
+// not depend on a terminal or a browser.
 package probe
 
 import (
@@ -22,40 +22,40 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A Target says which server is tested. Exactly one of Command, URL and Dial
-// is set.
+// A Target is the server to test. Exactly one of Command, URL and Dial is set.
 type Target struct {
-	// Name is what people call it.
+	// Name is the display name.
 	Name string
 
 	Command string
 	Args    []string
-	// Env is the whole environment of the command.
+	// Env is the complete environment of the command.
 	Env []string
 	Cwd string
-	// Sandbox says how the command is confined; nil when it is not.
+	// Sandbox is how the command is confined; nil if it is not.
 	Sandbox *sandbox.Server
 
 	URL string
-	// Type is config.TypeHTTP, config.TypeSSE, or config.TypeAuto to find out.
+	// Type is config.TypeHTTP, config.TypeSSE, or config.TypeAuto for
+	// detection.
 	Type   string
 	Header http.Header
-	// Socket is the Unix socket on which the URL is served; empty where the
-	// URL itself says where.
+	// Socket is the Unix socket that serves the URL; empty if the URL itself
+	// locates the server.
 	Socket string
-	// Carry puts what a sign-in gave before the connections to the URL; nil
-	// where nobody has to sign in.
+	// Carry wraps the transport to add the credentials of a sign-in; nil if
+	// none are needed.
 	Carry func(http.RoundTripper) http.RoundTripper
 
-	// Dial opens a stream to something that runs in this process.
+	// Dial opens a stream to a server in this process.
 	Dial func(ctx context.Context) (jsonrpc.Stream, error)
 
-	// Secrets are replaced in everything that is shown.
+	// Secrets are replaced in all output.
 	Secrets []string
 }
 
-// TargetOf is the target of a configured server. parent is the environment
-// that the server inherits from.
+// TargetOf returns the target of a configured server. parent is the environment
+// that the server inherits.
 func TargetOf(s *config.Server, parent []string) Target {
 	t := Target{Name: s.Name, Command: s.Command, Args: s.Args, Cwd: s.Cwd, URL: s.URL, Type: s.Type}
 	if s.Type == config.TypeStdio {
@@ -79,63 +79,63 @@ func TargetOf(s *config.Server, parent []string) Target {
 	return t
 }
 
-// Options say which client the tester plays.
+// Options describe the client that the tester simulates.
 type Options struct {
-	// Protocol is auto, legacy, modern, or the date of a version, known or
-	// not.
+	// Protocol is auto, legacy, modern, or the date of a known or unknown
+	// version.
 	Protocol string
-	// Info is what the client calls itself.
+	// Info is the name and version of the client.
 	Info mcp.Implementation
-	// Offer is what the server may ask for; nil is everything. Capabilities,
-	// when set, is sent as it is instead.
+	// Offer lists the requests that the server may send; nil means all.
+	// Capabilities, if set, is sent unchanged instead.
 	Offer        *mcp.Offer
 	Capabilities json.RawMessage
 	Roots        []config.Root
-	// Answer answers what the server asks; nil refuses.
+	// Answer answers the questions of the server; nil refuses them.
 	Answer Answerer
-	// LogLevel asks a modern server for its log from the first request on.
+	// LogLevel requests the log of a modern server from the first request on.
 	LogLevel string
-	// Listen opens the stream on which a server speaks outside any call.
+	// Listen opens the stream for messages of the server outside any call.
 	Listen bool
-	// Launcher starts commands; it is needed for those alone.
+	// Launcher starts commands; other targets do not need it.
 	Launcher *stdio.Launcher
-	// Handshake bounds the opening (30 s); MaxMessage one message (16 MiB).
+	// Handshake limits the handshake (30 s), MaxMessage one message (16 MiB).
 	Handshake  time.Duration
 	MaxMessage int64
 	Log        *slog.Logger
 
-	// Measure asks a gateway in this process where the time of a call went;
-	// nil where there is none.
+	// Measure returns how long the gateway and the server took for a call, if
+	// the gateway runs in this process; otherwise nil.
 	Measure func(method string, began time.Time) (m Measurement, ok bool)
 
-	// Record keeps a record of a call that ended and returns its entry; nil
-	// keeps none.
+	// Record stores a finished call and returns its entry; nil stores none.
 	Record func(s *Session, x *Exchange, began time.Time, err error) uint64
 
-	// What follows hears of things as they happen; each may be nil, and may be
-	// called concurrently, but not after Close has returned.
+	// The following callbacks may be nil and may be called concurrently, but
+	// not after Close has returned.
 	OnNotification func(method string, params json.RawMessage)
 	OnLine         func(text string)
 	OnFrame        func(f Frame)
 	OnDown         func(err error)
 }
 
-// A Measurement is what a gateway recorded of a call.
+// A Measurement is the gateway's record of a call.
 type Measurement struct {
 	Gateway, Server time.Duration
-	// Record is the entry in its record.
+	// Record is the entry in the gateway's record.
 	Record uint64
 }
 
 const (
 	defaultHandshake = 30 * time.Second
-	// firstFetch is how long a command that may have to download its program
-	// is waited for.
+	// firstFetch limits the wait for a command that may have to download its
+	// program.
 	firstFetch = 5 * time.Minute
-	// eraProbe is how long a server may take to answer server/discover before
-	// it counts as one that does not know it.
+	// eraProbe limits the wait for an answer to server/discover. After that the
+	// server is taken for one that does not know the method.
 	eraProbe = 2 * time.Second
-	// lastBreath is how long a command may take to end after its pipes did.
+	// lastBreath limits the wait for the exit of a command after its pipes
+	// closed.
 	lastBreath = 2 * time.Second
 )
 
@@ -149,26 +149,27 @@ var (
 	ErrCancelled = i18n.Errorf("cancelled by the user", "已由用户取消")
 )
 
-// Info is what the handshake said.
+// Info is the result of the handshake.
 type Info struct {
 	Era       mcp.Era
 	Version   string
 	Transport string
-	// Handshake is the result of initialize or of server/discover, as it came.
+	// Handshake is the result of initialize or server/discover, as received.
 	Handshake    json.RawMessage
 	Capabilities json.RawMessage
 	Server       json.RawMessage
 	Instructions string
-	// Speaks are the versions that a modern server names.
+	// Speaks lists the versions that a modern server supports.
 	Speaks []string
 	PID    int
-	// SessionID is the one that a legacy HTTP server gave.
+	// SessionID is the session ID of a legacy HTTP server.
 	SessionID string
-	// Dial is the time until the transport was connected, Greet the time of the handshake.
+	// Dial is the time to connect the transport, Greet the time of the
+	// handshake.
 	Dial, Greet time.Duration
 }
 
-// Has says whether the server declared a capability.
+// Has reports whether the server declared a capability.
 func (i Info) Has(path ...string) bool {
 	raw := jsonrpc.Get(i.Capabilities, path...)
 	return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n'

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// PromptParams are the params of prompts/get. Without arguments the member is
-// left out, since some servers refuse an empty one; an argument that is an
-// empty string is an argument, and the server decides about it.
+// PromptParams returns the params of prompts/get. Without arguments the member
+// is omitted, because some servers refuse an empty one. An empty string is sent
+// as an argument; the server decides about it.
 func PromptParams(name string, args map[string]string) json.RawMessage {
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
 	for _, key := range slices.Sorted(maps.Keys(args)) {
@@ -20,9 +20,8 @@ func PromptParams(name string, args map[string]string) json.RawMessage {
 	return params
 }
 
-// TidyPrompt applies the same rule to params that somebody else has written:
-// arguments that are null are left out, and the whole member when nothing is
-// left.
+// TidyPrompt applies the same rule to given params: it removes arguments that
+// are null, and the whole member if nothing is left.
 func TidyPrompt(params json.RawMessage) json.RawMessage {
 	arguments := jsonrpc.Get(params, "arguments")
 	given := false
@@ -46,7 +45,7 @@ type PromptArgument struct {
 	Required    bool   `json:"required"`
 }
 
-// PromptArguments reads the arguments that a prompt declares.
+// PromptArguments returns the arguments that a prompt declares.
 func PromptArguments(prompt []byte) []PromptArgument {
 	var list []PromptArgument
 	for raw := range jsonrpc.Elements(jsonrpc.Get(prompt, "arguments")) {
@@ -58,18 +57,18 @@ func PromptArguments(prompt []byte) []PromptArgument {
 	return list
 }
 
-// A MissingError is a required argument that was not given.
+// A MissingError means that a required argument is missing.
 type MissingError struct{ Name string }
 
 func (e *MissingError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the error in the given language.
 func (e *MissingError) In(l i18n.Lang) string {
 	return i18n.New("missing required argument %q", "缺少必需的参数 %q", e.Name).In(l)
 }
 
-// CheckPrompt says which required argument is missing, before anything is
-// sent. An empty string that somebody gave on purpose is not missing.
+// CheckPrompt reports a missing required argument before anything is sent. An
+// empty string counts as given.
 func CheckPrompt(declared []PromptArgument, args map[string]string) error {
 	for _, a := range declared {
 		if _, given := args[a.Name]; a.Required && !given {

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Relay stands between a client on a stream and a target, and lets everything
-// pass; opt.OnFrame hears it. It ends when the client hangs up.
+// Relay forwards all messages between a client on a stream and a target, and
+// reports them to opt.OnFrame. It returns when the client closes the stream.
 func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) error {
 	opt.withDefaults()
 	if t.Command != "" || t.Dial != nil {
@@ -32,7 +32,7 @@ func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) er
 	return conn.Err()
 }
 
-// relayStream passes whole messages, byte for byte.
+// relayStream forwards whole messages, byte for byte.
 func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) error {
 	var link connection
 	link.init(ctx, t, opt)
@@ -77,13 +77,13 @@ func pass(from, to jsonrpc.Stream) error {
 			release()
 		}
 		if err != nil {
-			return nil // the other side is gone, which its own reader tells
+			return nil // the other side has ended; its own reader reports that
 		}
 	}
 }
 
-// A relay passes requests on to an HTTP server. The era is that of the
-// client's first message.
+// A relay forwards requests to an HTTP server. The client's first message
+// determines the era.
 type relay struct {
 	target Target
 	opt    Options
@@ -93,7 +93,7 @@ type relay struct {
 	session *Session
 }
 
-// server opens the connection with the first message.
+// server returns the session, and opens it for the first message.
 func (r *relay) server(ctx context.Context, method string) (*Session, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *relay) server(ctx context.Context, method string) (*Session, error) {
 	return s, nil
 }
 
-// Handle passes a request on.
+// Handle forwards a request.
 func (r *relay) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s, err := r.server(ctx, req.Method)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *relay) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Requ
 	return resp, nil
 }
 
-// HandleNotification passes a notification on.
+// HandleNotification forwards a notification.
 func (r *relay) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
 	s, err := r.server(ctx, n.Method)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *relay) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonr
 	}
 }
 
-// passing hands what a server says to its client.
+// passing forwards the messages of a server to its client.
 type passing struct{ to jsonrpc.Peer }
 
 func (p passing) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -153,6 +153,6 @@ func (p passing) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 }
 
 func (p passing) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	// A client that is gone hears nothing, and the call ends by itself.
+	// If the client has disconnected, the call ends on its own.
 	_ = p.to.Notify(ctx, n)
 }

@@ -11,20 +11,20 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// calls are those in flight.
+// calls holds the calls in flight.
 type calls struct {
 	mu    sync.Mutex
 	last  uint64
 	order []*running
 }
 
-// A running is one call in flight. A nil one is a question outside any call.
+// A running is one call in flight. It is nil for a question outside any call.
 type running struct {
 	id     uint64
 	method string
 	name   string
 	opt    CallOptions
-	token  string // what the server sends back with progress
+	token  string // the progress token
 	began  time.Time
 	ctx    context.Context // ends with the call
 	cancel context.CancelCauseFunc
@@ -38,7 +38,7 @@ type running struct {
 	asked    time.Duration
 	gateway  time.Duration
 	server   time.Duration
-	measured bool // the other side said where the time went
+	measured bool // the gateway reported the times
 	notes    int
 	stopped  time.Time
 }
@@ -47,7 +47,7 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 	r := &running{method: method, opt: opt, began: time.Now()}
 	r.name, _ = jsonrpc.GetString(params, "name")
 	c.mu.Lock()
-	defer c.mu.Unlock() // questions find the call only once it is complete
+	defer c.mu.Unlock() // questions must not find the call before it is complete
 	c.last++
 	r.id = c.last
 	if own := jsonrpc.Get(params, "_meta", "progressToken"); own != nil {
@@ -101,7 +101,7 @@ func (c *calls) byToken(raw []byte) *running {
 	return nil
 }
 
-// bareToken reads a token that some servers send back as another type.
+// bareToken reads a token; some servers return it as another type.
 func bareToken(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -117,7 +117,7 @@ func (r *running) number() uint64 {
 	return r.id
 }
 
-// withToken asks for progress where somebody wants it.
+// withToken adds the progress token to params if progress is wanted.
 func (r *running) withToken(params json.RawMessage) json.RawMessage {
 	if r.token == "" || len(params) == 0 || jsonrpc.Get(params, "_meta", "progressToken") != nil {
 		return params
@@ -125,7 +125,7 @@ func (r *running) withToken(params json.RawMessage) json.RawMessage {
 	return jsonrpc.Set(params, []byte(r.token), "_meta", "progressToken")
 }
 
-// touch notes that a message about the call arrived.
+// touch records that a message about the call arrived.
 func (r *running) touch() {
 	if r == nil || r.idle == nil {
 		return
@@ -151,8 +151,7 @@ func (r *running) progressed(params []byte) {
 	}
 }
 
-// ask stops the idle clock while a question is open; what it returns starts it
-// again.
+// ask stops the idle timer while a question is open; done restarts it.
 func (r *running) ask() (done func()) {
 	if r == nil {
 		return func() {}
@@ -175,8 +174,8 @@ func (r *running) ask() (done func()) {
 	}
 }
 
-// during is a context for what is done because of the call: it has the values of
-// the call's own and ends with it, or with ctx.
+// during returns a context for work on behalf of the call: it has the values of
+// the call's context and ends with the call or with ctx.
 func (r *running) during(ctx context.Context) (_ context.Context, stop func()) {
 	if r == nil {
 		return ctx, func() {}
@@ -195,7 +194,7 @@ func (r *running) cancelWith(err error) {
 	}
 }
 
-// stop stops the clocks.
+// stop stops the timers.
 func (r *running) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,7 +215,7 @@ func (r *running) notices() int {
 	return r.notes
 }
 
-// measure takes over what a gateway in this process says.
+// measure stores the times that a gateway in this process reported.
 func (r *running) measure(m Measurement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ type Session struct {
 	opt    Options
 	info   Info
 	link   connection
-	passTo jsonrpc.Peer // everything goes to somebody else: a relay
+	passTo jsonrpc.Peer // set in a relay: receives all messages
 
 	identity      identity
 	questions     questions
@@ -39,13 +39,13 @@ func newSession(ctx context.Context, t Target, opt Options, era mcp.Era) *Sessio
 	return s
 }
 
-// Info is what the handshake said.
+// Info returns the result of the handshake.
 func (s *Session) Info() Info { return s.info }
 
-// Target is what the session is connected to.
+// Target returns the target of the session.
 func (s *Session) Target() Target { return s.link.target }
 
-// Frames returns what went over the wire so far, as far as it is kept.
+// Frames returns the recorded frames that are still kept.
 func (s *Session) Frames() []Frame { return s.link.tap.since(0) }
 
 // Stderr returns the last lines of a command's standard error.
@@ -64,12 +64,12 @@ func (s *Session) Redact(raw []byte) []byte {
 	return s.link.tap.redact(raw)
 }
 
-// Notify sends a notification as it is.
+// Notify sends a notification unchanged.
 func (s *Session) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.link.peer.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-// SetRoots changes what roots/list answers, and tells a legacy server.
+// SetRoots changes the answer to roots/list, and notifies a legacy server.
 func (s *Session) SetRoots(ctx context.Context, roots []config.Root) error {
 	roots = slices.Clone(roots)
 	s.questions.roots.Store(&roots)
@@ -79,8 +79,8 @@ func (s *Session) SetRoots(ctx context.Context, roots []config.Root) error {
 	return s.Notify(ctx, mcp.NotificationRootsList, nil)
 }
 
-// SetLevel asks the server for its log: a legacy one at once, a modern one
-// with every later request.
+// SetLevel sets the log level: immediately at a legacy server, with every later
+// request at a modern one.
 func (s *Session) SetLevel(ctx context.Context, level string) error {
 	s.identity.level.Store(&level)
 	if s.info.Era == mcp.Modern {
@@ -93,11 +93,11 @@ func (s *Session) SetLevel(ctx context.Context, level string) error {
 	return x.Failure()
 }
 
-// Gone is closed when the connection has ended by itself.
+// Gone is closed when the connection has ended on its own.
 func (s *Session) Gone() <-chan struct{} { return s.link.gone }
 
-// Close ends the connection, with its server where that is a command, and
-// waits until nothing of ours is running.
+// Close ends the connection, and its command if there is one, and waits for all
+// goroutines of the session.
 func (s *Session) Close(ctx context.Context) {
 	s.closed.Do(func() {
 		s.link.end()

@@ -8,11 +8,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// needed finds the expressions of a URI template whose variables must have a
-// value. Parameters ({;x}, {?x}, {&x}) may be left out.
+// needed finds the expressions of a URI template whose variables need a value.
+// Parameters ({;x}, {?x}, {&x}) are optional.
 var needed = regexp.MustCompile(`\{[^;?&{}][^{}]*\}`)
 
-// ExpandTemplate fills in the variables of a URI template (RFC 6570).
+// ExpandTemplate expands a URI template (RFC 6570).
 func ExpandTemplate(template string, values map[string]string) (string, error) {
 	t, err := uritemplate.New(template)
 	if err != nil {
@@ -32,8 +32,8 @@ func ExpandTemplate(template string, values map[string]string) (string, error) {
 	return t.Expand(vars)
 }
 
-// oneRunePerByte makes each byte a rune. The library escapes the number of a
-// rune (ü as %FC) where RFC 6570 wants its bytes in UTF-8 (%C3%BC).
+// oneRunePerByte turns each byte into a rune. The library escapes the code
+// point of a rune (ü as %FC), but RFC 6570 requires its UTF-8 bytes (%C3%BC).
 func oneRunePerByte(s string) string {
 	runes := make([]rune, len(s))
 	for i := range len(s) {
@@ -42,8 +42,8 @@ func oneRunePerByte(s string) string {
 	return string(runes)
 }
 
-// TemplateVariables returns the names of the variables of a URI template, in
-// their order; none for a template that cannot be read.
+// TemplateVariables returns the variable names of a URI template, in order;
+// none for an invalid template.
 func TemplateVariables(template string) []string {
 	t, err := uritemplate.New(template)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Timing says where the time of a call went. Transport is what a jsonrpc.Trip
-// measures; Asked is how long the server waited for an answer of ours; the rest
-// is the server's. Through a gateway in this process, its own record says how
-// much the gateway and the server took.
+// Timing is how the time of a call is divided. Transport is measured by a
+// jsonrpc.Trip; Asked is how long the server waited for our answers; the rest
+// is the server's. For a gateway in this process, its record gives the times of
+// the gateway and the server.
 type Timing struct {
 	Total, Gateway, Transport, Server, Asked time.Duration
 }
 
-// timing splits the time of a call.
+// timing computes the Timing of a call.
 func (r *running) timing() Timing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,9 +31,9 @@ func (r *running) timing() Timing {
 	return t
 }
 
-// ownFrames keeps the frames that belong to one call. Over HTTP the stream
-// tells; over a pipe what cannot belong to it is left out: requests and
-// answers with another id of ours.
+// ownFrames returns the frames that belong to one call. Over HTTP the stream
+// identifies the call. Over a pipe, frames of other calls are removed: requests
+// and answers with another id of ours.
 func ownFrames(frames []Frame, owner uint64, method string, params []byte) []Frame {
 	var ids []string
 	var own []Frame
@@ -77,7 +77,7 @@ func Identify(body []byte) (id string, kind jsonrpc.Kind) {
 
 func sameParams(body, params []byte) bool {
 	sent := jsonrpc.Get(body, "params")
-	// A frame whose secrets are hidden cannot be compared.
+	// A frame with hidden secrets cannot be compared.
 	return len(sent) != len(params) || string(sent) == string(params)
 }
 

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Leg is one step of the way to a server over HTTP.
+// A Leg is one step of a connection to an HTTP server.
 type Leg struct {
 	// Name is dns, tcp, tls, http or auth.
 	Name   string        `json:"name"`
@@ -33,11 +33,11 @@ func newLeg(name string, took time.Duration, detail string, err error) Leg {
 	return leg
 }
 
-// stepTime is how long each step may take.
+// stepTime limits each step.
 const stepTime = 10 * time.Second
 
-// Trace goes the way to a server step by step and stops where it ends. It
-// carries no credentials: what it asks for is whether somebody is there.
+// Trace connects to a server step by step and stops at the first failure. It
+// sends no credentials: it only tests whether the server is reachable.
 func Trace(ctx context.Context, address string) []Leg {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -61,7 +61,7 @@ type tracer struct {
 	steps []Leg
 }
 
-// step runs one step and notes how it went.
+// step runs one step and records its result.
 func (t *tracer) step(name string, run func(context.Context) (string, error)) bool {
 	ctx, cancel := context.WithTimeout(t.ctx, stepTime)
 	defer cancel()
@@ -122,8 +122,8 @@ func (t *tracer) tls() bool {
 	})
 }
 
-// http sends a ping, which every server answers somehow, credentials or not,
-// on the connection that is open.
+// http sends a ping on the open connection. Every server answers it in some
+// way, with or without credentials.
 func (t *tracer) http() {
 	var challenge string
 	var status int
@@ -157,5 +157,5 @@ func (t *tracer) http() {
 	}
 }
 
-// reuse hands out the connection that was opened step by step.
+// reuse returns the connection that the earlier steps opened.
 func (t *tracer) reuse(context.Context, string, string) (net.Conn, error) { return t.conn, nil }

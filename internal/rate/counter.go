@@ -7,31 +7,31 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A key says what is counted together: all calls of a principal, its calls of a
-// server, its calls of one tool.
+// A key identifies what is counted together: all calls of a principal, its calls
+// to a server, or its calls of one tool.
 type key struct{ who, schema, server, tool string }
 
-// A bound is how many calls a minute there may be of what a key names.
+// A bound is how many calls per minute a key may have.
 type bound struct {
 	key
 	perMinute int
 }
 
-// A counter has a bucket for each key. A bucket holds as many calls as a minute
-// may have, and fills evenly. One that is full says nothing, and is dropped
-// sooner or later: so there are no more of them than were used in a minute.
+// A counter has a token bucket for each key. A bucket holds as many calls as a
+// minute may have, and fills evenly. A full bucket carries no information and is
+// dropped by a sweep, so there are about as many buckets as were used in the last
+// minute.
 type counter struct {
 	mu      sync.Mutex
 	buckets map[key]*rate.Limiter
 	sweepAt int
 }
 
-// leastSweep is how many buckets are never too many.
+// leastSweep is the number of buckets below which there is no sweep.
 const leastSweep = 1024
 
-// take counts a call against all bounds, or, where one of them is used up,
-// against none. It returns the bound that takes longest to allow the call, and
-// how long that is.
+// take counts a call against all bounds, or against none if one of them is used
+// up. It then returns the bound with the longest wait, and the wait.
 func (c *counter) take(bounds []bound) (full bound, wait time.Duration) {
 	if len(bounds) == 0 {
 		return full, 0
@@ -40,7 +40,7 @@ func (c *counter) take(bounds []bound) (full bound, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range bounds {
-		// Tokens may be a rounding error short of what has passed.
+		// Tokens may be short by a rounding error.
 		if missing := 1 - 1e-9 - c.bucket(b, now).TokensAt(now); missing > 0 {
 			if d := time.Duration(missing * float64(time.Minute) / float64(b.perMinute)); d >= wait {
 				full, wait = b, max(d, 1)
@@ -56,7 +56,8 @@ func (c *counter) take(bounds []bound) (full bound, wait time.Duration) {
 	return full, 0
 }
 
-// bucket is the one of a bound, with what it holds when the bound has changed.
+// bucket returns the bucket of a bound. If the bound has changed, the bucket
+// keeps its tokens.
 func (c *counter) bucket(b bound, now time.Time) *rate.Limiter {
 	limit := rate.Limit(float64(b.perMinute) / 60)
 	l := c.buckets[b.key]

@@ -1,9 +1,9 @@
-// Package rate bounds how often a principal calls.
+// Package rate limits how often a principal calls.
 //
-// It counts the calls of each principal: all of them, those of a server, those
-// of a tool; and it notices a call that is made again and again with the same
-// answer. Counts outlive a reload of the configuration. The package refuses to
-// know what a call is about, and whether it may run for other reasons.
+// It counts the calls of each principal: in total, per server and per tool. It
+// also detects a call that is repeated with the same answer. The counts survive a
+// reload of the configuration. The package does not know what a call is about, or
+// whether it may run for other reasons.
 package rate
 
 import (
@@ -18,23 +18,24 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Rates are the counts of all principals. The zero Rates have counted nothing.
+// Rates holds the counts of all principals. The zero value is ready to use.
 type Rates struct {
 	calls counter
 	same  repeats
 }
 
-// A Call is what is counted.
+// A Call is a call to count.
 type Call struct {
 	Who    *access.Principal
 	Schema string
 	Server *config.Server
-	// Tool is empty for what is not a tool; Arguments are what it gets.
+	// Tool is empty if the call is not a tool call.
 	Tool      string
 	Arguments []byte
 }
 
-// Admit counts a call, or says which rate it is above and when to come back.
+// Admit counts a call. If it exceeds a rate, Admit returns an error that says
+// which rate and when to retry.
 func (r *Rates) Admit(limits *config.Limits, c Call) error {
 	own := limits.CallsPerMinute
 	if c.Who.Calls > 0 {
@@ -77,8 +78,8 @@ func plural(n int) string {
 	return strconv.Itoa(n) + " calls"
 }
 
-// Progress stops a call that got the same answer as often as the limit says,
-// with nothing else called in between. Zero stops none.
+// Progress refuses a call that got the same answer limits.SameCall times in a
+// row, with no other call in between. A limit of zero refuses none.
 func (r *Rates) Progress(limits *config.Limits, c Call) error {
 	if limits.SameCall == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (r *Rates) Progress(limits *config.Limits, c Call) error {
 		c.Tool, c.Server.Name, n, seconds(wait)))
 }
 
-// Answered notes the answer to a call of a tool.
+// Answered records the answer to a tool call.
 func (r *Rates) Answered(limits *config.Limits, c Call, resp *jsonrpc.Response) {
 	if limits.SameCall == 0 {
 		return
@@ -103,12 +104,12 @@ func (r *Rates) Answered(limits *config.Limits, c Call, resp *jsonrpc.Response) 
 	}
 }
 
-// later is a refusal that says in how many seconds it ends.
+// later returns a refusal that says in how many seconds to retry.
 func later(reason mcp.Reason, server string, wait time.Duration, message string) error {
 	e := mcp.Failure(reason, server, message)
 	e.Data = jsonrpc.Set(e.Data, strconv.AppendInt(nil, seconds(wait), 10), "retryAfterSeconds")
 	return e
 }
 
-// seconds rounds up: who comes back then is let through.
+// seconds rounds up, so that a retry after that time is admitted.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

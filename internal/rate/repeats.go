@@ -11,17 +11,17 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// pause is how long nothing must be heard of a row for it to be forgotten.
+// pause is how long a row must be idle before it is forgotten.
 const pause = time.Minute
 
-// A row is the same call, made again and again, with the same answer.
+// A row is a sequence of identical calls with identical answers.
 type row struct {
 	call, answer uint64
 	n            int
 	last         time.Time
 }
 
-// repeats has the last row of each principal.
+// repeats holds the last row of each principal.
 type repeats struct {
 	mu      sync.Mutex
 	rows    map[string]*row
@@ -30,8 +30,8 @@ type repeats struct {
 
 var seed = maphash.MakeSeed()
 
-// sumOf tells calls apart: arguments that are the same values are the same,
-// however they are written.
+// sumOf returns a hash of a call. Arguments with the same values have the same
+// hash, however they are written.
 func sumOf(schema, server, tool string, arguments []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -42,7 +42,7 @@ func sumOf(schema, server, tool string, arguments []byte) uint64 {
 	return h.Sum64()
 }
 
-// Canonical writes a JSON value with the members of its objects in order.
+// Canonical returns a JSON value with sorted object members.
 func Canonical(raw []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -56,8 +56,8 @@ func Canonical(raw []byte) []byte {
 	return raw
 }
 
-// answerOf tells answers apart by what a model reads of them; ok is false for
-// what is no answer yet: a question back, a task that has begun.
+// answerOf returns a hash of the parts of an answer that a model reads; ok is
+// false if it is not a final answer, such as a question or a started task.
 func answerOf(resp *jsonrpc.Response) (sum uint64, ok bool) {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -76,7 +76,8 @@ func answerOf(resp *jsonrpc.Response) (sum uint64, ok bool) {
 	return h.Sum64(), ok
 }
 
-// length is how long the row of a call is, and when it is forgotten.
+// length returns how long the row of a call is, and how long until it is
+// forgotten.
 func (r *repeats) length(who string, call uint64) (n int, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +91,7 @@ func (r *repeats) length(who string, call uint64) (n int, wait time.Duration) {
 	return have.n, wait
 }
 
-// note adds an answer to the row of its call, or begins another row.
+// note adds an answer to the row of its call, or begins a new row.
 func (r *repeats) note(who string, call, answer uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

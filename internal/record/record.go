@@ -48,6 +48,7 @@ func On(shelf Shelf, name string, local Copy) Document {
 
 // The names of documents. Those that end with a slash begin the names of many.
 const (
+	Config    = "config"    // the configuration, where it is shared
 	Keys      = "keys"      // access keys
 	Approvals = "approvals" // what waits for approval
 	Memory    = "memory"    // what was learnt about servers

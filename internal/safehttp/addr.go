@@ -2,13 +2,13 @@ package safehttp
 
 import "net/netip"
 
-// globalUnicast6 is the only part of IPv6 that is routed on the Internet;
-// what is outside it (loopback, mapped, NAT64, unique local, link local,
-// multicast) is not public.
+// globalUnicast6 is the only part of IPv6 that is routed on the Internet. Addresses
+// outside it (loopback, mapped, NAT64, unique local, link local, multicast) are not
+// public.
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
-// special are the ranges that IANA lists as not globally reachable, or that
-// lead somewhere else.
+// special are the ranges that IANA lists as not globally reachable, or that forward
+// to other addresses.
 var special = prefixes(
 	"0.0.0.0/8",       // this network
 	"10.0.0.0/8",      // private
@@ -43,8 +43,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// Public says that an address is one of the Internet: not of this machine, not
-// of a private network, not one that stands for another.
+// Public reports whether an address is on the Internet: not of this machine, not of
+// a private network, and not an alias of another address.
 func Public(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" || addr.Is4In6() {
 		return false

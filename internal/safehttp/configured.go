@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// NewConfigured returns a client for an address that stands in the
-// configuration, wherever that is: a collector, a model. What is sent there is
-// for it alone, so no redirect is followed: its answer is returned as it is.
-// timeout is for a whole exchange; zero leaves that to contexts.
+// NewConfigured returns a client for a URL in the configuration, at any address: a
+// collector, a model. Requests may carry data for that server only, so redirects
+// are not followed: the redirect response is returned. timeout is for a whole
+// exchange; zero leaves the limit to contexts.
 func NewConfigured(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A router sends what a redirect brought from one host to another through the
-// guard that allows nothing beyond the public.
+// A router sends requests that were redirected to another host through the guard
+// that allows only public addresses.
 type router struct {
 	own, foreign *guard
 }
@@ -22,7 +22,7 @@ func (r *router) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.own.RoundTrip(req)
 }
 
-// CloseIdleConnections is for http.Client.
+// CloseIdleConnections is called by http.Client.
 func (r *router) CloseIdleConnections() {
 	for _, g := range []*guard{r.own, r.foreign} {
 		g.plain.CloseIdleConnections()
@@ -39,8 +39,8 @@ func redirectedAway(req *http.Request) bool {
 	return false
 }
 
-// A guard carries requests whose URL it has checked, and limits the
-// size of the answer.
+// A guard sends requests after checking their URL, and limits the size of the
+// response.
 type guard struct {
 	max           int64
 	allow         []netip.Prefix
@@ -70,8 +70,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limitedBody fails, rather than ends, at its limit: half a document must not
-// pass for a whole one.
+// limitedBody fails at its limit instead of ending: a part of a document must not
+// pass for the whole.
 type limitedBody struct {
 	io.ReadCloser
 	left int64
@@ -89,8 +89,8 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CheckURL refuses what could never be fetched with these options, before a
-// name is resolved. It is no substitute for fetching with NewClient.
+// CheckURL refuses URLs that can never be fetched with these options, before a name
+// is resolved. It does not replace fetching with NewClient.
 func CheckURL(raw string, opt Options) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -130,8 +130,8 @@ func checkURL(u *url.URL, allow []netip.Prefix) error {
 	return nil
 }
 
-// checkName refuses the names that can only be this machine's, unless it is
-// allowed, and all others without TLS.
+// checkName refuses names that can only mean this machine, unless that is allowed,
+// and refuses all other names without TLS.
 func checkName(scheme, name string, allow []netip.Prefix) error {
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		if contains(netip.AddrFrom4([4]byte{127, 0, 0, 1}), allow) || contains(netip.IPv6Loopback(), allow) {
@@ -145,8 +145,8 @@ func checkName(scheme, name string, allow []netip.Prefix) error {
 	return nil
 }
 
-// checkHost refuses names that somebody reads as an address that is not
-// written in the one usual way.
+// checkHost refuses names that some software reads as an unusual form of an
+// address.
 func checkHost(host string) error {
 	if len(host) > 253 {
 		return refuse("a host of %d bytes", "主机名长达 %d 字节", len(host))

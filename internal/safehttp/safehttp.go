@@ -1,10 +1,10 @@
-// Package safehttp is the one HTTP client for every outbound byte that does
-// not go to a configured server: metadata, keys, registries, and what else the
-// configuration names.
+// Package safehttp is the HTTP client for all outbound requests that do not go to a
+// configured server: metadata, keys, registries, and other URLs in the
+// configuration.
 //
-// Most URLs it fetches come from strangers. What decides is the address that a
-// connection is made to, checked after the name was resolved; names are never
-// trusted. It refuses to know what it fetches.
+// Most URLs come from untrusted sources. Names are never trusted: the check applies
+// to the address of the connection, after the name was resolved. The package knows
+// nothing about the content that it fetches.
 package safehttp
 
 import (
@@ -23,25 +23,25 @@ import (
 )
 
 const (
-	// MaxBody is how much of a body can be read.
+	// MaxBody is the largest body that can be read.
 	MaxBody = 1 << 20
-	// Timeout is for a whole exchange, redirects and body included.
+	// Timeout is for a whole exchange, including redirects and body.
 	Timeout      = 10 * time.Second
 	maxRedirects = 3
 	maxHeader    = 64 << 10
 )
 
-// ErrTooLarge is a body over MaxBody.
+// ErrTooLarge is the error for a body that is too large.
 var ErrTooLarge = i18n.Errorf("the body is larger than %d bytes", "内容超过 %d 字节", MaxBody)
 
-// A RefusedError says why something was not fetched.
+// A RefusedError says why a URL was not fetched.
 type RefusedError struct {
 	Reason i18n.Text
 }
 
 func (e *RefusedError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *RefusedError) In(l i18n.Lang) string {
 	return i18n.New("refused: %v", "已拒绝：%v", e.Reason).In(l)
 }
@@ -50,30 +50,30 @@ func refuse(en, zh string, args ...any) error {
 	return &RefusedError{Reason: i18n.New(en, zh, args...)}
 }
 
-// Loopback lets this machine be fetched from, also without TLS.
+// Loopback allows fetching from this machine, also without TLS.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// Options widen what may be fetched.
+// Options extend what may be fetched.
 type Options struct {
-	// Allow lists addresses that are not public and may be fetched from all
-	// the same. Those of this machine may then be fetched from without TLS.
-	// A redirect from one host to another never leads there.
+	// Allow lists addresses that are not public but may be fetched from. If they
+	// belong to this machine, TLS is not required. A redirect from one host to
+	// another never leads there.
 	Allow []netip.Prefix
-	// Resolver resolves names; nil means the system's.
+	// Resolver resolves names; nil means the system's resolver.
 	Resolver *net.Resolver
-	// RootCAs verify servers; nil means the system's.
+	// RootCAs verify servers; nil means the system's certificates.
 	RootCAs *x509.CertPool
-	// MaxBody is how much of a body can be read; MaxBody when zero.
+	// MaxBody is the largest body that can be read; the constant MaxBody if zero.
 	MaxBody int64
-	// Timeout is for a whole exchange; Timeout when zero.
+	// Timeout is for a whole exchange; the constant Timeout if zero.
 	Timeout time.Duration
 }
 
-// NewClient returns a client that reaches public addresses over verified TLS,
-// and what opt allows.
+// NewClient returns a client that connects to public addresses over verified TLS,
+// and to the addresses in opt.Allow.
 //
-// It follows up to three redirects, each checked anew, and none when the
-// request may carry credentials. A body ends with ErrTooLarge at MaxBody.
+// It follows up to three redirects and checks each one. It follows none if the
+// request may carry credentials. Reading a body fails with ErrTooLarge at MaxBody.
 func NewClient(opt Options) *http.Client {
 	opt.MaxBody, opt.Timeout = cmp.Or(opt.MaxBody, MaxBody), cmp.Or(opt.Timeout, Timeout)
 	own := &guard{
@@ -90,7 +90,8 @@ func NewClient(opt Options) *http.Client {
 	}
 }
 
-// newTransport dials only what is public or allowed; a plain one only this machine.
+// newTransport returns a transport that dials only public or allowed addresses. A
+// plain transport dials only this machine.
 func newTransport(opt Options, allow []netip.Prefix, plain bool) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  Timeout,
@@ -100,7 +101,7 @@ func newTransport(opt Options, allow []netip.Prefix, plain bool) *http.Transport
 		},
 	}
 	return &http.Transport{
-		// No proxy: it would resolve and dial in our place, unchecked.
+		// No proxy: it would resolve and dial without our checks.
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: opt.RootCAs},
 		TLSHandshakeTimeout:    Timeout,
@@ -130,7 +131,8 @@ func checkDial(network, address string, allow []netip.Prefix, plain bool) error 
 	return nil
 }
 
-// checkRedirect is http.Client's: the transport checks where it leads to.
+// checkRedirect implements http.Client.CheckRedirect. The transport checks the new
+// URL.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead {
@@ -144,7 +146,7 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return refuse("more than %d redirects", "重定向超过 %d 次", maxRedirects)
 	}
-	next.Header.Del("Referer") // it would tell one stranger about another
+	next.Header.Del("Referer") // it would reveal one host to another
 	return nil
 }
 
@@ -154,8 +156,7 @@ var harmless = map[string]bool{
 	"Mcp-Protocol-Version": true, "Referer": true,
 }
 
-// Refused returns why err says that something was not fetched, nil when it
-// says anything else.
+// Refused returns the *RefusedError in err, nil if there is none.
 func Refused(err error) *RefusedError {
 	var refused *RefusedError
 	if errors.As(err, &refused) {

@@ -18,11 +18,11 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// A notification is a call that the filter asks about; the kernel's
+// A notification is a call that the filter passes to the helper; the kernel's
 // struct seccomp_notif.
 type notification struct {
 	id    uint64
-	pid   uint32 // of the thread
+	pid   uint32 // thread id
 	flags uint32
 	data  struct {
 		nr   int32
@@ -32,7 +32,7 @@ type notification struct {
 	}
 }
 
-// A response is what the call returns; struct seccomp_notif_resp.
+// A response is the result of the call; struct seccomp_notif_resp.
 type response struct {
 	id    uint64
 	val   int64
@@ -40,8 +40,8 @@ type response struct {
 	flags uint32
 }
 
-// answer makes the calls that the filter of one server asks about, until the
-// server and all that it forked are gone.
+// answer makes the calls that the filter of one server passes on, until the server
+// and all processes that it forked have exited.
 func answer(p Profile, listener int) {
 	defer unix.Close(listener)
 	for {
@@ -55,8 +55,8 @@ func answer(p Profile, listener int) {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
 			continue // the caller was killed meanwhile
 		}
-		// A connection may take its time; the others do not wait for it. The
-		// copy keeps the listener open for the answer.
+		// A connect may take long, and other calls must not wait for it. The copy
+		// keeps the listener open for the response.
 		reply, err := unix.FcntlInt(uintptr(listener), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			continue
@@ -70,7 +70,7 @@ func answer(p Profile, listener int) {
 	}
 }
 
-// A caller is the process behind a notification.
+// A caller is the thread that made the call of a notification.
 type caller struct {
 	profile  Profile
 	listener int
@@ -92,15 +92,15 @@ func (c *caller) do() unix.Errno {
 	return unix.ENOSYS
 }
 
-// valid says that the caller still waits, so that its number was not given to
-// another process while we looked.
+// valid reports whether the caller still waits. If it does, its pid was not reused
+// while we looked.
 func (c *caller) valid() bool {
 	id := c.n.id
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
-// memory reads up to size bytes of the caller.
+// memory reads up to size bytes of the caller's memory.
 func (c *caller) memory(at uint64, size int) ([]byte, unix.Errno) {
 	buf := make([]byte, size)
 	local := []unix.Iovec{{Base: &buf[0]}}
@@ -115,7 +115,7 @@ func (c *caller) memory(at uint64, size int) ([]byte, unix.Errno) {
 	return buf[:n], 0
 }
 
-// file returns a copy of an open file of the caller.
+// file returns a duplicate of an open file of the caller.
 func (c *caller) file(fd int) (int, unix.Errno) {
 	pidfd, err := unix.PidfdOpen(c.group(), 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *caller) file(fd int) (int, unix.Errno) {
 	return copied, 0
 }
 
-// group is the process of the thread that called.
+// group returns the process id of the calling thread.
 func (c *caller) group() int {
 	tid := int(c.n.pid)
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
@@ -147,7 +147,7 @@ func (c *caller) group() int {
 	return tid
 }
 
-// connect makes a connection with the address that was checked.
+// connect connects the caller's socket to the address that was checked.
 func (c *caller) connect(fd int, at, size uint64) unix.Errno {
 	if size < 2 || size > unix.SizeofSockaddrAny {
 		return unix.EINVAL
@@ -171,11 +171,11 @@ func (c *caller) connect(fd int, at, size uint64) unix.Errno {
 	return errno
 }
 
-// permitted returns the address to connect to, or why not.
+// permitted returns the address to connect to, or the error if it is not allowed.
 func (c *caller) permitted(address []byte) ([]byte, unix.Errno) {
 	switch binary.NativeEndian.Uint16(address) {
 	case unix.AF_UNSPEC:
-		return address, 0 // ends a connection
+		return address, 0 // dissolves a connection
 	case unix.AF_UNIX:
 		if !c.profile.Unix {
 			return nil, unix.EACCES
@@ -192,8 +192,8 @@ func (c *caller) permitted(address []byte) ([]byte, unix.Errno) {
 	return nil, unix.EACCES
 }
 
-// unixAddress is a unix address as the helper reaches it: a relative path is
-// relative to the folder of the caller.
+// unixAddress returns a unix address as seen from the helper: a relative path is
+// relative to the caller's working directory.
 func (c *caller) unixAddress(address []byte) ([]byte, unix.Errno) {
 	path := address[2:]
 	if len(path) == 0 || path[0] == 0 || path[0] == '/' {
@@ -221,7 +221,7 @@ func addrPort(address []byte) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// chmod changes the mode of what a path leads to for the caller.
+// chmod changes the mode of the file that a path of the caller leads to.
 func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
 	name, errno := c.path(at)
 	if errno != 0 {
@@ -239,7 +239,7 @@ func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
 	if !c.valid() {
 		return unix.ESRCH
 	}
-	// Magic links would lead through files of ours.
+	// Magic links would lead to the helper's own files.
 	file, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
 	if err != nil {
 		return err.(unix.Errno)
@@ -257,14 +257,15 @@ func (c *caller) fchmod(fd int, mode uint32) unix.Errno {
 	return c.setMode(file, mode)
 }
 
-// setMode changes the mode of an open file inside a folder that may be written.
+// setMode changes the mode of an open file, if it is inside a folder that the
+// server may write.
 func (c *caller) setMode(file int, mode uint32) unix.Errno {
 	link := "/proc/self/fd/" + strconv.Itoa(file)
 	name, err := os.Readlink(link)
 	if err != nil || !slices.ContainsFunc(c.profile.Write, func(dir string) bool { return within(name, dir) }) {
 		return unix.EPERM
 	}
-	// A device may be written, and is still everybody's.
+	// A writable device is still shared with all users: leave its mode unchanged.
 	var st unix.Stat_t
 	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return unix.EPERM
@@ -275,12 +276,12 @@ func (c *caller) setMode(file int, mode uint32) unix.Errno {
 	return 0
 }
 
-// path reads a path of the caller.
+// path reads a path from the caller's memory.
 func (c *caller) path(at uint64) (string, unix.Errno) {
 	var name []byte
 	for len(name) < unix.PathMax {
-		// A read that goes over the end of mapped memory fails, so none goes over
-		// the end of a page.
+		// A read beyond the end of mapped memory fails, so no read crosses the end of
+		// a page.
 		part, errno := c.memory(at, 4096-int(at%4096))
 		if errno != 0 {
 			return "", errno

@@ -1,8 +1,8 @@
 package sandbox
 
-// systemRead are the files and folders that any program needs: programs and
-// libraries, of /etc what loaders, TLS, time and names need, and of /proc what
-// says something about the machine and the process itself.
+// systemRead returns the files and folders that any program needs to read: programs
+// and libraries, the files in /etc for loaders, TLS, time and names, and the files
+// in /proc that describe the machine and the process itself.
 func systemRead() []string {
 	return []string{
 		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/run/current-system/sw",
@@ -18,5 +18,5 @@ func systemRead() []string {
 	}
 }
 
-// systemWrite is what any program may write.
+// systemWrite returns the files that any program may write.
 func systemWrite() []string { return []string{"/dev/null"} }

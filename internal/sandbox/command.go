@@ -13,19 +13,19 @@ import (
 	"mcp-all-in-one/internal/folders"
 )
 
-// A Server is a server that is to be confined.
+// A Server is a server to confine.
 type Server struct {
-	// ID names it within its file; it has a folder of its own by that name.
+	// ID is unique within its config file. The server has a folder of that name.
 	ID string
-	// Rules are what its entry says.
+	// Rules are the sandbox rules of its entry.
 	Rules config.Sandbox
-	// Cwd is the folder that its entry names, which it may write; "" if none.
+	// Cwd is the working directory in its entry, which it may write; "" if none.
 	Cwd string
-	// State is where folders of servers are; folders.StateDir when empty.
+	// State is the parent of the servers' folders; folders.StateDir if empty.
 	State string
 }
 
-// A Program is a command to be started.
+// A Program is a command to start.
 type Program struct {
 	Path string // absolute
 	Args []string
@@ -40,13 +40,12 @@ func (s Server) state() string {
 	return folders.StateDir()
 }
 
-// Folder is the folder that belongs to the server alone.
+// Folder returns the folder that belongs to this server only.
 func (s Server) Folder() string { return filepath.Join(s.state(), "servers", url.PathEscape(s.ID)) }
 
-// Command returns a program as it is started confined, and its profile. The
-// server gets a home of its own: many programs fail when they may not read
-// one, and are content with an empty one. prefix are folders of the server's
-// own code.
+// Command returns the program as it is started in the sandbox, and its profile. The
+// server gets its own home folder: many programs fail if they cannot read a home,
+// but work with an empty one. prefix are folders with the server's own code.
 func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	folder, err := ownFolder(s.Folder())
 	if err != nil {
@@ -64,7 +63,7 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	if s.Rules.Home && home != "" {
 		read = append(read, home)
 	}
-	// The system's are as they are: /proc/self is another process here.
+	// The system's paths stay unresolved: here, /proc/self is another process.
 	write = writable(write)
 	profile.Read = append(systemRead(), realPaths(read, write)...)
 	profile.Write = append(systemWrite(), write...)
@@ -81,9 +80,9 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	return p, profile, nil
 }
 
-// realPaths are paths with their links followed, without those in folders that
-// the server may write: they may be read and written anyway, and the server may
-// have put a link to anywhere in their place.
+// realPaths resolves the links of paths. It drops paths inside folders that the
+// server may write: the server has access to them anyway, and may have replaced
+// them with links to any place.
 func realPaths(list, writable []string) []string {
 	var out []string
 	for _, path := range list {
@@ -99,8 +98,8 @@ func realPaths(list, writable []string) []string {
 	return out
 }
 
-// writable are the folders that a server may write. A folder comes before what
-// is in it.
+// writable returns the folders that a server may write. A folder comes before its
+// subfolders.
 func writable(list []string) []string {
 	parent := func(path string) int {
 		real, _ := filepath.EvalSymlinks(filepath.Dir(path))
@@ -114,7 +113,8 @@ func writable(list []string) []string {
 	return out
 }
 
-// addresses returns an address with its port; with ports 443 and 80 where none is written.
+// addresses returns an address with its port, or with ports 443 and 80 if none is
+// given.
 func addresses(addr netip.Addr, port uint16) []string {
 	if port != 0 {
 		return []string{netip.AddrPortFrom(addr, port).String()}
@@ -125,7 +125,7 @@ func addresses(addr netip.Addr, port uint16) []string {
 // withheld are variables that lead out of the sandbox.
 var withheld = []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"}
 
-// ownEnv is an environment whose folders are the server's own.
+// ownEnv returns an environment in which the user's folders are the server's own.
 func ownEnv(env []string, folder string, realHome bool) []string {
 	home := filepath.Join(folder, "home")
 	tmp := filepath.Join(folder, "tmp")
@@ -138,7 +138,7 @@ func ownEnv(env []string, folder string, realHome bool) []string {
 	return setEnv(env, set, withheld...)
 }
 
-// setEnv sets variables and takes others away.
+// setEnv sets variables and removes others.
 func setEnv(env []string, set map[string]string, without ...string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -161,8 +161,8 @@ func getEnv(env []string, name string) string {
 	return ""
 }
 
-// programFiles are what a program needs to be read: the file, what it is a link
-// to, the installation that either belongs to, and the same of the interpreter
+// programFiles returns the files that a program needs to read: the file itself, the
+// target of its link, the installation of either, and the same for the interpreter
 // of a script.
 func programFiles(path string, env []string, home string) []string {
 	list := installation(path, home)
@@ -175,9 +175,9 @@ func programFiles(path string, env []string, home string) []string {
 	return list
 }
 
-// installation is the folder that a program was installed into with its
-// libraries, as version managers and virtual environments do it; otherwise
-// the file alone.
+// installation returns the folder into which a program was installed together with
+// its libraries, as version managers and virtual environments do. If there is none,
+// it returns the file itself.
 func installation(path, home string) []string {
 	root := filepath.Dir(filepath.Dir(path))
 	if filepath.Base(filepath.Dir(path)) != "bin" || within(home, root) || home != "" && root == filepath.Join(home, ".local") {
@@ -191,8 +191,8 @@ func installation(path, home string) []string {
 	return []string{path}
 }
 
-// interpreter is the program that the first line of a script names, looked up
-// as env does; "" for what is no script.
+// interpreter returns the program in the #! line of a script, looked up as env
+// does; "" if path is not a script.
 func interpreter(path string, env []string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -218,7 +218,7 @@ func interpreter(path string, env []string) string {
 	return ""
 }
 
-// lookPath finds a program in the PATH of an environment; "" if it is not there.
+// lookPath finds a program in the PATH of an environment; "" if there is none.
 func lookPath(name string, env []string) string {
 	for _, dir := range filepath.SplitList(getEnv(env, "PATH")) {
 		file := filepath.Join(dir, name)
@@ -229,13 +229,13 @@ func lookPath(name string, env []string) string {
 	return ""
 }
 
-// within says that a path is dir or below it. Both are real paths.
+// within reports whether path is dir or inside it. Both must be real paths.
 func within(path, dir string) bool {
 	dir = filepath.Clean(dir)
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// useProxy lets a program reach hosts by name, through the proxy at address.
+// useProxy lets a program connect to hosts by name, through the proxy at address.
 func useProxy(p *Program, profile *Profile, address, secret string) {
 	profile.Addresses = append(profile.Addresses, address)
 	at := "http://sandbox:" + secret + "@" + address

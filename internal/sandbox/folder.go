@@ -9,10 +9,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ownFolder makes the folder of a server, with a home and a place for
-// temporary files, and returns its real name. The server may write there, so no
-// link is followed from there on: it would lead the next start to a folder that
-// the server has chosen.
+// ownFolder creates the folder of a server, with subfolders for its home and
+// temporary files, and returns its real path. The server may write there, so below
+// it no link is followed: it would lead the next start to a folder that the server
+// has chosen.
 func ownFolder(folder string) (string, error) {
 	above := filepath.Dir(folder)
 	if err := os.MkdirAll(above, 0o700); err != nil {
@@ -27,7 +27,7 @@ func ownFolder(folder string) (string, error) {
 	return filepath.Join(real, filepath.Base(folder)), err
 }
 
-// realFolder makes a folder, unless there is one.
+// realFolder creates a folder, unless it exists. It refuses a link.
 func realFolder(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

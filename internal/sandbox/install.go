@@ -16,13 +16,13 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Run runs a confined program to its end and returns what it printed. An error
-// says what it wrote last to standard error.
+// Run runs a confined program to its end and returns its output. An error contains
+// the last lines of its standard error.
 type Run func(ctx context.Context, p Program, profile Profile) ([]byte, error)
 
-// Confine prepares a server to be started: it installs the package of npx or
-// uvx into a folder of its own, makes the profile, and opens the proxy when
-// hosts are listed. release gives back what lasts as long as the server.
+// Confine prepares a server for its start: it installs the package of npx or uvx
+// into its own folder, makes the profile, and opens the proxy if hosts are listed.
+// release must be called when the server has ended.
 func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Program, profile Profile, release func(), err error) {
 	if err := Supported(); err != nil {
 		return p, profile, nil, err
@@ -55,20 +55,21 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 	return p, profile, release, err
 }
 
-// hash names the folder of a package.
+// hash returns the folder name of a package.
 func (f *fetched) hash() string {
 	sum := sha256.Sum256([]byte(f.runner + " " + f.spec()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// installing lets one installation happen at a time.
+// installing serialises installations.
 var installing sync.Mutex
 
-// done is the file that says that an installation is complete.
+// done is the file that marks a complete installation.
 const done = ".installed"
 
-// install puts a package into dir, unless it is there. Its tool is confined to
-// that folder and the registry, and runs no script of the package.
+// install installs a package into dir, unless it is installed already. The package
+// manager is confined to that folder and the registry, and runs no scripts of the
+// package.
 func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []string, run Run) error {
 	installing.Lock()
 	defer installing.Unlock()
@@ -91,11 +92,11 @@ func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []strin
 	return os.WriteFile(filepath.Join(dir, done), []byte(f.spec()+"\n"), 0o600)
 }
 
-// fetch has the tool of the runner put the package into the folder above its
-// own, where it works.
+// fetch makes the runner's package manager install the package into the parent of
+// folder. folder is its working folder.
 func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
 	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
-	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it comes with the runner
+	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it is next to the runner
 	if path == "" {
 		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", tool, f.runner)
 	}
@@ -126,8 +127,9 @@ func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []stri
 	return nil
 }
 
-// toolProfile lets a tool write one folder. The person's certificates may be
-// anywhere; a file that the entry names may be anything.
+// toolProfile lets a package manager write one folder. It may read certificate
+// files anywhere if the user's own environment names them. A path from the entry
+// does not count: it could be any file.
 func toolProfile(p Program, read []string, dir string) Profile {
 	profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, folders.Home()), read), Write: append(systemWrite(), dir)}
 	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -138,8 +140,8 @@ func toolProfile(p Program, read []string, dir string) Profile {
 	return profile
 }
 
-// toolEnv is what an installing tool needs of a server's environment, which
-// may have secrets.
+// toolEnv returns the part of a server's environment that a package manager needs.
+// The rest may contain secrets.
 func toolEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -152,7 +154,7 @@ func toolEnv(env []string) []string {
 	})
 }
 
-// steps are the commands that install a package.
+// steps returns the commands that install a package.
 func (f *fetched) steps(dir string) [][]string {
 	if f.runner == "npx" {
 		return [][]string{{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--noproxy=-", f.spec()}}
@@ -164,7 +166,7 @@ func (f *fetched) steps(dir string) [][]string {
 	}
 }
 
-// program is what runs an installed package.
+// program returns the command that runs an installed package.
 func (f *fetched) program(dir string, env []string) (path string, args []string, err error) {
 	if f.runner == "uvx" {
 		path = filepath.Join(dir, ".venv", "bin", f.script())
@@ -188,7 +190,7 @@ func (f *fetched) program(dir string, env []string) (path string, args []string,
 	return path, append([]string{filepath.Join(root, filepath.FromSlash(filepath.Clean("/"+bin)))}, f.args...), nil
 }
 
-// bin is the file of the command that npx would run.
+// bin returns the file of the command that npx would run.
 func (f *fetched) bin(manifest []byte) (string, error) {
 	var m struct {
 		Bin json.RawMessage `json:"bin"`

@@ -17,18 +17,18 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// launcherArgs is the launcher's command line; a test adds to it.
+// launcherArgs is the launcher's command line; tests extend it.
 var launcherArgs = []string{"mcp-all-in-one", launcher.Command}
 
-// Launch starts the launcher with the three standard files of attr. The
-// process is there when it returns; it is the server once wait has returned
-// nil. wait must be called, once; what it starts ends with the server.
+// Launch starts the launcher with the three standard files of attr. The process
+// exists when Launch returns, and is the server when wait has returned nil. wait
+// must be called exactly once. It starts a goroutine that ends with the server.
 func Launch(r Request, attr *syscall.ProcAttr) (pid int, wait func() error, err error) {
 	request, err := json.Marshal(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	var fds [6]int // ours and the launcher's, in turn
+	var fds [6]int // alternating: ours, the launcher's
 	made := 0
 	defer func() {
 		for i, fd := range fds[:made] {
@@ -68,7 +68,7 @@ func Launch(r Request, attr *syscall.ProcAttr) (pid int, wait func() error, err 
 	return pid, func() error { return follow(r.Profile, request, fds[0], fds[2], fds[4]) }, nil
 }
 
-// follow gives the launcher its request and waits until it is the server.
+// follow sends the launcher its request and waits until it has become the server.
 func follow(p Profile, request []byte, requestTo, errorFrom, socket int) error {
 	defer unix.Close(socket)
 	to := os.NewFile(uintptr(requestTo), "request")
@@ -93,7 +93,7 @@ func follow(p Profile, request []byte, requestTo, errorFrom, socket int) error {
 	return nil
 }
 
-// parseFailure reads what the launcher wrote: stage, number, text.
+// parseFailure parses the launcher's error: stage, errno, text.
 func parseFailure(text string) error {
 	stage, rest, _ := strings.Cut(text, " ")
 	number, said, _ := strings.Cut(rest, " ")
@@ -105,7 +105,7 @@ func parseFailure(text string) error {
 	return &SetupError{stage, i18n.Errorf("%s", "%s", said)}
 }
 
-// receive takes the listener that the launcher sent.
+// receive receives the listener from the launcher.
 func receive(socket int) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
@@ -125,8 +125,8 @@ func receive(socket int) (int, error) {
 
 const able = true
 
-// mayAnswer says that a parent may look at its children, as answering their
-// calls needs.
+// mayAnswer reports whether a process may read the memory of its children, which is
+// needed to answer their calls.
 func mayAnswer() bool {
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err != nil {

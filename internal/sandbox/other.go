@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Launch starts nothing on this system.
+// Launch is not supported on this system.
 func Launch(Request, *syscall.ProcAttr) (int, func() error, error) {
 	return 0, nil, errors.ErrUnsupported
 }

@@ -2,11 +2,11 @@ package sandbox
 
 import "slices"
 
-// A Package is what npx or uvx would download and run.
+// A Package is a package that npx or uvx would download and run.
 type Package struct{ f *fetched }
 
-// ReadPackage takes a command apart that runs a package by its name. nil is one
-// that does not, or not in a form in which the package can be told.
+// ReadPackage parses a command that runs a package by its name. It returns nil for
+// other commands, and for forms in which the package cannot be determined.
 func ReadPackage(command string, args []string) *Package {
 	f, err := readRunner(command, args)
 	if err != nil || f == nil {
@@ -15,16 +15,16 @@ func ReadPackage(command string, args []string) *Package {
 	return &Package{f}
 }
 
-// NPM says whether it is a package of npm; the others are of PyPI.
+// NPM reports whether the package is from npm; otherwise it is from PyPI.
 func (p *Package) NPM() bool { return p.f.runner == "npx" }
 
-// Name is its name in its registry.
+// Name returns the name in its registry.
 func (p *Package) Name() string { return p.f.name }
 
-// Version is the version that the command asks for; "" if it does not say.
+// Version returns the version in the command; "" if there is none.
 func (p *Package) Version() string { return p.f.version }
 
-// At is the arguments of its command with another version of it.
+// At returns the arguments of its command with another version of the package.
 func (p *Package) At(version string, args []string) []string {
 	other, changed := *p.f, slices.Clone(args)
 	other.version = version
@@ -34,7 +34,7 @@ func (p *Package) At(version string, args []string) []string {
 	return changed
 }
 
-// Program is what runs the package once it is installed in dir.
+// Program returns the command that runs the package installed in dir.
 func (p *Package) Program(dir string, env []string) (path string, args []string, err error) {
 	return p.f.program(dir, env)
 }

@@ -21,21 +21,21 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// dialWait bounds how long a host may take to answer, and helloWait how long a
-// client may take to begin.
+// dialWait bounds how long connecting to a host may take, helloWait how long a
+// client may take to send its first message.
 const (
 	dialWait  = 30 * time.Second
 	helloWait = 30 * time.Second
 )
 
-// A host is one that a server may reach by name.
+// A host is a host that a server may connect to by name.
 type host struct {
-	name    string // in lower case; "*.example.com" is any name below
+	name    string // in lower case; "*.example.com" matches any subdomain
 	port    uint16 // zero: 443 and 80
-	private bool   // at whatever address it is
+	private bool   // it may have any address
 }
 
-// fits says that a name and a port are the host's.
+// fits reports whether a name and a port match the host.
 func (h host) fits(name string, port uint16) bool {
 	if h.port != port && (h.port != 0 || port != 443 && port != 80) {
 		return false
@@ -46,7 +46,7 @@ func (h host) fits(name string, port uint16) bool {
 	return name == h.name
 }
 
-// named are the hosts of a list that are names.
+// named returns the hosts of a list that are names, not addresses.
 func named(list []string) []host {
 	var hosts []host
 	for _, text := range list {
@@ -58,14 +58,15 @@ func named(list []string) []host {
 	return hosts
 }
 
-// A grant is what the bearer of a secret may reach.
+// A grant is what the holder of a secret may connect to.
 type grant struct {
 	server string
 	hosts  []host
 }
 
-// A Proxy is how confined servers reach hosts by name. It listens on this
-// machine; names are resolved and dialled by it. The zero value is ready.
+// A Proxy lets confined servers connect to hosts by name. It listens on this
+// machine, resolves the names and connects to the hosts itself. The zero value is
+// ready to use.
 type Proxy struct {
 	Log *slog.Logger
 
@@ -79,7 +80,7 @@ type Proxy struct {
 	closed   bool
 }
 
-// Open lets a program reach hosts through the proxy until release is called.
+// open lets a program connect to hosts through the proxy until release is called.
 func (x *Proxy) open(server string, hosts []host, p *Program, profile *Profile) (release func(), err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -96,7 +97,7 @@ func (x *Proxy) open(server string, hosts []host, p *Program, profile *Profile) 
 	}, nil
 }
 
-// start begins to listen when the first server needs it.
+// start begins to listen, when the first server needs the proxy.
 func (x *Proxy) start() error {
 	if x.closed {
 		return net.ErrClosed
@@ -116,7 +117,7 @@ func (x *Proxy) start() error {
 	return nil
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (x *Proxy) Close() {
 	x.mu.Lock()
 	x.closed = true
@@ -128,7 +129,7 @@ func (x *Proxy) Close() {
 	x.tunnels.Wait()
 }
 
-// granted returns what the bearer of the request may reach.
+// granted returns the grant of the secret in the request.
 func (x *Proxy) granted(r *http.Request) (grant, bool) {
 	text, _ := strings.CutPrefix(r.Header.Get("Proxy-Authorization"), "Basic ")
 	plain, _ := base64.StdEncoding.DecodeString(text)
@@ -174,7 +175,7 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	forward(w, r, h, name, port, failed)
 }
 
-// refuse says to the server, and in the log, that it may not reach a host.
+// refuse tells the server, and the log, that it may not connect to a host.
 func (x *Proxy) refuse(w http.ResponseWriter, g grant, name string, port uint16, why string) {
 	at := net.JoinHostPort(name, strconv.Itoa(int(port)))
 	if x.Log != nil {
@@ -203,8 +204,8 @@ func (g grant) find(name string, port uint16) (host, bool) {
 
 var errNotPublic = i18n.Errorf("the host is at an address that is not public", "该主机的地址不是公网地址")
 
-// dial connects to a host that is allowed. Its address must be public, unless
-// it may be anywhere.
+// dial connects to an allowed host. Its address must be public, unless the host is
+// private.
 func (h host) dial(ctx context.Context, name string, port uint16) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialWait, Control: func(_, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)
@@ -216,14 +217,15 @@ func (h host) dial(ctx context.Context, name string, port uint16) (net.Conn, err
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(int(port))))
 }
 
-// forward sends a plain HTTP request on. failed says why it could not be sent.
+// forward forwards a plain HTTP request. It calls failed if the request could not
+// be sent.
 func forward(w http.ResponseWriter, r *http.Request, h host, name string, port uint16, failed func(error)) {
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return h.dial(ctx, name, port)
 	}}
 	proxy := httputil.ReverseProxy{
 		Transport: transport,
-		// The name that was checked is the one that is asked for.
+		// The Host header must be the name that was checked.
 		Rewrite:      func(p *httputil.ProxyRequest) { p.Out.Host = p.Out.URL.Host },
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed(err) },
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, 0),

@@ -17,15 +17,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A source is where a tool gets packages, as the person has configured it.
+// A source is where a tool gets packages from, as the user configured it.
 type source struct {
 	env   []string
-	read  []string // files of its configuration
-	hosts []host   // of its registries, which may be anywhere
+	read  []string // configuration files
+	hosts []host   // hosts of its registries; they may have private addresses
 }
 
-// steered says that an entry sets variables of a tool. What the person has
-// configured for the tool, such as tokens, is not for the registry of an entry.
+// steered reports whether an entry sets variables of a tool. Then the user's own
+// configuration of the tool, such as tokens, must not be used: it is not for the
+// registry of the entry.
 func steered(env []string, prefixes ...string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
@@ -34,7 +35,7 @@ func steered(env []string, prefixes ...string) bool {
 	})
 }
 
-// inPath says that a program is the one that the person's own PATH leads to.
+// inPath reports whether a program is the one in the user's own PATH.
 func inPath(path string) bool {
 	own, err := os.Stat(lookPath(filepath.Base(path), os.Environ()))
 	if err != nil {
@@ -44,8 +45,8 @@ func inPath(path string) bool {
 	return err == nil && os.SameFile(own, it)
 }
 
-// npmSource asks npm for its registries, including the registries of scopes. npm is
-// confined to folder meanwhile and reaches nobody.
+// npmSource asks npm for its registries, including those of scopes. Meanwhile npm
+// is confined to folder and has no network.
 func npmSource(ctx context.Context, npm, folder string, env []string, run Run) (source, error) {
 	s := source{env: setEnv(env, map[string]string{"npm_config_cache": filepath.Join(folder, "cache"), "npm_config_update_notifier": "false"})}
 	own := !steered(env, "npm_config_", "NPM_CONFIG_")
@@ -74,15 +75,15 @@ func npmSource(ctx context.Context, npm, folder string, env []string, run Run) (
 			s.hosts = append(s.hosts, hostsOf(text)...)
 		case key == "cafile" && own:
 			s.read = append(s.read, text)
-		case key == "globalconfig": // an installation into a folder looks for it there
+		case key == "globalconfig": // an installation with --prefix looks for it in that folder
 			s.env = setEnv(s.env, map[string]string{"npm_config_globalconfig": text})
 		}
 	}
 	return s, nil
 }
 
-// strangeNPM is the source of an npm that an entry names by its path and that
-// is not the person's: it is told the registries, and no token.
+// strangeNPM is the source of an npm that an entry names by path and that is not
+// the user's own. That npm gets the registries but no tokens.
 func (s source) strangeNPM(folder string, own bool) (source, error) {
 	standard := "https://registry.npmjs.org/"
 	var lines, more []string
@@ -116,10 +117,10 @@ func (s source) strangeNPM(folder string, own bool) (source, error) {
 	return s, os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600)
 }
 
-// isRegistry says that a key of npm's configuration names a registry.
+// isRegistry reports whether a key of npm's configuration names a registry.
 func isRegistry(key string) bool { return key == "registry" || strings.HasSuffix(key, ":registry") }
 
-// npmUserConfig is the person's file of npm.
+// npmUserConfig returns the path of the user's npm configuration.
 func npmUserConfig(env []string) string {
 	for _, name := range []string{"npm_config_userconfig", "NPM_CONFIG_USERCONFIG"} {
 		if value := getEnv(env, name); value != "" {
@@ -129,7 +130,7 @@ func npmUserConfig(env []string) string {
 	return filepath.Join(folders.Home(), ".npmrc")
 }
 
-// uvConfig is what a file of uv says about indexes.
+// uvConfig is the part of a uv configuration file about indexes.
 type uvConfig struct {
 	IndexURL string   `toml:"index-url"`
 	Extra    []string `toml:"extra-index-url"`
@@ -143,11 +144,11 @@ type uvConfig struct {
 	SystemCerts bool `toml:"system-certs"`
 }
 
-// pypi are the hosts of the index that uv uses unless another is configured.
+// pypi are the hosts of uv's default index.
 var pypi = []string{"https://pypi.org", "https://files.pythonhosted.org"}
 
-// uvSource reads uv's configuration, which uv has no command to say. uv itself
-// gets the indexes as variables, and no file.
+// uvSource reads uv's configuration files, because uv has no command to print its
+// configuration. uv itself gets the indexes as variables, and no file.
 func uvSource(folder string, env []string) (source, error) {
 	standard := getEnv(env, "UV_DEFAULT_INDEX") + getEnv(env, "UV_INDEX_URL")
 	indexes := strings.Fields(getEnv(env, "UV_INDEX"))
@@ -180,7 +181,7 @@ func uvSource(folder string, env []string) (source, error) {
 	return s, nil
 }
 
-// uvFiles are the files that uv reads, the strongest first.
+// uvFiles returns the files that uv reads, highest priority first.
 func uvFiles(env []string) []string {
 	if file := getEnv(env, "UV_CONFIG_FILE"); file != "" {
 		return []string{file}
@@ -209,7 +210,8 @@ func readUV(file string) (c uvConfig, err error) {
 	return c, nil
 }
 
-// indexes are the default index, "" if the file has none, and those beside it.
+// indexes returns the default index, "" if the file has none, and the additional
+// indexes.
 func (c uvConfig) indexes() (standard string, more []string) {
 	standard = c.IndexURL
 	for _, index := range c.Index {
@@ -226,7 +228,7 @@ func (c uvConfig) indexes() (standard string, more []string) {
 	return standard, append(more, c.Extra...)
 }
 
-// hostsOf are the hosts of addresses, which may have a name: "work=https://…".
+// hostsOf returns the hosts of URLs, which may have a name: "work=https://…".
 func hostsOf(list ...string) []host {
 	var hosts []host
 	for _, text := range list {

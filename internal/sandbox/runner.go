@@ -9,20 +9,20 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A fetched is a package that a runner would download and run: npx or uvx.
+// A fetched is a package that npx or uvx would download and run.
 type fetched struct {
 	runner  string // npx or uvx
-	dir     string // where the runner is
+	dir     string // folder of the runner
 	name    string
-	version string // "" is the newest when it is installed
+	version string // "" means the newest at installation
 	args    []string
 }
 
-// otherRunners download what they run in ways that cannot be told apart from
-// running it.
+// otherRunners also download programs, but their downloads cannot be separated from
+// running the program.
 var otherRunners = []string{"npm", "pnpm", "pnpx", "yarn", "bunx", "uv", "pipx"}
 
-// engines start containers, which are not children of theirs.
+// engines start containers, which do not become their child processes.
 var engines = []string{"docker", "podman", "nerdctl"}
 
 var (
@@ -30,8 +30,8 @@ var (
 	pypiPackage = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([0-9A-Za-z][0-9A-Za-z.+!-]*))?$`)
 )
 
-// readRunner takes a command apart that downloads what it runs. nil is one
-// that does not.
+// readRunner parses a command that downloads its program. It returns nil for other
+// commands.
 func readRunner(path string, args []string) (*fetched, error) {
 	name := filepath.Base(path)
 	switch {
@@ -59,7 +59,7 @@ func readRunner(path string, args []string) (*fetched, error) {
 		`沙箱只支持以 "npx -y 包[@版本] 参数" 或 "uvx 包[==版本] 参数" 的形式运行 %s 下载的内容`, name)
 }
 
-// spec is the package as its tool takes it.
+// spec returns the package as an argument of its package manager.
 func (f *fetched) spec() string {
 	switch {
 	case f.version == "":
@@ -70,7 +70,7 @@ func (f *fetched) spec() string {
 	return f.name + "==" + f.version
 }
 
-// script is the name of the command that a package is asked for.
+// script returns the name of the package's command.
 func (f *fetched) script() string {
 	_, after, scoped := strings.Cut(f.name, "/")
 	if scoped {

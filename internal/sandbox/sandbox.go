@@ -1,12 +1,12 @@
-// Package sandbox confines a server to the files and hosts that its entry
-// names, with the means of the Linux kernel.
+// Package sandbox confines a server to the files and hosts in its entry, with the
+// means of the Linux kernel.
 //
-// The helper that starts servers cannot run Go between fork and exec, so it
-// starts this program again as a launcher. The launcher takes its own
-// rights away, with Landlock for files and a seccomp filter for the rest, and
-// becomes the server. Calls that a filter cannot judge, because their arguments
-// are in memory, are asked of the helper, which makes them itself: what was
-// checked is what happens.
+// The helper that starts servers cannot run Go code between fork and exec, so it
+// starts this program again as a launcher. The launcher restricts its own rights,
+// with Landlock for files and a seccomp filter for the rest, and executes the
+// server. Some calls cannot be judged by a filter, because their arguments are in
+// memory. The kernel passes these calls to the helper, which checks and makes them
+// itself: so the call that was checked is the call that is made.
 package sandbox
 
 import (
@@ -17,13 +17,13 @@ import (
 // A Profile is what a confined process may do.
 type Profile = launcher.Profile
 
-// A Request is what the launcher becomes.
+// A Request describes the server that the launcher becomes.
 type Request = launcher.Request
 
 // StageExec is the last stage of the launcher.
 const StageExec = launcher.StageExec
 
-// A SetupError says at which step the launcher failed.
+// A SetupError says at which stage the launcher failed.
 type SetupError struct {
 	// Stage is landlock, seccomp, listener, or StageExec.
 	Stage string
@@ -32,7 +32,7 @@ type SetupError struct {
 
 func (e *SetupError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *SetupError) In(l i18n.Lang) string {
 	return i18n.New("confining it failed at %s: %v", "隔离在 %s 步骤失败：%v", e.Stage, e.Err).In(l)
 }

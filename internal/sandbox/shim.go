@@ -12,12 +12,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A shim of pyenv is a script that asks pyenv which version to run. That needs
-// more of the home than a confined server may read, so we ask instead, by
-// pyenv's own rules.
+// A pyenv shim is a script that asks pyenv which version to run. pyenv reads more
+// of the home than a confined server may. So this package selects the version
+// itself, by pyenv's rules.
 
-// unshim lets a program run what its shim stands for, and the programs that it
-// finds in PATH too. cwd is the folder that the entry names; "" if none.
+// unshim replaces a shim by the program that it stands for, and the shims in PATH
+// as well. cwd is the folder in the entry; "" if none.
 func unshim(p Program, cwd string) (Program, error) {
 	dirs := filepath.SplitList(getEnv(p.Env, "PATH"))
 	var path []string
@@ -43,14 +43,15 @@ func unshim(p Program, cwd string) (Program, error) {
 			return p, nil
 		}
 	}
-	if p.Path = lookPath(name, p.Env); p.Path != "" { // the version "system"
+	if p.Path = lookPath(name, p.Env); p.Path != "" { // the version is "system"
 		return p, nil
 	}
 	return p, i18n.Errorf(`%s is a shim of pyenv, and the version that pyenv has chosen has no %s: choose another one ("pyenv global VERSION"), or write the path that "pyenv which %[2]s" prints as the command`,
 		`%s 是 pyenv 的 shim，而 pyenv 所选的版本中没有 %s：请选择其他版本（"pyenv global VERSION"），或将 "pyenv which %[2]s" 显示的路径写为 command`, shim, name)
 }
 
-// shimRoot is the installation of pyenv whose shims are in dir; "" for none.
+// shimRoot returns the pyenv installation whose shims are in dir; "" if there is
+// none.
 func shimRoot(dir string) string {
 	root := filepath.Dir(dir)
 	info, err := os.Stat(filepath.Join(root, "versions"))
@@ -60,9 +61,9 @@ func shimRoot(dir string) string {
 	return root
 }
 
-// pyenvVersions are the folders of the versions that pyenv would use, the first
-// one first: those of PYENV_VERSION, else of .python-version in the folder or
-// above it, else of the file version of pyenv.
+// pyenvVersions returns the folders of the versions that pyenv would use, in its
+// order: those of PYENV_VERSION, else of .python-version in cwd or a parent folder,
+// else of pyenv's file version.
 func pyenvVersions(root string, env []string, cwd string) []string {
 	names := strings.Split(getEnv(env, "PYENV_VERSION"), ":")
 	for dir := cwd; names[0] == "" && dir != ""; dir = filepath.Dir(dir) {
@@ -83,7 +84,7 @@ func pyenvVersions(root string, env []string, cwd string) []string {
 	return found
 }
 
-// versionFile are the names in a file, without comments; one empty name where
+// versionFile returns the names in a file, without comments; one empty name if
 // there are none.
 func versionFile(path string) []string {
 	data, err := os.ReadFile(path)
@@ -98,10 +99,11 @@ func versionFile(path string) []string {
 	return names
 }
 
-// versionName is a name of a version: the file that has it may be the server's.
+// versionName matches a valid version name. The server may have written the file
+// that contains it.
 var versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
-// pyenvVersion returns the folder of a version. For 3.11 it is the folder of the
+// pyenvVersion returns the folder of a version. For 3.11 that is the folder of the
 // newest 3.11.x.
 func pyenvVersion(root, name string) string {
 	if !versionName.MatchString(name) || name == "system" {
@@ -111,7 +113,7 @@ func pyenvVersion(root, name string) string {
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
-	found, _ := filepath.Glob(dir + ".*") // the name has no pattern in it
+	found, _ := filepath.Glob(dir + ".*") // the name has no pattern characters
 	if len(found) == 0 {
 		return ""
 	}

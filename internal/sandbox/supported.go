@@ -9,8 +9,7 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// Supported says why servers cannot be confined on this system; nil if they
-// can.
+// Supported returns why servers cannot be confined on this system; nil if they can.
 func Supported() error {
 	if !able {
 		return i18n.Errorf(`the sandbox is on, and there is none for %s/%s yet: "sandbox": "off" runs it without`,
@@ -27,8 +26,8 @@ func Supported() error {
 	return nil
 }
 
-// Missing are what this kernel cannot confine: signals to other processes of
-// the user (before 6.12), calls to devices (before 6.10).
+// Missing returns what this kernel cannot restrict: signals to other processes of
+// the user (before 6.12), ioctls on devices (before 6.10).
 func Missing() []string {
 	var list []string
 	abi := launcher.ABI()
@@ -41,8 +40,8 @@ func Missing() []string {
 	return list
 }
 
-// Summary says what of a server is confined: "files", or "files, hosts", and
-// what this kernel leaves out; "" when nothing is.
+// Summary says what is confined for a server, "files" or "files, hosts", and what
+// this kernel cannot restrict. It returns "" if the sandbox is off.
 func Summary(s config.Sandbox) string {
 	if !s.On {
 		return ""

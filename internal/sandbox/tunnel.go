@@ -15,9 +15,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// tunnel connects a client and a host. What the client says first must be TLS
-// for that very host: a server of many names would take it to another one.
-// failed says why there is no connection.
+// tunnel connects a client and a host. The first message of the client must be TLS
+// for that very host: a server with several names would otherwise serve another
+// one. If there is no connection, tunnel calls failed.
 func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name string, port uint16, failed func(error)) {
 	target, err := h.dial(r.Context(), name, port)
 	if err != nil {
@@ -56,7 +56,7 @@ func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name stri
 	both.Wait()
 }
 
-// pass copies one direction to its end.
+// pass copies one direction until it ends.
 func pass(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
@@ -68,8 +68,8 @@ func pass(to net.Conn, from io.Reader) {
 
 var errOtherName = i18n.Errorf("the first message is not TLS for the host of the tunnel", "首条消息不是发往隧道主机的 TLS")
 
-// hello reads the first message of a client and returns its bytes. On a port
-// that is not the web's, a protocol other than TLS may begin with anything.
+// hello reads the first message of a client and returns its bytes. On other ports
+// than 443, a protocol without TLS is allowed.
 func hello(client net.Conn, from *bufio.Reader, name string, port uint16) ([]byte, error) {
 	_ = client.SetReadDeadline(time.Now().Add(helloWait))
 	defer client.SetReadDeadline(time.Time{})
@@ -86,7 +86,7 @@ func hello(client net.Conn, from *bufio.Reader, name string, port uint16) ([]byt
 	var seen bytes.Buffer
 	said := ""
 	conn := readOnly{io.TeeReader(from, &seen)}
-	// The handshake ends as soon as the hello is read.
+	// The handshake is aborted as soon as the hello is read.
 	_ = tls.Server(conn, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		said = h.ServerName
 		return nil, errOtherName
@@ -97,7 +97,7 @@ func hello(client net.Conn, from *bufio.Reader, name string, port uint16) ([]byt
 	return seen.Bytes(), nil
 }
 
-// readOnly is a connection of which only the beginning is read.
+// readOnly is a connection that can only be read.
 type readOnly struct{ r io.Reader }
 
 func (c readOnly) Read(p []byte) (int, error)     { return c.r.Read(p) }

@@ -1,9 +1,10 @@
-// Package seal makes texts that others carry for us and can neither read nor
-// change.
+// Package seal encrypts texts that clients and other parties store for us, so that
+// they can neither read nor change them.
 //
-// All keys derive from one secret, a key for each use, so that gateways with the
-// same secret open what any of them has sealed. A secret is changed without a
-// gap: a Ring may hold several, of which the first seals and all open.
+// All keys derive from one secret, one key for each use, so that gateways with the
+// same secret can open each other's texts. A secret can be changed without
+// interruption: a Ring may hold several secrets, of which the first seals and all
+// open.
 package seal
 
 import (
@@ -19,18 +20,18 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// LeastSecret is how many bytes a secret has at least.
+// LeastSecret is the minimum length of a secret in bytes.
 const LeastSecret = 32
 
 // The uses of keys.
 const (
 	Session = "session" // ids of sessions
 	Handle  = "handle"  // requestState
-	Record  = "record"  // what replicas keep where others can write
+	Record  = "record"  // data that replicas store where others can write
 	CA      = "ca"      // the authority of the certificates between replicas
 )
 
-// NewSecret makes a secret of 256 bits.
+// NewSecret returns a new random secret of 256 bits.
 func NewSecret() string {
 	raw := make([]byte, LeastSecret)
 	rand.Read(raw)
@@ -43,7 +44,7 @@ type Ring struct {
 	secrets []string
 }
 
-// NewRing makes the ring of a cluster of that name. Another name makes other
+// NewRing returns the ring of the cluster with that name. Other names give other
 // keys.
 func NewRing(name string, secrets ...string) (*Ring, error) {
 	if len(secrets) == 0 {
@@ -57,24 +58,24 @@ func NewRing(name string, secrets ...string) (*Ring, error) {
 	return &Ring{name, secrets}, nil
 }
 
-// Random is a ring that nobody else has.
+// Random returns a ring with a new random secret.
 func Random() *Ring { return &Ring{"", []string{NewSecret()}} }
 
-// Keys derives 32 bytes for a use from each secret, the one that seals first.
+// Keys derives a key of 32 bytes for a use from each secret. The key that seals
+// comes first.
 func (r *Ring) Keys(use string) [][]byte {
 	keys := make([][]byte, len(r.secrets))
 	for i, secret := range r.secrets {
 		key, err := hkdf.Key(sha256.New, []byte(secret), []byte(r.name), "mcp-all-in-one "+use, 32)
 		if err != nil {
-			panic(fmt.Sprintf("seal: deriving a key: %v", err)) // only for a length that there is not
+			panic(fmt.Sprintf("seal: deriving a key: %v", err)) // only if the length is invalid
 		}
 		keys[i] = key
 	}
 	return keys
 }
 
-// idSize is the length of the id that says by which secret something was
-// sealed.
+// idSize is the length of the id that tells which secret sealed a text.
 const idSize = 4
 
 // A Box seals and opens texts of one use.
@@ -85,7 +86,7 @@ type lock struct {
 	aead cipher.AEAD
 }
 
-// Box makes the box of a use.
+// Box returns the box for a use.
 func (r *Ring) Box(use string) *Box {
 	b := &Box{}
 	ids := r.Keys("key id")
@@ -103,10 +104,11 @@ func (r *Ring) Box(use string) *Box {
 	return b
 }
 
-// Seal returns plain as a text of the characters that URLs and headers take.
+// Seal encrypts plain and encodes it with characters that are valid in URLs and
+// headers.
 func (b *Box) Seal(plain []byte) string { return b.SealAs("", plain) }
 
-// SealAs binds a name to what is sealed: it opens under that name alone.
+// SealAs binds the sealed text to a name: it can be opened only with that name.
 func (b *Box) SealAs(name string, plain []byte) string {
 	l := &b.locks[0]
 	head := make([]byte, idSize+l.aead.NonceSize(), idSize+l.aead.NonceSize()+len(plain)+l.aead.Overhead())
@@ -116,14 +118,14 @@ func (b *Box) SealAs(name string, plain []byte) string {
 	return base64.RawURLEncoding.EncodeToString(l.aead.Seal(head, nonce, plain, []byte(name)))
 }
 
-// Open returns what was sealed; false for everything that was not sealed by one
-// of the secrets for this use.
+// Open returns the plain text. It reports false if the text was not sealed for this
+// use by one of the secrets.
 func (b *Box) Open(text string) ([]byte, bool) { return b.OpenAs("", text) }
 
-// OpenAs opens what SealAs sealed under that name.
+// OpenAs opens a text that SealAs sealed with that name.
 func (b *Box) OpenAs(name, text string) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) < idSize || strings.ContainsAny(text, "\r\n") { // which a decoder skips
+	if err != nil || len(raw) < idSize || strings.ContainsAny(text, "\r\n") { // the decoder would skip line breaks
 		return nil, false
 	}
 	for _, l := range b.locks {

@@ -7,11 +7,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxName bounds a name, in characters.
+// maxName is the maximum length of a name, in characters.
 const maxName = 256
 
-// Fault returns what is wrong with the name of a server, a schema or a secret;
-// empty when nothing is.
+// Fault returns the problem with the name of a server, a schema or a secret;
+// empty if there is none.
 func Fault(name string) i18n.Text {
 	if name == "" {
 		return i18n.New("is empty", "名称为空")

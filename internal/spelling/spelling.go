@@ -1,4 +1,4 @@
-// Package spelling finds the name that a misspelt one stands for.
+// Package spelling finds the intended name for a misspelt one.
 package spelling
 
 import "strings"
@@ -6,8 +6,8 @@ import "strings"
 // longest is the length, in characters, above which words are not compared.
 const longest = 64
 
-// Nearest returns the candidate that name is most likely a slip of, or "".
-// The case of letters does not count; a candidate that contains name is near.
+// Nearest returns the candidate of which name is most likely a misspelling, or
+// "". It ignores case; a candidate that contains name is near.
 func Nearest(name string, candidates []string) string {
 	lower := strings.ToLower(name)
 	word := []rune(lower)
@@ -27,7 +27,8 @@ func Nearest(name string, candidates []string) string {
 }
 
 // Distance counts the edits between two words: insertions, deletions,
-// replacements, swapped neighbours. It returns limit+1 for anything over limit.
+// replacements, swapped neighbours. It returns limit+1 for any distance over
+// limit.
 func Distance(a, b []rune, limit int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1

@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// Terms yields the terms of a text: words of snake_case and camelCase in
-// lower case and singular, pairs of neighbours for scripts without spaces.
+// Terms yields the terms of a text: words of snake_case and camelCase in lower
+// case and singular, and pairs of adjacent characters for scripts without
+// spaces.
 func Terms(text string, yield func(term string)) {
 	runes := []rune(text)
 	for i := 0; i < len(runes); {
@@ -28,8 +29,8 @@ func Terms(text string, yield func(term string)) {
 	}
 }
 
-// IsDense says whether a character belongs to a script that writes words
-// without spaces.
+// IsDense reports whether a character belongs to a script without spaces
+// between words.
 func IsDense(r rune) bool {
 	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
@@ -44,7 +45,7 @@ func pairs(run []rune, yield func(string)) {
 	}
 }
 
-// wordEnd is where the word that begins at i ends: before a capital that
+// wordEnd returns the end of the word that begins at i: before a capital that
 // follows a small letter, and before the last capital of an abbreviation.
 func wordEnd(runes []rune, i int) int {
 	end := i + 1
@@ -64,7 +65,7 @@ func wordEnd(runes []rune, i int) int {
 	return end
 }
 
-// singular takes the plural ending off an English word.
+// singular removes the plural ending of an English word.
 func singular(word string) string {
 	switch {
 	case len(word) <= 3 || !strings.HasSuffix(word, "s"):
@@ -79,7 +80,7 @@ func singular(word string) string {
 	return word[:len(word)-1]
 }
 
-// Joined returns the terms of a text in one word, so that spellings of the same
+// Joined returns the terms of a text as one word, so that spellings of the same
 // words are equal: "Per page" and per_page.
 func Joined(text string) string {
 	var b strings.Builder

@@ -2,21 +2,21 @@ package stdio
 
 import "sync"
 
-// blocks are what small messages are copied into once more than one block of
-// them waits.
+// blocks are the buffers for small messages once the first block of a batch is
+// full.
 var blocks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// A batch is messages to be written together: small parts copied one behind
-// the other, large ones where they stand. Blocks are not moved when more
-// comes, so a long queue is copied once.
+// A batch is a set of messages that are written together. Small parts are copied
+// into blocks; large parts stay in the caller's memory. A full block is not moved
+// when more parts come, so a long queue is copied only once.
 type batch struct {
 	bufs   [][]byte
 	small  []byte // the block that small parts are appended to
 	cut    int    // small[:cut] is in bufs
-	first  []byte // a block of our own, kept; it grows as needed
+	first  []byte // the batch's own block, kept for reuse; it grows as needed
 	pooled []*[chunkSize]byte
 	size   int
-	left   [][]byte // of bufs, not written yet
+	left   [][]byte // the part of bufs that is not written yet
 }
 
 func (b *batch) add(parts [][]byte, delim byte) {
@@ -35,7 +35,7 @@ func (b *batch) add(parts [][]byte, delim byte) {
 	b.size++
 }
 
-// room makes sure that n more bytes do not make small larger than a block.
+// room makes sure that n more bytes fit into the current block.
 func (b *batch) room(n int) {
 	if len(b.small)+n <= chunkSize {
 		return
@@ -49,8 +49,8 @@ func (b *batch) room(n int) {
 	b.small, b.cut = block[:0], 0
 }
 
-// closeSmall puts the small parts so far into bufs. They stay where they are
-// when small is moved later on.
+// closeSmall adds the small parts so far to bufs. They stay in place even if small
+// grows into new memory later.
 func (b *batch) closeSmall() {
 	if b.cut < len(b.small) {
 		b.bufs = append(b.bufs, b.small[b.cut:len(b.small):len(b.small)])
@@ -58,7 +58,7 @@ func (b *batch) closeSmall() {
 	}
 }
 
-// vector is what is left to be written; the writer drops what it has written.
+// vector returns the buffers to write; the writer removes what it has written.
 func (b *batch) vector() *[][]byte {
 	b.closeSmall()
 	b.left = b.bufs

@@ -6,12 +6,12 @@ import (
 	"mcp-all-in-one/internal/lastbuf"
 )
 
-// classes are the sizes of pooled buffers. Short lines are copied into the
-// first four; the others are read into directly. What is larger is left to the
-// garbage collector, as is, after a while, what is in the pools.
+// classes are the sizes of pooled buffers. Short lines are copied into the first
+// four; the others are read into directly. Larger buffers are left to the garbage
+// collector. It also frees pooled buffers after a while.
 var classes = [...]int{512, 4 << 10, 16 << 10, chunkSize, 4 * chunkSize, 20 * chunkSize, 80 * chunkSize, DefaultMaxLine + chunkSize}
 
-// fromLarge is the first class that is too large to be kept for each processor.
+// fromLarge is the first class that is too large to be kept per processor.
 const fromLarge = 6
 
 var (
@@ -19,8 +19,8 @@ var (
 	spares [len(classes) - fromLarge]lastbuf.Last[lease]
 )
 
-// A lease is a pooled buffer with its way back; give is made once, so that
-// lending it again allocates nothing. It is nil for a buffer without a pool.
+// A lease is a pooled buffer and the function that returns it. give is made once,
+// so that reuse allocates nothing. It is nil for a buffer without a pool.
 type lease struct {
 	buf   []byte
 	class int
@@ -59,15 +59,15 @@ func (l *lease) pool() {
 	pools[l.class].Put(l)
 }
 
-// giveBack returns a buffer that was not given away.
+// giveBack returns a buffer to its pool, if it has one.
 func (l *lease) giveBack() {
 	if l.give != nil {
 		l.give()
 	}
 }
 
-// lend returns a copy of data and the function that gives its buffer back,
-// nil when there is nothing to give back.
+// lend returns a copy of data and the function that returns its buffer to the pool;
+// the function is nil if there is no pool.
 func lend(data []byte) ([]byte, func()) {
 	l := borrow(len(data))
 	return l.buf[:copy(l.buf, data)], l.give

@@ -11,13 +11,14 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// stderrWait is how long the end of standard error is awaited after a child
-// has ended: a process that still holds it then is not part of its tree.
+// stderrWait is how long the end of standard error is awaited after a child has
+// exited. A process that still has it open then does not belong to the child's
+// tree.
 const stderrWait = 500 * time.Millisecond
 
-// A Command is what to start.
+// A Command describes a child to start.
 type Command struct {
-	// Name is what the child is called in logs.
+	// Name is the name of the child in logs.
 	Name string
 	// Path is the command: a bare name is looked up in the PATH of Env, a
 	// relative path in Dir.
@@ -26,23 +27,24 @@ type Command struct {
 	Args []string
 	// Env is its whole environment.
 	Env []string
-	// Dir is its working directory; ours when empty.
+	// Dir is its working directory; the gateway's if empty.
 	Dir string
-	// MaxLine is the longest line read from it; DefaultMaxLine when zero.
+	// MaxLine is the longest line read from it; DefaultMaxLine if zero.
 	MaxLine int64
-	// Sandbox says how it is confined; nil when it is not.
+	// Sandbox confines the child; nil for no confinement.
 	Sandbox *sandbox.Server
 
-	profile *sandbox.Profile // set once it is prepared
+	profile *sandbox.Profile // set when the sandbox is prepared
 }
 
-// A controller reaches the process behind a child.
+// A controller controls the process of a child.
 type controller interface {
-	// look finds what a confined child has forked, before its end unties it.
+	// look records the processes that a confined child has forked. After the child's
+	// end they could no longer be attributed to it.
 	look(c *Child)
-	// terminate asks the child and its process group to end.
+	// terminate asks the child and its process group to exit.
 	terminate(c *Child)
-	// kill ends the child and everything it forked.
+	// kill kills the child and every process that it forked.
 	kill(c *Child)
 }
 
@@ -69,9 +71,9 @@ type Child struct {
 	done     chan struct{}
 }
 
-// pipes are the six ends of a child's standard files.
+// pipes are both ends of a child's standard files.
 type pipes struct {
-	stdin, stdout, stderr *os.File // ours
+	stdin, stdout, stderr *os.File // the gateway's ends
 	child                 [3]*os.File
 }
 
@@ -123,29 +125,29 @@ func newChild(cmd Command, id uint64, p pipes, g grace) *Child {
 	}
 }
 
-// Stream carries messages to and from the child. Whoever uses it closes it.
+// Stream carries messages to and from the child. The caller must close it.
 func (c *Child) Stream() *Stream { return c.stream }
 
-// PID is the process id of the child.
+// PID returns the process id of the child.
 func (c *Child) PID() int { return c.pid }
 
-// Stderr is the last that the child wrote to its standard error.
+// Stderr returns the end of the child's standard error.
 func (c *Child) Stderr() *Tail { return &c.tail }
 
-// Done is closed when the child has ended, what it forked has been killed, and
-// its standard error is read to the end.
+// Done is closed when the child has exited, the processes that it forked have been
+// killed, and its standard error has been read to the end.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Exit is how the child ended. It is valid once Done is closed.
+// Exit returns how the child exited. It waits for the exit.
 func (c *Child) Exit() ExitStatus {
 	<-c.exited
 	return c.exit
 }
 
-// Stop ends the child: it closes its standard input, then asks its process
-// group to terminate, then kills its whole tree, waiting in between. When ctx
-// ends it kills at once. Nil means that the child is gone. Stop may be called
-// several times.
+// Stop ends the child: it closes its standard input, then asks its process group to
+// terminate, then kills its whole process tree, with a wait after each step. If ctx
+// ends, it kills at once. It returns nil if the child has exited. Stop may be
+// called several times.
 func (c *Child) Stop(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
@@ -170,10 +172,10 @@ func (c *Child) Stop(ctx context.Context) error {
 	return i18n.Errorf("stopping %q: process %d still runs %v after it was killed", "停止 %q 失败：进程 %d 在被终止 %v 之后仍在运行", c.name, c.pid, c.grace.kill)
 }
 
-// Kill ends the child and everything it forked. It does not wait for Done.
+// Kill kills the child and every process that it forked. It does not wait for Done.
 func (c *Child) Kill() { c.ctl.kill(c) }
 
-// wait reports whether the child is gone within limit and the life of ctx.
+// wait reports whether the child exits before limit and before ctx ends.
 func (c *Child) wait(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -191,18 +193,18 @@ func (c *Child) wait(ctx context.Context, limit time.Duration) bool {
 	}
 }
 
-// ended notes how the child ended; only the first call counts.
+// ended records how the child exited; only the first call counts.
 func (c *Child) ended(status ExitStatus) {
 	c.exitOnce.Do(func() {
 		c.exit = status
-		// Pipes of Windows have no deadlines; there the job closes them.
+		// Pipes on Windows have no deadlines; there, closing the job closes them.
 		_ = c.stderr.SetReadDeadline(time.Now().Add(stderrWait))
 		close(c.exited)
 	})
 }
 
-// watch drains standard error for the child's whole life, so that it never
-// waits for us, and then closes done.
+// watch reads standard error until it ends, so that the child never blocks on it,
+// and then closes done.
 func (c *Child) watch() {
 	_, _ = io.CopyBuffer(struct{ io.Writer }{&c.tail}, struct{ io.Reader }{c.stderr}, make([]byte, firstChunk))
 	c.stderr.Close()

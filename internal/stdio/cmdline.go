@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// directCommands are bare names that are shells themselves.
+// directCommands are bare names of shells, which are started directly.
 var directCommands = []string{"cmd", "powershell", "pwsh"}
 
 // needsShell reports whether Windows starts a command through "cmd /c": most
@@ -20,8 +20,8 @@ func needsShell(command string) bool {
 		!slices.Contains(directCommands, lower)
 }
 
-// shellLine is the command line by which cmd.exe runs argv. Everything that
-// cmd.exe would obey is escaped, so that an argument stays one argument.
+// shellLine returns the command line with which cmd.exe runs argv. It escapes all
+// characters that are special to cmd.exe, so that each argument stays one argument.
 func shellLine(argv []string) string {
 	var b strings.Builder
 	b.WriteString(`cmd.exe /d /s /c "`)

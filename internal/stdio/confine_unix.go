@@ -9,14 +9,14 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// launched says that a confined child runs, or why it does not.
+// launched is the result of starting a confined child.
 type launched struct {
 	id  uint64
 	err error
 }
 
-// startConfined starts the launcher of a sandbox. The child is reported as
-// started once the launcher has become it.
+// startConfined starts the launcher of a sandbox. The child is reported as started
+// when the launcher has executed it.
 func (s *starter) startConfined(e envelope, attr *syscall.ProcAttr) {
 	pid, wait, err := sandbox.Launch(sandbox.Request{Profile: *e.Profile, Path: e.Path, Argv: e.Argv, Env: e.Env}, attr)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *starter) startConfined(e envelope, attr *syscall.ProcAttr) {
 	go func() { s.launched <- launched{e.ID, wait()} }()
 }
 
-// settle reports a launcher that has become its child, or has failed.
+// settle reports that a launcher has executed its child, or has failed.
 func (s *starter) settle(l launched) {
 	k := s.kids[l.id]
 	if k == nil {

@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// Inherit says what a child inherits beyond the default list.
+// Inherit says what a child inherits besides the default list.
 type Inherit struct {
-	// All passes the whole environment on, secrets included.
+	// All passes on the whole environment, secrets included.
 	All bool
-	// Names are passed on too; naming a variable is consent even if it looks
-	// like a secret.
+	// Names are passed on too, even those that look like secrets.
 	Names []string
 }
 
-// inherited are the variables a child gets without asking: where things are,
-// how to reach the network, how to speak to the user. A star at the end stands
-// for any rest.
+// inherited are the variables that every child gets: for paths, network access, and
+// the user's terminal and language. A star at the end matches any suffix.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
 	"XDG_*", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS",
@@ -26,8 +24,7 @@ var inherited = []string{
 	"NPM_CONFIG_*", "npm_config_*", "PIP_*", "UV_*", "NVM_*", "VOLTA_HOME", "PYENV_ROOT", "JAVA_HOME",
 }
 
-// inheritedOnWindows are the variables without which programs there do not
-// start.
+// inheritedOnWindows are the variables that programs need to start on Windows.
 var inheritedOnWindows = []string{
 	"ALLUSERSPROFILE", "APPDATA", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432",
 	"COMPUTERNAME", "COMSPEC", "DRIVERDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS",
@@ -36,12 +33,12 @@ var inheritedOnWindows = []string{
 	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// secretWords mark names that are never inherited by default.
+// secretWords mark the names that are not inherited by default.
 var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"}
 
-// Environ builds the environment of a child from the parent's: what the
-// default list allows, what inherit adds, and own, which wins. withheld are
-// the names that the child does not get, sorted, for telling why it fails.
+// Environ builds the environment of a child from the parent's: the variables of the
+// default list, those of inherit, and own, which takes precedence. withheld are the
+// sorted names that the child does not get; they help to explain a failure.
 func Environ(parent []string, inherit Inherit, own map[string]string) (env, withheld []string) {
 	return environ(parent, inherit, own, runtime.GOOS == "windows")
 }
@@ -60,7 +57,7 @@ func environ(parent []string, inherit Inherit, own map[string]string, windows bo
 	for _, name := range inherit.Names {
 		named[fold(name)] = true
 	}
-	// The last of several values counts, as everywhere else.
+	// The last of several values counts, as in os/exec.
 	for _, entry := range slices.Backward(parent) {
 		name, _, ok := splitEntry(entry)
 		if !ok || taken[fold(name)] {

@@ -6,18 +6,18 @@ import (
 
 // An ExitStatus is how a child ended.
 type ExitStatus struct {
-	// Code is its exit code; -1 when it was killed or when nobody knows.
+	// Code is the exit code; -1 if the child was killed or the code is unknown.
 	Code int
-	// Signal is the name of the signal that killed it; empty when it exited.
+	// Signal is the name of the signal that killed the child; empty if it exited.
 	Signal string
-	// Err says why its end is not known.
+	// Err says why the exit status is unknown.
 	Err error
 }
 
-// String tells how the child ended: "exit status 1", "killed by SIGKILL".
+// String returns for example "exit status 1" or "killed by SIGKILL".
 func (s ExitStatus) String() string { return s.In(i18n.English) }
 
-// In tells how the child ended in a language.
+// In returns the text in a language.
 func (s ExitStatus) In(l i18n.Lang) string {
 	switch {
 	case s.Err != nil:

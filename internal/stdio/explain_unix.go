@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// explain turns what the kernel said about a file that exists into something
-// to act on.
+// explain turns an exec error for an existing file into a message that the user can
+// act on.
 func explain(cmd Command, path string, failure error) error {
 	switch {
 	case failure == nil:
@@ -35,7 +35,7 @@ func explain(cmd Command, path string, failure error) error {
 	return startError(cmd, failure, "%s: %v", "%s：%v", path, failure)
 }
 
-// interpreter is what the #! line of a script names.
+// interpreter returns the program in the #! line of a script.
 func interpreter(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

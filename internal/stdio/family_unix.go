@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A proc is one line of the process table.
+// A proc is one entry of the process table.
 type proc struct {
 	pid, ppid, pgid, sid int
-	start                uint64 // tells a process from a later one with its pid
+	start                uint64 // distinguishes processes that had the same pid
 	zombie               bool
 }
 
@@ -24,11 +24,11 @@ func (p proc) key() procKey { return procKey{p.pid, p.start} }
 
 // A family knows which process belongs to which child.
 //
-// A process belongs to a child if it is that child, if its parent does, if it
-// was seen to belong to it before, if its process group or session does, or,
-// when its parent is gone, if it holds one of the pipes of the child. A
-// descendant that broke all five ties before it was ever seen belongs to
-// nobody; it is killed when no child is left, and when the helper ends.
+// A process belongs to a child if it is that child, if its parent belongs to it,
+// if it was seen to belong to it before, if its process group or session belongs
+// to it or, once its parent has exited, if it has one of the child's pipes open.
+// A descendant that breaks all five ties before it is ever seen belongs to no
+// child. It is killed when no child is left, and when the helper exits.
 type family struct {
 	self   int
 	reaper bool               // orphans become children of self
@@ -37,7 +37,7 @@ type family struct {
 	groups map[int]uint64     // process group or session to the id of a child
 	pipes  map[uint64]uint64  // inode of a pipe to the id of a child
 
-	table map[int]proc // the last process table; kept for its memory
+	table map[int]proc // the last process table; kept to reuse its memory
 }
 
 func (f *family) init(self int, reaper bool) {
@@ -49,7 +49,7 @@ func (f *family) init(self int, reaper bool) {
 	f.table = make(map[int]proc)
 }
 
-// add takes a child that was started with the files fds.
+// add registers a child that was started with the files fds.
 func (f *family) add(id uint64, pid int, fds []int) {
 	f.kids[pid] = id
 	f.groups[pid] = id
@@ -61,8 +61,8 @@ func (f *family) add(id uint64, pid int, fds []int) {
 	}
 }
 
-// orphan takes note that a child was reaped: its number is free again. Its
-// group lives as long as it has members.
+// orphan notes that a child was reaped: its pid can be reused. Its group exists as
+// long as it has members.
 func (f *family) orphan(pid int) { delete(f.kids, pid) }
 
 func (f *family) remove(id uint64) {
@@ -76,8 +76,8 @@ func disown[K comparable](owners map[K]uint64, id uint64) {
 	maps.DeleteFunc(owners, func(_ K, owner uint64) bool { return owner == id })
 }
 
-// survey remembers who in a process table belongs to whom, and returns the
-// living processes of each child.
+// survey records which process belongs to which child, and returns the living
+// processes of each child.
 func (f *family) survey(list []proc) map[uint64][]proc {
 	f.index(list)
 	trees := make(map[uint64][]proc)
@@ -98,13 +98,12 @@ func (f *family) survey(list []proc) map[uint64][]proc {
 	for pid, id := range f.kids {
 		groups[pid] = id
 	}
-	// What is gone is forgotten: its numbers may be given to others.
+	// Forget exited processes: their pids can be reused.
 	f.seen, f.groups = seen, groups
 	return trees
 }
 
-// join notes the group and the session of a process, except those that it
-// shares with the helper.
+// join records the group and the session of a process, except those of the helper.
 func (f *family) join(groups map[int]uint64, p proc, id uint64) {
 	for _, n := range []int{p.pgid, p.sid} {
 		if n > 1 && n != f.self {
@@ -113,8 +112,8 @@ func (f *family) join(groups map[int]uint64, p proc, id uint64) {
 	}
 }
 
-// owner is the id of the child that p belongs to, zero for none. It follows
-// parents; depth ends a circle in a table that changed while it was read.
+// owner returns the id of the child that p belongs to, zero for none. It follows
+// parents; depth ends a cycle in a table that changed while it was read.
 func (f *family) owner(p proc, depth int) uint64 {
 	if id, ok := f.kids[p.pid]; ok {
 		return id
@@ -172,7 +171,7 @@ func (f *family) descends(p proc) bool {
 	return ok
 }
 
-// top is the child of the family's own process that p descends from.
+// top returns the child of this process that p descends from.
 func (f *family) top(p proc) (proc, bool) {
 	for range 1000 {
 		if p.ppid == f.self {

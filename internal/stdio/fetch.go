@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// runners are programs that download what they run when it is not there yet.
+// runners are programs that download the program to run if it is missing.
 var runners = []string{"npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx", "docker", "podman", "go", "dotnet", "jbang"}
 
-// Fetches says whether a command may have to download its program first, which
-// takes as long as the network takes.
+// Fetches reports whether a command may have to download its program first. That
+// can take as long as the network needs.
 func Fetches(command string) bool {
 	name := strings.ToLower(filepath.Base(command))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")

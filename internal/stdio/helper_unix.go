@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// sweepWait is how long the rest of a dead child's tree may take to die
-	// before its end is reported all the same.
+	// sweepWait is how long the other processes of an exited child's tree may take
+	// to die. After that the exit is reported anyway.
 	sweepWait = 2 * time.Second
-	// endWait bounds the helper's own end.
+	// endWait bounds the helper's own shutdown.
 	endWait = 8 * time.Second
-	// pollWait is how long the helper waits for a death that it may not be
-	// told of.
+	// pollWait is how often the helper checks for an exit that causes no SIGCHLD.
 	pollWait = 10 * time.Millisecond
 )
 
-// lookAgain is when, after the last start, the helper looks who has forked
-// whom, to remember it: most forks happen at the start of a server. The last
-// step repeats while there are children.
+// lookAgain are the times after the last start at which the helper records who has
+// forked whom: most forks happen when a server starts. The last step repeats while
+// there are children.
 var lookAgain = []time.Duration{
 	100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second,
 }
@@ -41,37 +40,37 @@ type starter struct {
 	family family
 	look   *time.Timer
 	step   int // index into lookAgain
-	// launched hears of children that were confined, or could not be.
+	// launched receives the results of starting confined children.
 	launched chan launched
 }
 
-// A kid is a child that the helper has started and not reported dead.
+// A kid is a child that the helper has started but not yet reported as exited.
 type kid struct {
 	id     uint64
 	pid    int
 	exited bool
 	status syscall.WaitStatus
-	killed bool      // its tree is to be killed while it lives
-	until  time.Time // how long its tree may take to die
-	// confining says that it is still the launcher of its sandbox.
+	killed bool      // its tree must be killed even if it lives
+	until  time.Time // deadline for the end of its tree
+	// confining says that the process is still the launcher of its sandbox.
 	confining bool
 }
 
-// kill marks the tree of a child for killing.
+// kill marks the tree of a child to be killed.
 func (k *kid) kill() {
 	if !k.killed {
 		k.killed, k.until = true, time.Now().Add(sweepWait)
 	}
 }
 
-// RunHelper is the body of the helper process: it starts children as it is
-// told over the socket at file descriptor 3, reaps everything, and kills the
-// whole tree of each child when that child ends, and of all when the socket
-// closes. It returns the exit code. It is not ended by ctx or by signals,
-// because it has to survive us.
+// RunHelper is the main function of the helper process. It starts children on
+// orders from the socket at file descriptor 3 and reaps all processes. It kills the
+// whole tree of a child when that child exits, and all trees when the socket
+// closes. It returns the exit code. It ignores ctx and handles signals, because it
+// has to outlive the gateway.
 func RunHelper(context.Context) int {
-	// Children are killed when the thread that forked them dies, so all are
-	// forked by this one, which lives as long as the process.
+	// Children are killed when the thread that forked them exits (Pdeathsig). So
+	// this thread, which lives as long as the process, forks all of them.
 	runtime.LockOSThread()
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(20)
@@ -81,8 +80,8 @@ func RunHelper(context.Context) int {
 		fmt.Fprintln(os.Stderr, "this command is started by the gateway itself:", err)
 		return 2
 	}
-	reaper, _ := becomeReaper() // the gateway has warned
-	// Handled, not ignored: what is ignored stays ignored in children.
+	reaper, _ := becomeReaper() // the gateway has logged the error
+	// Handled, not ignored: ignored signals stay ignored in children.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP)
 
@@ -92,7 +91,7 @@ func RunHelper(context.Context) int {
 	return 0
 }
 
-// An envelope is an order with the files that came with it.
+// An envelope is an order and the files that came with it.
 type envelope struct {
 	order
 	fds []int

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepFiles keeps all our files but the standard ones from the processes that
-// we start. Those that we open ourselves are kept anyway; those that our own
-// parent left open are not. It returns an error when it cannot tell which there
-// are.
+// keepFiles prevents child processes from inheriting any of our files but the
+// standard ones. Files that Go opens are close-on-exec anyway; files that our own
+// parent left open are not. It returns an error if it cannot list the open files.
 func keepFiles() error {
 	if closeOnExecAbove(unix.Stderr) == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 
 // LauncherOptions are the settings of a Launcher; the zero value is usable.
 type LauncherOptions struct {
-	// Exe is the program that runs RunHelper; ourselves when empty.
+	// Exe is the program that runs RunHelper; our own if empty.
 	Exe string
-	// Args are its arguments; "__helper" when nil.
+	// Args are its arguments; "__helper" if nil.
 	Args []string
-	// Log hears of helpers that start and die; nil discards it.
+	// Log logs the start and end of helpers; nil discards it.
 	Log *slog.Logger
-	// MaxStarting is how many children may be starting at once; 8 when zero.
+	// MaxStarting is how many children may be starting at once; 8 if zero.
 	MaxStarting int
 	// StdinGrace is how long Stop waits after closing standard input (5 s),
 	// TermGrace after asking to terminate (2 s), KillGrace after killing (5 s).
@@ -31,10 +31,11 @@ type LauncherOptions struct {
 // grace is how long each step of Stop may take.
 type grace struct{ stdin, term, kill time.Duration }
 
-// A Launcher starts children through one helper process, which kills them all
-// with everything they forked when we end, however we end. Should the helper
-// itself be killed, we kill what it leaves; the next Start makes a new helper.
-// Its methods may be called concurrently.
+// A Launcher starts children through one helper process. When the gateway exits,
+// for whatever reason, the helper kills all children and every process that they
+// forked. If the helper itself is killed, the gateway kills the processes that it
+// leaves, and the next Start starts a new helper. The methods of a Launcher may be
+// called concurrently.
 type Launcher struct {
 	opt      LauncherOptions
 	grace    grace
@@ -42,7 +43,7 @@ type Launcher struct {
 	lastID   atomic.Uint64
 	children sync.WaitGroup
 	platform platform
-	proxy    sandbox.Proxy // how confined children reach hosts by name
+	proxy    sandbox.Proxy // lets confined children connect to hosts by name
 
 	mu     sync.Mutex
 	closed bool
@@ -77,8 +78,8 @@ func positive[T int | time.Duration](value, otherwise T) T {
 	return otherwise
 }
 
-// Start starts a child. A command that cannot be started gives a *StartError.
-// The child outlives ctx; ctx only bounds the start.
+// Start starts a child. If the command cannot be started, it returns a *StartError.
+// ctx bounds only the start, not the life of the child.
 func (l *Launcher) Start(ctx context.Context, cmd Command) (*Child, error) {
 	if cmd.Dir == "" {
 		dir, err := os.Getwd()
@@ -103,7 +104,7 @@ func (l *Launcher) Start(ctx context.Context, cmd Command) (*Child, error) {
 	return l.spawn(ctx, cmd, path)
 }
 
-// spawnConfined prepares what confines a child, and starts it.
+// spawnConfined prepares the sandbox of a child and starts the child in it.
 func (l *Launcher) spawnConfined(ctx context.Context, cmd Command, path string) (*Child, error) {
 	p := sandbox.Program{Path: path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir}
 	p, profile, release, err := sandbox.Confine(ctx, &l.proxy, *cmd.Sandbox, p, l.run)
@@ -126,7 +127,7 @@ func confined(name string, p sandbox.Program, profile sandbox.Profile, maxLine i
 	return Command{Name: name, Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, MaxLine: maxLine, profile: &profile}
 }
 
-// run runs a confined program to its end and returns what it printed.
+// run runs a confined program to its end and returns its output.
 func (l *Launcher) run(ctx context.Context, p sandbox.Program, profile sandbox.Profile) ([]byte, error) {
 	c, err := l.spawn(ctx, confined(p.Path, p, profile, 0), p.Path)
 	if err != nil {
@@ -153,8 +154,8 @@ func (l *Launcher) run(ctx context.Context, p sandbox.Program, profile sandbox.P
 	return out, nil
 }
 
-// adopt makes the child of a command that is about to start and begins to
-// drain its standard error. Whoever adopts must call ended.
+// adopt creates the Child of a command that is about to start, and begins to read
+// its standard error. The caller must call ended.
 func (l *Launcher) adopt(cmd Command, p pipes) (*Child, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +173,7 @@ func (l *Launcher) isClosed() bool {
 	return l.closed
 }
 
-// Close kills all children with everything they forked and waits for their
+// Close kills all children and every process that they forked, and waits for their
 // end. Later starts fail.
 func (l *Launcher) Close() error {
 	l.mu.Lock()

@@ -23,33 +23,33 @@ import (
 // helperSocket is the file descriptor of the socket in the helper.
 const helperSocket = 3
 
-// helperWait is how long the helper may take to kill everything and exit
-// before it is killed itself.
+// helperWait is how long the helper may take to kill all children and exit. After
+// that it is killed itself.
 const helperWait = 10 * time.Second
 
-// lookWait is how long the end of a child waits for the helper to look.
+// lookWait is how long stopping a child waits for the helper's look.
 const lookWait = time.Second
 
 var errHelperDied = i18n.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
 
-// platform is the current helper.
+// platform holds the current helper.
 type platform struct {
 	mu      sync.Mutex // held while a helper is started
 	current *helperClient
 }
 
-// A helperClient is our end of one helper process.
+// A helperClient is the gateway's end of one helper process.
 type helperClient struct {
 	cmd  *exec.Cmd
 	link *link
 
 	mu       sync.Mutex
 	children map[uint64]*Child
-	dead     chan struct{} // closed when the helper is gone and its children are settled
+	dead     chan struct{} // closed when the helper has exited and its children are settled
 }
 
-// spawn starts cmd through the helper. When the helper turns out to be dead
-// nothing was started, so it is tried with a new one, once.
+// spawn starts cmd through the helper. If the helper is dead, the command was not
+// started, so spawn tries once more with a new helper.
 func (l *Launcher) spawn(ctx context.Context, cmd Command, path string) (*Child, error) {
 	c, err := l.spawnOnce(ctx, cmd, path)
 	if errors.Is(err, errHelperDied) && ctx.Err() == nil {
@@ -82,7 +82,7 @@ func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Ch
 	return c, nil
 }
 
-// helper returns the living helper, starting one when there is none.
+// helper returns the running helper. It starts one if there is none.
 func (l *Launcher) helper() (*helperClient, error) {
 	p := &l.platform
 	p.mu.Lock()
@@ -128,11 +128,11 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	if name, err := os.Executable(); err == nil && opt.Exe == "" {
 		cmd.Args[0] = name
 	}
-	// It needs none of our secrets, and none of our files but standard error,
-	// for the case that it panics.
+	// The helper needs none of our secrets. Of our files it needs only standard
+	// error, in case it panics.
 	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=20"}
-	// A build that counts what it runs complains without the first; one with
-	// the race detector takes a second to exit unless the second says otherwise.
+	// A coverage build complains without GOCOVERDIR. A race build takes a second to
+	// exit unless GORACE says otherwise.
 	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
 		if value := os.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -159,8 +159,8 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	return h, nil
 }
 
-// ownExecutable is a path to the program that runs now. On Linux that is not
-// its name, behind which an upgrade may have put another one.
+// ownExecutable returns a path to the running program. On Linux that is not its
+// file name, because an upgrade may have replaced the file.
 func ownExecutable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -168,7 +168,7 @@ func ownExecutable() (string, error) {
 	return os.Executable()
 }
 
-// start has the helper start a child and waits until it runs.
+// start makes the helper start a child and waits until it runs.
 func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path string, files []*os.File) error {
 	h.mu.Lock()
 	if h.children == nil {
@@ -196,13 +196,13 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	case <-h.dead:
 		return errHelperDied
 	case <-ctx.Done():
-		// The helper takes orders in turn: it starts the child, then kills it.
+		// The helper executes orders in sequence: it starts the child, then kills it.
 		h.kill(c)
 		return context.Cause(ctx)
 	}
 }
 
-// died is errHelperDied, once the next helper can be started.
+// died waits until the next helper can be started, and returns errHelperDied.
 func (h *helperClient) died(ctx context.Context) error {
 	select {
 	case <-h.dead:
@@ -220,7 +220,7 @@ func toBytes(list []string) [][]byte {
 	return out
 }
 
-// listen takes the helper's reports until its end.
+// listen handles the helper's reports until the helper exits.
 func (h *helperClient) listen() error {
 	for {
 		var r report
@@ -250,7 +250,7 @@ func (h *helperClient) listen() error {
 		case kindLooked:
 			select {
 			case c.looked <- struct{}{}:
-			default: // nobody waits any more
+			default: // the caller of look has stopped waiting
 			}
 		case kindExit:
 			h.forget(c)
@@ -270,8 +270,8 @@ func exitStatus(r report) ExitStatus {
 	return ExitStatus{Code: r.Code}
 }
 
-// settle waits for the helper process. Should it not have ended by itself, what
-// it left is killed here, as far as its own death has not done that.
+// settle waits for the helper process. If the helper did not exit normally, settle
+// kills the processes that it left behind.
 func (h *helperClient) settle() {
 	h.link.conn.Close()
 	timer := time.AfterFunc(helperWait, func() { _ = h.cmd.Process.Kill() })
@@ -301,8 +301,8 @@ func (h *helperClient) forget(c *Child) {
 	delete(h.children, c.id)
 }
 
-// look lets the helper find everything that a child has forked, while its parts
-// are still tied to it.
+// look makes the helper record every process that a child has forked, while they
+// can still be attributed to it.
 func (h *helperClient) look(c *Child) {
 	if h.link.send(order{Op: opLook, ID: c.id}) != nil {
 		return
@@ -325,8 +325,8 @@ func (h *helperClient) kill(c *Child) {
 	_ = h.link.send(order{Op: opKill, ID: c.id})
 }
 
-// shutdown tells the helper that there is nothing more to come: it kills all
-// children, reports their ends and exits.
+// shutdown tells the helper that no more orders follow: it kills all children,
+// reports their exits and exits itself.
 func (l *Launcher) shutdown() {
 	p := &l.platform
 	p.mu.Lock()

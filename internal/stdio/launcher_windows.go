@@ -14,21 +14,22 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// platform holds the jobs of all children. Each is killed as a whole when its
-// last handle is closed, which the system does for us when we die.
+// platform holds the jobs of all children. A job is killed as a whole when its last
+// handle is closed. The system closes the handles when this process exits.
 type platform struct {
 	mu   sync.Mutex
 	jobs map[*job]struct{}
 }
 
-// A job is one child with everything it starts.
+// A job is one child with all processes that it starts.
 type job struct {
 	mu     sync.Mutex
 	handle windows.Handle // zero when closed
 	pid    int
 }
 
-// RunHelper is the body of the helper process, which Windows does not need.
+// RunHelper is the main function of the helper process, which Windows does not
+// need.
 func RunHelper(context.Context) int {
 	fmt.Fprintln(os.Stderr, "this command is not used on Windows")
 	return 2
@@ -96,8 +97,8 @@ func execCommand(cmd Command, path string, p pipes) *exec.Cmd {
 	return process
 }
 
-// startInJob creates the process suspended, so that it cannot start another
-// one before it is in the job.
+// startInJob creates the process suspended, so that it cannot start another process
+// before it is in the job.
 func startInJob(process *exec.Cmd, j *job) error {
 	if err := process.Start(); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (j *job) assign(pid uint32) error {
 	return nil
 }
 
-// resume lets the threads of a suspended process run; there is one.
+// resume resumes the threads of a suspended process; there is only one.
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -172,10 +173,10 @@ func resume(pid uint32) error {
 	return nil
 }
 
-// look has nothing to do: a job holds everything that its processes start.
+// look does nothing: a job contains all processes that its processes start.
 func (j *job) look(*Child) {}
 
-// terminate asks the process group to end as Ctrl+Break does.
+// terminate sends Ctrl+Break to the process group.
 func (j *job) terminate(*Child) {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(j.pid))
 }
@@ -188,7 +189,7 @@ func (j *job) kill(*Child) {
 	}
 }
 
-// close ends everything that is left in the job.
+// close kills the processes that are left in the job.
 func (j *job) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// maxFrame bounds one message between us and the helper: the arguments and
-// environment that a kernel takes are far smaller.
+// maxFrame bounds one message between gateway and helper. The arguments and
+// environment that a kernel accepts are far smaller.
 const maxFrame = 64 << 20
 
 // Operations of an order.
@@ -29,8 +29,9 @@ const (
 	opLook   = "look"
 )
 
-// An order is what we tell the helper. Strings travel as bytes because file
-// names and environments need not be UTF-8. A start comes with three files.
+// An order is a message from the gateway to the helper. Strings are sent as bytes,
+// because file names and environments need not be UTF-8. A start order comes with
+// three files.
 type order struct {
 	Op     string   `json:"op"`
 	ID     uint64   `json:"id"`
@@ -39,7 +40,7 @@ type order struct {
 	Env    [][]byte `json:"env,omitempty"`
 	Dir    []byte   `json:"dir,omitempty"`
 	Signal int      `json:"signal,omitempty"`
-	// Profile confines it; nil when nothing does.
+	// Profile confines the child; nil for no confinement.
 	Profile *sandbox.Profile `json:"profile,omitempty"`
 }
 
@@ -51,25 +52,25 @@ const (
 	kindLooked  = "looked"
 )
 
-// A report is what the helper tells us.
+// A report is a message from the helper to the gateway.
 type report struct {
 	Kind   string `json:"kind"`
 	ID     uint64 `json:"id"`
 	PID    int    `json:"pid,omitempty"`
 	Errno  int    `json:"errno,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Stage  string `json:"stage,omitempty"` // of the launcher
+	Stage  string `json:"stage,omitempty"` // of the sandbox launcher
 	Code   int    `json:"code,omitempty"`
 	Signal int    `json:"signal,omitempty"`
 }
 
-// A link is one end of the socket between us and the helper. It carries JSON
-// messages, each behind its length in four bytes, and open files with them. A
-// stream socket is used because datagrams bound the size of an environment,
-// and macOS has no sequenced packets.
+// A link is one end of the socket between gateway and helper. It carries JSON
+// messages, each after its length in four bytes, together with open files. It is a
+// stream socket, because datagrams would limit the size of an environment and macOS
+// has no sequenced packets.
 type link struct {
 	conn *net.UnixConn
-	mu   sync.Mutex // one message is written at a time
+	mu   sync.Mutex // held while a message is written
 }
 
 // newLink takes over a socket.
@@ -115,8 +116,7 @@ func (l *link) send(message any, files ...*os.File) error {
 	return err
 }
 
-// recv reads one message and the file descriptors that came with it, which
-// the caller closes.
+// recv reads one message and its file descriptors, which the caller must close.
 func (l *link) recv(message any) (fds []int, err error) {
 	var header [4]byte
 	oob := make([]byte, unix.CmsgSpace(3*4))
@@ -160,9 +160,10 @@ func parseRights(oob []byte) (fds []int, err error) {
 	return fds, nil
 }
 
-// socketPair returns both ends, closed on exec.
+// socketPair returns both ends, marked close-on-exec.
 func socketPair() (ours, theirs *os.File, err error) {
-	// Whoever forks holds this lock for writing: nothing leaks into it.
+	// A fork takes this lock for writing, so it cannot inherit the sockets before
+	// they are marked.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -15,19 +15,19 @@ import (
 type StartError struct {
 	// Command is the command as it was given.
 	Command string
-	// Reason says what is wrong with it.
+	// Reason says why it could not be started.
 	Reason i18n.Text
-	// Hint says what to do about it; empty when we do not know.
+	// Hint says how to fix it; empty if unknown.
 	Hint i18n.Text
-	// Searched is the PATH in which the command was not found.
+	// Searched is the PATH that was searched without success.
 	Searched string
-	// Err is the cause, for errors.Is; fs.ErrNotExist for what was not found.
+	// Err is the cause, for errors.Is; fs.ErrNotExist if the command was not found.
 	Err error
 }
 
 func (e *StartError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *StartError) In(l i18n.Lang) string {
 	if e.Hint.Empty() {
 		return i18n.New("starting %q: %v", "启动 %q 失败：%v", e.Command, e.Reason).In(l)
@@ -37,8 +37,8 @@ func (e *StartError) In(l i18n.Lang) string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// resolve returns the file that cmd means, looked up in the directory and the
-// PATH that the child will have.
+// resolve returns the file of cmd, looked up with the working directory and the
+// PATH of the child.
 func resolve(cmd Command) (string, error) {
 	if strings.ContainsRune(cmd.Path, 0) || containsNUL(cmd.Args) || containsNUL(cmd.Env) {
 		return "", startError(cmd, fs.ErrInvalid, "command, arguments and environment must not contain NUL", "命令、参数与环境变量不能含有 NUL")
@@ -75,7 +75,7 @@ func checkDir(cmd Command) error {
 	return nil
 }
 
-// checkFile returns nil when path can be executed.
+// checkFile returns nil if path can be executed.
 func checkFile(cmd Command, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -99,7 +99,7 @@ func lookPath(cmd Command) (string, error) {
 	path := envValue(cmd.Env, "PATH")
 	var unusable error
 	for _, dir := range filepath.SplitList(path) {
-		// A relative entry would let the working directory choose the program.
+		// A relative entry would let the working directory determine the program.
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -109,8 +109,8 @@ func lookPath(cmd Command) (string, error) {
 			if err == nil {
 				return file, nil
 			}
-			// A file that is there and unusable explains more than "not
-			// found"; a directory of PATH that is not readable does not.
+			// A file that exists but is unusable explains more than "not found". An
+			// unreadable directory in PATH does not.
 			var unreadable *fs.PathError
 			if unusable == nil && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &unreadable) {
 				unusable = err
@@ -132,8 +132,9 @@ func lookPath(cmd Command) (string, error) {
 	return "", e
 }
 
-// toolDirs are where version managers and installers put commands that a
-// gateway started by a desktop application does not have in its PATH.
+// toolDirs are the directories where version managers and installers put commands.
+// They are often missing from the PATH of a gateway that a desktop application
+// started.
 var toolDirs = []string{
 	"~/.nvm/versions/node/*/bin", "~/.volta/bin", "~/.fnm/node-versions/*/installation/bin",
 	"~/.local/share/fnm/node-versions/*/installation/bin", "~/.asdf/shims", "~/.local/share/mise/shims",
@@ -141,7 +142,7 @@ var toolDirs = []string{
 	"/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/bin", "/bin", "/snap/bin",
 }
 
-// foundElsewhere looks where the command usually is.
+// foundElsewhere looks for the command in toolDirs and returns a hint.
 func foundElsewhere(cmd Command) i18n.Text {
 	home := envValue(cmd.Env, "HOME")
 	if home == "" {
@@ -154,7 +155,7 @@ func foundElsewhere(cmd Command) i18n.Text {
 			}
 			dir = home + rest
 		}
-		// The last match is the newest version, near enough.
+		// The last match is usually the newest version.
 		matches, _ := filepath.Glob(filepath.Join(dir, cmd.Path))
 		for i := len(matches) - 1; i >= 0; i-- {
 			if checkFile(cmd, matches[i]) == nil {

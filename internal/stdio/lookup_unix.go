@@ -6,5 +6,5 @@ import "io/fs"
 
 func isExecutable(info fs.FileInfo) bool { return info.Mode()&0o111 != 0 }
 
-// executableNames are the file names that a bare command may have.
+// executableNames returns the file names that a bare command may have.
 func executableNames(command string, _ []string) []string { return []string{command} }

@@ -8,8 +8,8 @@ import (
 
 func isExecutable(fs.FileInfo) bool { return true }
 
-// executableNames are the file names that a bare command may have: itself, or
-// with one of the extensions of PATHEXT.
+// executableNames returns the file names that a bare command may have: the command
+// itself, or with an extension of PATHEXT.
 func executableNames(command string, env []string) []string {
 	extensions := envValue(env, "PATHEXT")
 	if extensions == "" {

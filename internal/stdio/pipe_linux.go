@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wide is how much a pipe that answers pass through holds: of a large one that
-// is a few turns of writer and reader, not a turn for every 64 KiB. The kernel
-// takes memory for what is in it only.
+// wide is the size of the pipe that responses pass through. A large response then
+// needs only a few switches between writer and reader, not one for every 64 KiB.
+// The kernel allocates memory only for the data in the pipe.
 const wide = 1 << 20
 
-// widen lets the pipe f hold more, where the system allows it.
+// widen enlarges the pipe f, if the system allows it.
 func widen(f *os.File) {
 	raw, err := f.SyscallConn()
 	if err != nil {

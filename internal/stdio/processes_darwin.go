@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeReaper reports that orphans do not become our children: they go to
-// launchd, and only memory and process groups tell whose they were.
+// becomeReaper reports false: orphans become children of launchd. Only earlier
+// surveys and process groups tell which child they belong to.
 func becomeReaper() (bool, error) { return false, nil }
 
 // childAttr puts a child into its own process group.

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeReaper makes orphaned descendants our children. It reports whether
-// they will be: emulators and containers may refuse it.
+// becomeReaper makes orphaned descendants our children. It reports false if the
+// system refuses, as emulators and containers may.
 func becomeReaper() (bool, error) {
 	err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	return err == nil, err
 }
 
-// childAttr puts a child into its own process group and has it killed when
-// the helper dies.
+// childAttr puts a child into its own process group. The kernel kills it when the
+// helper exits.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -48,8 +48,8 @@ func processes() []proc {
 	return list
 }
 
-// readProc reads /proc/pid/stat. Its second field, the name in parentheses,
-// may contain anything, so fields are counted from the last parenthesis.
+// readProc reads /proc/pid/stat. Its second field, the name in parentheses, may
+// contain any character, so fields are counted from the last parenthesis.
 func readProc(pid int, buf []byte) (proc, bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -63,8 +63,8 @@ func readProc(pid int, buf []byte) (proc, bool) {
 	return parseStat(pid, buf[:n])
 }
 
-// parseStat takes the fields that we need without allocating: it runs for
-// every process of the machine.
+// parseStat parses the fields that are needed. It allocates nothing, because it
+// runs for every process of the machine.
 func parseStat(pid int, stat []byte) (proc, bool) {
 	p := proc{pid: pid}
 	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
@@ -99,7 +99,7 @@ func number(digits []byte) (n uint64) {
 	return n
 }
 
-// openPipes are the inodes of the pipes that a process holds.
+// openPipes returns the inodes of the pipes that a process has open.
 func openPipes(pid int) []uint64 {
 	base := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(base)

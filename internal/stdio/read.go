@@ -11,9 +11,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A lineReader cuts a byte stream into lines. Short lines are copied out of
-// one chunk; a long one is read straight into the buffer that it is returned
-// in.
+// A lineReader splits a byte stream into lines. Short lines are copied out of one
+// chunk; a long line is read directly into the buffer in which it is returned.
 type lineReader struct {
 	r     io.Reader
 	delim byte
@@ -22,11 +21,11 @@ type lineReader struct {
 	chunk      []byte
 	start, end int   // unread bytes of chunk
 	scanned    int   // chunk[start:scanned] has no delimiter
-	hint       int   // size that the next long line probably has
-	err        error // why the stream ended; given out after what was read
+	hint       int   // expected size of the next long line
+	err        error // why the stream ended; returned after the last line
 
-	pending atomic.Int64 // bytes of a line without its end
-	since   atomic.Int64 // when the first of them came, in Unix nanoseconds
+	pending atomic.Int64 // bytes of an incomplete line
+	since   atomic.Int64 // when its first byte came, in Unix nanoseconds
 }
 
 func (r *lineReader) next() ([]byte, func(), error) {
@@ -57,7 +56,8 @@ func (r *lineReader) next() ([]byte, func(), error) {
 	}
 }
 
-// found is the next line of the chunk, and where it ends; zero when no end is there.
+// found returns the next line of the chunk and the position after it; zero if the
+// chunk has no complete line.
 func (r *lineReader) found() (line []byte, next int) {
 	i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim)
 	if i < 0 {
@@ -67,15 +67,15 @@ func (r *lineReader) found() (line []byte, next int) {
 	return r.trim(r.chunk[r.start : r.scanned+i]), r.scanned + i + 1
 }
 
-// fill reads more behind what is unread.
+// fill reads more data into the chunk.
 func (r *lineReader) fill() {
 	room := r.room()
 	r.end += r.read(room, int64(r.end))
 }
 
-// room is where the chunk takes more, having moved and grown as needed.
+// room returns the free part of the chunk. It moves and grows the chunk as needed.
 func (r *lineReader) room() []byte {
-	if len(r.chunk) > chunkSize { // what keep needed is used up
+	if len(r.chunk) > chunkSize { // keep enlarged it, and that data is consumed
 		unread := r.chunk[r.start:r.end]
 		r.chunk = make([]byte, chunkSize)
 		r.start, r.end = 0, copy(r.chunk, unread)
@@ -92,8 +92,8 @@ func (r *lineReader) room() []byte {
 	return r.chunk[r.end:]
 }
 
-// read reads at least one byte or sets r.err. have is how much of an
-// unfinished line is there already.
+// read reads at least one byte or sets r.err. have is how many bytes of an
+// incomplete line have already been read.
 func (r *lineReader) read(p []byte, have int64) int {
 	r.await(have)
 	for range 100 {
@@ -110,8 +110,8 @@ func (r *lineReader) read(p []byte, have int64) int {
 	return 0
 }
 
-// last is the unfinished line before the end of the stream: a message when
-// the stream ended by itself, lost when it broke.
+// last handles an incomplete line at the end of the stream. At EOF it is a message;
+// after an error it is lost.
 func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 	line := r.trim(rest)
 	r.start, r.end, r.scanned = 0, 0, 0
@@ -127,15 +127,15 @@ func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 	return msg, release, nil
 }
 
-// long reads on when the chunk is full of one line, straight into the buffer
-// that it is returned in. It returns neither a message nor an error when that
-// line is blank.
+// long reads the rest of a line that fills the chunk, directly into the buffer in
+// which it is returned. It returns neither a message nor an error if the line is
+// blank.
 func (r *lineReader) long() ([]byte, func(), error) {
 	l := borrow(max(2*chunkSize, r.end-r.start+chunkSize, r.hint))
 	size := copy(l.buf, r.chunk[r.start:r.end])
 	r.start, r.end, r.scanned = 0, 0, 0
 	for {
-		// One byte more than the limit may be the carriage return.
+		// The byte after the limit may be a carriage return.
 		if int64(size) > r.limit+1 {
 			defer l.giveBack()
 			return nil, nil, r.skip(l.buf[:size])
@@ -158,8 +158,8 @@ func (r *lineReader) long() ([]byte, func(), error) {
 	}
 }
 
-// keep holds on to what was read behind a long line: other lines, where this
-// one was much shorter than the last.
+// keep stores the bytes that were read after a long line. They are further lines,
+// if this one is much shorter than the last.
 func (r *lineReader) keep(rest []byte) {
 	if len(rest) > len(r.chunk) {
 		r.chunk = make([]byte, len(rest))
@@ -167,10 +167,9 @@ func (r *lineReader) keep(rest []byte) {
 	r.end = copy(r.chunk, rest)
 }
 
-// grow makes room for one more read behind the first size bytes. Each buffer is
-// four times the last one, so that all those given up are small beside it, and
-// none is made much larger than a line may be. What is not read into costs
-// nothing.
+// grow makes room for one more read after the first size bytes. Each buffer is four
+// times the last one, so that the buffers given up are small in comparison; none is
+// much larger than the longest line. Memory that is never written costs nothing.
 func (r *lineReader) grow(l *lease, size int) *lease {
 	if len(l.buf)-size >= chunkSize/2 {
 		return l
@@ -181,8 +180,8 @@ func (r *lineReader) grow(l *lease, size int) *lease {
 	return larger
 }
 
-// whole finishes a long line and remembers its size: a server that answers
-// with a megabyte does so again, and then the first buffer fits.
+// whole completes a long line and remembers its size. A server that has sent a
+// megabyte usually does so again; then the first buffer is large enough.
 func (r *lineReader) whole(l *lease, size int) ([]byte, func(), error) {
 	line := r.trim(l.buf[:size])
 	if int64(len(line)) > r.limit {
@@ -197,8 +196,7 @@ func (r *lineReader) whole(l *lease, size int) ([]byte, func(), error) {
 	return line, l.give, nil
 }
 
-// skip passes over the rest of a line that is too long, keeping only its
-// head.
+// skip skips the rest of a line that is too long and keeps only its head.
 func (r *lineReader) skip(line []byte) error {
 	size := int64(len(line))
 	head := bytes.Clone(line[:min(len(line), headSize)])
@@ -229,7 +227,7 @@ func (r *lineReader) trim(line []byte) []byte {
 	return line
 }
 
-// await notes how much of a line is there whose rest is awaited.
+// await records the size of an incomplete line before waiting for the rest.
 func (r *lineReader) await(have int64) {
 	if have > 0 {
 		r.pending.Store(have)
@@ -239,7 +237,7 @@ func (r *lineReader) await(have int64) {
 	}
 }
 
-// settle notes that the line that was awaited has come.
+// settle records that no incomplete line is awaited.
 func (r *lineReader) settle() {
 	if r.since.Load() != 0 {
 		r.since.Store(0)
@@ -255,7 +253,7 @@ func (r *lineReader) partial() (int64, time.Time) {
 	return r.pending.Load(), time.Unix(0, since)
 }
 
-// blank reports whether line holds white space alone.
+// blank reports whether line has only white space.
 func blank(line []byte) bool {
 	for _, c := range line {
 		switch c {

@@ -2,10 +2,10 @@ package stdio
 
 import "os"
 
-// Std is the stream over our own standard input and output.
+// Std returns the stream over the process's own standard input and output.
 //
-// Where input is a pipe or a socket Close makes a pending Read return. From a
-// terminal it does not: making that non-blocking would change it for the shell
+// If input is a pipe or a socket, Close makes a pending Read return. With a
+// terminal it does not: making the terminal non-blocking would affect the shell
 // too.
 func Std(opt StreamOptions) *Stream {
 	in, out := standardFiles()
@@ -13,8 +13,8 @@ func Std(opt StreamOptions) *Stream {
 	return NewStream(in, out, opt)
 }
 
-// standardEnds closes standard output too where the stream writes to another
-// description of it: the client is to see the end.
+// standardEnds also closes standard output if the stream writes to another file
+// description of it, so that the client sees the end.
 type standardEnds struct {
 	bothEnds
 	out *os.File

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollable opens the pipe behind f once more. The new description has flags of
-// its own: it does not wait when the pipe is full, and a process that shares f notices
-// nothing but that the pipe holds more. It returns f where that cannot be had.
+// pollable opens the pipe of f again. The new file description has its own flags,
+// so it can be non-blocking without affecting a process that shares f; only the
+// larger pipe size is shared. It returns f if the pipe cannot be opened.
 func pollable(f *os.File) *os.File {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standardFiles opens standard input for the poller, and output too when both
-// are one socket, as inetd passes it. Otherwise the description of output stays
-// as it is, because standard error often shares it.
+// standardFiles opens standard input for the poller. It does the same with output
+// if both are one socket, as with inetd. Otherwise the file description of output
+// stays unchanged, because standard error often shares it.
 func standardFiles() (in, out *os.File) {
 	in, out = os.Stdin, os.Stdout
 	if !isPipe(in) || unix.SetNonblock(unix.Stdin, true) != nil {

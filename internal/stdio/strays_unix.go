@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where orphans go to the nearest reaper, we are one too: what a helper leaves
-// behind when it is killed becomes ours, however it hid.
+// On systems where orphans go to the nearest reaper, the gateway is a reaper too:
+// it inherits every process that a killed helper leaves behind.
 //
-// Of our children, those are strays that are in another session than we and
-// are no helper: helpers have a session of their own, and so has everything
-// that they started; what we start otherwise stays in ours.
+// A stray is a child process of the gateway that is no helper and is in another
+// session. Helpers and all processes that they start are in sessions of their own;
+// other processes that the gateway starts stay in the gateway's session.
 
-// helpers are the process ids of all helpers that this process started.
-// Holding it keeps a new one from being taken for a stray.
+// helpers are the process ids of all helpers that this process started. Holding the
+// lock prevents a new helper from being taken for a stray.
 var helpers = struct {
 	sync.Mutex
 	pids   map[int]bool
-	reaper bool // what they leave behind becomes ours
-	warned bool // that it does not
+	reaper bool // this process inherits their orphans
+	warned bool // the warning that it does not was logged
 }{pids: make(map[int]bool)}
 
-// startReaped starts a helper, once we are the reaper of what it may leave.
-// Where the system refuses that, a warning has to do.
+// startReaped starts a helper after making this process the reaper of its orphans.
+// If the system refuses that, it only logs a warning.
 func startReaped(cmd *exec.Cmd, log *slog.Logger) error {
 	helpers.Lock()
 	defer helpers.Unlock()
@@ -54,8 +54,8 @@ func waitReaped(cmd *exec.Cmd) error {
 	return err
 }
 
-// killStrays kills what a dead helper left behind and reaps it. It ends when
-// nothing is left, which is soon, or after endWait.
+// killStrays kills and reaps the processes that a dead helper left behind. It
+// returns when none is left, which is soon, or after endWait.
 func killStrays() {
 	helpers.Lock()
 	defer helpers.Unlock()
@@ -80,8 +80,8 @@ func killStrays() {
 	}
 }
 
-// strays are our adopted children in a process table, with what descends from
-// them. What those fork meanwhile is found the next time.
+// strays returns the strays in a process table and their descendants. Processes
+// that they fork meanwhile are found by the next call.
 func (f *family) strays(list []proc) (found []proc) {
 	f.index(list)
 	session := f.table[f.self].sid

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// flushWait is how long Close waits for what is queued to be written.
+// flushWait is how long Close waits for queued messages to be written.
 const flushWait = time.Second
 
 // StreamOptions are the settings of a Stream; the zero value is usable.
 type StreamOptions struct {
-	// MaxLine is the longest message in bytes; DefaultMaxLine when zero.
+	// MaxLine is the longest message in bytes; DefaultMaxLine if zero.
 	MaxLine int64
-	// Closer is closed by Close, once, and must make a pending Read return.
-	// When it is nil, the reader and the writer are closed if they can be.
+	// Closer is closed by Close, once, and must make a pending Read return. If it is
+	// nil, the reader and the writer are closed if they are io.Closers.
 	Closer io.Closer
-	// Delimiter ends each message; a newline when zero. It must be a byte that
-	// compact JSON does not contain: a control character.
+	// Delimiter ends each message; a newline if zero. It must be a byte that compact
+	// JSON does not contain: a control character.
 	Delimiter byte
 }
 
@@ -33,7 +33,7 @@ type Stream struct {
 	closed    chan struct{}
 }
 
-// NewStream frames what is read from r and written to w.
+// NewStream returns a Stream that reads from r and writes to w.
 func NewStream(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
 	if opt.MaxLine <= 0 {
 		opt.MaxLine = DefaultMaxLine
@@ -50,10 +50,9 @@ func NewStream(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
 	return s
 }
 
-// Read returns the next message without its line end. Blank lines are passed
-// over; the last line needs no newline. A line over the limit is skipped
-// without being kept and reported as a *jsonrpc.FrameError, after which
-// reading goes on.
+// Read returns the next message without its line end. It skips blank lines; the
+// last line needs no newline. For a line over the limit it returns a
+// *jsonrpc.FrameError; the next call continues after that line.
 func (s *Stream) Read() (msg []byte, release func(), err error) {
 	select {
 	case <-s.closed:
@@ -63,31 +62,31 @@ func (s *Stream) Read() (msg []byte, release func(), err error) {
 	}
 }
 
-// Partial tells about a line that has begun and not ended: how many bytes of
-// it have come, and since when the rest is awaited. Both are zero when there
-// is none. It may be called concurrently with Read.
+// Partial describes an incomplete line: how many bytes have arrived, and since when
+// the rest is awaited. Both are zero if there is none. It may be called
+// concurrently with Read.
 func (s *Stream) Partial() (size int64, since time.Time) {
 	return s.in.partial()
 }
 
-// Buffered says whether bytes have been read that Read has not returned. It is
-// for the goroutine that calls Read.
+// Buffered reports whether data is buffered that Read has not returned. Only the
+// goroutine that calls Read may call it.
 func (s *Stream) Buffered() bool { return s.in.end > s.in.start }
 
 // Write sends the concatenation of parts as one line. Small messages that are
-// written at the same time share one system call, so a small Write may return
-// while its bytes still wait for another; it blocks when too many wait. Once
-// writing has failed every later Write fails.
+// written at the same time share one system call, so a small Write may return while
+// its bytes are still queued; it blocks if the queue is full. After a write has
+// failed, every later Write fails.
 //
-// A raw line break inside the message would make two of it. Parts that have
-// one are compacted; if it stands where JSON does not allow it, nothing is
+// A raw line break inside the message would split it. Parts with a line break are
+// compacted; if JSON does not allow the line break at that place, nothing is
 // written and an error is returned.
 func (s *Stream) Write(parts ...[]byte) error {
 	return s.out.write(parts)
 }
 
-// CloseWrite waits a moment for what is queued, then closes the writer if it
-// can be closed; reading goes on.
+// CloseWrite waits a moment for queued messages, then closes the writer if it is an
+// io.Closer. Reading continues.
 func (s *Stream) CloseWrite() error {
 	s.out.finish(flushWait)
 	c, ok := s.out.w.(io.Closer)
@@ -97,7 +96,7 @@ func (s *Stream) CloseWrite() error {
 	return c.Close()
 }
 
-// Close waits a moment for what is queued, then ends both directions.
+// Close waits a moment for queued messages, then closes both directions.
 func (s *Stream) Close() error {
 	s.closeOnce.Do(func() {
 		s.out.finish(flushWait)
@@ -108,7 +107,7 @@ func (s *Stream) Close() error {
 	return s.closeErr
 }
 
-// bothEnds closes a reader and a writer as far as they can be closed.
+// bothEnds closes a reader and a writer if they are io.Closers.
 type bothEnds struct {
 	r io.Reader
 	w io.Writer

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reap collects everything that has died. It reports whether any child is
-// left to die.
+// reap reaps all exited processes. It reports whether any child processes are left.
 func (s *starter) reap() (more bool) {
 	for {
 		var status syscall.WaitStatus
@@ -29,15 +28,16 @@ func (s *starter) reap() (more bool) {
 				k.exited, k.status = true, status
 				k.until = time.Now().Add(sweepWait)
 				s.family.orphan(pid)
-				// At once, and where the process table cannot be read, alone.
+				// Kill the group at once. If the process table cannot be read, this is
+				// all that is killed.
 				_ = unix.Kill(-pid, unix.SIGKILL)
 			}
 		}
 	}
 }
 
-// tend looks at all processes when there is a reason to, kills what has to
-// die, reports the children that are gone, and sets the time to look again.
+// tend surveys the processes if necessary, kills the processes that must die,
+// reports the children that have exited, and sets the timer for the next look.
 func (s *starter) tend() {
 	wait := lookAgain[s.step]
 	if s.hasDying() {
@@ -60,11 +60,11 @@ func (s *starter) hasDying() bool {
 	return false
 }
 
-// sweep kills the trees of the children that have ended or must. It returns
-// when to look again.
+// sweep kills the trees of the children that have exited or must be killed. It
+// returns when to look again.
 func (s *starter) sweep() time.Duration {
 	trees := s.freeze()
-	// What was dead in the table is reaped before its child is reported gone.
+	// Reap the dead processes of the table before their child is reported as exited.
 	s.reap()
 	wait := lookAgain[s.step]
 	for id, k := range s.kids {
@@ -79,7 +79,7 @@ func (s *starter) sweep() time.Duration {
 		}
 		late := time.Now().After(k.until)
 		if k.confining {
-			continue // its failure is reported before its end
+			continue // its failure must be reported before its exit
 		}
 		if k.exited && (late || len(trees[id]) == 0) {
 			s.gone(k)
@@ -93,9 +93,9 @@ func (s *starter) sweep() time.Duration {
 	return wait
 }
 
-// freeze stops the trees that are about to be killed, until nothing new is
-// seen in them: what is stopped cannot fork while it is being killed. It
-// returns the trees of all children.
+// freeze stops the processes that are about to be killed, until no new ones appear:
+// a stopped process cannot fork while its tree is being killed. It returns the
+// trees of all children.
 func (s *starter) freeze() map[uint64][]proc {
 	stopped := make(map[procKey]bool)
 	trees := s.family.survey(processes())
@@ -121,7 +121,7 @@ func (s *starter) freeze() map[uint64][]proc {
 	return trees
 }
 
-// gone reports the end of a child.
+// gone reports the exit of a child.
 func (s *starter) gone(k *kid) {
 	delete(s.kids, k.id)
 	s.family.remove(k.id)
@@ -132,15 +132,16 @@ func (s *starter) gone(k *kid) {
 	s.report(r)
 }
 
-// report tells the gateway; when it is dead there is nobody to tell.
+// report sends a report to the gateway. The error does not matter: it means that
+// the gateway is dead.
 func (s *starter) report(r report) { _ = s.link.send(r) }
 
-// end kills everything and waits for it. Where orphans become our children,
-// nothing is left when there is no child to wait for.
+// end kills all processes and waits for them. If orphans become our children, no
+// process is left when there is no child to wait for.
 func (s *starter) end(died <-chan os.Signal) {
 	for _, k := range s.kids {
 		k.kill()
-		k.confining = false // nobody waits for it any more
+		k.confining = false // its failure need not be reported
 	}
 	for limit := time.Now().Add(endWait); time.Now().Before(limit); {
 		s.sweep()

@@ -12,7 +12,7 @@ import (
 const (
 	// tailSize is how much of a child's standard error is kept.
 	tailSize = 64 << 10
-	// tailLine is where a line without an end is cut for followers.
+	// tailLine is the length at which a line without an end is cut for followers.
 	tailLine = 8 << 10
 )
 
@@ -20,14 +20,14 @@ const (
 // methods may be called concurrently.
 type Tail struct {
 	mu        sync.Mutex
-	buf       []byte // up to twice tailSize, so that moving it down is rare
-	line      []byte // the line that has not ended yet, for followers
+	buf       []byte // up to twice tailSize, so that it is rarely moved
+	line      []byte // the current incomplete line, for followers
 	followers map[chan string]struct{}
 	closed    bool
-	ended     int // lines that have ended
+	ended     int // complete lines so far
 }
 
-// Write takes a piece of output. It never blocks and never fails.
+// Write appends output. It never blocks and never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,8 +44,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Lines returns the last n lines, all that are kept when n is not positive.
-// Control characters are escaped, so that they can be printed anywhere.
+// Lines returns the last n lines, or all that are kept if n is not positive.
+// Control characters are escaped, so that the lines can be printed anywhere.
 func (t *Tail) Lines(n int) []string {
 	t.mu.Lock()
 	kept := bytes.Clone(t.buf[max(0, len(t.buf)-tailSize):])
@@ -64,7 +64,7 @@ func (t *Tail) Lines(n int) []string {
 	return lines
 }
 
-// Count is how many lines were written, those that are no longer kept too.
+// Count returns how many lines were written, including those no longer kept.
 func (t *Tail) Count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,11 +74,10 @@ func (t *Tail) Count() int {
 	return t.ended
 }
 
-// Follow returns a channel of the lines, escaped like those of Lines, and a
-// function that ends it: first what has been written already, as much of it as
-// the buffer holds, then new ones. A follower that falls behind misses lines;
-// the child never waits. The channel is closed when the child's standard error
-// ends.
+// Follow returns a channel of lines, escaped as in Lines, and a function that ends
+// it. The channel first gets the kept lines, as many as its buffer holds, then new
+// lines. A slow follower misses lines; the child never waits. The channel is closed
+// when the child's standard error ends.
 func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {
 	ch := make(chan string, max(buffer, 1))
 	t.mu.Lock()
@@ -95,8 +94,8 @@ func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {
 	return ch, func() { t.unfollow(ch) }
 }
 
-// catchUpLocked gives a new follower the lines that have ended; the rest is
-// the beginning of the next one.
+// catchUpLocked sends the complete lines to a new follower. The rest is the
+// beginning of the next line.
 func (t *Tail) catchUpLocked(ch chan string) {
 	written := t.buf[max(0, len(t.buf)-tailSize):]
 	end := bytes.LastIndexByte(written, '\n') + 1
@@ -155,7 +154,7 @@ func (t *Tail) publishLocked() {
 	}
 }
 
-// close ends the channels of followers.
+// close closes the channels of all followers.
 func (t *Tail) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,8 +167,8 @@ func (t *Tail) close() {
 	t.followers, t.closed = nil, true
 }
 
-// escape writes what a terminal could obey, or a reader could not see, as a
-// Go escape sequence.
+// escape replaces characters that a terminal could interpret, or that are
+// invisible, with Go escape sequences.
 func escape(s string) string {
 	if isPlain(s) {
 		return s

@@ -4,5 +4,5 @@ package stdio
 
 import "io"
 
-// newVectorWriter returns nil: buffers are written one after the other.
+// newVectorWriter returns nil: buffers are written one by one.
 func newVectorWriter(io.Writer) vectorWriter { return nil }

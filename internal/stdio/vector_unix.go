@@ -13,9 +13,8 @@ import (
 // maxVector is IOV_MAX: how many buffers one writev takes.
 const maxVector = 1024
 
-// A fileVector writes to a pipe with writev. It is used by one goroutine at a
-// time; its fields carry the arguments of a call, so that calling allocates
-// nothing.
+// A fileVector writes to a pipe with writev. Only one goroutine may use it at a
+// time. Its fields hold the arguments of a call, so that a call allocates nothing.
 type fileVector struct {
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool
@@ -24,7 +23,7 @@ type fileVector struct {
 	err  error
 }
 
-// newVectorWriter returns nil when w is not a file.
+// newVectorWriter returns nil if w is not a file.
 func newVectorWriter(w io.Writer) vectorWriter {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -49,8 +48,8 @@ func (v *fileVector) writev(bufs *[][]byte, wait bool) error {
 	return err
 }
 
-// once writes as much as the pipe takes; it returns false to be called again
-// when the pipe has room.
+// once writes as much as fits into the pipe. If it returns false, it is called
+// again when the pipe has room.
 func (v *fileVector) once(fd uintptr) bool {
 	for len(*v.bufs) > 0 {
 		n, err := writeBuffers(int(fd), *v.bufs)
@@ -75,7 +74,7 @@ func writeBuffers(fd int, bufs [][]byte) (int, error) {
 	return unix.Writev(fd, bufs[:min(len(bufs), maxVector)])
 }
 
-// consume drops the first n bytes.
+// consume removes the first n bytes.
 func consume(bufs [][]byte, n int) [][]byte {
 	for len(bufs) > 0 && n >= len(bufs[0]) {
 		n -= len(bufs[0])

@@ -15,16 +15,16 @@ import (
 
 var errLineBreak = i18n.Errorf("message has a raw line break where JSON allows none; it was not written", "消息中有 JSON 不允许的换行；没有写入")
 
-// A vectorWriter writes several buffers with one system call. It drops what
-// it has written from bufs. When it may not wait and the pipe is full it
-// returns with buffers left.
+// A vectorWriter writes several buffers with one system call and removes the
+// written data from bufs. If wait is false and the pipe is full, it returns with
+// buffers left.
 type vectorWriter interface {
 	writev(bufs *[][]byte, wait bool) error
 }
 
-// A writeQueue combines concurrent writes. Whoever finds nobody writing
-// writes its own message at once; what queues meanwhile is written together by
-// one goroutine that lives until the queue is empty.
+// A writeQueue combines concurrent writes. If no write is in progress, a writer
+// writes its message at once. Messages that are queued meanwhile are written
+// together by one goroutine, which exits when the queue is empty.
 type writeQueue struct {
 	w     io.Writer
 	vec   vectorWriter
@@ -32,12 +32,12 @@ type writeQueue struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	next    *batch // collects while another batch is being written
+	next    *batch // collects messages while another batch is being written
 	spare   *batch
 	busy    bool
-	queued  uint64 // messages taken
-	written uint64 // messages that are written or lost: nobody reads their bytes any more
-	pending int    // bytes of the messages between the two
+	queued  uint64 // number of messages accepted
+	written uint64 // number of messages written or lost; their bytes are no longer used
+	pending int    // bytes of the messages accepted but not yet written
 	err     error
 
 	flusher sync.WaitGroup
@@ -80,7 +80,7 @@ func (q *writeQueue) write(parts [][]byte) error {
 		q.mu.Unlock()
 		return nil
 	}
-	// The large part stands in the caller's memory: wait until it is out.
+	// The large part is in the caller's memory: wait until it is written.
 	defer q.mu.Unlock()
 	for q.written < ticket {
 		q.changed.Wait()
@@ -88,17 +88,17 @@ func (q *writeQueue) write(parts [][]byte) error {
 	return q.err
 }
 
-// leadBatches is how many batches one writer writes before it leaves what
-// comes to the flusher: its own message has been out since the first.
+// leadBatches is how many batches a writer writes before the flusher takes over.
+// The writer's own message is in the first one.
 const leadBatches = 4
 
-// lead writes the batch that holds the caller's message, and a few that come
-// meanwhile; q.mu is held and is unlocked. Unless it has to wait, a full pipe is
-// left to the flusher.
+// lead writes the batch with the caller's message, and a few batches that are
+// queued meanwhile. It is called with q.mu held and unlocks it. If wait is false
+// and the pipe is full, the flusher writes the rest.
 func (q *writeQueue) lead(wait bool) error {
 	defer q.mu.Unlock()
-	// Goroutines that are about to write join this batch: with 16 calls in flight
-	// there are 0.4 writes per call instead of 1.6.
+	// Let goroutines that are about to write join this batch: with 16 calls in
+	// flight there are 0.4 writes per call instead of 1.6.
 	q.mu.Unlock()
 	runtime.Gosched()
 	q.mu.Lock()
@@ -124,7 +124,7 @@ func (q *writeQueue) lead(wait bool) error {
 	return first
 }
 
-// finishBatch writes the rest of a batch, and what has come meanwhile.
+// finishBatch writes the rest of a batch, and the messages queued meanwhile.
 func (q *writeQueue) finishBatch(b *batch, upto uint64) {
 	err := q.flush(&b.left, true)
 	q.mu.Lock()
@@ -139,7 +139,7 @@ func (q *writeQueue) drain() {
 	q.drainLocked()
 }
 
-// drainLocked writes until nothing is queued.
+// drainLocked writes until the queue is empty.
 func (q *writeQueue) drainLocked() {
 	for q.busy {
 		b, upto := q.takeLocked()
@@ -156,8 +156,8 @@ func (q *writeQueue) takeLocked() (b *batch, upto uint64) {
 	return b, q.queued
 }
 
-// doneLocked books a batch as written or lost, and leaves busy set when more
-// is to be written.
+// doneLocked records a batch as written or lost. It leaves busy set if more
+// messages are queued.
 func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
 	q.pending -= b.size
 	q.written = upto
@@ -175,7 +175,7 @@ func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
 	q.changed.Broadcast()
 }
 
-// flush writes bufs. It returns with buffers left only if it may not wait.
+// flush writes bufs. It returns with buffers left only if wait is false.
 func (q *writeQueue) flush(bufs *[][]byte, wait bool) error {
 	if q.vec != nil {
 		return q.vec.writev(bufs, wait)
@@ -189,8 +189,8 @@ func (q *writeQueue) flush(bufs *[][]byte, wait bool) error {
 	return nil
 }
 
-// finish waits for the messages that were taken, at most as long as it is
-// told, and from then on refuses further ones.
+// finish waits until the queued messages are written, but at most for limit. After
+// that, write refuses further messages.
 func (q *writeQueue) finish(limit time.Duration) {
 	late := false
 	timer := time.AfterFunc(limit, func() {
@@ -211,8 +211,7 @@ func (q *writeQueue) finish(limit time.Duration) {
 	q.changed.Broadcast()
 }
 
-// wait returns when nothing is being written any more. It is called after
-// finish.
+// wait returns when no write is in progress. It must be called after finish.
 func (q *writeQueue) wait() {
 	q.mu.Lock()
 	for q.busy {
@@ -222,8 +221,8 @@ func (q *writeQueue) wait() {
 	q.flusher.Wait()
 }
 
-// oneLine returns parts without line breaks. A carriage return counts as one:
-// text-mode readers (Python's, for example) end a line at it.
+// oneLine returns parts without line breaks. A carriage return counts as a line
+// break: text-mode readers (Python's, for example) end a line at it.
 func (q *writeQueue) oneLine(parts [][]byte) ([][]byte, error) {
 	if !slices.ContainsFunc(parts, q.breaks) {
 		return parts, nil

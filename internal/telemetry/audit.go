@@ -20,7 +20,7 @@ import (
 
 const (
 	auditQueue = 4096
-	auditRing  = 4096 // entries kept in memory while the disk refuses
+	auditRing  = 4096 // entries kept in memory while the disk fails
 	auditFlush = 200 * time.Millisecond
 	auditRetry = 5 * time.Second
 )
@@ -29,30 +29,30 @@ const (
 type Entry struct {
 	Time      time.Time `json:"time"`
 	Principal string    `json:"principal,omitempty"`
-	// Door is the way by which the call came in.
+	// Door is the way by which the call reached the gateway.
 	Door    string `json:"door,omitempty"`
 	Session string `json:"session,omitempty"`
 	Client  string `json:"client,omitempty"`
 	Schema  string `json:"schema,omitempty"`
 	Server  string `json:"server,omitempty"`
 	Method  string `json:"method"`
-	// Name is the tool, the prompt or the URI as the client wrote it, Item the
-	// server's own name for it.
+	// Name is the tool, the prompt or the URI as the client wrote it; Item is the
+	// server's own name of it.
 	Name string `json:"name,omitempty"`
 	Item string `json:"item,omitempty"`
-	// Arguments is the SHA-256 of the arguments: what was passed can be
-	// proved, not read.
+	// Arguments is the SHA-256 of the arguments. It can prove what was passed,
+	// but does not reveal it.
 	Arguments string `json:"arguments,omitempty"`
 	// Script is the SHA-256 of the code that the call ran.
 	Script string `json:"script,omitempty"`
-	// Approval is who said yes to a call that needs one.
+	// Approval is the approval of a call that needs one.
 	Approval *traffic.Yes `json:"approval,omitempty"`
 	Outcome  string       `json:"outcome"`
 	Code     int64        `json:"code,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
-	// Cached says that no server was called: the answer was known.
+	// Cached says that the answer came from the cache and no server was called.
 	Cached bool `json:"cached,omitempty"`
-	// Rehearsed says that no server was called: a rehearsal answered.
+	// Rehearsed says that a rehearsal answered and no server was called.
 	Rehearsed bool    `json:"rehearsed,omitempty"`
 	Millis    float64 `json:"ms"`
 	Request   int64   `json:"requestBytes"`
@@ -60,10 +60,10 @@ type Entry struct {
 	Trace     string  `json:"trace,omitempty"`
 }
 
-// An Audit writes who called what, and how it ended, to a file that begins
-// anew when it is full. Calls never wait for the disk: entries are written in
-// batches, kept in memory while the disk refuses, and dropped, oldest first,
-// when that is full.
+// An Audit writes who called what, and how the call ended, to a file that is
+// rotated when it is full. Calls never wait for the disk: entries are written in
+// batches. While the disk fails, they are kept in memory; if that is full, the
+// oldest are dropped.
 type Audit struct {
 	conf    config.Audit
 	log     *slog.Logger
@@ -75,7 +75,7 @@ type Audit struct {
 	failing atomic.Bool
 
 	file *logfile.File
-	ring [][]byte // lines that are not on the disk yet
+	ring [][]byte // lines that are not written yet
 }
 
 // NewAudit starts an audit trail.
@@ -88,7 +88,7 @@ func NewAudit(conf config.Audit, log *slog.Logger) *Audit {
 	return a
 }
 
-// Observe takes one call, if it is one that somebody answers for.
+// Observe records a call, unless its method is not audited.
 func (a *Audit) Observe(o *traffic.Observation) {
 	if o.Hop != traffic.HopClient || !audited(o.Method) {
 		return
@@ -117,20 +117,19 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	}
 }
 
-// audited leaves out what every client asks all the time and nobody answers
-// for.
+// audited leaves out routine methods that have no consequences.
 func audited(method string) bool {
 	return method != "ping" && !strings.HasSuffix(method, "/list") && !strings.HasPrefix(method, "notifications/") &&
 		method != "server/discover" && method != "subscriptions/listen"
 }
 
-// Dropped counts the entries that were lost.
+// Dropped returns how many entries were lost.
 func (a *Audit) Dropped() int64 { return a.dropped.Load() }
 
-// Failing says that the disk refuses, so that entries are in memory only.
+// Failing reports whether writing fails, so that entries are in memory only.
 func (a *Audit) Failing() bool { return a.failing.Load() }
 
-// Close writes what is left and ends the trail.
+// Close writes the remaining entries and ends the trail.
 func (a *Audit) Close() {
 	a.once.Do(func() { close(a.stop) })
 	<-a.done
@@ -180,7 +179,7 @@ func (a *Audit) keep(e Entry) {
 	a.ring = append(a.ring, append(line, '\n'))
 }
 
-// flush writes the lines that wait, as far as the disk takes them.
+// flush writes the waiting lines, until the disk fails.
 func (a *Audit) flush() {
 	for len(a.ring) > 0 {
 		n, err := a.file.WriteLines(a.ring)

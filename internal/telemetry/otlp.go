@@ -28,9 +28,9 @@ const (
 	spanTimeout = 10 * time.Second
 )
 
-// A Tracer sends spans to a collector in the JSON form of OTLP. That is two
-// small structs; the SDK of OpenTelemetry would add a second way of counting
-// and keeping everything that is counted and kept here already.
+// A Tracer sends spans to a collector in the JSON form of OTLP. This needs only
+// two small structs. The OpenTelemetry SDK would count and store everything a
+// second time that is already counted and stored here.
 type Tracer struct {
 	conf    config.Tracing
 	version string
@@ -46,7 +46,7 @@ type Tracer struct {
 	failing bool
 }
 
-// NewTracer starts a tracer; ctx bounds its life.
+// NewTracer starts a tracer, which lives until ctx ends.
 func NewTracer(ctx context.Context, conf config.Tracing, version string, log *slog.Logger) *Tracer {
 	t := &Tracer{
 		conf: conf, version: version, log: log, queue: make(chan span, spanQueue), stop: make(chan struct{}), done: make(chan struct{}),
@@ -57,7 +57,7 @@ func NewTracer(ctx context.Context, conf config.Tracing, version string, log *sl
 	return t
 }
 
-// span and attribute are OTLP's.
+// span and attribute have the form of OTLP.
 type span struct {
 	TraceID    string      `json:"traceId"`
 	SpanID     string      `json:"spanId"`
@@ -85,12 +85,12 @@ type value struct {
 }
 
 const (
-	kindServer  = 2 // we were asked
-	kindClient  = 3 // we asked
+	kindServer  = 2 // the gateway received the request
+	kindClient  = 3 // the gateway sent the request
 	statusError = 2
 )
 
-// Observe takes one call, if its trace is one of those that are sent.
+// Observe queues the span of a call, if its trace is sampled.
 func (t *Tracer) Observe(o *traffic.Observation) {
 	if !t.sampled(o.Span) {
 		return
@@ -102,7 +102,8 @@ func (t *Tracer) Observe(o *traffic.Observation) {
 	}
 }
 
-// sampled is what the client decided, else a share of all traces.
+// sampled returns the client's decision; without one it samples a share of all
+// traces.
 func (t *Tracer) sampled(s traffic.Span) bool {
 	if s.Decided {
 		return s.Sampled
@@ -146,7 +147,8 @@ func newSpan(o *traffic.Observation) span {
 	return s
 }
 
-// nameKey is what the conventions call the subject of a method.
+// nameKey returns the attribute for the subject of a method in the semantic
+// conventions.
 func nameKey(method string) string {
 	switch {
 	case method == "tools/call":
@@ -161,10 +163,10 @@ func nameKey(method string) string {
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// Dropped counts the spans that were lost.
+// Dropped returns how many spans were lost.
 func (t *Tracer) Dropped() int64 { return t.dropped.Load() }
 
-// Close sends what is left and ends the tracer.
+// Close sends the remaining spans and ends the tracer.
 func (t *Tracer) Close() {
 	t.once.Do(func() { close(t.stop) })
 	<-t.done
@@ -195,8 +197,8 @@ func (t *Tracer) run() {
 	}
 }
 
-// send sends a batch and returns an empty one. What a collector does not take
-// is lost.
+// send sends a batch and returns an empty one. Spans that the collector does not
+// accept are lost.
 func (t *Tracer) send(batch []span) []span {
 	if len(batch) == 0 {
 		return batch

@@ -1,8 +1,8 @@
-// Package telemetry tells others what this gateway does: figures in the text
-// form of Prometheus, traces over OTLP, an audit trail in a file.
+// Package telemetry publishes what this gateway does: metrics in the text format
+// of Prometheus, traces over OTLP, and an audit trail in a file.
 //
-// It sees calls after they ended and never holds one up: what cannot be taken
-// at once is dropped, and counted. It refuses to know how anything is served.
+// It sees calls after they have ended and never delays one: data that cannot be
+// queued at once is dropped and counted. It does not know how its data is served.
 package telemetry
 
 import (
@@ -18,9 +18,9 @@ const (
 	Histogram = "histogram"
 )
 
-// A Page is a set of metrics in the text format 0.0.4 of Prometheus. Writing
-// it out by hand spares every process, the scraped and the others, the 3 MiB
-// and 4 ms that linking the client library was measured to cost.
+// A Page is a set of metrics in the Prometheus text format 0.0.4. It is written
+// by hand, because linking the client library was measured to cost every process
+// 3 MiB and 4 ms, whether it is scraped or not.
 type Page struct {
 	out  bytes.Buffer
 	name string
@@ -33,11 +33,11 @@ func (p *Page) Family(name, kind, help string) {
 	p.out.WriteString("# TYPE " + name + " " + kind + "\n")
 }
 
-// Sample writes one value of the present metric; labels are pairs of name and
+// Sample writes one value of the current metric; labels are pairs of name and
 // value.
 func (p *Page) Sample(value float64, labels ...string) { p.sample("", value, labels) }
 
-// Histogram writes one histogram of the present metric. counts are cumulative,
+// Histogram writes one histogram of the current metric. counts are cumulative,
 // one per bound.
 func (p *Page) Histogram(bounds []float64, counts []int64, count int64, sum float64, labels ...string) {
 	for i, bound := range bounds {
@@ -68,7 +68,7 @@ var labelEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// Bytes are the page.
+// Bytes returns the page.
 func (p *Page) Bytes() []byte { return p.out.Bytes() }
 
 // ContentType is the media type of a Page.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// counted is where the calls to a server's tool are counted, once there are
-// any.
+// counted caches the counters of a server and its tool; nil until there are
+// calls.
 type counted struct{ server, tool *stat }
 
 // count counts a call that has ended.
@@ -24,7 +24,7 @@ func (r *record) count(e *entry) {
 		if k.tool != nil {
 			k.tool.add(e.total, minute, reason)
 		}
-	case e.hop == hopClient && e.parent == 0: // not what a call of a client caused
+	case e.hop == hopClient && e.parent == 0: // not calls caused by another call of the client
 		if r.stats.clients == nil {
 			r.stats.clients = r.stats.get(statKey{})
 		}
@@ -33,14 +33,14 @@ func (r *record) count(e *entry) {
 	}
 }
 
-// happened notes when a call ended, and how.
+// happened adds a call that has ended to the history.
 func (st *stat) happened(e *entry) {
-	if st.history != nil { // not where the calls of too many servers are counted
+	if st.history != nil { // nil for the overflow counter "…"
 		st.history.add(time.Duration(e.start)+e.total, e.total, e.status)
 	}
 }
 
-// countedOf finds where the calls to a server's tool are counted.
+// countedOf returns the counters of a server and its tool.
 func (r *record) countedOf(e *entry, server string) counted {
 	row := &r.what.rows[e.what]
 	if row.data.server != nil && row.key.server == server {
@@ -56,7 +56,7 @@ func (r *record) countedOf(e *entry, server string) counted {
 	return k
 }
 
-// failureOf is why a call failed; empty when it did not.
+// failureOf returns why a call failed; empty if it did not.
 func (r *record) failureOf(e *entry) string {
 	if e.status != failed && e.status != toolFailed {
 		return ""

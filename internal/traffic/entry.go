@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// An entry is a Call without pointers: what entries have in common stands in
-// tables, the bodies stand in rings.
+// An entry is a Call without pointers. Values that entries have in common are in
+// tables; the bodies are in rings.
 type entry struct {
 	id, parent uint64
 	start      int64 // nanoseconds since 1970
 	total      time.Duration
-	// While a call is pending these sum up the calls to servers that it
-	// caused, the first one their total.
+	// While a call is pending, transport and server sum up the times of the calls
+	// to servers that it caused.
 	gateway, transport, server time.Duration
 	code                       int64
 	reqSize, resSize           int64
-	// reqHead and resHead are where the heads stand. While a call is pending,
-	// resHead is the head of the last answer that it caused.
+	// reqHead and resHead are the positions of the heads. While a call is
+	// pending, resHead is the head of the last answer to a call that it caused.
 	reqHead, resHead         int64
 	who, what, reason, notes uint32
-	// via is what was called last because of it: its server is where a call
-	// went that has ended.
+	// via is the last call that this call caused. After the end, the server of
+	// via is the server of this call.
 	via               uint32
 	hop, kind, status uint8
 	fromServer, bench bool
 }
 
-// who is who called, what is what was called.
+// who identifies the caller; what identifies what was called.
 type (
 	who struct {
 		session, client, principal, schema string
@@ -51,10 +51,10 @@ const (
 	failed, toolFailed   = 3, 4
 )
 
-// indexOf is the place of s among the few values that it may have.
+// indexOf returns the index of s in values, or 0.
 func indexOf[S ~string](values []S, s S) uint8 { return uint8(max(slices.Index(values, s), 0)) }
 
-// add makes the entry of a call in the place of the oldest.
+// add stores the entry of a call in place of the oldest one.
 func (r *record) add(c *Call, req []byte, status uint8) *entry {
 	start := c.Start
 	if start.IsZero() {
@@ -92,7 +92,7 @@ func (r *record) add(c *Call, req []byte, status uint8) *entry {
 	return at
 }
 
-// forget lets go of what an entry stands for.
+// forget releases the table rows of an entry.
 func (r *record) forget(e *entry) {
 	r.who.release(e.who)
 	r.what.release(e.what)
@@ -104,8 +104,8 @@ func (r *record) forget(e *entry) {
 	}
 }
 
-// whoOf counts one more entry of a caller. Most often the entry above has the
-// same caller.
+// whoOf returns the row of a caller with one more reference. The parent entry
+// most often has the same caller.
 func (r *record) whoOf(c *Call, up *entry) uint32 {
 	k := who{c.Session, c.Client, c.Principal, c.Schema, c.Door}
 	if up != nil && r.who.rows[up.who].key == k {
@@ -150,7 +150,7 @@ func (r *record) notesOf(list []string) uint32 {
 	return n
 }
 
-// callOf is the entry as others see it.
+// callOf returns the entry as a Call.
 func (r *record) callOf(e *entry) Call {
 	who, what, notes := &r.who.rows[e.who].key, &r.what.rows[e.what].key, &r.notes.rows[e.notes].data
 	c := Call{
@@ -167,13 +167,13 @@ func (r *record) callOf(e *entry) Call {
 	return c
 }
 
-// serverOf is the server that a call went to, which for a client's call is
-// known at its end.
+// serverOf returns the server that a call went to. For a client's call it is
+// known only at the end.
 func (r *record) serverOf(e *entry) string {
 	return cmp.Or(r.what.rows[e.via].key.server, r.what.rows[e.what].key.server)
 }
 
-// went notes the server that a call went to.
+// went records the server that a call went to.
 func (r *record) went(e *entry, server string) {
 	if server == r.what.rows[e.via].key.server {
 		return
@@ -182,7 +182,7 @@ func (r *record) went(e *entry, server string) {
 	e.via = r.whatOf(what{server: server})
 }
 
-// size is that of one of the bodies.
+// size returns the size of one of the bodies.
 func (e *entry) size(side Side) int64 {
 	if side == Response {
 		return e.resSize
@@ -190,7 +190,7 @@ func (e *entry) size(side Side) int64 {
 	return e.reqSize
 }
 
-// head is where the first bytes of a body stand.
+// head returns the position of the first bytes of a body.
 func (e *entry) head(side Side) span {
 	at := e.reqHead
 	if side == Response {

@@ -76,11 +76,11 @@ func fieldMatch(field, value string) (func(*Call, time.Time) bool, error) {
 	return nil, i18n.Errorf("unknown field %q", "未知的字段 %q", field)
 }
 
-// globMatch compares without case; commas separate alternatives.
+// globMatch ignores case; commas separate alternatives.
 func globMatch(get func(*Call) string, value string) (func(*Call, time.Time) bool, error) {
 	patterns := strings.Split(strings.ToLower(value), ",")
 	for i, p := range patterns {
-		// A name may hold slashes, which path.Match treats apart.
+		// A name may contain slashes, which path.Match treats as separators.
 		patterns[i] = strings.ReplaceAll(p, "/", "\x00")
 		if _, err := path.Match(patterns[i], ""); err != nil {
 			return nil, i18n.Errorf("unclosed bracket in the pattern", "模式中的方括号没有闭合")
@@ -97,7 +97,8 @@ func globMatch(get func(*Call) string, value string) (func(*Call, time.Time) boo
 	}, nil
 }
 
-// compare reads >, >=, <, <= or nothing, which means at least.
+// compare parses >, >=, < or <= before the value; without an operator it means at
+// least.
 func compare(get func(*Call) int64, value string, parse func(string) (int64, error)) (func(*Call, time.Time) bool, error) {
 	op := ">="
 	for _, o := range []string{">=", "<=", ">", "<"} {

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Filter selects entries. The grammar, shared by the console and the command
-// line, is a list of terms that must all hold:
+// A Filter selects entries. The console and the command line share its grammar: a list
+// of terms that must all match.
 //
 //	word            the text occurs in the names or in the first bytes of a body
 //	text:"a b"      the same, with blanks
@@ -19,10 +19,11 @@ import (
 //	dur:>500ms      durations: dur gateway transport srv
 //	size:>100kb     sizes: size req res
 //	since:10m       started at most that long ago
+//	from:TIME       started at that time or later; to:TIME before it
 //	tool:github.*   server and name of a tools/call
 //
-// Fields: client server schema session principal method name tool status code
-// hop kind bench id parent.
+// Fields: client server schema session principal door method name tool status
+// code hop kind bench id parent.
 type Filter struct {
 	terms []term
 	texts []textTerm
@@ -46,12 +47,12 @@ type FilterError struct {
 
 func (e *FilterError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *FilterError) In(l i18n.Lang) string {
 	return i18n.New("filter term %q: %v", "过滤条件 %q：%v", e.Term, e.Reason).In(l)
 }
 
-// ParseFilter reads a filter. The empty string matches everything.
+// ParseFilter parses a filter. The empty string matches everything.
 func ParseFilter(s string) (*Filter, error) {
 	f := &Filter{}
 	for _, word := range splitTerms(s) {
@@ -62,14 +63,13 @@ func ParseFilter(s string) (*Filter, error) {
 	return f, nil
 }
 
-// Only returns the filter with one more condition, which no term of it can
-// widen.
+// Only adds a condition to f and returns f. No term can widen the condition.
 func (f *Filter) Only(allowed func(*Call) bool) *Filter {
 	f.terms = append(f.terms, term{match: func(c *Call, _ time.Time) bool { return allowed(c) }})
 	return f
 }
 
-// Match reports whether an entry with its heads matches.
+// Match reports whether a call, including its heads, matches.
 func (f *Filter) Match(c *Call, now time.Time) bool {
 	return f == nil || f.match(c, now) && f.matchText(c, c.ReqHead, c.ResHead)
 }
@@ -98,12 +98,13 @@ func (f *Filter) matchText(c *Call, req, res []byte) bool {
 	return true
 }
 
-// containsFold compares ASCII letters without case; lower is in lower case.
+// containsFold reports whether b contains lower, ignoring case. lower is in lower
+// case.
 func containsFold(b, lower []byte) bool {
 	return bytes.Contains(bytes.ToLower(b), lower)
 }
 
-// splitTerms splits at blanks outside quotes.
+// splitTerms splits s at blanks outside quotes.
 func splitTerms(s string) []string {
 	var out []string
 	var word strings.Builder

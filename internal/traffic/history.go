@@ -3,21 +3,22 @@ package traffic
 import "time"
 
 const (
-	// dayKept is how far back a History goes.
+	// dayKept is how far back a History reaches.
 	dayKept = 24 * time.Hour
-	// Clients' calls are kept by the minute, those of each server coarser.
+	// The calls of clients are kept per minute, those of each server coarser.
 	clientStep = time.Minute
 	serverStep = 15 * time.Minute
-	// TookSteps are two for each doubling from 64 µs to about a minute.
+	// TookSteps is the number of duration buckets: two for each doubling from 64
+	// µs to about a minute.
 	TookSteps, tookFirst = 40, 6
 )
 
-// A History is what happened in each step of some time, oldest first.
+// A History counts the calls in each step of a period, oldest step first.
 type History struct {
 	Start time.Time     `json:"start"`
 	Step  time.Duration `json:"step"`
 	Steps []HistoryStep `json:"steps"`
-	// Total is all steps as one.
+	// Total sums up all steps.
 	Total HistoryStep `json:"total"`
 }
 
@@ -34,12 +35,12 @@ type HistoryStep struct {
 type history struct {
 	step  time.Duration
 	ring  []moment
-	total moment // of a question that is being answered
+	total moment // scratch space of sum
 }
 
-// moment counts the calls of one step, and how long they took.
+// moment counts the calls of one step and their durations.
 type moment struct {
-	number                int64 // since 1970, in steps
+	number                int64 // number of the step since 1970
 	ok, toolFailed, wrong uint32
 	took                  [TookSteps]uint16
 }
@@ -67,13 +68,13 @@ func (h *history) add(end time.Duration, took time.Duration, status uint8) {
 	}
 }
 
-// TookStep is the step of a duration: one between two halves of a doubling.
+// TookStep returns the bucket of a duration. There are two buckets per doubling.
 func TookStep(d time.Duration) int {
 	return min(max(step(d)/2-2*tookFirst, 0), TookSteps-1)
 }
 
-// Percentile is the duration that a part of the calls took no longer than. took
-// counts calls by their TookStep.
+// Percentile returns the duration within which the given part of the calls ended.
+// took counts calls by their TookStep.
 func Percentile[N uint16 | uint32](took []N, part float64) time.Duration {
 	var total, seen int
 	for _, n := range took {
@@ -87,7 +88,7 @@ func Percentile[N uint16 | uint32](took []N, part float64) time.Duration {
 	return 0
 }
 
-// sum is what ended in some steps of the ring.
+// sum adds up the given steps of the ring.
 func (h *history) sum(first, last int64) HistoryStep {
 	h.total = moment{}
 	for n := first; n <= last; n++ {
@@ -105,7 +106,7 @@ func (h *history) sum(first, last int64) HistoryStep {
 	return HistoryStep{OK: int64(h.total.ok), ToolErrors: int64(h.total.toolFailed), Errors: int64(h.total.wrong), P50: Percentile(h.total.took[:], .5), P95: Percentile(h.total.took[:], .95)}
 }
 
-// History returns the calls to a server, or those of all clients when server is
+// History returns the calls to a server, or the calls of all clients if server is
 // empty, over the last length of time in at most parts steps.
 func (r *Recorder) History(server string, length time.Duration, parts int) History {
 	now := r.now()

@@ -7,14 +7,14 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// remarks are the notes of an entry in both languages; zh is nil where it would
-// say the same.
+// remarks are the notes of an entry in both languages; zh is nil if it would be
+// the same.
 type remarks struct{ en, zh []string }
 
-// Bridged is the note about a call between two eras.
+// Bridged returns the note on a call between two eras.
 func Bridged(client, server string) string { return bridged(client, server).String() }
 
-// Spoken is the note about a call between two versions of one era.
+// Spoken returns the note on a call between two versions of one era.
 func Spoken(client, server string) string { return spoken(client, server).String() }
 
 func bridged(client, server string) i18n.Text {
@@ -25,14 +25,14 @@ func spoken(client, server string) i18n.Text {
 	return i18n.New("client speaks %s, server %s", "客户端使用 %s，服务使用 %s", client, server)
 }
 
-// Recalled is the note about a call that was answered from the cache.
+// Recalled is the note on a call that was answered from the cache.
 var Recalled = recalled().String()
 
 func recalled() i18n.Text {
 	return i18n.New("answered from the cache", "由缓存应答")
 }
 
-// Rehearsed is the note about a call that a rehearsal answered in place of the
+// Rehearsed is the note on a call that a rehearsal answered instead of the
 // server.
 var Rehearsed = rehearsed().String()
 
@@ -40,8 +40,8 @@ func rehearsed() i18n.Text {
 	return i18n.New("rehearsed: the server was not called", "演练：未调用服务")
 }
 
-// known are the notes that can be said in Chinese. An entry keeps the English
-// ones, which are what a filter searches.
+// known are the notes that have a Chinese form. An entry keeps the English notes,
+// which filters search.
 var known = []struct {
 	form *regexp.Regexp
 	say  func(of []string) i18n.Text

@@ -5,16 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// A Span places a call in a trace, as W3C Trace Context has it.
+// A Span is the position of a call in a trace, as defined by W3C Trace Context.
 type Span struct {
 	Trace      [16]byte
 	ID, Parent [8]byte
-	// Sampled is what the client decided; it counts when Decided.
+	// Sampled is the client's decision; it is valid if Decided is set.
 	Decided, Sampled bool
 }
 
-// NewSpan is the span of a client's call: in the client's own trace where its
-// traceparent can be read, else the first of a new one.
+// NewSpan returns the span of a client's call. It belongs to the client's trace
+// if the traceparent is valid, otherwise it starts a new trace.
 func NewSpan(traceparent string) Span {
 	s := Span{ID: spanID()}
 	if s.join(traceparent) {
@@ -27,7 +27,7 @@ func NewSpan(traceparent string) Span {
 	return s
 }
 
-// join reads version-trace-parent-flags; later versions may have more.
+// join parses version-trace-parent-flags; later versions may have more fields.
 func (s *Span) join(text string) bool {
 	const length = 55
 	if len(text) < length || text[2] != '-' || text[35] != '-' || text[52] != '-' || text[:2] == "ff" ||
@@ -47,30 +47,30 @@ func (s *Span) join(text string) bool {
 	return s.Trace != [16]byte{} && s.Parent != [8]byte{}
 }
 
-// Child is a span that this one caused.
+// Child returns a new span whose parent is s.
 func (s Span) Child() Span {
 	s.ID, s.Parent = spanID(), s.ID
 	return s
 }
 
 func spanID() (id [8]byte) {
-	n := rand.Uint64() | 1 // all zeros means none
+	n := rand.Uint64() | 1 // all zeros is invalid
 	for i := range id {
 		id[i] = byte(n >> (8 * i))
 	}
 	return id
 }
 
-// An Observation is one call that has ended. It and what it refers to are the
-// observer's only until it returns.
+// An Observation is a call that has ended. The observer may use it, and the data
+// it refers to, only until it returns.
 type Observation struct {
 	Call
 	Span Span
-	// Item is the server's own name for what was called; empty where no server
-	// was found.
+	// Item is the server's own name of what was called; empty if no server was
+	// found.
 	Item string
 	// Request is the raw params.
 	Request []byte
-	// Yes is the one that a person gave to it; nil where it needed none.
+	// Yes is the approval that a person gave; nil if the call needed none.
 	Yes *Yes
 }

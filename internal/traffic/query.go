@@ -2,7 +2,8 @@ package traffic
 
 import "time"
 
-// lockSlice is how many entries a query reads before it lets writers pass.
+// lockSlice is how many entries a query reads before it releases the lock for
+// writers.
 const lockSlice = 256
 
 // Get returns one entry with the heads of its bodies.
@@ -19,8 +20,8 @@ func (r *Recorder) Get(id uint64) (Call, bool) {
 	return c, true
 }
 
-// Body returns one body of an entry. whole is false when only its head was
-// kept; the body is nil when even that is gone.
+// Body returns one body of an entry. whole is false if only its head was kept;
+// the body is nil if the head was overwritten too.
 func (r *Recorder) Body(id uint64, side Side) (body []byte, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +42,7 @@ func (r *Recorder) Body(id uint64, side Side) (body []byte, whole bool) {
 	return nil, size == 0
 }
 
-// Rev is the revision of the last change.
+// Rev returns the revision of the last change.
 func (r *Recorder) Rev() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +50,7 @@ func (r *Recorder) Rev() uint64 {
 }
 
 // List returns up to limit entries that match f, newest first, with ids below
-// before (0: from the newest), and the revision they were read at. A nil
+// before (0: from the newest), and the revision at which they were read. A nil
 // filter matches everything.
 func (r *Recorder) List(f *Filter, before uint64, limit int) (calls []Call, rev uint64) {
 	now := r.now()
@@ -70,7 +71,7 @@ func (r *Recorder) List(f *Filter, before uint64, limit int) (calls []Call, rev 
 	return calls, rev
 }
 
-// listSlice reads at most lockSlice entries downwards from next.
+// listSlice reads at most lockSlice entries, downwards from next.
 func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64, limit int) ([]Call, uint64, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +99,8 @@ func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64
 	return calls, next, next == 0
 }
 
-// Related returns what belongs to the same call, oldest first: the root entry
-// and everything below it.
+// Related returns the entries that belong to the same call, oldest first: the
+// root entry and all its descendants.
 func (r *Recorder) Related(id uint64) []Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +128,7 @@ func (r *Recorder) Related(id uint64) []Call {
 }
 
 // Lines returns up to limit of the newest lines of a server, oldest first; ""
-// is all servers. after leaves out lines up to that id.
+// means all servers. Lines with ids up to after are left out.
 func (r *Recorder) Lines(server string, after uint64, limit int) []Line {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,41 +8,42 @@ import (
 	"time"
 )
 
-// Options size a Recorder; zero values are the defaults.
+// Options sets the sizes of a Recorder; zero values mean the defaults.
 type Options struct {
 	// Calls is how many summaries are kept (10,000).
 	Calls int
 	// Lines is how many log lines are kept (5,000).
 	Lines int
-	// HeadBytes bounds the first bytes of bodies (8 MiB).
+	// HeadBytes limits the memory for the first bytes of bodies (8 MiB).
 	HeadBytes int64
-	// BodyBytes bounds whole bodies, kept while attached (64 MiB).
+	// BodyBytes limits the memory for whole bodies, which are kept while attached
+	// (64 MiB).
 	BodyBytes int64
 	// Now is the clock (time.Now).
 	Now func() time.Time
 }
 
-// A Recorder keeps the last messages. All methods may be called concurrently;
-// a nil Recorder records nothing.
+// A Recorder keeps the last messages. All methods may be called concurrently. A
+// nil Recorder records nothing.
 type Recorder struct {
 	enabled atomic.Bool
 	mu      sync.Mutex
 	record
 }
 
-// A record is what the mutex of a Recorder guards.
+// A record is the part of a Recorder that its mutex guards.
 type record struct {
-	attached atomic.Int32 // also read without it
+	attached atomic.Int32 // also read without the mutex
 
-	// What every call needs stands together, the tables behind it.
+	// The fields that every call needs are together, the tables behind them.
 	ids   uint64
 	calls slots[entry]
 	heads byteRing
-	// revs maps a revision to what changed in it.
+	// revs maps a revision to its change.
 	rev  uint64
 	revs slots[change]
 	subs map[*Subscription]struct{}
-	// whole are the bodies that are kept whole, by their entries.
+	// whole maps entries to their bodies that are kept whole.
 	whole map[uint64][2]span
 	stats stats
 
@@ -56,7 +57,7 @@ type record struct {
 	now     func() time.Time
 }
 
-// New is a recorder that is enabled.
+// New returns an enabled Recorder.
 func New(opt Options) *Recorder {
 	if opt.Calls <= 0 {
 		opt.Calls = 10_000
@@ -90,14 +91,14 @@ func New(opt Options) *Recorder {
 	return r
 }
 
-// SetEnabled switches recording on or off; what was recorded stays.
+// SetEnabled switches recording on or off. Existing records stay.
 func (r *Recorder) SetEnabled(on bool) { r.enabled.Store(on) }
 
-// Enabled reports whether anything is recorded: one atomic load.
+// Enabled reports whether messages are recorded. It costs one atomic load.
 func (r *Recorder) Enabled() bool { return r != nil && r.enabled.Load() }
 
-// Attach makes the recorder keep whole bodies until detach is called. When the
-// last one detaches, the bodies are dropped.
+// Attach makes the recorder keep whole bodies until detach is called. The last
+// detach drops the bodies.
 func (r *Recorder) Attach() (detach func()) {
 	r.attached.Add(1)
 	var once sync.Once
@@ -116,8 +117,8 @@ func (r *Recorder) Attach() (detach func()) {
 // Attached reports whether whole bodies are kept.
 func (r *Recorder) Attached() bool { return r != nil && r.attached.Load() > 0 }
 
-// Begin records a call that runs and returns its id for End and for Parent; 0
-// when disabled. req is copied as far as it is kept.
+// Begin records a running call and returns its id for End and for Parent; 0 if
+// disabled. The part of req that is kept is copied.
 func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	if !r.Enabled() {
 		return 0
@@ -129,8 +130,8 @@ func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	return e.id
 }
 
-// End records how a call ended. It ignores an id of 0, one that has left the
-// ring, and one that has ended already.
+// End records how a call ended. It ignores an id of 0, an id that has left the
+// ring, and a call that has already ended.
 func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	if id == 0 || !r.Enabled() {
 		return
@@ -160,7 +161,8 @@ func (r *record) end(id uint64, o *Outcome, res []byte) {
 	r.changed(change(2 * id))
 }
 
-// answered keeps the answer of a call, which is often one that it caused.
+// answered stores the answer of a call. It is often the same as the answer to a
+// call that it caused.
 func (r *record) answered(e *entry, res []byte) {
 	e.resSize = int64(len(res))
 	if len(res) > 0 {
@@ -168,10 +170,10 @@ func (r *record) answered(e *entry, res []byte) {
 	}
 }
 
-// split says where the time of a call went. A client's call has what the
-// calls to servers below it spent elsewhere; the rest, or all of it where
-// there are none, is the gateway's. Calls that ran side by side can add up to
-// more than the whole, and are then scaled to it.
+// split attributes the time of a call. For a client's call, transport and server
+// are the sums over the calls to servers that it caused; the rest is the
+// gateway's. Concurrent calls can add up to more than the total and are then
+// scaled down to it.
 func (r *record) split(e *entry, o *Outcome) {
 	switch {
 	case e.hop == hopServer || o.Gateway+o.Transport+o.ServerTime > 0:
@@ -190,7 +192,7 @@ func (r *record) split(e *entry, o *Outcome) {
 	}
 }
 
-// Add records what has already ended: a notification, or a call in one step.
+// Add records a notification, or a call that has already ended.
 func (r *Recorder) Add(c *Call, req, res []byte) uint64 {
 	if !r.Enabled() {
 		return 0
@@ -204,7 +206,7 @@ func (r *Recorder) Add(c *Call, req, res []byte) uint64 {
 	return e.id
 }
 
-// AddLine records one line of a server's log; long lines are cut.
+// AddLine records one line of a server's log. Long lines are truncated.
 func (r *Recorder) AddLine(l Line) {
 	if !r.Enabled() {
 		return
@@ -223,8 +225,9 @@ func (r *Recorder) AddLine(l Line) {
 	r.changed(change(2*l.ID + 1))
 }
 
-// keep keeps the head of a body, and the whole of it while attached. The
-// other hop's body is most often the same and is at twin then.
+// keep stores the head of a body, and the whole body while attached. The body on
+// the other hop, whose head is at twin, is most often the same; its copy is then
+// reused.
 func (r *record) keep(id uint64, side Side, body []byte, twin int64) (head int64) {
 	body = withoutTickets(body)
 	if len(body) > HeadSize && r.attached.Load() > 0 {

@@ -5,14 +5,14 @@ import "bytes"
 const chunkSize = 1 << 18
 
 // byteRing keeps the last bytes that were put into it, up to a fixed size. It
-// grows a chunk at a time, so that an idle gateway pays nothing.
+// grows by one chunk at a time, so that an idle gateway uses no memory for it.
 type byteRing struct {
 	size   int64
 	end    int64
 	chunks [][]byte
 }
 
-// A span is where something stands in a byteRing; the zero span is nothing.
+// A span is a position and a length in a byteRing; the zero span is empty.
 type span struct {
 	at int64
 	n  int64
@@ -23,7 +23,7 @@ func newByteRing(size int64) byteRing {
 	return byteRing{size: size, chunks: make([][]byte, size/chunkSize)}
 }
 
-// put copies b; what is larger than the ring is cut.
+// put copies b into the ring. It truncates b to the size of the ring.
 func (r *byteRing) put(b []byte) span {
 	if int64(len(b)) > r.size {
 		b = b[:r.size]
@@ -41,16 +41,16 @@ func (r *byteRing) put(b []byte) span {
 	return s
 }
 
-// has says whether s is there still.
+// has reports whether s has not been overwritten.
 func (r *byteRing) has(s span) bool { return s.at+s.n <= r.end && s.at >= r.end-r.size }
 
-// piece is what of s stands in one chunk, from its beginning.
+// piece returns the part of s in its first chunk.
 func (r *byteRing) piece(s span) []byte {
 	chunk := r.chunks[s.at/chunkSize%int64(len(r.chunks))][s.at%chunkSize:]
 	return chunk[:min(int64(len(chunk)), s.n)]
 }
 
-// get appends what s names to dst; ok is false when it has been overwritten.
+// get appends the bytes of s to dst; ok is false if they have been overwritten.
 func (r *byteRing) get(dst []byte, s span) (out []byte, ok bool) {
 	if !r.has(s) {
 		return dst, false
@@ -63,7 +63,7 @@ func (r *byteRing) get(dst []byte, s span) (out []byte, ok bool) {
 	return dst, true
 }
 
-// holds says whether b stands at a place.
+// holds reports whether the ring has b at the given position.
 func (r *byteRing) holds(at int64, b []byte) bool {
 	s := span{at, int64(len(b))}
 	if at < 0 || !r.has(s) {
@@ -73,7 +73,7 @@ func (r *byteRing) holds(at int64, b []byte) bool {
 	return len(p) == len(b) && bytes.Equal(p, b)
 }
 
-// drop gives all memory back; spans handed out so far read as overwritten.
+// drop releases all memory. Existing spans read as overwritten.
 func (r *byteRing) drop() {
 	clear(r.chunks)
 	r.end = (r.end/r.size + 2) * r.size

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// boundSteps are the powers of two, in microseconds, that Series counts up to:
-// about 1 ms to 4 minutes.
+// boundSteps are the bounds of Series as powers of two, in microseconds: about 1
+// ms to 4 minutes.
 var boundSteps = []int{10, 12, 14, 16, 18, 20, 22, 24, 26, 28}
 
-// Bounds are the upper bounds of the buckets of a Series.
+// Bounds returns the upper bounds of the buckets of a Series.
 func Bounds() []time.Duration {
 	var list []time.Duration
 	for _, k := range boundSteps {
@@ -20,19 +20,19 @@ func Bounds() []time.Duration {
 	return list
 }
 
-// A Series is what was counted of one server, or of one of its tools, since
-// the start.
+// A Series holds the counters of one server, or of one of its tools, since the
+// start.
 type Series struct {
 	Server, Name  string
 	Calls, Errors int64
 	Reasons       map[string]int64
 	Sum           time.Duration
-	// Buckets count the calls that took no longer than each of Bounds.
+	// Buckets counts, for each of Bounds, the calls that took no longer.
 	Buckets []int64
 }
 
-// Series returns the counters of every server and tool, by server and name.
-// The one without a server counts what clients asked this gateway.
+// Series returns the counters of every server and tool, sorted by server and
+// name. The one without a server counts the calls of clients to this gateway.
 func (r *Recorder) Series() []Series {
 	if r == nil {
 		return nil

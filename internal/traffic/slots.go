@@ -1,11 +1,11 @@
 package traffic
 
-// slotBlock is how many slots are made at a time.
+// slotBlock is how many slots are allocated at a time.
 const slotBlock = 128
 
-// slots have a place for each of the last numbers. They are made a block at a
-// time: a gateway that nobody uses pays nothing for what it could remember, nor
-// for the garbage that the collector allows beside it.
+// slots is a ring with a place for each of the last numbers. It is allocated in
+// blocks, so that an idle gateway needs no memory for it, nor for the garbage
+// that the collector allows in proportion.
 type slots[T any] struct {
 	size   uint64
 	blocks [][]T
@@ -15,7 +15,7 @@ func newSlots[T any](size int) slots[T] {
 	return slots[T]{size: uint64(size), blocks: make([][]T, (size+slotBlock-1)/slotBlock)}
 }
 
-// at is the place of a number.
+// at returns the place of a number.
 func (s *slots[T]) at(number uint64) *T {
 	i := number % s.size
 	block := &s.blocks[i/slotBlock]

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxStatKeys bounds the (server, name) pairs that are counted apart;
-	// later ones are counted under the name "…".
+	// maxStatKeys limits the (server, name) pairs that are counted separately.
+	// Later pairs are counted together under the name "…".
 	maxStatKeys    = 4096
 	maxReasons     = 32
 	minutesKept    = 60
@@ -23,19 +23,20 @@ type Stat struct {
 	Name   string `json:"name,omitempty"`
 	Calls  int64  `json:"calls"`
 	Errors int64  `json:"errors"`
-	// Reasons counts errors: those of this gateway by their reason,
-	// "upstream_closed", others by status and code: "tool_error", "error -32602".
+	// Reasons counts errors. Errors of this gateway are counted by their reason,
+	// such as "upstream_closed"; others by status and code, such as "tool_error"
+	// or "error -32602".
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 	P50     time.Duration    `json:"p50"`
 	P95     time.Duration    `json:"p95"`
 	P99     time.Duration    `json:"p99"`
-	// PerMinute and ErrorsPerMinute end with the current minute; only whole
+	// PerMinute and ErrorsPerMinute end with the current minute. Only whole
 	// servers have them.
 	PerMinute       []int64 `json:"perMinute,omitempty"`
 	ErrorsPerMinute []int64 `json:"errorsPerMinute,omitempty"`
 }
 
-// stats counts calls on the server hop, and the clients' own calls under the
+// stats counts the calls to servers. The calls of clients are counted under the
 // empty server name.
 type stats struct {
 	byKey   map[statKey]*stat
@@ -50,7 +51,7 @@ type stat struct {
 	reasons       map[string]int64
 	histogram     [histogramSteps]uint32
 	minutes       *minutes
-	history       *history // of whole servers, and of what clients asked
+	history       *history // only for whole servers and for the calls of clients
 }
 
 // minutes is a ring of counters by minute.
@@ -131,8 +132,8 @@ func (m *minutes) series(now time.Time) (calls, errors []int64) {
 	return calls, errors
 }
 
-// step is the histogram bucket of a duration: four per octave of microseconds,
-// so a percentile is off by at most a fifth.
+// step returns the histogram bucket of a duration: four per octave of
+// microseconds, so that a percentile is off by at most a fifth.
 func step(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 1))
 	octave := bits.Len64(us) - 1
@@ -145,7 +146,7 @@ func step(d time.Duration) int {
 	return min(octave*4+quarter, histogramSteps-1)
 }
 
-// stepTop is the largest duration of a bucket.
+// stepTop returns the upper bound of a bucket.
 func stepTop(i int) time.Duration {
 	octave, quarter := i/4, i%4
 	return time.Duration(float64(uint64(1)<<octave)*(1+float64(quarter+1)/4)) * time.Microsecond
@@ -169,8 +170,8 @@ func (st *stat) percentile(p float64) time.Duration {
 	return 0
 }
 
-// Stats returns the statistics of every server and tool, by server and name.
-// The entry without a server counts what clients asked this gateway.
+// Stats returns the statistics of every server and tool, sorted by server and
+// name. The entry without a server counts the calls of clients to this gateway.
 func (r *Recorder) Stats() []Stat {
 	now := r.now()
 	r.mu.Lock()

@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// maxBatch bounds what one Next returns.
+// maxBatch limits the size of a Batch.
 const maxBatch = 500
 
-// A Batch is what changed since the last one.
+// A Batch holds the changes since the previous one.
 type Batch struct {
 	// Rev is the revision to resume from.
 	Rev uint64
-	// Reset says that changes were lost: read everything again with List.
+	// Reset says that changes were lost. The subscriber must read everything
+	// again with List.
 	Reset bool
 	Calls []Call
 	Lines []Line
 }
 
-// A Subscription follows the record. It has no buffer of its own: a slow
-// reader skips to the present with Reset instead of growing.
+// A Subscription follows the changes of a Recorder. It has no buffer of its own:
+// a slow reader gets a Reset and continues from the present.
 type Subscription struct {
 	r    *Recorder
 	rev  uint64
 	wake chan struct{}
 }
 
-// Subscribe follows changes after the revision from; Rev() means from now on.
+// Subscribe follows the changes after the revision from; Rev() means from now on.
 func (r *Recorder) Subscribe(from uint64) *Subscription {
 	s := &Subscription{r: r, rev: from, wake: make(chan struct{}, 1)}
 	s.wake <- struct{}{}
@@ -43,8 +44,8 @@ func (s *Subscription) Close() {
 	delete(s.r.subs, s)
 }
 
-// Next waits for changes and returns them. An entry that changed twice comes
-// once, as it is now.
+// Next waits for changes and returns them. An entry that changed twice appears
+// once, in its current state.
 func (s *Subscription) Next(ctx context.Context) (Batch, error) {
 	for {
 		select {
@@ -58,10 +59,10 @@ func (s *Subscription) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// C is ready when Take may have something.
+// C returns a channel that is ready when Take may return changes.
 func (s *Subscription) C() <-chan struct{} { return s.wake }
 
-// Take returns what has changed, possibly nothing, without waiting.
+// Take returns the changes, possibly none, without waiting.
 func (s *Subscription) Take() Batch {
 	r := s.r
 	r.mu.Lock()
@@ -95,7 +96,7 @@ func (s *Subscription) Take() Batch {
 	return b
 }
 
-// A change is the number of a call or of a line, twice; that of a line is odd.
+// A change is twice the id of a call, or twice the id of a line plus one.
 type change uint64
 
 func (c change) of() (id uint64, isLine bool) { return uint64(c) / 2, c%2 == 1 }

@@ -1,22 +1,22 @@
 package traffic
 
-// A table gives a number to each value that entries have in common, and forgets
-// the value with the last entry that has it. Entries so have no pointers: the
-// collector does not look at them, and writing one costs no barrier. The zero
-// value of K is number 0 and is never forgotten.
+// A table assigns a number to each value that entries have in common, and drops
+// the value with the last entry that refers to it. Entries therefore have no
+// pointers: the garbage collector does not scan them, and writing one needs no
+// write barrier. The zero value of K has number 0 and is never dropped.
 type table[K comparable, D any] struct {
 	numbers map[K]uint32
 	rows    []row[K, D]
 	free    []uint32
-	// lately has numbers by a hint of theirs: looking here first spares most
-	// entries the hashes of several texts.
+	// lately holds recent numbers by hint. Checking it first saves most entries
+	// from hashing several strings.
 	lately [256]uint32
 }
 
 type row[K comparable, D any] struct {
 	key  K
 	refs uint32
-	// data is what is known about the key as long as it is.
+	// data belongs to the key and is dropped with it.
 	data D
 }
 
@@ -24,7 +24,8 @@ func newTable[K comparable, D any]() table[K, D] {
 	return table[K, D]{numbers: make(map[K]uint32), rows: make([]row[K, D], 1)}
 }
 
-// hold counts one more entry with a key; 0 says that the key must be added.
+// hold adds a reference to a key and returns its number; 0 means that the key
+// must be added.
 func (t *table[K, D]) hold(k K, hint uint8) uint32 {
 	n := t.lately[hint]
 	if r := &t.rows[n]; r.refs == 0 || r.key != k {
@@ -35,13 +36,13 @@ func (t *table[K, D]) hold(k K, hint uint8) uint32 {
 	return n
 }
 
-// share counts one more entry with the number of another.
+// share adds a reference to a number.
 func (t *table[K, D]) share(n uint32) uint32 {
 	t.rows[n].refs++
 	return n
 }
 
-// add keeps a key that was not there, for one entry.
+// add adds a new key with one reference.
 func (t *table[K, D]) add(k K, d D) uint32 {
 	n := uint32(len(t.rows))
 	if last := len(t.free) - 1; last >= 0 {
@@ -54,7 +55,7 @@ func (t *table[K, D]) add(k K, d D) uint32 {
 	return n
 }
 
-// release forgets a key with its last entry.
+// release removes a reference. The last one drops the key.
 func (t *table[K, D]) release(n uint32) {
 	if n == 0 {
 		return
@@ -69,7 +70,7 @@ func (t *table[K, D]) release(n uint32) {
 	t.free = append(t.free, n)
 }
 
-// hint is a number that differs for most texts: that of a few of their bytes.
+// hint returns a cheap hash of a few bytes of s.
 func hint(s string) uint8 {
 	if len(s) < 4 {
 		return uint8(len(s))

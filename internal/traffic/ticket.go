@@ -5,16 +5,17 @@ import (
 	"regexp"
 )
 
-// TicketPath begins the address of a page that lets who has the address act for
-// somebody: the record has no such address whole.
+// TicketPath is the prefix of the address of a page that lets anyone who knows
+// the address act for a user. Such addresses are masked in the record.
 const TicketPath = "/ui/value/"
 
 var ticket = regexp.MustCompile(TicketPath + `\w+`)
 
-// maxTicketed is how long a message with an address is at most.
+// maxTicketed is the size above which a message is not searched for such
+// addresses.
 const maxTicketed = 64 << 10
 
-// withoutTickets is a body as it is recorded, as long as before.
+// withoutTickets masks such addresses in a body. The length stays the same.
 func withoutTickets(body []byte) []byte {
 	if len(body) > maxTicketed || !bytes.Contains(body, []byte(TicketPath)) {
 		return body

@@ -1,23 +1,23 @@
 // Package traffic keeps a bounded record of the messages that pass through the
 // gateway.
 //
-// It owns the ring of summaries, the first bytes of every body, whole bodies
-// while somebody looks, per-server statistics and the filter grammar. It
-// refuses to know what a method means; the caller says who talked to whom
-// and how it ended.
+// It holds the ring of summaries, the first bytes of every body, whole bodies
+// while a viewer is attached, statistics per server and the filter grammar. It
+// does not know what a method means: the caller says who sent a message to whom
+// and how the call ended.
 package traffic
 
 import "time"
 
-// Hop says between whom a message travelled.
+// Hop says between which parties a message travelled.
 type Hop string
 
 // The two hops of a call.
 const (
 	// HopClient is between a client and the gateway.
 	HopClient Hop = "client"
-	// HopServer is between the gateway and a server. Statistics per server
-	// count these.
+	// HopServer is between the gateway and a server. The statistics per server
+	// count these calls.
 	HopServer Hop = "server"
 )
 
@@ -30,12 +30,12 @@ const (
 	KindNotification Kind = "notification"
 )
 
-// A Door is the way by which a call came in.
+// A Door is the way by which a call reached the gateway.
 type Door string
 
 // The doors.
 const (
-	DoorSession Door = "session" // a client's own request
+	DoorSession Door = "session" // a request of a client
 	DoorExec    Door = "exec"    // a tool of the compact modes
 	DoorRun     Door = "run"     // a script that a client runs
 	DoorScript  Door = "script"  // a script of the command line
@@ -52,19 +52,19 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// HeadSize is how much of each body is kept always.
+// HeadSize is how many bytes of each body are always kept.
 const HeadSize = 4 << 10
 
 // A Call is the summary of one request and its answer, or of one notification.
-// Its strings are kept as long as the entry; they must not be slices of larger
-// buffers, but for the name, which is copied.
+// Its strings live as long as the entry, so they must not be substrings of larger
+// buffers. Only Name is copied.
 type Call struct {
-	// ID is monotonic; the recorder sets it.
+	// ID is monotonic and set by the recorder.
 	ID   uint64 `json:"id"`
 	Kind Kind   `json:"kind"`
 	Hop  Hop    `json:"hop"`
-	// FromServer says that the server sent it: sampling, elicitation, roots,
-	// progress.
+	// FromServer says that the server sent the message: sampling, elicitation,
+	// roots, progress.
 	FromServer bool      `json:"fromServer,omitempty"`
 	Start      time.Time `json:"start"`
 	Session    string    `json:"session,omitempty"`
@@ -74,30 +74,30 @@ type Call struct {
 	Schema     string    `json:"schema,omitempty"`
 	Server     string    `json:"server,omitempty"`
 	Method     string    `json:"method"`
-	// Name is the tool, the prompt or the URI the call is about.
+	// Name is the tool, the prompt or the URI of the call.
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status"`
 	Code   int64  `json:"code,omitempty"`
-	// Reason is the one that this gateway gave for an error of its own.
+	// Reason is the reason of an error that this gateway made.
 	Reason string `json:"reason,omitempty"`
-	// Total is the whole time on this hop; the other three say where it went.
+	// Total is the whole time on this hop; the other three are its parts.
 	Total      time.Duration `json:"total"`
 	Gateway    time.Duration `json:"gateway,omitempty"`
 	Transport  time.Duration `json:"transport,omitempty"`
 	ServerTime time.Duration `json:"serverTime,omitempty"`
 	ReqSize    int64         `json:"reqSize"`
 	ResSize    int64         `json:"resSize"`
-	// ReqHead and ResHead are the first bytes of the bodies. They are set on
-	// what Get returns, not in lists and batches.
+	// ReqHead and ResHead are the first bytes of the bodies. Only Get sets them,
+	// lists and batches do not.
 	ReqHead []byte `json:"-"`
 	ResHead []byte `json:"-"`
-	// Parent is the entry that caused this one: the client's call for a call
-	// to a server, the call in flight for a question.
+	// Parent is the entry that caused this one: the client's call for a call to a
+	// server, the call in flight for a question.
 	Parent uint64 `json:"parent,omitempty"`
-	// Notes say what was translated on the way, and why.
+	// Notes say what was translated, and why.
 	Notes   []string `json:"notes,omitempty"`
 	NotesZH []string `json:"notesZH,omitempty"`
-	// Bench marks what the tester sent; it is shown and not counted.
+	// Bench marks calls of the tester, which are shown but not counted.
 	Bench bool `json:"bench,omitempty"`
 }
 
@@ -115,30 +115,30 @@ type Outcome struct {
 	Gateway    time.Duration
 	Transport  time.Duration
 	ServerTime time.Duration
-	// Server is set when only the way down showed which server it was; Item is
-	// that server's own name for what was called, or without a server the name
-	// of a tool of ours.
+	// Server is set if the server became known only during the call. Item is the
+	// server's own name of what was called, or the name of a tool of the gateway
+	// if there is no server.
 	Server, Item string
-	// Notes are added to those the call began with.
+	// Notes are added to the notes of the call.
 	Notes []string
-	// Yes is the one that it needed, and got; nil where it needed none.
+	// Yes is the approval that the call needed and got; nil if it needed none.
 	Yes *Yes
 }
 
-// A Yes is what a person says to a call that runs only then; the zero Yes is a
-// no.
+// A Yes is a person's approval of a call that needs one; the zero Yes is a
+// refusal.
 type Yes struct {
-	// By is the principal who gave it.
+	// By is the principal who approved.
 	By string `json:"by"`
-	// Door is the way by which it came: DoorConsole, DoorCLI or ByElicitation.
+	// Door is the way of the approval: DoorConsole, DoorCLI or ByElicitation.
 	Door Door `json:"door"`
-	// For is ForScript where it was given for all calls of the tool by the same
-	// run of a script; empty for one call.
+	// For is ForScript if the approval holds for all calls of the tool by the
+	// same run of a script; empty if it holds for one call.
 	For string `json:"for,omitempty"`
 }
 
 const (
-	// ByElicitation is the Door of a yes that the person at the client gave.
+	// ByElicitation is the Door of an approval by the person at the client.
 	ByElicitation Door = "elicitation"
 	// ForScript is a value of Yes.For.
 	ForScript = "script"
@@ -153,7 +153,7 @@ const (
 	Response
 )
 
-// A Line is one line that a server wrote: to its stderr, or as a log message.
+// A Line is one line that a server wrote to its stderr or sent as a log message.
 type Line struct {
 	ID      uint64    `json:"id"`
 	Time    time.Time `json:"time"`

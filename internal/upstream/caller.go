@@ -10,10 +10,9 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// A Caller is the client on whose behalf a server is called, as far as the
-// server is concerned. One Caller lives as long as its session; a request
-// outside any session has one of its own, or shares one with those that say the
-// same and are no more than one call.
+// A Caller is a client on whose behalf servers are called. A session has one Caller for its
+// whole life. Requests outside any session have their own, or share one (see Shared) if
+// they carry the same values.
 type Caller struct {
 	// Session is empty for a request outside any session.
 	Session   string
@@ -21,20 +20,21 @@ type Caller struct {
 	Era       mcp.Era
 	Version   string
 	Offer     mcp.Offer
-	// Info is the raw clientInfo, nil when the client did not say.
+	// Info is the raw clientInfo; nil if the client sent none.
 	Info []byte
-	// LogLevel is what the client wants to hear; empty means nothing.
+	// LogLevel is the lowest level of log messages that the client wants; empty means no
+	// log messages.
 	LogLevel string
-	// Rounds says that the questions of a modern server go to Back, while the
-	// call waits, although the caller is modern itself.
+	// Rounds says that questions of a modern server go to Back while the call waits,
+	// although the caller is modern itself.
 	Rounds bool
-	// Peer says that another replica asks, for clients that the context of each
-	// call names. What it asks for runs here or not at all.
+	// Peer says that the caller is another replica. The context of each call names the
+	// client behind it. The call runs on this replica or not at all.
 	Peer bool
-	// Shared says that it serves many requests outside any session.
+	// Shared says that many requests outside any session use this Caller.
 	Shared bool
-	// Outside hears what the named server says to this session outside any
-	// call. It may be nil.
+	// Outside returns the handler of messages that the named server sends to this session
+	// outside any call. It may be nil.
 	Outside func(server string) jsonrpc.Handler
 
 	project atomic.Pointer[project.Project]
@@ -43,18 +43,18 @@ type Caller struct {
 	bound map[*connections]binding
 }
 
-// Again is a caller for the same client that is no session, and asks for what
-// c asks for.
+// Again returns a Caller for the same client, with the same values but without the session.
 func (c *Caller) Again() *Caller {
 	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info, LogLevel: c.LogLevel}
 	again.project.Store(c.project.Load())
 	return again
 }
 
-// Project is what c works on; nil where it works on no folder, or nobody knows.
+// Project returns the project that c works on; nil if it works on no folder, or the project
+// is unknown.
 func (c *Caller) Project() *project.Project { return c.project.Load() }
 
-// Move makes the next calls of c those of a client that works on p.
+// Move sets the project of the next calls of c to p.
 func (c *Caller) Move(p *project.Project) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,27 +62,27 @@ func (c *Caller) Move(p *project.Project) {
 	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return u.Config().ByProject() })
 }
 
-// Who is the principal of c.
+// Who returns the principal of c.
 func (c *Caller) Who() string { return c.Principal }
 
-// Offers are what c can be asked.
+// Offers returns what the client of c offers.
 func (c *Caller) Offers() *mcp.Offer { return &c.Offer }
 
-// A binding is how one session, or one request, reaches one server. It is decided
-// at the first use and changes with the project of the session alone.
+// A binding says how one session, or one request, reaches one server. It is decided at the
+// first use. Only a change of the session's project changes it.
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
-	// together says that calls of that pool share one connection; otherwise
-	// each that may be asked something has one to itself while it runs.
+	// together says that the calls of the pool share one connection. Otherwise each call in
+	// which the server may ask something has a connection to itself while it runs.
 	together bool
-	exact    bool             // they offer the same
-	project  *project.Project // what all clients of that pool work on; nil for other pools
-	key      string           // of its slot; empty for the primary one
+	exact    bool             // all clients of the pool offer the same
+	project  *project.Project // the project of all clients of the pool; nil for other pools
+	key      string           // the key of the slot; empty for the primary one
 }
 
-// binding returns how c reaches u, deciding it at the first use, or each time
-// where the request is another one.
+// binding returns how c reaches u. A shared Caller decides it each time, because its
+// requests may differ.
 func (c *Caller) binding(u *connections) binding {
 	if c.Shared {
 		b := u.bind(c)
@@ -103,8 +103,7 @@ func (c *Caller) binding(u *connections) binding {
 	return b
 }
 
-// rebind decides anew how c reaches u, whose shared connection has become that
-// of another client.
+// rebind decides again, after the shared connection of u was given to another client.
 func (c *Caller) rebind(u *connections) binding {
 	c.mu.Lock()
 	delete(c.bound, u)
@@ -112,15 +111,14 @@ func (c *Caller) rebind(u *connections) binding {
 	return c.binding(u)
 }
 
-// uses says whether c has the connection of that key as long as it lasts.
+// uses reports whether c is bound to the connection with the given key.
 func (c *Caller) uses(u *connections, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.bound[u].key == key
 }
 
-// Close ends the connections that c has to itself. No call of c may be
-// running.
+// Close ends the connections that c has to itself. No call of c may be running.
 func (c *Caller) Close() {
 	c.mu.Lock()
 	bound := c.bound
@@ -130,7 +128,7 @@ func (c *Caller) Close() {
 		if b.own {
 			u.releaseOwn(c)
 		} else if l := u.primary.current(); l != nil && l.calls.OwnedBy(c) {
-			u.Restart() // what it was told of c is nobody else's business
+			u.Restart() // the server knows the roots of c, which no other client may inherit
 		}
 	}
 }

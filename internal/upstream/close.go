@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// close ends every connection and waits until nothing of ours runs.
+// close ends every connection and waits until all goroutines and processes of u have ended.
 func (u *Upstream) close(ctx context.Context) {
 	u.kill()
 	u.supervisor.endGrace()
@@ -24,7 +24,7 @@ func (u *Upstream) close(ctx context.Context) {
 	u.setState(Stopped, errStopped)
 }
 
-// Close stops all upstreams at once and waits for them.
+// Close stops all upstreams in parallel and waits for them.
 func (s *Set) Close(ctx context.Context) {
 	s.mu.Lock()
 	if s.closed {

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A State is where an upstream is in its life.
+// A State is the stage of an upstream's life.
 type State string
 
 // The states.
@@ -21,30 +21,30 @@ const (
 	SignIn       State = "sign_in" // the server wants other credentials
 	Stopped      State = "stopped"
 	Disabled     State = "disabled"
-	Pending      State = "pending" // nobody has approved it
+	Pending      State = "pending" // not approved yet
 	Unconfigured State = "unconfigured"
 )
 
-// A condition is the state of a server, and why it is in it.
+// A condition is the state of a server and the reason for it.
 type condition struct {
 	*entry
 	mu      sync.Mutex
 	state   State
 	reason  error
 	since   time.Time
-	falls   int           // how often it was up, or tried, and is not any more
-	settled chan struct{} // closed when it has answered or failed once
+	falls   int           // how often the connection was lost or could not be opened
+	settled chan struct{} // closed when the server has answered or failed once
 	moved   chan struct{} // closed and replaced at every change of state
 }
 
-// now is the state, and what is closed when that changes.
+// now returns the state, a channel that is closed when the state changes, and the reason
+// for the state.
 func (c *condition) now() (State, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state, c.moved, c.reason
 }
 
-// describe adds the state to a status.
 func (c *condition) describe(s *Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,14 +52,14 @@ func (c *condition) describe(s *Status) {
 	s.PerUser = c.state == SignIn && failure.LacksValues(c.reason)
 }
 
-// State is where the upstream is in its life, and why.
+// State returns the state of the upstream and the reason for it.
 func (c *condition) State() (State, error) {
 	state, _, reason := c.now()
 	return state, reason
 }
 
-// Absent says that the server counts as one that is not there: it is switched
-// off, or nobody has approved it.
+// Absent reports whether the server is treated as if it were not configured: it is
+// disabled, or not approved yet.
 func (c *condition) Absent() bool {
 	state, _ := c.State()
 	return state == Disabled || state == Pending
@@ -67,7 +67,7 @@ func (c *condition) Absent() bool {
 
 func (c *condition) setState(s State, why error) { c.change(s, why, 0) }
 
-// fall notes that there is no connection any more, or none after all.
+// fall records that the connection was lost or could not be opened.
 func (c *condition) fall(s State, why error) { c.change(s, why, 1) }
 
 func (c *condition) change(s State, why error, falls int) {
@@ -84,7 +84,7 @@ func (c *condition) change(s State, why error, falls int) {
 	close(moved)
 }
 
-// settle notes that the server has answered or failed once.
+// settle records that the server has answered or failed once.
 func (c *condition) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,5 +95,5 @@ func (c *condition) settle() {
 	}
 }
 
-// Settled is closed when the server has answered or failed once.
+// Settled returns a channel that is closed when the server has answered or failed once.
 func (c *condition) Settled() <-chan struct{} { return c.settled }

@@ -28,12 +28,12 @@ import (
 // A spec says how a connection is to be opened.
 type spec struct {
 	era   mcp.Era
-	probe bool // the era is not known: ask
+	probe bool // the era is not known and must be probed
 	hello greet.Hello
-	// greeting, when set, is waited for before the server is greeted: it says
-	// what the only client offers.
+	// greeting, if set, is awaited before the handshake. It holds what the only client
+	// offers.
 	greeting *Greeting
-	// spot is where the server is, when it runs once in a cluster.
+	// spot is the place of the server, if it runs once in a cluster.
 	spot *Spot
 }
 
@@ -42,11 +42,11 @@ type dialer struct {
 	up   *connections
 	slot *slot
 	spec spec
-	// values are what the user of the slot brought along.
+	// values are the per-user values of the user of the slot.
 	values map[string]string
 }
 
-// dialHold is how long one server counts among those being connected to.
+// dialHold is how long one server occupies a place among the concurrent dials.
 const dialHold = 2 * time.Second
 
 var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
@@ -58,7 +58,7 @@ func (d dialer) open(ctx context.Context) (_ *link, err error) {
 		return nil, err
 	}
 	defer func() { err = personal{u}.refused(d.slot, err) }()
-	// A server that hangs does not keep the others from starting.
+	// A server that hangs must not keep the others from starting.
 	release := sync.OnceFunc(u.opt.dials.Release)
 	late := time.AfterFunc(dialHold, release)
 	l, err := d.connect(ctx)
@@ -81,7 +81,7 @@ func (d dialer) open(ctx context.Context) (_ *link, err error) {
 	return l, nil
 }
 
-// connect opens the transport and shakes hands.
+// connect opens the transport and performs the handshake.
 func (d dialer) connect(ctx context.Context) (*link, error) {
 	u := d.up
 	var err error
@@ -155,7 +155,7 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 		conn.Close()
 	}
 	l.watch(conn, stream)
-	// The process starts while the client is waited for.
+	// The process starts while we wait for the client's greeting.
 	if err = d.await(ctx); err == nil {
 		err = d.handshake(ctx, l)
 	}
@@ -165,8 +165,9 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	exited := l.endedWith(err)
 	l.close(ctx)
 	if d.spec.probe && l.era == mcp.Modern && d.spec.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
-		// Some servers exit when the first message is not initialize, others
-		// never answer it. What was sent down that pipe cannot be taken back.
+		// Some servers exit if the first message is not initialize; others never answer it.
+		// The message that was written to the pipe cannot be taken back, so a new process
+		// is started.
 		d.spec.era = mcp.Legacy
 		l, err := d.connectStdio(ctx)
 		if err == nil && l.era == mcp.Legacy {
@@ -199,8 +200,8 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// connectHTTP opens the conversation in the era that the spec prefers; where
-// it may, it finds out first which eras the server speaks.
+// connectHTTP opens the connection in the era that the spec prefers. If the spec allows
+// probing, it first finds out which eras the server speaks.
 func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
 	if err := d.await(ctx); err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
 	}
 	l, again := d.connectHTTPEra(ctx, otherEra(d.spec.era))
 	if again != nil && !failure.FallsBackToSSE(again) {
-		// What the preferred era said is the better explanation.
+		// The error of the preferred era is the better explanation.
 		return nil, err
 	}
 	return l, again
@@ -241,8 +242,8 @@ func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) 
 	return l, nil
 }
 
-// streamWait is how long a server may take to open the stream on which it
-// speaks outside any call.
+// streamWait is how long a server may take to open the stream for messages outside any
+// call.
 const streamWait = 100 * time.Millisecond
 
 func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
@@ -265,9 +266,10 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 	}
 }
 
-// startIn lets a command start in the folder of a project, if there is one. The
-// folder that the entry names counts more. A confined server stays where it is:
-// it may write the folder that it is given, and nobody has allowed this one.
+// startIn sets the working directory of a command to the folder of a project, if there is
+// one. A cwd in the configuration takes precedence. A confined server keeps its directory:
+// it may write to its working directory, and the user has not allowed it to write to this
+// one.
 func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
 	if p == nil || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
 		return
@@ -276,7 +278,8 @@ func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
 		return
 	}
 	if filepath.Base(cmd.Path) != cmd.Path {
-		// The folder chooses no program: a relative path is one of ours.
+		// The project folder must not choose the program: a relative path is relative to
+		// our own working directory.
 		if path, err := filepath.Abs(cmd.Path); err == nil {
 			cmd.Path = path
 		}

@@ -12,21 +12,22 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// explainWait is how long the one who asks waits to hear how a process ended.
+// explainWait is how long a caller waits for the exit status of a process.
 const explainWait = 100 * time.Millisecond
 
-// An ending is how a connection ends, and the process behind it.
+// An ending describes how a connection, and the process behind it, ended.
 type ending struct {
 	entry    *entry
 	child    *stdio.Child      // nil over HTTP
-	values   map[string]string // what its user brought along
+	values   map[string]string // per-user values of the connection's user
 	done     chan struct{}
 	doneOnce sync.Once
 	err      error         // why it ended; read after done
-	grace    time.Duration // how long its calls may go on after that; read after done
+	grace    time.Duration // how long its calls may continue after done; read after done
 }
 
-// ended says whether the process behind a connection is known to have ended.
+// ended reports whether the process behind the connection has ended. It waits up to
+// explainWait.
 func (e *ending) ended() bool {
 	if e.child == nil {
 		return false
@@ -41,9 +42,9 @@ func (e *ending) ended() bool {
 	}
 }
 
-// endedWith says whether the process ended, after a handshake that failed. Its
-// pipes break a moment before its end is known; one that answered, or is merely
-// slow, is not waited for.
+// endedWith reports whether the process has ended, after a handshake that failed with err.
+// The pipes break a moment before the exit is known, so endedWith waits; but not if the
+// process answered or is merely slow.
 func (e *ending) endedWith(err error) bool {
 	var answered *jsonrpc.Error
 	if errors.As(err, &answered) || errors.Is(err, failure.ErrSlow) || errors.Is(err, context.Canceled) {
@@ -52,7 +53,7 @@ func (e *ending) endedWith(err error) bool {
 	return e.ended()
 }
 
-// whyEnded is the last words of the process behind a connection, and how it ended.
+// whyEnded returns the last lines of stderr of the process and the reason of its exit.
 func (e *ending) whyEnded() (said string, why error) {
 	if !e.ended() {
 		return "", nil
@@ -60,7 +61,8 @@ func (e *ending) whyEnded() (said string, why error) {
 	return e.lastWords(), e.err
 }
 
-// explainExit adds the server's own last words to a failed handshake.
+// explainExit adds the last lines of the server's stderr to the error of a failed
+// handshake.
 func (e *ending) explainExit(err error) error {
 	if e.child == nil {
 		return err
@@ -74,12 +76,12 @@ func (e *ending) explainExit(err error) error {
 	return err
 }
 
-// lastWords are what the process behind a connection wrote before it ended.
+// lastWords returns the last lines that the process wrote to stderr.
 func (e *ending) lastWords() string {
 	return failure.LastWords(e.child.Stderr().Lines(40), e.entry.Config().EnvironmentFor(e.values))
 }
 
-// finish notes why the connection ended. The first reason counts.
+// finish records why the connection ended. Only the first call has an effect.
 func (e *ending) finish(err error) {
 	e.doneOnce.Do(func() {
 		e.err = err

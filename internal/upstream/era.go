@@ -15,7 +15,6 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 )
 
-// baseSpec is how the primary connection is opened.
 func (u *connections) baseSpec() spec {
 	sp := spec{
 		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
@@ -39,10 +38,9 @@ func (u *connections) baseSpec() spec {
 	return sp
 }
 
-// findEras finds out over HTTP which eras a server speaks. Nothing is lost by
-// asking here: no process can end of it, and no request holds the next one to
-// its era. A nil connection and no error mean that the server is still to be
-// greeted, the old way.
+// findEras finds out over HTTP which eras a server speaks. Probing is safe over HTTP: it
+// cannot make a process exit, and one request does not tie the next one to its era. If both
+// the connection and the error are nil, the caller must still send a legacy initialize.
 func (d dialer) findEras(ctx context.Context) (*link, error) {
 	u, sp := d.up, d.spec
 	modern, err := d.probeHTTP(ctx, mcp.Modern)
@@ -59,7 +57,7 @@ func (d dialer) findEras(ctx context.Context) (*link, error) {
 		modern.close(ctx)
 		return nil, nil
 	}
-	// Some servers name the modern versions alone and accept initialize too.
+	// Some servers list only modern versions but accept initialize too.
 	legacy, err := d.probeHTTP(ctx, mcp.Legacy)
 	if err != nil {
 		if failure.AnswersOtherEra(err) {
@@ -76,8 +74,8 @@ func (d dialer) findEras(ctx context.Context) (*link, error) {
 	return legacy, nil
 }
 
-// probeHTTP opens a connection in one era, if that takes no longer than it
-// takes a server that knows the era.
+// probeHTTP opens a connection in one era. It gives up after eraProbe, which is enough for
+// a server that knows the era.
 func (d dialer) probeHTTP(ctx context.Context, era mcp.Era) (*link, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
@@ -91,9 +89,9 @@ func otherEra(e mcp.Era) mcp.Era {
 	return mcp.Modern
 }
 
-// modernSlot is the connection for a modern client, where the server speaks
-// that era beside the one of its primary connection. It is nil when the
-// primary one has to do, and for a client of a project, which has one process
+// modernSlot returns the slot for a modern client if the server speaks the modern era in
+// addition to the era of its primary connection. It returns nil if the client must use the
+// primary connection. It also returns nil for a client of a project, which has one process
 // for both eras.
 func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() || c.binding(u).project != nil {
@@ -110,8 +108,7 @@ func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 	return u.slots.getOr("modern"+user, func() *slot { return &slot{up: u, era: mcp.Modern, user: user} })
 }
 
-// openModern is the connection that modernSlot has opened for a client, nil
-// where there is none.
+// openModern returns the slot that modernSlot has created for a client, or nil.
 func (u *connections) openModern(c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
 		return nil
@@ -119,14 +116,14 @@ func (u *connections) openModern(c *Caller) *slot {
 	return u.slots.get("modern" + u.userOf(c))
 }
 
-// mayHaveBoth says that the server may have connections of either era.
+// mayHaveBoth reports whether the server may have connections of both eras.
 func (e *entry) mayHaveBoth() bool {
 	p := e.Config().Protocol
 	return e.opt.Greeting == nil && (p == "" || p == "auto")
 }
 
-// probeModern finds out whether a server that was greeted the old way speaks
-// the modern era too. The answer is remembered.
+// probeModern finds out whether a server with a legacy primary connection speaks the modern
+// era too, and remembers the result.
 func (u *connections) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
@@ -178,8 +175,8 @@ func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 	return slices.Contains(modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions")), mcp.LatestModern)
 }
 
-// setLevel tells a legacy server what its caller wants to hear, when that
-// differs from what it was told last.
+// setLevel sends the log level of the caller to a legacy server, if it differs from the
+// level that was sent last.
 func (l *link) setLevel(ctx context.Context, level string) error {
 	if level == "" || !l.said.Has("logging") {
 		return nil
@@ -199,9 +196,8 @@ func (l *link) setLevel(ctx context.Context, level string) error {
 	return nil
 }
 
-// SetLevel tells the server the level that a session wants, on connections
-// that the session has to itself; on shared ones the most verbose wish so far
-// counts and the session filters.
+// SetLevel sends the log level of a session to the server. On a shared connection it sends
+// only a level that is more verbose than the last one, and each session filters for itself.
 func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error {
 	s := u.slotOf(c)
 	if s == nil {
@@ -222,9 +218,9 @@ func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error 
 	return l.setLevel(ctx, level)
 }
 
-// legacySide is the connection of the only client of a stdio session to the
-// legacy side of a server whose primary connection is modern; nil when the
-// primary one has to do.
+// legacySide returns the legacy connection of the only client of a stdio session to a
+// server whose primary connection is modern. It returns nil if the client must use the
+// primary connection.
 func (u *connections) legacySide(ctx context.Context, c *Caller) *link {
 	l := u.primary.current()
 	if u.opt.Greeting == nil || c.Era != mcp.Modern || l == nil || l.era != mcp.Modern || !u.asksOldWay() || c.binding(u).project != nil {
@@ -237,30 +233,30 @@ func (u *connections) legacySide(ctx context.Context, c *Caller) *link {
 	})
 	legacy, err := u.linkOf(ctx, s, c, mcp.Legacy)
 	if err != nil && ctx.Err() == nil {
-		u.opt.Memory.SetOldWay(u.hash, false) // it has no such side after all
+		u.opt.Memory.SetOldWay(u.hash, false) // the server does not speak the legacy era after all
 	}
 	return legacy
 }
 
-// asksOldWay says whether modern clients use the legacy side of the server.
+// asksOldWay reports whether modern clients use the legacy side of the server.
 func (e *entry) asksOldWay() bool {
 	p := e.Config().Protocol
 	return (p == "" || p == "auto") && e.opt.Memory.OldWay(e.hash)
 }
 
-// noteOldWay remembers that the server's tools ask the old way. The call that
-// showed it has run, so it is not repeated; the next ones use the legacy side.
+// noteOldWay remembers that the server's tools send questions as legacy requests. The call
+// that revealed this has run, so it is not repeated; later calls use the legacy side.
 func (e *entry) noteOldWay() {
 	if e.opt.Memory.SetOldWay(e.hash, true) {
 		e.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
 	}
 }
 
-// HasTasks says whether the server was seen to have tasks, in either dialect.
+// HasTasks reports whether any connection to the server has declared tasks, in either era.
 func (u *Upstream) HasTasks() bool { return u.tasks.Load() }
 
-// Tasks says in the dialect of which era the server has tasks for c; false where
-// it has none.
+// Tasks returns the era in whose dialect the server supports tasks for c; false if the
+// server has no tasks.
 func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	if !u.tasks.Load() {
 		return mcp.Legacy, false

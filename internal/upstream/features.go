@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// loadFeatures fetches every list of the server.
 func (l *link) loadFeatures(ctx context.Context) error {
 	f, err := l.fetch(ctx, lists.All, nil)
 	if err != nil {
@@ -25,8 +24,6 @@ func (l *link) loadFeatures(ctx context.Context) error {
 	return nil
 }
 
-// fetch returns the features with the given lists fetched anew and the others
-// taken from old.
 func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Features) (*catalog.Features, error) {
 	source := lists.Source{
 		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins.For(l.slot.user),
@@ -35,11 +32,10 @@ func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Feature
 	return source.Fetch(ctx, which, old)
 }
 
-// reload fetches lists again that have changed.
 func (l *link) reload(ctx context.Context, which lists.Kind) {
 	f, err := l.fetch(ctx, which, l.slot.features.Load())
 	if ctx.Err() != nil {
-		return // it is being closed
+		return // the connection is being closed
 	}
 	if err != nil {
 		l.up.log.Warn("refreshing lists", "err", err)
@@ -50,7 +46,7 @@ func (l *link) reload(ctx context.Context, which lists.Kind) {
 	l.up.changed()
 }
 
-// ask sends a request of our own.
+// ask sends a request of the gateway itself.
 func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		params = l.withMeta(params, &Caller{Offer: l.offer, Era: mcp.Modern})
@@ -64,13 +60,13 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 	return resp, err
 }
 
-// Withheld says whether c may not use a tool or a prompt, because it is no longer
-// what was approved.
+// Withheld reports whether c may not use a tool or a prompt because its definition differs
+// from the approved one.
 func (u *Upstream) Withheld(c *Caller, k catalog.Kind, name string) bool {
 	return u.pins.For(u.userOf(c)).Holds(k, name)
 }
 
-// repin fetches the lists again when they have to be checked anew.
+// repin fetches the lists again if the pins they were checked against are outdated.
 func (u *Upstream) repin() {
 	if !u.pins.Outdated(u.Config().Pin) {
 		return
@@ -82,7 +78,7 @@ func (u *Upstream) repin() {
 	}
 }
 
-// Approve accepts what changed, as it was shown.
+// Approve approves the changes that the user was shown.
 func (u *Upstream) Approve(shown []pin.Change) error {
 	if len(shown) == 0 {
 		return nil

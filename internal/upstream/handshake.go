@@ -13,31 +13,31 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// A Greeting is what the only client of a stdio session says about itself. Its
-// servers are started at once and greeted when it is known.
+// A Greeting holds what the only client of a stdio session says about itself. The servers
+// are started at once; the handshake waits for the greeting.
 type Greeting struct {
 	user   string
 	done   chan struct{}
 	caller *Caller
 }
 
-// NewGreeting returns the greeting of a principal, which is not known yet.
+// NewGreeting returns the greeting of a principal. Set supplies its content.
 func NewGreeting(principal string) *Greeting {
 	return &Greeting{user: principal, done: make(chan struct{})}
 }
 
-// Set makes the greeting known. It is called once.
+// Set supplies the greeting. It must be called exactly once.
 func (g *Greeting) Set(c *Caller) {
 	g.caller = c
 	close(g.done)
 }
 
-// handshake opens the conversation in the era that the spec prefers; with
-// probe in the other one too, where the first is refused.
+// handshake performs the handshake in the era that the spec prefers. If probe is set and
+// the server refuses that era, it tries the other one.
 //
-// Only an answer lets the other era be tried on the same connection: many
-// servers hold a pipe to the era of the first message, and one that is still
-// starting has not read it yet.
+// The other era is tried on the same connection only after an answer: many servers tie a
+// pipe to the era of the first message, and a server that is still starting has not read
+// that message yet.
 func (d dialer) handshake(ctx context.Context, l *link) (err error) {
 	u, sp := d.up, d.spec
 	l.offer = sp.hello.Offer
@@ -76,17 +76,17 @@ func (d dialer) handshake(ctx context.Context, l *link) (err error) {
 }
 
 const (
-	// eraProbe is how long a server that is up may take to answer
-	// server/discover before it counts as one that does not know it.
+	// eraProbe is how long a running server may take to answer server/discover. After that
+	// it counts as a server that does not know the method.
 	eraProbe = 2 * time.Second
-	// pipeSilence is how long a process may take from its start to that answer.
-	// Another one is started for the other era then.
+	// pipeSilence is how long a new process may take to answer server/discover. After that
+	// another process is started for the legacy era.
 	pipeSilence = 12 * time.Second
 )
 
-// silence is how long server/discover is waited for. A command that may have to
-// download its program has all the time there is: ending it would leave half a
-// download behind.
+// silence returns how long to wait for the answer to server/discover. A command that may
+// have to download its program gets the whole limit: killing it would leave half a download
+// behind.
 func (sp spec) silence(limit time.Duration) time.Duration {
 	if !sp.probe || limit >= firstFetch {
 		return limit
@@ -94,9 +94,8 @@ func (sp spec) silence(limit time.Duration) time.Duration {
 	return min(pipeSilence, limit/2)
 }
 
-// firstFetch is how long a server may take to be greeted for the first time
-// when its command may have to download it. Ending it earlier would leave half
-// a download behind, every time anew.
+// firstFetch is how long the first handshake may take if the command may have to download
+// the server. A shorter limit would leave half a download behind on every attempt.
 const firstFetch = 5 * time.Minute
 
 func (u *connections) greetLimit() time.Duration {
@@ -106,14 +105,14 @@ func (u *connections) greetLimit() time.Duration {
 	return u.limits.Handshake
 }
 
-// mayDownload says whether the command may be downloading the server: it was
-// never up.
+// mayDownload reports whether the command may still be downloading the server: the server
+// has never been up.
 func (u *connections) mayDownload() bool {
 	return !u.greeted.Load() && u.Config().Transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
 }
 
-// await waits for the greeting, where there is one, and takes the client's
-// words over.
+// await waits for the greeting, if there is one, and copies the client's values into the
+// spec.
 func (d *dialer) await(ctx context.Context) error {
 	u, sp := d.up, &d.spec
 	if sp.greeting == nil {
@@ -140,13 +139,11 @@ func (d *dialer) await(ctx context.Context) error {
 	return nil
 }
 
-// initialize shakes hands with a legacy server.
 func (d dialer) initialize(ctx context.Context, l *link) error {
 	l.era = mcp.Legacy
 	return l.said.Initialize(ctx, l.peer, l, d.spec.hello)
 }
 
-// discover opens a conversation with a modern server.
 func (d dialer) discover(ctx context.Context, l *link, patience time.Duration) error {
 	l.era = mcp.Modern
 	return l.said.Discover(ctx, l.peer, l, d.spec.hello, patience)

@@ -14,23 +14,23 @@ import (
 	"mcp-all-in-one/internal/upstream/lists"
 )
 
-// A link is one connection to one server, from the handshake to its end.
+// A link is one connection to one server, from the handshake to the close.
 type link struct {
 	ending
 	up     *connections
 	slot   *slot
 	peer   jsonrpc.Peer
-	closer func(ctx context.Context) // ends the connection and waits
-	spot   *Spot                     // where the server was, when it runs once in a cluster
+	closer func(ctx context.Context) // ends the connection and waits for its end
+	spot   *Spot                     // the place of the server, if it runs once in a cluster
 	era    mcp.Era
 	offer  mcp.Offer
 	said   greet.Server
 
-	loaded  *catalog.Features // what it offered when it was opened
+	loaded  *catalog.Features // the features when the connection was opened
 	refresh *lists.Refresher
-	listen  *listen.Listener // a modern server's one subscription
+	listen  *listen.Listener // the subscription of a modern connection
 	levelMu sync.Mutex
-	level   string // the level that the server was told
+	level   string // the level that was sent to the server last
 
 	calls *inflight.Table
 }
@@ -47,8 +47,8 @@ func (l *link) close(ctx context.Context) {
 
 var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")
 
-// GiveUp ends a connection that takes no bytes. Closing it ends the write that
-// hangs, and link.close waits for that write.
+// GiveUp ends a connection whose server does not read. Closing the connection ends the
+// blocked write, which link.close waits for.
 func (l *link) GiveUp() {
 	l.finish(errStuck)
 	if conn, ok := l.peer.(*jsonrpc.Conn); ok {

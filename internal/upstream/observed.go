@@ -10,18 +10,17 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// observed is what a server was seen to do, for a person who wonders.
+// observed collects what a server did wrong, for the status.
 type observed struct {
 	*entry
 	mu       sync.Mutex
-	counts   map[string]int64 // of what was dropped, by the reason
+	counts   map[string]int64 // dropped messages by reason
 	withheld []string
-	noise    string // the first line on its standard output that was no message
+	noise    string // the first line on its standard output that was not a message
 	stderr   *stdio.Tail
 	issues   map[string][]catalog.Issue
 }
 
-// describe adds what was seen to a status.
 func (o *observed) describe(s *Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,15 +33,14 @@ func (o *observed) describe(s *Status) {
 	}
 }
 
-// count notes something that was dropped.
 func (o *observed) count(what string) {
 	o.mu.Lock()
 	o.counts[what]++
 	o.mu.Unlock()
 }
 
-// dropped notes what a server sent that was no message for us; the first of
-// each kind is logged.
+// dropped counts input from the server that is not a valid message. It logs the first of
+// each kind.
 func (o *observed) dropped(reason string, head []byte) {
 	o.mu.Lock()
 	o.counts[reason]++
@@ -80,8 +78,8 @@ func (o *observed) keepStderr(t *stdio.Tail) {
 	})
 }
 
-// followedLines is how many lines of a server wait for OnLine before some are
-// left out.
+// followedLines is how many lines of one server may wait for OnLine. Lines beyond that are
+// dropped.
 const followedLines = 256
 
 func (o *observed) noteWithheld(names []string) {

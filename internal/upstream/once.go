@@ -15,48 +15,48 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// A Placer says where servers run that run once in a cluster. Servers are named
-// by their schema and their name, with a slash between them.
+// A Placer decides where servers run that run once in a cluster. A server is named
+// schema/name.
 type Placer interface {
-	// Where says where a server is.
+	// Where returns the place of a server.
 	Where(server string) Spot
-	// Begin enters a process that is about to be started here; false where the
-	// server is not here any more. End is called when the process has ended.
+	// Begin registers a process that is about to be started on this replica. It returns
+	// false if the server does not belong to this replica any more. End is called when the
+	// process has ended.
 	Begin(server string, epoch uint64) bool
 	End(server string)
-	// Doubt notes that the replica that should have a server in an epoch says
-	// that it has not.
+	// Doubt records that the replica that should run the server in an epoch says that it
+	// does not.
 	Doubt(server string, epoch uint64)
 }
 
-// A Spot is where a server is: here, at another replica, which Dial connects
-// to, or, without either, nowhere yet.
+// A Spot is the place of a server: this replica, another replica, to which Dial connects,
+// or neither (Here is false and Dial is nil) if no replica has it yet.
 type Spot struct {
 	Here bool
 	Node string // the name of the other replica
-	// Dial opens a connection to the server. An error means that nothing was
-	// sent.
+	// Dial opens a connection to the server. If it fails, nothing was sent.
 	Dial  func(ctx context.Context) (io.ReadWriteCloser, error)
 	Epoch uint64
-	// Hurry says that what ran here until now is to end at once.
+	// Hurry says that the process on this replica must end at once.
 	Hurry bool
-	// Change is closed when the server is somewhere else.
+	// Change is closed when the place changes.
 	Change <-chan struct{}
 }
 
-// fencingToken tells a server its epoch, so that what it writes to can refuse
-// an older one.
+// fencingToken is the environment variable that holds the server's epoch. The storage that
+// the server writes to can refuse writes with an older epoch.
 const fencingToken = "MCP_FENCING_TOKEN"
 
 const (
-	// onceWait is how long a call waits for a server that moves.
+	// onceWait is how long a call waits while the server moves to another replica.
 	onceWait = 30 * time.Second
-	// onceRetry is how long a replica that did not take us is left alone.
+	// onceRetry is the pause before a replica that refused the connection is tried again.
 	onceRetry = 100 * time.Millisecond
-	// lostWait is how long calls may go on in a copy that another replica has
+	// lostWait is how long calls may continue in a process that another replica has
 	// replaced.
 	lostWait = 2 * time.Second
-	// onceTries is how often a call is sent again that did not run.
+	// onceTries is how often a call that did not run is sent again.
 	onceTries = 5
 )
 
@@ -65,13 +65,13 @@ var (
 	errNowhere = i18n.Errorf("no replica runs the server: none that may have it is there, or the engine of the cluster is away", "没有副本运行该服务：没有可运行它的副本，或集群引擎不可用")
 )
 
-// once is what is special about a server that may run once in a cluster.
+// once adds the handling of a server that runs once in a cluster.
 type once struct{ *connections }
 
-// on says that the server runs once.
+// on reports whether the server runs once in the cluster.
 func (o once) on() bool { return o.opt.Placer != nil && o.Config().Once() }
 
-// tries is how often a call is sent again that provably did not run.
+// tries returns how often a call that provably did not run is sent again.
 func (o once) tries() int {
 	if o.on() {
 		return onceTries
@@ -79,7 +79,6 @@ func (o once) tries() int {
 	return 1
 }
 
-// wait is how long a call waits for a server that starts again.
 func (o once) wait() time.Duration {
 	if o.on() {
 		return onceWait
@@ -87,11 +86,11 @@ func (o once) wait() time.Duration {
 	return restartPause
 }
 
-// there says that the connection leads to another replica.
+// there reports whether the connection leads to another replica.
 func (l *link) there() bool { return l.spot != nil && !l.spot.Here }
 
-// eras are the eras that the server is known to speak. Another replica speaks
-// both on its behalf.
+// eras returns the eras that the server is known to speak. A connection to another replica
+// speaks both.
 func (o once) eras() memory.Eras {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return memory.Both
@@ -99,7 +98,8 @@ func (o once) eras() memory.Eras {
 	return o.opt.Memory.Eras(o.hash)
 }
 
-// learn remembers the eras of a server that is connected to directly.
+// learn remembers the eras of a server, if the primary connection does not lead to another
+// replica.
 func (o once) learn(e memory.Eras) {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return
@@ -107,8 +107,8 @@ func (o once) learn(e memory.Eras) {
 	o.opt.Memory.SetEras(o.hash, e)
 }
 
-// connectOnce opens a connection to a server that runs once, wherever that is.
-// While it moves, it is waited for.
+// connectOnce opens a connection to a server that runs once in the cluster, on whichever
+// replica it is. While the server moves, connectOnce waits.
 func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, onceWait, errNowhere)
 	defer cancel()
@@ -142,8 +142,8 @@ func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	}
 }
 
-// join connects to another replica, as long as that one has the server: it may
-// stand still, and never answer.
+// join connects to the replica that has the server. It gives up when the server moves: that
+// replica may hang and never answer.
 func (d dialer) join(ctx context.Context) (*link, error) {
 	there, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -158,8 +158,8 @@ func (d dialer) join(ctx context.Context) (*link, error) {
 		case <-joined:
 		}
 	})
-	// Another replica speaks both eras, whatever the server does: nothing is to
-	// be found out, and nothing learnt that all replicas would believe.
+	// Another replica speaks both eras, whatever the server speaks. There is nothing to
+	// probe, and a result must not be remembered, since all replicas would trust it.
 	d.spec.probe = false
 	l, err := d.connectThere(there)
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) && mcp.ReasonOf(wire) == mcp.Draining || err != nil && errors.Is(context.Cause(there), errMoved) {
@@ -168,16 +168,15 @@ func (d dialer) join(ctx context.Context) (*link, error) {
 	return l, err
 }
 
-// connectThere opens the conversation with a server that another replica has.
-// The connection is like a pipe to the server itself, but it tells what belongs
-// to which call.
+// connectThere opens a connection to a server on another replica. The connection is like a
+// pipe to the server itself, but its messages say which call they belong to.
 func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	conn, err := d.spec.spot.Dial(ctx)
 	if err != nil {
 		return nil, &failure.Lost{Err: err}
 	}
 	l := d.newLink()
-	l.grace = d.up.limits.Drain // its replica decides how long
+	l.grace = d.up.limits.Drain // the other replica decides how long
 	opt := d.connOptions(l)
 	opt.Handler = there{l}
 	opt.Tags = hop.Asking()
@@ -193,8 +192,8 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// leftBy is why a connection cannot be used. Where it broke, the server has not
-// crashed: it moves, or its replica ends.
+// leftBy returns the error for a connection that cannot be used. If a connection to another
+// replica broke, the server has not crashed: it moves, or its replica shuts down.
 func leftBy(l *link, err error) error {
 	if !l.there() || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, failure.ErrSlow) {
 		return err
@@ -202,7 +201,7 @@ func leftBy(l *link, err error) error {
 	return errMoved
 }
 
-// there hears a replica that has a server.
+// there handles the messages of a replica that runs the server.
 type there struct{ *link }
 
 func (t there) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
@@ -213,7 +212,7 @@ func (t there) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	t.link.HandleNotification(ctx, from, n)
 }
 
-// await waits until the server is somewhere.
+// await waits until some replica has the server.
 func (o once) await(ctx context.Context) (Spot, error) {
 	for {
 		spot := o.opt.Placer.Where(o.Config().ID())
@@ -228,7 +227,7 @@ func (o once) await(ctx context.Context) (Spot, error) {
 	}
 }
 
-// startHere starts the server on this replica, if it is still the one.
+// startHere starts the server on this replica, if it still belongs here.
 func (d dialer) startHere(ctx context.Context) (*link, error) {
 	id, placer := d.up.Config().ID(), d.up.opt.Placer
 	if !placer.Begin(id, d.spec.spot.Epoch) {
@@ -247,8 +246,7 @@ func (d dialer) startHere(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// accompany ends the connection when the server is somewhere else. What is in
-// flight may finish.
+// accompany ends the connection when the server moves. Calls in flight may finish.
 func accompany(l *link, p Placer) {
 	for change := l.spot.Change; ; {
 		select {
@@ -277,11 +275,11 @@ func accompany(l *link, p Placer) {
 	}
 }
 
-// idleCheck is how often the calls in flight are looked for.
+// idleCheck is how often letFinish checks for calls in flight.
 const idleCheck = 20 * time.Millisecond
 
-// letFinish waits for the calls in flight on a connection whose server is
-// somewhere else by now, or whose user has other values.
+// letFinish waits for the calls in flight on a connection that ends because its server
+// moved or because the values of its user changed.
 func letFinish(ctx context.Context, l *link) {
 	if l.alive() || !errors.Is(l.err, errMoved) && !errors.Is(l.err, errOtherValues) || l.grace == 0 {
 		return
@@ -299,8 +297,8 @@ func letFinish(ctx context.Context, l *link) {
 	}
 }
 
-// hasLeft says that another replica did not run a call, because the server is
-// about to leave it.
+// hasLeft reports whether another replica refused to run a call because the server is
+// leaving it.
 func hasLeft(l *link, resp *jsonrpc.Response) bool {
 	if !mcp.IsDraining(resp) {
 		return false
@@ -309,7 +307,7 @@ func hasLeft(l *link, resp *jsonrpc.Response) bool {
 	return true
 }
 
-// shift leaves the connection to where the server was.
+// shift drops the connection to the previous place of the server.
 func (o once) shift(l *link) {
 	o.primary.link.Store(nil)
 	o.setState(Restarting, errMoved)
@@ -317,7 +315,8 @@ func (o once) shift(l *link) {
 	o.bury(l)
 }
 
-// Spot is where a server is that runs once in the cluster; false for others.
+// Spot returns the place of a server that runs once in the cluster; false for other
+// servers.
 func (u *connections) Spot() (Spot, bool) {
 	if !(once{u}).on() {
 		return Spot{}, false
@@ -325,8 +324,8 @@ func (u *connections) Spot() (Spot, bool) {
 	return u.opt.Placer.Where(u.Config().ID()), true
 }
 
-// withClient notes in a context for which client of ours a call is made, where
-// that is not another replica's already.
+// withClient stores the client of a call in the context. If the caller is another replica,
+// the context already has the client.
 func withClient(ctx context.Context, c *Caller) context.Context {
 	if c.Peer {
 		return ctx

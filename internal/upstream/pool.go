@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// maxPools bounds the connections that are shared by offer, for each user
-	// where those have their own: a client can offer what it likes.
+	// maxPools limits the connections that are shared by offer. The limit applies per user
+	// if users have their own connections. It is needed because clients choose their
+	// offers.
 	maxPools = 16
 	poolIdle = 5 * time.Minute
 )
 
-// slots are the places for connections of a server, beside the primary one.
+// slots holds the slots of a server, except the primary one.
 type slots struct {
 	mu     sync.Mutex
 	byKey  map[string]*slot
-	leases map[string][]*slot // those that no call uses, by their pool
+	leases map[string][]*slot // unused leased slots by pool
 }
 
-// get returns a slot, nil where there is none.
 func (r *slots) get(key string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byKey[key]
 }
 
-// getOr returns a slot, the new one where there is none.
+// getOr returns the slot with the given key. If there is none, it adds the result of fresh.
 func (r *slots) getOr(key string, fresh func() *slot) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,6 @@ func (r *slots) getOr(key string, fresh func() *slot) *slot {
 	return s
 }
 
-// remove forgets a slot and returns it, nil where there is none.
 func (r *slots) remove(key string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +54,7 @@ func (r *slots) remove(key string) *slot {
 	return s
 }
 
-// all are the slots that there are.
+// all returns all slots, including unused leased ones.
 func (r *slots) all() []*slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +65,8 @@ func (r *slots) all() []*slot {
 	return list
 }
 
-// OnlyProject is the project for which a principal uses a server now; nil where
-// there is none, or are several.
+// OnlyProject returns the one project for which a principal currently uses a server; nil if
+// there is none or more than one.
 func OnlyProject(u *Upstream, principal string) (only *project.Project) {
 	for _, s := range u.slots.all() {
 		if s.project == nil || s.holder != principal || s.current() == nil {
@@ -81,7 +80,7 @@ func OnlyProject(u *Upstream, principal string) (only *project.Project) {
 	return only
 }
 
-// connected is how many of them have a connection, beside those that are leased.
+// connected returns how many slots have a connection, not counting leased ones.
 func (r *slots) connected() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,8 +92,8 @@ func (r *slots) connected() (n int) {
 	return n
 }
 
-// join returns the slot that c shares with others, the new one where there is
-// none; nil where there are too many projects.
+// join returns the slot that c shares with other clients. If there is none, it adds the one
+// that fresh returns. It returns nil if the principal has too many projects.
 func (r *slots) join(b binding, c *Caller, fresh func() *slot) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,8 +117,9 @@ func (r *slots) join(b binding, c *Caller, fresh func() *slot) *slot {
 	return s
 }
 
-// crowdedLocked removes the pool that was used least recently where there are too
-// many like s, and returns it; full says that all of them are in use.
+// crowdedLocked checks whether there are too many pools like the given one. If so, it
+// removes and returns the least recently used pool that is not in use; full says that all
+// of them are in use.
 func (r *slots) crowdedLocked(like *slot) (unused *slot, full bool) {
 	count, key := 0, ""
 	var oldest *slot
@@ -139,14 +139,14 @@ func (r *slots) crowdedLocked(like *slot) (unused *slot, full bool) {
 	return oldest, false
 }
 
-// unusedLocked says that nobody calls, or waits for news, on a shared connection,
-// and that no session is left whose project it is for.
+// unusedLocked reports whether a shared connection has no calls, no subscriptions, no
+// watched tasks, and no session that works on its project.
 func (s *slot) unusedLocked(key string) bool {
 	maps.DeleteFunc(s.guests, func(c *Caller, _ bool) bool { return !c.uses(s.up, key) })
 	return s.users.Load() == 0 && len(s.guests)+len(s.subs.IDs())+len(s.tasks.IDs()) == 0
 }
 
-// reap closes a shared connection that nobody has used for a while.
+// reap closes a shared connection that was not used for poolIdle.
 func (r *slots) reap(key string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ const (
 	leaseIdle     = 5 * time.Minute
 )
 
-// take returns a slot that no call uses, nil where there is none.
+// take returns an unused leased slot, or nil.
 func (r *slots) take(pool string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,8 +180,7 @@ func (r *slots) take(pool string) *slot {
 	return s
 }
 
-// giveBack keeps a leased connection for the next call, a few of them, for a
-// while.
+// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle.
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,8 +204,8 @@ func (r *slots) expire(pool string, s *slot) {
 	}
 }
 
-// pooled returns the connection that c shares with others, and what to do when
-// the call is over.
+// pooled returns the connection that c shares with other clients, and a function to call
+// after the call has ended.
 func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.join(b, c, func() *slot {
 		s := &slot{up: u, user: u.userOf(c), exact: b.exact, pooled: true, project: b.project, guests: make(map[*Caller]bool)}
@@ -230,12 +229,13 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 	if l == nil {
 		sp := u.baseSpec()
 		if b.exact || !b.together {
-			// It stands for many clients, so it says nothing of one but the offer.
+			// The connection stands for many clients, so it tells the server nothing about
+			// a single client except the offer.
 			sp.hello.Offer = c.Offer
 			if s.user == "" {
 				sp.era, sp.probe = mcp.Legacy, false
 			}
-		} // otherwise it is to one user what the primary one is to all
+		} // otherwise it is for one user what the primary one is for all
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {
 			release()
@@ -245,9 +245,9 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 	return l, release, nil
 }
 
-// lease gives c a connection that no other call uses meanwhile: over a pipe
-// nothing but exclusivity tells whose call a question belongs to, and roots
-// are never told on a connection that others use.
+// lease gives c a connection that no other call uses at the same time. Over a pipe only
+// exclusive use tells which call a question belongs to, and roots are never sent on a
+// connection that other clients use.
 func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.take(b.pool)
 	if s == nil {

@@ -10,8 +10,7 @@ import (
 	"mcp-all-in-one/internal/upstream/lists"
 )
 
-// Handle answers a question of the server that the transport could not tie to
-// a call.
+// Handle answers a question of the server that the transport could not assign to a call.
 func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		l.up.count("question from a modern server")
@@ -51,17 +50,18 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	return l.Unanswered(ctx, req), nil
 }
 
-// Answer replies to what needs no client: ping always, roots on a connection
-// that several clients share. No client's roots travel there: a file server
-// replaces its allowed directories by the roots it gets, so shared roots would
-// move everybody's sandbox. The clients of a project have the same.
+// Answer answers questions that need no client: ping always, and roots/list on a connection
+// that several clients share. The roots of a single client are never sent there: a file
+// server replaces its allowed directories by the roots that it gets, so the roots of one
+// client would change the sandbox of all. The clients of a project have the same roots, so
+// those are sent.
 func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	switch req.Method {
 	case mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte("{}")}, true
 	case mcp.MethodRootsList:
 		if l.era == mcp.Modern {
-			return nil, false // it belongs to one request, and nothing is kept
+			return nil, false // a modern question belongs to one request, and the server does not keep the roots
 		}
 		if p := l.slot.project; p != nil {
 			return &jsonrpc.Response{Result: p.Roots}, true
@@ -76,7 +76,8 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	return nil, false
 }
 
-// HandleNotification hears what the server says outside the stream of a call.
+// HandleNotification handles a notification that the server sends outside the stream of a
+// call.
 func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	switch n.Method {
 	case mcp.NotificationProgress:
@@ -116,8 +117,8 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	l.deliver(ctx, from, n)
 }
 
-// deliver passes a notification to whom it can only belong: the session that
-// owns the connection, or the only caller in flight.
+// deliver passes a notification on if its recipient is certain: the session that owns the
+// connection, or the only caller with a call in flight.
 func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if !l.up.calls.Passes() {
 		return
@@ -138,8 +139,8 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 	l.up.count("notification for nobody")
 }
 
-// Unanswered deals with a question that no client can be asked: a person may
-// answer it, else it is refused.
+// Unanswered handles a question that no client can answer: a person may answer it;
+// otherwise it is refused.
 func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
 	if l.up.opt.Person != nil {
 		if resp := l.up.opt.Person(ctx, l.up.name, req); resp != nil {
@@ -149,23 +150,23 @@ func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Re
 	return mcp.Refuse(req)
 }
 
-// NotOffered notes that the server asks, where the connection does not tell it
-// what exactly each client offers.
+// NotOffered records that the server asks a question that the client did not offer to
+// answer, unless the connection already tells the server the exact offer.
 func (l *link) NotOffered() {
 	if !l.slot.exact {
 		l.up.noteAsks(l)
 	}
 }
 
-// mayLend says that a shared connection may be given to one client: where the
-// transport does not tell whose call a question belongs to, and clients can have
+// mayLend reports whether a shared connection may be given to one client. That is the case
+// if the transport does not tell which call a question belongs to and other clients can get
 // another connection.
 func (l *link) mayLend() bool {
 	u := l.up
 	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
 
-// configuredRoots answers roots/list.
+// configuredRoots returns the answer to roots/list with the roots of the configuration.
 func (o *Options) configuredRoots() *jsonrpc.Response {
 	roots := o.Roots()
 	if len(roots) == 0 {

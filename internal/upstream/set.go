@@ -11,9 +11,8 @@ import (
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
-// A Snapshot is the configuration and the upstreams that belong to it. It is
-// immutable: a request loads it once, so a name and the server that it leads
-// to cannot disagree.
+// A Snapshot is a configuration and its upstreams. It is immutable. A request loads it
+// once, so that the names and the servers they lead to always match.
 type Snapshot struct {
 	Config  *config.Config
 	Schemas []*SchemaView
@@ -25,8 +24,7 @@ type SchemaView struct {
 	Upstreams []*Upstream // in the order of the configuration
 }
 
-// Schema returns the schema of that name, nil when there is none or it is
-// disabled.
+// Schema returns the schema with the given name; nil if there is none or it is disabled.
 func (s *Snapshot) Schema(name string) *SchemaView {
 	for _, v := range s.Schemas {
 		if v.Config.Name == name {
@@ -36,7 +34,7 @@ func (s *Snapshot) Schema(name string) *SchemaView {
 	return nil
 }
 
-// Upstream returns the upstream of that name, or nil.
+// Upstream returns the upstream with the given name, or nil.
 func (v *SchemaView) Upstream(name string) *Upstream {
 	for _, u := range v.Upstreams {
 		if u.name == name {
@@ -46,7 +44,7 @@ func (v *SchemaView) Upstream(name string) *Upstream {
 	return nil
 }
 
-// A Set is all upstreams, reconciled to the configuration.
+// A Set holds all upstreams and reconciles them with the configuration.
 type Set struct {
 	opt  Options
 	life context.Context
@@ -55,15 +53,15 @@ type Set struct {
 	current  atomic.Pointer[Snapshot]
 	revision atomic.Uint64
 
-	mu       sync.Mutex // one Apply at a time
+	mu       sync.Mutex // serializes Apply
 	closed   bool
 	draining sync.WaitGroup
 }
 
-// dialsAtOnce bounds how many servers are being connected to.
+// dialsAtOnce limits how many servers are dialed concurrently.
 const dialsAtOnce = 32
 
-// NewSet returns a set with no upstreams. The context bounds its life.
+// NewSet returns an empty set. Its upstreams stop when the context ends.
 func NewSet(ctx context.Context, opt Options) *Set {
 	s := &Set{opt: opt}
 	s.life, s.kill = context.WithCancel(ctx)
@@ -79,17 +77,16 @@ func NewSet(ctx context.Context, opt Options) *Set {
 	return s
 }
 
-// Snapshot is what routes requests now.
+// Snapshot returns the current snapshot, which routes requests.
 func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
 
-// Revision changes whenever what the upstreams offer, or their state, may have
-// changed.
+// Revision returns a number that changes whenever the features or the state of an upstream
+// may have changed.
 func (s *Set) Revision() uint64 { return s.revision.Load() }
 
-// Apply makes the set what the configuration says. What did not change keeps
-// its process; what changed is replaced when the new one is ready, and the old
-// one finishes what is in flight. only, when not nil, names the schemas to
-// keep up.
+// Apply reconciles the set with the configuration. An unchanged server keeps its process. A
+// changed server is replaced when its successor is ready, and finishes its calls in flight.
+// If only is not nil, only the schemas that it names run.
 func (s *Set) Apply(cfg *config.Config, only []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +133,8 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 	}
 }
 
-// place returns the upstream for an entry: the running one where nothing that
-// matters changed, else a new one. was is the one that it takes over from.
+// place returns the upstream for a configured server: the running one if no relevant
+// setting changed, otherwise a new one. was is the running one that u replaces.
 func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	if before != nil {
 		was = before.Upstream(cfg.Name)
@@ -157,8 +154,7 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	return u, was
 }
 
-// Repin checks what servers show against what is remembered of them, where that
-// has changed.
+// Repin checks the definitions of all servers again whose pins have changed.
 func (s *Set) Repin() {
 	for _, view := range s.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
@@ -167,7 +163,6 @@ func (s *Set) Repin() {
 	}
 }
 
-// start begins the upstream's life.
 func (u *Upstream) start() {
 	cfg := u.Config()
 	switch {
@@ -183,8 +178,8 @@ func (u *Upstream) start() {
 	}
 }
 
-// replace swaps a changed server for its successor once that has answered or
-// failed, then lets the old one finish.
+// replace waits until the new upstream has answered or failed once, puts it in the place of
+// the old one, and retires the old one.
 func (s *Set) replace(was, now *Upstream) {
 	select {
 	case <-now.settled:
@@ -208,7 +203,7 @@ func (s *Set) replace(was, now *Upstream) {
 	s.retire(was)
 }
 
-// retire stops an upstream after what is in flight has finished.
+// retire stops an upstream after its calls in flight have finished.
 func (s *Set) retire(u *Upstream) {
 	s.draining.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, s.opt.Limits.Drain)

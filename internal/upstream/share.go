@@ -18,15 +18,15 @@ import (
 
 // bind decides how a client reaches this server.
 //
-// Over HTTP a connection costs nothing, so there is one for every set of offers;
-// a client with roots has one to itself, because a server keeps the roots that
-// it was told. Over a pipe one connection serves everybody until the server
-// asks. From then on clients that can be asked get a connection of their own,
-// with exactly what they offer; the others share one that offers nothing.
-// Servers that never ask never cost a second process.
+// Over HTTP a connection costs nothing, so there is one for every offer. A client with
+// roots has a connection to itself, because a server keeps the roots that it was told. Over
+// a pipe one connection serves all clients until the server asks a question. From then on
+// each client that can be asked gets its own connection with exactly its offer; the others
+// share a connection that offers nothing. A server that never asks never costs a second
+// process.
 //
-// With share: project, clients of one principal that work on the same share one,
-// also on stdio, where the only client may come to work on something else.
+// With share: project, the clients of one principal that work on the same project share a
+// connection. This also holds on stdio, where the only client may move to another project.
 func (e *entry) bind(c *Caller) binding {
 	user, share := e.userOf(c), e.Config().Share
 	if p := c.Project(); p != nil && e.Config().ByProject() {
@@ -55,17 +55,17 @@ func (e *entry) bind(c *Caller) binding {
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
 
-// Alone says that a client has a connection to itself, or shares the one of its
+// Alone reports whether a client has a connection to itself, or shares the one of its
 // project.
 func (e *entry) Alone(c *Caller) bool {
 	b := e.bind(c)
 	return b.own || b.project != nil
 }
 
-// Standing is equal for calls whose answers may stand for each other as far as the
-// server is concerned: they take the same connection, with the same values of its
-// user, and its state, its lists and its entry are the same. It may have secrets in
-// it, and is empty for a call that cannot be made.
+// Standing returns a key for sharing answers. Calls with equal keys use the same connection
+// with the same per-user values, and the state, the lists and the configuration of the
+// server are the same, so the answer to one may be used for the other. The key may contain
+// secrets. It is empty if the call cannot be made.
 func Standing(u *Upstream, c *Caller) string {
 	values, err := personal{&u.connections}.ready(c)
 	if err != nil {
@@ -74,33 +74,33 @@ func Standing(u *Upstream, c *Caller) string {
 	return fmt.Sprintf("%d %q %q %q", u.standing.Load(), c.binding(&u.connections).key, u.userOf(c), values)
 }
 
-// Asked is how many questions a server has asked so far.
+// Asked returns how many questions a server has asked so far.
 func Asked(u *Upstream) uint64 { return u.calls.Asked.Load() }
 
-// restand notes that the answers of a server may be others from now on.
+// restand records that the answers of a server may differ from now on.
 func restand(e *entry) { e.standing.Store(standings.Add(1)) }
 
-// SignedOut notes that a user has signed out of a server, or the gateway for "":
-// what was opened before ends, and what was answered stands for nothing.
+// SignedOut records that a user (or the gateway, for "") has signed out of a server. It
+// ends the connections of that user and invalidates the shared answers.
 func SignedOut(u *Upstream, user string) {
 	restand(&u.entry)
 	personal{&u.connections}.end(user)
 }
 
-// standings counts for all servers: one that takes another's place has none of its
-// numbers.
+// standings counts across all servers, so that a server that replaces another one never
+// reuses its numbers.
 var standings atomic.Uint64
 
-// byOffer says that there is a connection for every set of offers; the primary
-// one offers nothing.
+// byOffer reports whether there is one connection for every offer. The primary one then
+// offers nothing.
 func (e *entry) byOffer() bool {
 	return e.Config().Share == "auto" && e.Config().Transport() == config.TypeHTTP && e.opt.Greeting == nil
 }
 
-// quietPool is the connection of clients that cannot be asked.
+// quietPool is the pool of clients that cannot be asked.
 const quietPool = "quiet"
 
-// slotOf is the slot that c uses now, nil when it has none yet.
+// slotOf returns the slot that c uses now; nil if it has none yet.
 func (u *connections) slotOf(c *Caller) *slot {
 	b := c.binding(u)
 	if !b.own && b.pool == "" {
@@ -119,15 +119,15 @@ func slotKey(b binding, c *Caller) string {
 	return ""
 }
 
-// acquire returns a live connection for a call of c and what to do when the
-// call is over. Where users bring values along, it was opened with those that
-// the user of c has now.
+// acquire returns a live connection for a call of c, and a function to call after the call
+// has ended. If the server has per-user values, the connection was opened with the current
+// values of the user of c.
 func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
-	for range 3 { // a user may change them meanwhile
+	for range 3 { // a user may change the values meanwhile
 		values, err := personal{u}.ready(c)
 		switch {
 		case err == nil:
-		case errors.As(err, new(*failure.ValueError)), errors.As(err, new(*jsonrpc.Error)): // what its user has to do
+		case errors.As(err, new(*failure.ValueError)), errors.As(err, new(*jsonrpc.Error)): // the error tells the user what to do
 			return nil, nil, err
 		default:
 			return nil, nil, u.report.Unavailable(ctx, err)
@@ -142,14 +142,14 @@ func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*l
 	return nil, nil, u.report.Unavailable(ctx, errOtherValues)
 }
 
-// connection is acquire, whatever values the connection was opened with.
+// connection is like acquire, but does not check the values of the connection.
 func (u *connections) connection(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
 		if !greet.RefusesModern(err) {
 			return l, func() {}, u.report.Unavailable(ctx, err)
 		}
-		// It spoke both eras when it was last asked. It was replaced since.
+		// The server spoke both eras earlier; it has been replaced since.
 		once{u}.learn(memory.Legacy)
 	}
 	if l := u.legacySide(ctx, c); l != nil {
@@ -157,7 +157,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	}
 	b := c.binding(u)
 	if b != (binding{}) && b.project == nil && u.userOf(c) == "" && u.primaryIsModern(ctx) {
-		b = binding{} // nobody has to be kept apart on a stateless connection
+		b = binding{} // a stateless connection needs no separation of clients
 	}
 	if b == (binding{}) {
 		l, err := u.waitPrimary(ctx)
@@ -167,7 +167,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 		b = c.rebind(u)
 	}
 	if u.byOffer() && u.userOf(c) == "" {
-		// A host that is away is not asked by every client.
+		// If the host is down, not every client has to try to connect.
 		if _, err := u.waitPrimary(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -187,8 +187,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	return u.pooled(ctx, c, b)
 }
 
-// linkOf returns the connection in a slot, opening one for c where there is
-// none.
+// linkOf returns the connection in a slot. If there is none, it opens one for c.
 func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
 	if l := s.current(); l != nil {
 		return l, nil
@@ -197,8 +196,8 @@ func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Er
 	return l, u.report.Unavailable(ctx, err)
 }
 
-// primaryIsModern says whether the server turned out to speak the modern era
-// alone. It waits until that is known.
+// primaryIsModern reports whether the primary connection is modern. It waits until the
+// server has answered or failed once.
 func (u *connections) primaryIsModern(ctx context.Context) bool {
 	select {
 	case <-u.settled:
@@ -208,11 +207,10 @@ func (u *connections) primaryIsModern(ctx context.Context) bool {
 	return l != nil && l.era == mcp.Modern
 }
 
-// specFor is how a connection for c is opened.
 func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
-	if era == mcp.Modern || u.userOf(c) == "" { // the primary one says nothing of a user's
+	if era == mcp.Modern || u.userOf(c) == "" { // what the primary one learnt does not hold for a user's
 		sp.era, sp.probe = era, false
 	}
 	sp.hello.Offer = c.Offer
@@ -225,14 +223,13 @@ func (u *connections) specFor(c *Caller, era mcp.Era) spec {
 	return sp
 }
 
-// releaseOwn ends the connection that a session had to itself.
 func (u *connections) releaseOwn(c *Caller) {
 	if s := u.slots.remove(slotKey(binding{own: true}, c)); s != nil && u.life.Err() == nil {
 		s.end()
 	}
 }
 
-// noteAsks marks the server as one that asks. It counts for sessions that open
+// noteAsks remembers that the server asks questions. This affects only sessions that open
 // later: a session never changes its connection.
 func (e *entry) noteAsks(l *link) {
 	if !l.slot.exclusive && e.Config().Share == "auto" && e.opt.Memory.SetAsks(e.hash) {

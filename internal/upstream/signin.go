@@ -6,8 +6,8 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
-// roundTripper carries the requests of one connection: with the token of the
-// user that the connection belongs to where each signs in, else of the gateway.
+// roundTripper returns the transport of one connection. It adds the token of the
+// connection's user if each user signs in, otherwise the token of the gateway.
 func (e *entry) roundTripper(s *slot) http.RoundTripper {
 	if e.opt.Tokens == nil {
 		return e.opt.Transport
@@ -19,8 +19,8 @@ func (e *entry) roundTripper(s *slot) http.RoundTripper {
 	return e.opt.Tokens.Transport(e.Config(), user, e.carrier)
 }
 
-// newCarrier is what all connections of one server over HTTP go through, where
-// tokens are used; nil where each has its own.
+// newCarrier returns the transport that all HTTP connections of one server share if tokens
+// are used; nil if each connection has its own.
 func newCarrier(opt *Options) http.RoundTripper {
 	switch {
 	case opt.Tokens == nil:
@@ -31,8 +31,8 @@ func newCarrier(opt *Options) http.RoundTripper {
 	return httpclient.NewClientTransport()
 }
 
-// userOf is on whose behalf c reaches the server: nobody's in particular where
-// all share one sign-in, and nobody brings values along.
+// userOf returns the user for whom c reaches the server. It is empty if all users share one
+// sign-in and the server has no per-user values.
 func (e *entry) userOf(c *Caller) string {
 	if cfg := e.Config(); !cfg.Auth.PerUser && len(cfg.PerUser) == 0 {
 		return ""
@@ -40,8 +40,8 @@ func (e *entry) userOf(c *Caller) string {
 	return c.Principal
 }
 
-// SignedIn tells the upstream that somebody has signed in: one that waits for
-// that is tried at once.
+// SignedIn tells the upstream that a user has signed in. An upstream that waits for a
+// sign-in is tried again at once.
 func (u *Upstream) SignedIn() {
 	if state, _ := u.State(); state == SignIn {
 		u.Restart()

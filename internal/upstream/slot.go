@@ -12,32 +12,32 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// A slot is a place for a connection. It holds the present one, if any, and
-// what must be re-established with the next.
+// A slot is a place for a connection. It holds the current connection, if any, and the
+// subscriptions that the next connection must renew.
 type slot struct {
 	up  *connections
 	era mcp.Era
-	// exclusive says that one client at a time uses the connection.
+	// exclusive says that only one client at a time uses the connection.
 	exclusive bool
-	// exact says that the connection offers exactly what each of its clients does.
+	// exact says that the offer of the connection is exactly that of each of its clients.
 	exact bool
-	// pooled says that clients share it on demand; users are the calls that use
-	// it, and used is when the last one ended.
+	// pooled says that clients share the slot on demand. users counts the calls that use
+	// it; used is the time when the last call ended.
 	pooled bool
 	users  atomic.Int64
 	used   atomic.Int64
-	// project is what its clients work on; nil where that does not matter. The
-	// sessions among them are guests until they end, or work on something else;
-	// the lock of the slots guards them.
+	// project is the project of the slot's clients; nil if the project does not matter. The
+	// sessions among them are guests until they end or move to another project. The lock of
+	// slots guards guests.
 	project *project.Project
 	guests  map[*Caller]bool
-	// holder is the principal that has the project; empty without one.
+	// holder is the principal whose project it is; empty without a project.
 	holder string
-	// user is whose sign-in and values the connection uses; empty for the one
-	// that all share.
+	// user is the user whose sign-in and values the connection uses; empty for the one that
+	// all users share.
 	user string
-	// session is the client that has the slot to itself for good. It is set
-	// later than the slot in stdio mode, where the process starts first.
+	// session is the client that owns the slot for good. In stdio mode it is set later than
+	// the slot, because the process starts first.
 	session atomic.Pointer[Caller]
 
 	link     atomic.Pointer[link]
@@ -50,7 +50,7 @@ type slot struct {
 	dial   *dialing
 }
 
-// A dialing is one attempt to fill a slot that several callers wait for.
+// A dialing is one attempt to fill a slot. Several callers may wait for it.
 type dialing struct {
 	done chan struct{}
 	link *link
@@ -67,8 +67,8 @@ func (s *slot) current() *link {
 	return nil
 }
 
-// get returns the connection, opening one where there is none. It is for
-// slots that live on demand; the supervisor keeps the primary one filled.
+// get returns the connection. If there is none, it opens one. It is for slots that are
+// filled on demand; the supervisor fills the primary one.
 func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 	if l := s.current(); l != nil {
 		return l, nil
@@ -82,7 +82,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 	if d == nil {
 		d = &dialing{done: make(chan struct{})}
 		s.dial = d
-		// The attempt outlives the caller that began it: others wait for it.
+		// The attempt outlives the caller that began it, because others may wait for it.
 		s.up.background.Go(func() { s.fill(d, sp) })
 	}
 	s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *slot) fill(d *dialing, sp spec) {
 	}
 	if err == nil {
 		s.up.background.Go(func() { s.revive(l, sp) })
-		if !s.exclusive || s.owner() != nil { // a leased one shows nothing
+		if !s.exclusive || s.owner() != nil { // a leased one does not change the lists
 			s.up.changed()
 		}
 	}
@@ -117,8 +117,8 @@ func (s *slot) fill(d *dialing, sp spec) {
 	close(d.done)
 }
 
-// revive clears a connection away when it ends, and opens the next where
-// somebody has subscribed to something: nobody may call for a long time.
+// revive cleans up after a connection that has ended. If there are subscriptions, it opens
+// the next connection, because the next call may be far off.
 func (s *slot) revive(l *link, sp spec) {
 	select {
 	case <-l.done:
@@ -143,10 +143,10 @@ func (s *slot) revive(l *link, sp spec) {
 	}
 }
 
-// end closes a slot that nobody finds any more.
+// end closes, in the background, a slot that was removed from slots.
 func (s *slot) end() { s.up.background.Go(func() { s.close(s.up.life) }) }
 
-// close ends the connection and refuses new ones.
+// close ends the connection and makes get fail from now on.
 func (s *slot) close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true

@@ -16,12 +16,12 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// A Status is what a person wants to know about a server.
+// A Status describes a server for the user.
 type Status struct {
 	Name, Schema, Type string
 	State              State
 	Reason             i18n.Text
-	PerUser            bool // it works for users who have given their values
+	PerUser            bool // it works for users who have set their values
 	Since              time.Time
 	Version, Era       string
 	Speaks             []string
@@ -36,16 +36,16 @@ type Status struct {
 	Resources          int
 	Templates          int
 	Stderr             []string
-	StderrLines        int // all that it has written
+	StderrLines        int // how many lines it has written in all
 	Dropped            map[string]int64
-	Replica            string   // where it is, when another replica has it
-	Sandbox            string   // what of it is confined; "" when it is not
-	Installer          string   // the program that may still be downloading it, at its first start
-	Withheld           []string // environment variables that it did not get
-	Noise              string   // the first line on its standard output that was no message
+	Replica            string   // the replica that runs it, if not this one
+	Sandbox            string   // what is confined; "" if nothing is
+	Installer          string   // the program that may still be downloading the server at its first start
+	Withheld           []string // environment variables that were not passed on
+	Noise              string   // the first line on its standard output that was not a message
 	Issues             []catalog.Issue
-	Changed            []pin.Change // what is not what it was
-	Replaced           bool         // another entry waits for approval in its place
+	Changed            []pin.Change // definitions that differ from the approved ones
+	Replaced           bool         // a changed entry waits for approval to replace it
 }
 
 // Status describes the upstream now.
@@ -79,8 +79,8 @@ func (u *Upstream) Status() Status {
 	return s
 }
 
-// Refused is the error for a call of c to a server that cannot be reached
-// because of who we are or what is not configured; nil otherwise.
+// Refused returns the error for a call of c to a server that cannot be reached because of
+// missing credentials or settings; nil otherwise.
 func (u *Upstream) Refused(c *Caller) error {
 	state, reason := u.State()
 	if p := (personal{&u.connections}); p.on() && state == SignIn {
@@ -97,10 +97,10 @@ func (u *Upstream) Refused(c *Caller) error {
 	return nil
 }
 
-// Prepare waits until the server has answered or failed once, and until the
-// connection that c has to itself, or that its era has, is open, where there is
-// one. What a server offers may differ between the eras. The error says what the
-// user of c has to do first.
+// Prepare waits until the server has answered or failed once. If c has its own connection,
+// or the server has one for the era of c, Prepare also waits until that is open, because
+// the features may differ between the eras. The error says what the user of c must do
+// first.
 func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 	select {
 	case <-u.settled:
@@ -111,7 +111,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 		return nil
 	}
 	b := c.binding(&u.connections)
-	apart := b.own || b.exact || b.pool != "" && u.byOffer() // where a connection costs nothing
+	apart := b.own || b.exact || b.pool != "" && u.byOffer() // a connection costs nothing there
 	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return nil
 	}
@@ -125,14 +125,13 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 	return nil
 }
 
-// Unavailable is the error for a call to a server that is down.
+// Unavailable returns the error for a call to a server that is down.
 func (u *Upstream) Unavailable() error {
 	_, reason := u.State()
 	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q is not available: %v", u.name, orStarting(reason)))
 }
 
-// Protocol is the version spoken on the primary connection; empty while there
-// is none.
+// Protocol returns the protocol version of the primary connection; empty if there is none.
 func (u *Upstream) Protocol() string {
 	if l := u.primary.link.Load(); l != nil {
 		return l.said.Version
@@ -140,7 +139,8 @@ func (u *Upstream) Protocol() string {
 	return ""
 }
 
-// ServerInfo is what the first of some servers that is known says of itself.
+// ServerInfo returns the raw serverInfo of the first server that is connected and has sent
+// one, otherwise unknown.
 func ServerInfo(servers []*Upstream, unknown []byte) []byte {
 	for _, u := range servers {
 		if l := u.primary.current(); l != nil && l.said.Info != nil {

@@ -9,10 +9,10 @@ import (
 	"mcp-all-in-one/internal/upstream/lists"
 )
 
-// resubscribe subscribes again on a new connection.
+// resubscribe renews the subscriptions on a new connection.
 func (l *link) resubscribe(ctx context.Context) {
 	if l.era == mcp.Modern {
-		return // its one listen request names them
+		return // the listen request names the subscriptions
 	}
 	for _, uri := range l.slot.subs.IDs() {
 		if _, err := l.ask(ctx, mcp.MethodSubscribe, uriParams(uri)); err != nil {
@@ -21,7 +21,7 @@ func (l *link) resubscribe(ctx context.Context) {
 	}
 }
 
-// startListening opens the subscription of a modern server.
+// startListening opens the subscription of a modern connection.
 func (l *link) startListening() {
 	if l.era != mcp.Modern {
 		return
@@ -33,7 +33,6 @@ func (l *link) startListening() {
 	l.listen.Start()
 }
 
-// listenParams are the params of the next listen request.
 func (l *link) listenParams() []byte {
 	tasks, offer := l.slot.tasks.IDs(), l.offer
 	if len(tasks) > 0 {
@@ -46,7 +45,7 @@ func uriParams(uri string) []byte {
 	return jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
 }
 
-// Subscribe makes who hear about updates of a resource.
+// Subscribe subscribes who to updates of a resource.
 func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
 	return u.subscribe(ctx, c, uri, who, mcp.MethodSubscribe, (*listen.Subscriptions).Add)
 }
@@ -56,8 +55,8 @@ func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who l
 	return u.subscribe(ctx, c, uri, who, mcp.MethodUnsubscribe, (*listen.Subscriptions).Remove)
 }
 
-// subscribe changes what is heard about, and tells the server where that is the
-// first, or the last, who hears about a resource.
+// subscribe adds or removes a subscriber. It tells the server only about the first and the
+// last subscriber of a resource.
 func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber, method string, change func(*listen.Subscriptions, string, listen.Subscriber) bool) (*jsonrpc.Response, error) {
 	l, release, err := u.acquire(ctx, c, method)
 	if err != nil {
@@ -80,8 +79,8 @@ func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who lis
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
 
-// WatchTask makes who hear about a task of a modern server; false means that
-// the server cannot tell.
+// WatchTask subscribes who to the status of a task of a modern server. It returns false if
+// the server cannot send it.
 func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) bool {
 	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
 	if err != nil {
@@ -109,8 +108,8 @@ func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who li
 	}
 }
 
-// Listening waits until a modern server has confirmed what c subscribed to and
-// watches, for a bounded time.
+// Listening waits, for a bounded time, until a modern server has acknowledged the
+// subscriptions and watched tasks of c.
 func (u *Upstream) Listening(ctx context.Context, c *Caller) {
 	l, release, err := u.acquire(ctx, c, mcp.MethodListen)
 	if err != nil {

@@ -23,16 +23,16 @@ const (
 	restartPause = 5 * time.Second
 )
 
-// A supervisor keeps the primary connection of a server up.
+// A supervisor keeps the primary connection of a server open.
 type supervisor struct {
 	*connections
-	lastDown string // what the log said last; only run uses it
+	lastDown string // the last logged failure; used by run only
 
 	mu    sync.Mutex
-	grace *time.Timer // ends what a server that is down still has listed
+	grace *time.Timer // removes the features of a server that stays down
 }
 
-// run keeps the primary connection up until the upstream is stopped.
+// run keeps the primary connection open until the upstream is stopped.
 func (s *supervisor) run() {
 	var tries int
 	var ends []time.Time
@@ -87,16 +87,16 @@ func (s *supervisor) run() {
 	}
 }
 
-// farewell ends a connection at the end of the upstream's life, which waits
-// for it: Close may not know of one that is so new.
+// farewell closes a connection at the end of the upstream's life and waits for it. Close
+// may not know a connection that is so new.
 func (u *connections) farewell(l *link) {
 	if l != nil {
 		l.close(context.WithoutCancel(u.life))
 	}
 }
 
-// bury ends a connection that broke. Two processes of one server never run
-// side by side; saying goodbye to a host that is gone keeps nobody waiting.
+// bury closes a broken connection. It waits for a process to end, so that two processes of
+// one server never run at the same time. It does not wait for a host that is unreachable.
 func (u *connections) bury(l *link) {
 	switch {
 	case l == nil:
@@ -107,8 +107,8 @@ func (u *connections) bury(l *link) {
 	}
 }
 
-// neverRan says that there was no process: one that cannot be started, such as
-// a command that is not installed, has not crashed.
+// neverRan reports whether no process was started. A command that cannot be started, for
+// instance because it is not installed, does not count as a crash.
 func neverRan(err error) bool {
 	var start *stdio.StartError
 	return errors.As(err, &start)
@@ -121,7 +121,8 @@ func recent(ends []time.Time) []time.Time {
 	return ends
 }
 
-// judge decides what an end means and how long to wait before the next try.
+// judge returns the new state after the connection ended, and the delay before the next
+// attempt.
 func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Duration) {
 	cfg := s.Config()
 	switch {
@@ -143,8 +144,8 @@ func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Dura
 	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
 }
 
-// rest waits before the next attempt; a person may end the wait. It says
-// whether there is a next attempt.
+// rest waits before the next attempt. A restart request ends the wait. It reports whether
+// there is a next attempt.
 func (s *supervisor) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
@@ -158,24 +159,23 @@ func (s *supervisor) rest(state State, delay time.Duration) bool {
 	case <-s.life.Done():
 		return false
 	}
-	_, why := s.State() // until it is up, that is still why it is not
+	_, why := s.State() // the reason stays valid until the server is up
 	s.setState(Starting, why)
 	return true
 }
 
-// up publishes a connection that is ready.
 func (s *supervisor) up(l *link) {
 	s.primary.link.Store(l)
 	s.endGrace()
-	s.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
+	s.primary.features.CompareAndSwap(nil, l.loaded) // unlist may have removed them meanwhile
 	s.greeted.Store(true)
 	s.lastDown = ""
 	s.setState(Ready, nil)
 	s.log.Info("upstream connected", "version", l.said.Version)
 }
 
-// down notes that there is no connection. What the server offered stays
-// listed for a while: a server that bounces does not churn its clients' lists.
+// down records that there is no connection. The features stay listed for listGrace, so that
+// a server that bounces does not change the lists of its clients.
 func (s *supervisor) down(state State, err error) {
 	s.primary.link.Store(nil)
 	s.mu.Lock()
@@ -186,14 +186,14 @@ func (s *supervisor) down(state State, err error) {
 	s.fall(state, err)
 	level := slog.LevelWarn
 	if again := fmt.Sprint(state, err); again == s.lastDown {
-		level = slog.LevelDebug // it has been said
+		level = slog.LevelDebug // it was logged before
 	} else {
 		s.lastDown = again
 	}
 	s.log.Log(s.life, level, "upstream down", "state", string(state), "err", err)
 }
 
-// endGrace stops waiting for the end of what is still listed.
+// endGrace stops the timer that removes the features.
 func (s *supervisor) endGrace() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *supervisor) endGrace() {
 	}
 }
 
-// unlist forgets what a server offered that has been down for too long.
+// unlist removes the features of a server that has been down for too long.
 func (s *supervisor) unlist() {
 	s.mu.Lock()
 	over := s.grace != nil
@@ -214,7 +214,7 @@ func (s *supervisor) unlist() {
 	}
 }
 
-// Restart opens the primary connection anew, at once.
+// Restart closes the primary connection and opens it again at once.
 func (u *connections) Restart() {
 	select {
 	case u.wake <- struct{}{}:
@@ -222,8 +222,9 @@ func (u *connections) Restart() {
 	}
 }
 
-// waitPrimary returns the primary connection. It waits for one that is being
-// opened: a first start as long as that takes, a restart for a moment.
+// waitPrimary returns the primary connection. It waits for a connection that is being
+// opened: for the first start as long as that takes, for a restart as long as once.wait
+// says.
 func (u *connections) waitPrimary(ctx context.Context) (*link, error) {
 	if l := u.primary.current(); l != nil {
 		return l, nil

@@ -18,12 +18,12 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 )
 
-// Call asks the server on behalf of c. It ends exactly once: with the server's
-// answer, or with one error of ours that says what happened.
+// Call sends a request to the server on behalf of c. It returns exactly once: the server's
+// answer, or one error that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	who := c.Principal
 	if c.Peer {
-		who = "" // it had its share at the replica that asks
+		who = "" // the replica that asks has already applied the share
 	}
 	place, err := u.queue.Enter(ctx, who)
 	if err != nil {
@@ -35,8 +35,8 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 		if err == nil || ran || !failure.IsRefusal(err) {
 			return resp, err
 		}
-		// The server said that it did not run, so sending it once more is not
-		// a second run.
+		// The server said that the request did not run, so sending it again does not run it
+		// twice.
 		resp, err, ran = u.try(ctx, c, req)
 	}
 	if err != nil && !ran && failure.IsRefusal(err) {
@@ -60,7 +60,8 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, err, false
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
-		// It was replaced by one that speaks other versions: greet it anew.
+		// The server was replaced by one that speaks other versions. A new handshake is
+		// needed.
 		once{&u.connections}.learn(memory.Unknown)
 		err = &failure.Lost{Err: resp.Err}
 		l.refused(ctx, err)
@@ -81,14 +82,14 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, lost, false
 	}
 	if failure.StatusOf(err) == http.StatusUnauthorized {
-		l.finish(err) // the next caller learns it from the state
+		l.finish(err) // the next caller gets the error from the state
 		err = personal{&u.connections}.refused(l.slot, err)
 	}
 	return nil, u.report.Failure(ctx, err, l.whyEnded), true
 }
 
-// refused reacts to a server that turned a request away: an unknown session is
-// lost for good, the rest is worth a moment.
+// refused handles a request that the server turned away. If the server is overloaded, it
+// waits a moment. Otherwise the session is lost, and it ends the connection.
 func (l *link) refused(ctx context.Context, err error) {
 	switch failure.StatusOf(err) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -98,13 +99,11 @@ func (l *link) refused(ctx context.Context, err error) {
 	}
 }
 
-// errTaken means that the connection was given to another client before the
-// call was sent.
+// errTaken means that the connection was given to another client before the call was sent.
 var errTaken error = &failure.Lost{Err: i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
 
-// checkPrimary asks on the primary connection whether the server still knows it,
-// where it does not know another one of ours: a server that was restarted may
-// offer something else.
+// checkPrimary checks whether the server still knows the primary connection, after it did
+// not know another connection of ours. A restarted server may have other features.
 func (u *Upstream) checkPrimary(l *link, why error) {
 	p := u.primary.current()
 	if l.slot == u.primary || p == nil || p.era == mcp.Modern || httpclient.NotSent(why) {
@@ -119,7 +118,6 @@ func (u *Upstream) checkPrimary(l *link, why error) {
 	})
 }
 
-// call sends one request over this connection.
 func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.spot != nil {
 		if c.Peer && l.there() {
@@ -167,15 +165,15 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	return resp, failure.Cause(ctx, err)
 }
 
-// send sends a request; an answer is an answer whatever HTTP status it came
-// with, unless it says that the request did not run.
+// send sends a request. An answer counts whatever its HTTP status is, unless it says that
+// the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := l.ours(ctx, req)
 	if err == nil || resp == nil || resp.Err == nil {
 		return resp, err
 	}
 	if l.era == mcp.Modern && resp.Err.Code == mcp.CodeHeaderMismatch {
-		// The tool's schema changed: its headers must be made anew.
+		// The schema of the tool has changed, so its headers must be rebuilt.
 		l.refresh.Mark(lists.Tools)
 	}
 	if failure.Refusal(err) != nil && !(l.era == mcp.Modern && failure.StatusOf(err) == http.StatusNotFound) || failure.IsAuth(err) {
@@ -192,7 +190,7 @@ func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	return l.peer.Call(ctx, req)
 }
 
-// withMeta adds what every request to a modern server carries.
+// withMeta adds the _meta that every request to a modern server carries.
 func (l *link) withMeta(params []byte, c *Caller) []byte {
 	offer, info := c.Offer, c.Info
 	if c.Era == mcp.Legacy && c.Version != "" {

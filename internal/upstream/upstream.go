@@ -1,10 +1,13 @@
 // Package upstream keeps the configured servers connected and calls them.
 //
-// An Upstream is one configured server of one schema: it opens, greets,
-// watches and reopens its connections, decides which client shares which, and
-// ends every call exactly once. A Set is all of them, reconciled to the
-// configuration. The package does not know what clients are shown: names,
-// filters and dialects are its callers' business.
+// An Upstream is one configured server of one schema. It opens, watches and reopens its
+// connections, decides which clients share a connection, and ends every call exactly once.
+// A Set holds all upstreams and reconciles them with the configuration. The package does
+// not decide what clients see: its callers handle names, filters and dialects.
+//
+// Terms: a question is a request that a server sends to a client (sampling, elicitation,
+// roots); a server that sends one asks. An offer is the set of questions that a client has
+// declared it can answer.
 package upstream
 
 import (
@@ -31,55 +34,54 @@ import (
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
-// Options are what all upstreams of a Set have in common.
+// Options are common to all upstreams of a Set.
 type Options struct {
 	Launcher  *stdio.Launcher
 	Transport http.RoundTripper // for servers over HTTP; nil is the default
-	// Tokens are for servers over HTTP that somebody signed in to; nil
-	// for none.
+	// Tokens are for servers over HTTP that require a sign-in; nil for none.
 	Tokens *oauth.Keeper
-	// Values are what users bring along for servers; nil for none.
+	// Values are the per-user values for servers; nil for none.
 	Values *secrets.Values
 	Log    *slog.Logger
 	Limits *config.Limits
-	// Hits count the limits that were reached; nil counts none.
+	// Hits counts how often limits were reached; nil counts nothing.
 	Hits *config.Hits
-	// Info is the clientInfo that we show on shared connections, raw.
+	// Info is the raw clientInfo of the gateway, which shared connections send.
 	Info []byte
-	// Roots are the configured ones.
+	// Roots returns the configured roots.
 	Roots func() []config.Root
-	// Memory remembers what was learnt about servers.
+	// Memory remembers the properties of servers across connections.
 	Memory *memory.Memory
-	// Pins remember the definitions of tools; nil remembers none.
+	// Pins remembers the definitions of tools; nil remembers none.
 	Pins *pin.Store
-	// Lock holds servers to what was locked; nil holds none.
+	// Lock restricts servers to their locked state; nil restricts none.
 	Lock Lock
-	// Greeting is set where there is one client only, on stdio.
+	// Greeting is set if there is only one client, on stdio.
 	Greeting *Greeting
-	// Person answers a question that no client can be asked; nil, and a nil
-	// answer, mean that nobody is there.
+	// Person asks a person a question that no client can answer. If Person or its answer is
+	// nil, the question is refused.
 	Person func(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response
-	// Placer says where servers run that run once in a cluster; nil where there
-	// is none.
+	// Placer decides where servers run that run once in a cluster; nil if there is no
+	// cluster.
 	Placer Placer
-	// OnChange hears that what an upstream offers, or its state, changed.
+	// OnChange is called after the features or the state of an upstream changed.
 	OnChange func(u *Upstream)
-	// OnLine hears each line that a server writes to its standard error; nil for
-	// nobody.
+	// OnLine is called with each line that a server writes to its standard error; it may be
+	// nil.
 	OnLine func(server, line string)
 
 	dials queue.Semaphore
 }
 
-// A Lock says what servers may run and show.
+// A Lock restricts what servers may run and show.
 type Lock interface {
-	// Hold makes a command what was locked, or says why the server does not
+	// Hold replaces the command by the locked one, or returns why the server must not
 	// start. cmd is nil for a server over HTTP.
 	Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error
 	pin.Lock
 }
 
-// An entry is a server as it is configured, and what all that belongs to it shares.
+// An entry is a configured server, with the state that all its parts share.
 type entry struct {
 	name   string
 	schema string
@@ -88,10 +90,10 @@ type entry struct {
 	limits *config.Limits
 	log    *slog.Logger
 
-	config   atomic.Pointer[config.Server] // policy may change while it runs
+	config   atomic.Pointer[config.Server] // its policy may change at run time
 	carrier  http.RoundTripper             // nil without Tokens
 	report   failure.Reporter
-	changed  func()        // what it offers, or its state, changed
+	changed  func()        // to be called after the features or the state changed
 	standing atomic.Uint64 // see Standing
 
 	life       context.Context
@@ -99,8 +101,8 @@ type entry struct {
 	background sync.WaitGroup
 }
 
-// connections are those of one server: the primary one, which a supervisor keeps
-// up, and those that clients need beside it.
+// connections holds the connections of one server: the primary one, which a supervisor
+// keeps open, and those that clients need in addition.
 type connections struct {
 	entry
 	condition
@@ -108,14 +110,14 @@ type connections struct {
 
 	primary *slot
 	slots   slots
-	wake    chan struct{} // a person asked for a restart
-	greeted atomic.Bool   // it was up once
+	wake    chan struct{} // a restart was requested
+	greeted atomic.Bool   // it has been up at least once
 	probing sync.Mutex
-	tasks   atomic.Bool // a connection of it declared tasks
+	tasks   atomic.Bool // some connection has declared tasks
 
 	calls  inflight.Server
 	pins   *pin.Checker
-	learnt atomic.Pointer[catalog.Features] // from users with values of their own
+	learnt atomic.Pointer[catalog.Features] // from the connections of users with their own values
 }
 
 // An Upstream is one configured server of one schema.
@@ -160,13 +162,12 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	return u
 }
 
-// Name is the name in the configuration.
+// Name returns the name in the configuration.
 func (e *entry) Name() string { return e.name }
 
-// Config is the entry in the configuration.
+// Config returns the configuration of the server.
 func (e *entry) Config() *config.Server { return e.config.Load() }
 
-// command is the process for one connection, with the values of its user.
 func (u *connections) command(values map[string]string) stdio.Command {
 	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env)+len(values))
@@ -185,7 +186,7 @@ func (u *connections) command(values map[string]string) stdio.Command {
 	return cmd
 }
 
-// idleFor is how long a call may be silent.
+// idleFor returns how long a call may be idle before it times out.
 func (e *entry) idleFor(req *jsonrpc.Request) time.Duration {
 	cfg := e.Config()
 	if req.Method == mcp.MethodToolsCall && len(cfg.Tools) > 0 {
@@ -200,12 +201,12 @@ func (e *entry) idleFor(req *jsonrpc.Request) time.Duration {
 	return e.limits.CallIdle
 }
 
-// Features are what the server offers to c; nil when nothing is known.
+// Features returns the features that the server offers to c; nil if they are not known.
 func (u *Upstream) Features(c *Caller) *catalog.Features {
 	if c != nil {
 		for _, s := range [...]*slot{u.openModern(c), u.slotOf(c)} {
 			if s == nil || s.project != nil {
-				continue // a project changes what a server does, not what it offers
+				continue // a project changes what a server does, not what it lists
 			}
 			if f := s.features.Load(); f != nil {
 				return f
@@ -218,8 +219,8 @@ func (u *Upstream) Features(c *Caller) *catalog.Features {
 	return u.learnt.Load()
 }
 
-// Notify tells the server something on behalf of c, where c has a connection
-// of its own: on a shared one nobody speaks for everybody.
+// Notify sends a notification on behalf of c if c has its own connection. On a shared
+// connection no client may speak for the others.
 func (u *Upstream) Notify(ctx context.Context, c *Caller, n *jsonrpc.Notification) error {
 	s := u.slotOf(c)
 	if s == nil || !s.exclusive {
@@ -232,7 +233,7 @@ func (u *Upstream) Notify(ctx context.Context, c *Caller, n *jsonrpc.Notificatio
 	return l.peer.Notify(ctx, n)
 }
 
-// Policy is what the configuration says about showing the server's features.
+// Policy returns the configured rules for showing the server's features.
 func (e *entry) Policy() catalog.Policy {
 	cfg := e.Config()
 	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}

@@ -14,19 +14,18 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// errOtherValues ends a connection that was opened with values that no longer
-// count.
+// errOtherValues ends a connection that was opened with outdated values.
 var errOtherValues = i18n.Errorf("the values of its user have changed", "其用户的值已更改")
 
-// personal is what is special about a server to which every user brings values
-// along. The primary connection has none of them, unless its only client is the
-// user: it shows what the server lists without.
+// personal adds the handling of a server with per-user values. The primary connection has
+// no values, unless its only client is the user. It lists what the server lists without
+// values.
 type personal struct{ *connections }
 
 func (p personal) on() bool { return len(p.Config().PerUser) > 0 }
 
-// values are those that a user has given, by name; a *failure.ValueError where one is
-// missing.
+// values returns the values that a user has set, by name. The error is a
+// *failure.ValueError if one is missing.
 func (p personal) values(user string) (map[string]string, error) {
 	cfg := p.Config()
 	given := make(map[string]string, len(cfg.PerUser))
@@ -47,7 +46,8 @@ func (p personal) values(user string) (map[string]string, error) {
 	return given, nil
 }
 
-// valuesFor are the values for a connection in s; none for one that is nobody's.
+// valuesFor returns the values for the connection in s; nil if the connection belongs to no
+// user.
 func (p personal) valuesFor(s *slot) (map[string]string, error) {
 	if !p.on() || s.user == "" {
 		return nil, nil
@@ -55,8 +55,8 @@ func (p personal) valuesFor(s *slot) (map[string]string, error) {
 	return p.values(s.user)
 }
 
-// ready returns the values of the user of c. Where some are missing, what was
-// opened with earlier ones ends.
+// ready returns the values of the user of c. If a value is missing, it ends the connections
+// that were opened with earlier values.
 func (p personal) ready(c *Caller) (map[string]string, error) {
 	if !p.on() {
 		return nil, nil
@@ -67,7 +67,7 @@ func (p personal) ready(c *Caller) (map[string]string, error) {
 		return nil, err
 	}
 	if state, reason := p.State(); p.primary.user == c.Principal && state == SignIn && errors.As(reason, new(*failure.ValueError)) {
-		p.setState(Restarting, reason) // so that the call waits for it
+		p.setState(Restarting, reason) // so that the call waits for the restart
 		p.Restart()
 	}
 	return given, nil
@@ -82,7 +82,6 @@ func (p personal) end(user string) {
 	}
 }
 
-// outdate ends a connection whose values no longer count.
 func outdate(l *link) {
 	l.doneOnce.Do(func() {
 		l.grace, l.err = l.up.limits.Drain, errOtherValues
@@ -90,18 +89,18 @@ func outdate(l *link) {
 	})
 }
 
-// learn remembers the tools that a user's connection lists, for those who have
-// not given their values: they have to see a tool to call it, and to be asked.
-// What else a server lists may be the user's own.
+// learn remembers the tools that a user's connection lists. Users who have not set their
+// values must see a tool to call it and to be asked for the values. Only tools are
+// remembered: the other lists may be private to the user.
 func (p personal) learn(s *slot, f *catalog.Features) {
 	if p.on() && s.user != "" {
 		p.learnt.Store(&catalog.Features{Tools: f.Tools})
 	}
 }
 
-// refused is why the connection in s failed: where the server has refused the
-// values of its user, what that user has to do. Which of several it refused it
-// does not say.
+// refused returns the error for a failed connection in s. If the server refused the values
+// of the user, the error says what the user must do. The server does not say which of
+// several values it refused.
 func (p personal) refused(s *slot, err error) error {
 	if !failure.RefusesValues(err) || p.Config().Auth.PerUser {
 		return err
@@ -114,8 +113,8 @@ func (p personal) refused(s *slot, err error) error {
 	return &failure.ValueError{Server: p.name, User: s.user, Name: name, Description: p.Config().PerUser[name].Description, Refused: secrets.Digest(values[name])}
 }
 
-// explain says of a primary connection that could not be opened that the values
-// are missing there.
+// explain adds to the error of a primary connection that it was opened without the per-user
+// values.
 func (p personal) explain(err error) error {
 	if !p.on() || p.primary.user != "" || neverRan(err) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A watched stream tells when there is nothing more to read.
+// A watched stream closes ended when there is nothing more to read.
 type watched struct {
 	jsonrpc.Stream
 	ended chan struct{}
@@ -19,7 +19,7 @@ func newWatched(s jsonrpc.Stream) *watched {
 	return &watched{Stream: s, ended: make(chan struct{})}
 }
 
-// Unwrap is the stream itself.
+// Unwrap returns the underlying stream.
 func (w *watched) Unwrap() jsonrpc.Stream { return w.Stream }
 
 // Read is called by one goroutine, and not again after it failed.
@@ -39,11 +39,11 @@ func (w *watched) failed(err error) {
 	}
 }
 
-// exitWait is how long a server that closed its output may take to exit.
+// exitWait is how long a process may take to exit after it closed its output.
 const exitWait = time.Second
 
-// watch ends the link as soon as its server says nothing more. Questions that
-// the server asked are not waited for: nobody would hear the answer.
+// watch ends the link as soon as the server's stream ends. It does not wait for open
+// questions of the server, because their answers could not be delivered.
 func (l *link) watch(conn *jsonrpc.Conn, stream *watched) {
 	l.up.background.Go(func() {
 		<-stream.ended

@@ -7,32 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// Other stands for what is counted together because there is too much of it.
+// Other is the name under which the excess over a limit is counted.
 const Other = "…"
 
 const (
 	// maxRows is how many rows a day has before calls are counted without their
-	// client; spareRows is how many more until they are counted without their
-	// principal too, and again until they are one row.
+	// client. After spareRows more rows they are counted without their principal
+	// too, and after spareRows more in a single row.
 	maxRows, spareRows = 2000, 500
-	// maxClients is how many names of clients one principal has a day.
+	// maxClients is how many client names one principal may have per day.
 	maxClients = 32
-	// maxName and maxClient bound texts, in bytes.
+	// maxName and maxClient limit texts, in bytes.
 	maxName, maxClient = 128, 64
 )
 
-// A day is what was counted on one day, bounded whatever is called.
+// A day holds the counts of one day. Its size is limited whatever is called.
 type day struct {
 	rows    map[Key]*Sum
-	clients map[[2]string]bool // of principal and client
-	names   map[string]int     // of clients, by principal
+	clients map[[2]string]bool // pairs of principal and client
+	names   map[string]int     // number of clients by principal
 }
 
 func newDay() *day {
 	return &day{rows: make(map[Key]*Sum), clients: make(map[[2]string]bool), names: make(map[string]int)}
 }
 
-// at is where calls of a key are counted.
+// at returns the counters for a key.
 func (d *day) at(k Key) *Sum {
 	if s := d.rows[k]; s != nil {
 		return s
@@ -67,7 +67,7 @@ func (d *day) at(k Key) *Sum {
 	return s
 }
 
-// bounded is a key whose texts are short, and on one line.
+// bounded returns a key with short, single-line texts.
 func bounded(k Key) Key {
 	if len(k.Client) > maxClient {
 		cut := maxClient

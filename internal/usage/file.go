@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// maxFile bounds what is read of a day: more than all its rows can be.
+	// maxFile limits the size of a file. It is more than all rows of a day can
+	// need.
 	maxFile = 8 << 20
-	// aside is where a file goes that cannot be read. There is one, so that it
-	// needs no bound.
+	// aside is the name for a file that cannot be read. There is only one, so
+	// that it needs no limit.
 	aside = "unreadable"
 	ext   = ".tsv"
 )
@@ -30,11 +31,11 @@ type line struct {
 	Sum
 }
 
-// Dir is the folder of this user's gateways.
+// Dir returns the folder of this user's gateways.
 func Dir() string { return filepath.Join(folders.StateDir(), "usage") }
 
-// write adds figures to the file of a day, alone among all gateways that have
-// the folder.
+// write adds counts to the file of a day, exclusively among all gateways that
+// share the folder.
 func (b *Book) write(name string, counted *day) error {
 	if err := os.MkdirAll(b.opt.Dir, 0o700); err != nil {
 		return err
@@ -61,8 +62,8 @@ func (b *Book) write(name string, counted *day) error {
 	return disk.Replace(disk.OS{}, path, format(sorted(all)), 0o600)
 }
 
-// setAside moves a file away that cannot be read, so that counting goes on; false
-// where it cannot be moved.
+// setAside renames an unreadable file, so that counting can continue; false if
+// the rename fails.
 func (b *Book) setAside(path string, why error) bool {
 	to := filepath.Join(b.opt.Dir, aside)
 	if err := os.Rename(path, to); err != nil {
@@ -72,7 +73,7 @@ func (b *Book) setAside(path string, why error) bool {
 	return true
 }
 
-// sorted are the rows of a day, always in one order.
+// sorted returns the rows of a day in a fixed order.
 func sorted(d *day) []line {
 	list := make([]line, 0, len(d.rows))
 	for k, s := range d.rows {
@@ -85,7 +86,7 @@ func sorted(d *day) []line {
 	return list
 }
 
-// read reads the file of a day; one that is not there has no rows.
+// read reads the file of a day. A missing file has no rows.
 func read(path string) ([]line, error) {
 	text, _, err := disk.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +111,7 @@ func (b *Book) prune(today string, keep int) {
 	b.pruned = today
 }
 
-// shift is the day that is some days later.
+// shift returns the date that is the given number of days later.
 func shift(name string, days int) string {
 	at, err := time.Parse(time.DateOnly, name)
 	if err != nil {
@@ -119,7 +120,7 @@ func shift(name string, days int) string {
 	return at.AddDate(0, 0, days).Format(time.DateOnly)
 }
 
-// names are the days that a folder has, the oldest first.
+// names returns the days that have a file, oldest first.
 func names(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// A file is text: a line for each row, with tabs between its fields, and a last
-// line that says how many there are. encoding/json took 24 µs for a row, which
-// is too long for a month of them; this takes few.
+// A file is text: one line per row with tab-separated fields, and a last line
+// with the number of rows. encoding/json took 24 µs per row, which is too slow
+// for a month of rows; this format takes few µs.
 const (
 	head = "# usage 1: principal client door schema server kind name calls errors toolErrors sent got first took"
 	last = "# rows"

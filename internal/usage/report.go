@@ -10,21 +10,21 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// By is what the rows of a report are summed up by.
+// By says how the rows of a report are grouped.
 type By string
 
-// The ways to sum up.
+// The ways to group.
 const (
-	ByTool   By = "tool" // and prompts, and the resources of a server
+	ByTool   By = "tool" // also prompts, and the resources of a server
 	ByServer By = "server"
 	ByClient By = "client"
 	ByKey    By = "key" // the principal
 )
 
-// Ways are the values of By.
+// Ways are the valid values of By.
 var Ways = []By{ByTool, ByServer, ByClient, ByKey}
 
-// maxDays is how far back a report goes: as far as figures can be kept.
+// maxDays is how far back a report reaches: as far as counts can be kept.
 const maxDays = 366
 
 var (
@@ -32,18 +32,19 @@ var (
 	errDays = i18n.Errorf("usage is shown for a number of days from 1 to %d", "用量可显示最近 1 到 %d 天", maxDays)
 )
 
-// A Query says what a report is about.
+// A Query selects the content of a report.
 type Query struct {
-	// Days is how many, today included.
+	// Days is the number of days, including today.
 	Days int
 	By   By
-	// Server, Name, Client and Principal, where set, leave out what has others.
+	// Server, Name, Client and Principal, if not nil, select the rows with that
+	// value.
 	Server, Name, Client, Principal *string
-	// Sees says what is shown at all.
+	// Sees reports whether the caller may see a row.
 	Sees func(*Key) bool
 }
 
-// Check says what is wrong with what a person asked for.
+// Check returns an error if Days or By is invalid.
 func (q *Query) Check() error {
 	switch {
 	case q.Days < 1 || q.Days > maxDays:
@@ -59,20 +60,21 @@ func (q *Query) wants(k *Key) bool {
 	return is(q.Server, k.Server) && is(q.Name, k.Name) && is(q.Client, k.Client) && is(q.Principal, k.Principal)
 }
 
-// A Report is the usage of some days.
+// A Report is the usage over some days.
 type Report struct {
 	// On says that calls are counted.
 	On bool `json:"on"`
-	// Since is the first day that is known; empty when none is.
+	// Since is the first known day; empty if there is none.
 	Since string `json:"since,omitempty"`
 	By    By     `json:"by"`
 	Days  []Day  `json:"days"`
 	Total Figure `json:"total"`
 	Rows  []Row  `json:"rows"`
-	// Unreadable are the days whose figures could not be read, and are missing.
+	// Unreadable are the days whose counts are missing because they could not be
+	// read.
 	Unreadable []string `json:"unreadable,omitempty"`
 
-	called map[[3]string]bool // schema, server and name of the tools
+	called map[[3]string]bool // schema, server and name of the tools that were called
 }
 
 // A Day is one day of a report.
@@ -81,31 +83,31 @@ type Day struct {
 	Figure
 }
 
-// A Row is a part of a report. Of the key only what it was summed up by is set.
+// A Row is one group of a report. Only the grouped fields of the key are set.
 type Row struct {
 	Key
 	Figure
-	// Last is the last day on which there was a call.
+	// Last is the day of the last call.
 	Last string `json:"last"`
 }
 
-// A Figure is a Sum as it is shown.
+// A Figure is a Sum in the form that is shown.
 type Figure struct {
 	OK         int64         `json:"ok"`
 	ToolErrors int64         `json:"tool"`
 	Errors     int64         `json:"err"`
 	P50        time.Duration `json:"p50"`
 	P95        time.Duration `json:"p95"`
-	// Tokens estimates what went through a model's context; Definitions is the
-	// part of it that lists of tools are.
+	// Tokens estimates how many tokens went through a model's context.
+	// Definitions is the part of them that lists of tools used.
 	Tokens      int64 `json:"tokens"`
 	Definitions int64 `json:"definitions"`
 }
 
-// Calls are all calls.
+// Calls returns the number of all calls.
 func (f *Figure) Calls() int64 { return f.OK + f.ToolErrors + f.Errors }
 
-// figures sums up calls, and lists of tools apart.
+// figures sums up calls and, separately, lists of tools.
 type figures struct{ calls, lists Sum }
 
 func (f *figures) add(k *Key, s *Sum) {
@@ -122,7 +124,7 @@ func (f *figures) figure() Figure {
 		Tokens: c.Tokens() + f.lists.Tokens(), Definitions: f.lists.Tokens()}
 }
 
-// Report writes what was counted and sums up what the folder has.
+// Report writes the current counts and sums up the files in the folder.
 func (b *Book) Report(q Query) Report {
 	if b == nil {
 		return Read(os.DevNull, time.Now(), q)
@@ -133,8 +135,8 @@ func (b *Book) Report(q Query) Report {
 	return r
 }
 
-// Read sums up what a folder has. A day that cannot be read is left out, and
-// named.
+// Read sums up the files in a folder. A day that cannot be read is left out and
+// listed in Unreadable.
 func Read(dir string, now time.Time, q Query) Report {
 	r := Report{By: q.By, Days: []Day{}, Rows: []Row{}, called: make(map[[3]string]bool)}
 	all, rows, latest := &figures{}, map[Key]*figures{}, map[Key]string{}
@@ -148,7 +150,7 @@ func Read(dir string, now time.Time, q Query) Report {
 		if slices.Contains(known, name) {
 			var err error
 			if lines, err = read(filepath.Join(dir, name+ext)); err != nil {
-				r.Unreadable = append(r.Unreadable, name) // the next write sets it aside
+				r.Unreadable = append(r.Unreadable, name) // the next write renames it
 			}
 		}
 		one := &figures{}
@@ -166,7 +168,7 @@ func Read(dir string, now time.Time, q Query) Report {
 			all.add(k, s)
 			one.add(k, s)
 			if k.Kind == List && (q.By == ByTool || q.By == ByServer && k.Server == "") {
-				continue // of no tool, and of all servers
+				continue // it belongs to no tool, or to all servers
 			}
 			group := q.By.group(k)
 			if rows[group] == nil {
@@ -187,7 +189,7 @@ func Read(dir string, now time.Time, q Query) Report {
 	return r
 }
 
-// group is the part of a key that rows are summed up by.
+// group returns the part of a key by which rows are grouped.
 func (by By) group(k *Key) Key {
 	switch by {
 	case ByServer:
@@ -200,8 +202,8 @@ func (by By) group(k *Key) Key {
 	return Key{Server: k.Server, Kind: k.Kind, Name: k.Name}
 }
 
-// Unused says that nobody called a tool in the days of the report. Of one whose
-// calls are counted as Other this is not known.
+// Unused reports whether a tool was not called in the days of the report. It is
+// false for a tool whose calls are counted as Other, because that is unknown.
 func (r *Report) Unused(schema, server, name string) bool {
 	k := Key{Schema: schema, Server: server, Name: name}
 	return bounded(k) == k && !r.called[[3]string{schema, server, name}]

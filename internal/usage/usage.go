@@ -1,9 +1,9 @@
-// Package usage counts who called what, by the day, and keeps the figures in a
-// folder for as long as the config file says.
+// Package usage counts who called what, per day, and keeps the counts in a folder
+// for as long as the configuration says.
 //
-// A call costs it one counter in memory. Arguments, results and addresses of
-// resources are not kept, and names that clients invent are bounded: what is too
-// much is counted together as Other. Several gateways may have one folder.
+// A call costs one counter in memory. Arguments, results and URIs of resources
+// are not stored. Names that clients choose are limited: the excess is counted
+// together as Other. Several gateways may share one folder.
 package usage
 
 import (
@@ -21,10 +21,11 @@ const (
 	Tool     = "tool"
 	Prompt   = "prompt"
 	Resource = "resource" // all resources of a server
-	List     = "list"     // a list of tools: what their definitions cost
+	List     = "list"     // a list of tools, to count the cost of their definitions
 )
 
-// A Key is what calls are counted by. Server is empty for tools of our own.
+// A Key is what calls are counted by. Server is empty for the gateway's own
+// tools.
 type Key struct {
 	Principal string       `json:"principal,omitempty"`
 	Client    string       `json:"client,omitempty"`
@@ -35,18 +36,18 @@ type Key struct {
 	Name      string       `json:"name,omitempty"`
 }
 
-// A Sum is what is known about some calls.
+// A Sum holds the counts of some calls.
 type Sum struct {
 	Calls, Errors, ToolErrors int64
-	// Sent and Got are the bytes of requests and answers that a model saw: those
-	// of a script's own calls are not among them.
+	// Sent and Got are the bytes of requests and answers that a model saw. The
+	// calls of a script are not included.
 	Sent, Got int64
-	// Took counts the calls by how long they took, from the step First on.
+	// Took counts the calls by traffic.TookStep, beginning with step First.
 	First int
 	Took  []uint32
 }
 
-// took counts calls that took as long as a step says.
+// took counts calls with a duration of the given step.
 func (s *Sum) took(step int, calls uint32) {
 	switch {
 	case len(s.Took) == 0:
@@ -74,20 +75,20 @@ func (s *Sum) add(o *Sum) {
 	}
 }
 
-// Percentile is the time that a part of the calls took no longer than.
+// Percentile returns the duration within which the given part of the calls ended.
 func (s *Sum) Percentile(part float64) time.Duration {
 	var all [traffic.TookSteps]uint32
 	copy(all[min(s.First, traffic.TookSteps):], s.Took)
 	return traffic.Percentile(all[:], part)
 }
 
-// Tokens estimates what the calls cost a model: four bytes make one.
+// Tokens estimates the tokens of the calls: four bytes per token.
 func (s *Sum) Tokens() int64 { return (s.Sent + s.Got + 3) / 4 }
 
-// flushEvery is how often what was counted is written.
+// flushEvery is how often counts are written.
 const flushEvery = 30 * time.Second
 
-// Options say where figures are kept.
+// Options configures a Book.
 type Options struct {
 	Dir string
 	Log *slog.Logger
@@ -95,27 +96,27 @@ type Options struct {
 	Now func() time.Time
 }
 
-// A Book counts calls. A nil Book counts nothing. Its methods may be called at
-// the same time.
+// A Book counts calls. A nil Book counts nothing. Its methods may be called
+// concurrently.
 type Book struct {
 	opt  Options
 	stop chan struct{}
 	done chan struct{}
 
 	writing sync.Mutex // held while files are changed
-	broken  bool       // the last write failed, which was said
-	pruned  string     // the day on which old files were removed last
+	broken  bool       // the last write failed and was logged
+	pruned  string     // the day of the last prune
 
 	on   atomic.Bool
 	mu   sync.Mutex
 	keep int             // days
-	days map[string]*day // what is not written yet
-	// day is the one of the last call, from its start to its end.
+	days map[string]*day // not written yet
+	// day is the day of the last call; it lasts from start to end.
 	day        *day
 	start, end time.Time
 }
 
-// Open starts a book; Use says whether it counts.
+// Open starts a Book. It counts nothing before Use.
 func Open(opt Options) *Book {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -125,8 +126,8 @@ func Open(opt Options) *Book {
 	return b
 }
 
-// Use says whether calls are counted, and for how many days figures are kept,
-// also those from before counting was switched off.
+// Use sets whether calls are counted, and for how many days counts are kept.
+// Counts from before counting was switched off are kept as long.
 func (b *Book) Use(on bool, days int) {
 	if b == nil {
 		return
@@ -137,10 +138,10 @@ func (b *Book) Use(on bool, days int) {
 	b.on.Store(on)
 }
 
-// On says whether calls are counted.
+// On reports whether calls are counted.
 func (b *Book) On() bool { return b != nil && b.on.Load() }
 
-// Count counts one call that has ended. The texts of the key are kept.
+// Count counts one call that has ended. It retains the strings of the key.
 func (b *Book) Count(k Key, status string, ended time.Time, took time.Duration, sent, got int64) {
 	if !b.On() {
 		return
@@ -163,7 +164,7 @@ func (b *Book) Count(k Key, status string, ended time.Time, took time.Duration, 
 	s.took(traffic.TookStep(took), 1)
 }
 
-// turn begins the day of a moment.
+// turn switches to the day of the given time.
 func (b *Book) turn(at time.Time) {
 	name := nameOf(at)
 	if b.days[name] == nil {
@@ -173,7 +174,7 @@ func (b *Book) turn(at time.Time) {
 	b.day, b.start, b.end = b.days[name], time.Date(year, month, date, 0, 0, 0, 0, time.Local), time.Date(year, month, date+1, 0, 0, 0, 0, time.Local)
 }
 
-// nameOf is the day of a moment, where the gateway is.
+// nameOf returns the local date of the given time.
 func nameOf(at time.Time) string { return at.Local().Format(time.DateOnly) }
 
 func (b *Book) run() {
@@ -191,7 +192,7 @@ func (b *Book) run() {
 	}
 }
 
-// Close writes what was counted and ends the book.
+// Close writes the counts and ends the book.
 func (b *Book) Close() {
 	if b == nil {
 		return
@@ -200,8 +201,8 @@ func (b *Book) Close() {
 	<-b.done
 }
 
-// flush writes what was counted into the files of its days. What cannot be
-// written is counted on.
+// flush writes the counts to the files of their days. Counts that cannot be
+// written stay in memory.
 func (b *Book) flush() {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -222,7 +223,7 @@ func (b *Book) flush() {
 	}
 }
 
-// failed says once that the disk refuses.
+// failed logs a failed write, once.
 func (b *Book) failed(err error) {
 	if !b.broken {
 		b.opt.Log.Warn("usage figures cannot be written; they are kept in memory", "path", b.opt.Dir, "err", err)
@@ -230,7 +231,7 @@ func (b *Book) failed(err error) {
 	b.broken = true
 }
 
-// back puts figures back that were not written, those of the last days only.
+// back puts counts back that could not be written, of at most maxWaiting days.
 func (b *Book) back(name string, counted *day) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -243,5 +244,5 @@ func (b *Book) back(name string, counted *day) {
 	b.days[name], b.day = counted, nil
 }
 
-// maxWaiting is how many days wait in memory for a disk that refuses.
+// maxWaiting is how many days are kept in memory while the disk fails.
 const maxWaiting = 3

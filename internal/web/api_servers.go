@@ -22,10 +22,13 @@ type overviewBody struct {
 	// Unread describes changes of the config file that the gateway has not
 	// read yet.
 	Unread *Unread `json:"unread,omitempty"`
+	// Replicas lists the replicas that were asked, if there are several.
+	Replicas []Replica `json:"replicas,omitempty"`
 }
 
 func (h *Handler) getOverview(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who)})
+	body := overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who), nil}
+	api.Reply(w, http.StatusOK, h.joined.overview(r, body))
 }
 
 // unread returns the unread changes of the config file; nil for a principal
@@ -44,7 +47,7 @@ func (h *Handler) getUnread(w http.ResponseWriter, r *api.Request) {
 }
 
 func (h *Handler) getClients(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.sight.clients(r.Who))
+	api.Reply(w, http.StatusOK, h.joined.clients(r, h.sight.clients(r.Who)))
 }
 
 // serverPages serves the configured servers and changes them.
@@ -54,10 +57,11 @@ type serverPages struct {
 	undos   *undos
 	signIns *signIns
 	ctx     context.Context // context of sign-ins, which outlive a request
+	joined  *joined
 }
 
 func (p *serverPages) getAll(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, p.sight.servers(r.Who))
+	api.Reply(w, http.StatusOK, p.joined.servers(r, p.sight.servers(r.Who)))
 }
 
 func (p *serverPages) get(w http.ResponseWriter, r *api.Request) {

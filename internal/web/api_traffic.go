@@ -22,6 +22,7 @@ const (
 type trafficPages struct {
 	record *traffic.Recorder
 	sight  *sight
+	joined *joined
 }
 
 type trafficBody struct {
@@ -29,6 +30,9 @@ type trafficBody struct {
 	Calls []shownCall `json:"calls"`
 	// More reports whether older entries match.
 	More bool `json:"more"`
+	// Before is where those begin at each replica, where there are several.
+	Before   map[string]uint64 `json:"before,omitempty"`
+	Replicas []Replica         `json:"replicas,omitempty"`
 }
 
 func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
@@ -38,14 +42,14 @@ func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	limit := int(r.Number("limit", 200, maxRows))
-	before := uint64(r.Number("before", 0, 1<<62))
+	before := p.joined.before(r)
 	calls, rev := p.record.List(f, before, limit+1)
 	body := trafficBody{Rev: rev, More: len(calls) > limit}
 	if body.More {
 		calls = calls[:limit]
 	}
 	body.Calls = p.shown(calls)
-	api.Reply(w, http.StatusOK, body)
+	api.Reply(w, http.StatusOK, p.joined.traffic(r, body, limit))
 }
 
 // export streams the matching entries as JSON lines, oldest first, with the
@@ -104,7 +108,7 @@ func (p *trafficPages) get(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
-	api.Reply(w, http.StatusOK, entryBody{shownCall{c, p.said(&c)}, p.shown(related)})
+	api.Reply(w, http.StatusOK, entryBody{shownCall{Call: c, Said: p.said(&c)}, p.shown(related)})
 }
 
 // entry returns the entry that the request names. It answers 404 itself, also

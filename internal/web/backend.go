@@ -42,8 +42,9 @@ type Servers interface {
 
 // A Server is one configured server in a list.
 type Server struct {
-	Schema string `json:"schema"`
-	Name   string `json:"name"`
+	Replica string `json:"replica,omitempty"` // who says so, where there are several
+	Schema  string `json:"schema"`
+	Name    string `json:"name"`
 	// State is up, starting, down, idle, disabled, pending or auth.
 	State string `json:"state"`
 	// Reason explains the state in one sentence.
@@ -134,6 +135,7 @@ type Unread struct {
 
 // A Client is a connected client session.
 type Client struct {
+	Replica   string    `json:"replica,omitempty"` // where it is, where there are several
 	Session   string    `json:"session"`
 	Name      string    `json:"name,omitempty"`
 	Version   string    `json:"version,omitempty"`

@@ -19,12 +19,14 @@ type shownCall struct {
 	// Said is the text of the answer: the message of an error, or the first
 	// text of a result. It is truncated, and on one line.
 	Said string `json:"said,omitempty"`
+	// Replica is who recorded it, where there are several.
+	Replica string `json:"replica,omitempty"`
 }
 
 func (p *trafficPages) shown(calls []traffic.Call) []shownCall {
 	list := make([]shownCall, len(calls))
 	for i := range calls {
-		list[i] = shownCall{calls[i], p.said(&calls[i])}
+		list[i] = shownCall{Call: calls[i], Said: p.said(&calls[i])}
 	}
 	return list
 }

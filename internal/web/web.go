@@ -52,6 +52,9 @@ type Options struct {
 	// Unread returns the changes of the config file that the gateway has not
 	// read yet; nil if there are none.
 	Unread func() *Unread
+	// Replicas gives access to the other gateways of a cluster; nil without a
+	// cluster.
+	Replicas Replicas
 	// Clients lists the connected clients.
 	Clients func() []Client
 	// Named returns the display name of a principal; "" if it is not known.
@@ -95,6 +98,7 @@ type Handler struct {
 	drafts  *drafts
 	signIns *signIns
 	sight   *sight
+	joined  *joined
 	servers *serverPages
 	traffic *trafficPages
 	usage   *usagePages
@@ -126,7 +130,8 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
-	h.traffic = &trafficPages{opt.Traffic, h.sight}
+	h.joined = &joined{opt.Replicas}
+	h.traffic = &trafficPages{opt.Traffic, h.sight, h.joined}
 	h.usage = &usagePages{opt.Usage, h.sight, opt.Catalog, opt.Named}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
@@ -135,7 +140,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
-	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx}
+	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx, h.joined}
 	h.drafts = &drafts{opt.Traffic, h.history}
 	h.suites, err = suites.Open(h.ctx, suites.Options{
 		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
@@ -144,7 +149,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.Logins.Identify}
+	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify}
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {

@@ -74,7 +74,20 @@ func (r *replica) sees(want string) {
 // metric is a line of /metrics of a replica.
 func (r *replica) metric(name string) string {
 	r.t.Helper()
-	resp, err := http.Get("http://127.0.0.1:" + r.port + "/metrics")
+	return r.figure("", name)
+}
+
+// figure is a line of /metrics, for who has a key.
+func (r *replica) figure(key, name string) string {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://127.0.0.1:"+r.port+"/metrics", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}

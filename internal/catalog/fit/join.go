@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// join writes the parts of a combination into the schema that they are
-// combined in: at the top also those of a choice, whose properties are then all
+// join merges the parts of an allOf into the enclosing schema. At the top level
+// it also merges the alternatives of a choice, whose properties then become
 // optional.
 func (w *fitter) join(m *members, raw []byte, top bool) {
 	combined := w.fit.Keywords != nil || top && w.fit.Flat
@@ -30,7 +30,7 @@ func (w *fitter) join(m *members, raw []byte, top bool) {
 		}
 		w.changed(i18n.Plain(keyword))
 		w.remove(m, keyword)
-		w.remove(m, "anyOf") // a oneOf may have become one
+		w.remove(m, "anyOf") // a oneOf may have been rewritten to anyOf
 		for part := range jsonrpc.Elements(list) {
 			w.take(m, part, false)
 		}
@@ -49,8 +49,8 @@ func (w *fitter) remove(m *members, key string) {
 	}
 }
 
-// take adds the properties of one part, and what it demands where that holds
-// always. A property that is there already stays as it is.
+// take adds the properties of one part and, if always is set, its required
+// names. Existing properties are kept.
 func (w *fitter) take(m *members, part []byte, always bool) {
 	if ref, ok := jsonrpc.GetString(part, "$ref"); ok {
 		if part = w.find(ref); slices.Contains(w.open, ref) {
@@ -93,7 +93,7 @@ func (w *fitter) take(m *members, part []byte, always bool) {
 	}
 }
 
-// joinNames joins two lists of names.
+// joinNames returns the union of two lists of names.
 func joinNames(a, b []byte) []byte {
 	if !isArray(a) {
 		return b

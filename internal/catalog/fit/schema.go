@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	maxFitDepth = 12       // levels of a schema whose references are written out
-	maxFitBytes = 64 << 10 // of one schema, before and after
-	maxFitSteps = 10_000   // schemas within one, as often as they are written
+	maxFitDepth = 12       // levels up to which references are expanded
+	maxFitBytes = 64 << 10 // of one schema, before and after the rewrite
+	maxFitSteps = 10_000   // subschemas, counted each time they are written
 )
 
-// A fitter rewrites one schema for a fit. Members keep their order.
+// A fitter rewrites one schema for a dialect. Members keep their order.
 type fitter struct {
 	fit   *Dialect
 	root  []byte
-	first i18n.Text // the first keyword that was rewritten
-	open  []string  // references that are being written out
+	first i18n.Text // the first rewritten keyword
+	open  []string  // references that are being expanded
 	depth int
 	size  int
 	steps int
 }
 
-// spent says that a schema would cost too much to write out: what is left of it
-// may then be anything.
+// spent reports that a schema is too expensive to expand. The rest of it then
+// accepts any value.
 func (w *fitter) spent() bool {
 	w.steps++
 	return w.steps > maxFitSteps || w.size > maxFitBytes
@@ -41,7 +41,7 @@ func (w *fitter) changed(what i18n.Text) {
 	}
 }
 
-// members are what a schema is written from, in order.
+// members are the members of a schema under construction, in order.
 type members struct {
 	keys   []string
 	values [][]byte
@@ -73,7 +73,7 @@ func (m *members) bytes() []byte {
 	return append(out, '}')
 }
 
-// schema is one schema, or one within another, as the fit takes it.
+// schema returns a schema or subschema adapted to the dialect.
 func (w *fitter) schema(raw []byte, top bool) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		if w.fit.Keywords == nil {
@@ -109,8 +109,8 @@ func (w *fitter) schema(raw []byte, top bool) []byte {
 	return out
 }
 
-// member writes one keyword. What cannot be said is returned as a note for the
-// model to read.
+// member writes one keyword. If the dialect cannot express it, member returns a
+// note for the model.
 func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	switch {
 	case key == "properties":
@@ -122,7 +122,7 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	case w.fit.Keywords == nil:
 		m.set(key, value)
 	case key == "items":
-		w.changed(i18n.Plain("items")) // one schema for each place
+		w.changed(i18n.Plain("items")) // an array of schemas, one per position
 	case key == "oneOf" && value[0] == '[':
 		w.changed(i18n.Plain(key))
 		m.set("anyOf", w.all(value))
@@ -145,8 +145,8 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	return ""
 }
 
-// items makes an array say what is in it. Where the first places have schemas
-// of their own, items is not about all of them.
+// items makes an array declare its items. If the first positions have their own
+// schemas, items does not apply to all elements.
 func (w *fitter) items(m *members, placed bool) {
 	switch {
 	case placed && !w.fit.Takes("prefixItems") && m.get("items") != nil:
@@ -176,7 +176,7 @@ func (w *fitter) all(list []byte) []byte {
 	return append(out, ']')
 }
 
-// enum keeps a choice of texts; any other is told in words.
+// enum keeps an enum of strings; any other enum is described in words.
 func (w *fitter) enum(m *members, list []byte) string {
 	for v := range jsonrpc.Elements(list) {
 		if v[0] != '"' {
@@ -191,7 +191,7 @@ func (w *fitter) enum(m *members, list []byte) string {
 	return ""
 }
 
-// types writes a list of types as one that may be null, or as a choice.
+// types rewrites a list of types as a nullable type or as a choice.
 func (w *fitter) types(m *members, list []byte) {
 	w.changed(i18n.Plain("type"))
 	var kinds [][]byte
@@ -218,8 +218,8 @@ func (w *fitter) types(m *members, list []byte) {
 	}
 }
 
-// written is what a reference leads to, with what stands beside it. One that
-// leads into itself ends.
+// written returns the target of a reference, merged with the keywords beside
+// it. A recursive reference is not expanded again.
 func (w *fitter) written(ref string, beside []byte, top bool) []byte {
 	w.changed(i18n.Plain("$ref"))
 	target := w.find(ref)
@@ -240,7 +240,7 @@ func (w *fitter) written(ref string, beside []byte, top bool) []byte {
 	return w.schema(whole, top)
 }
 
-// find is the part of the schema that a reference of its own names.
+// find returns the part of the schema that a local reference points to.
 func (w *fitter) find(ref string) []byte {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {

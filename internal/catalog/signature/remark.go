@@ -7,7 +7,7 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// remarks are the keywords that a comment can say, and how.
+// remarks maps the keywords that a comment can express to their wording.
 var remarks = map[string]string{
 	"description": "", "default": "default ", "format": "format ", "pattern": "pattern ",
 	"minimum": ">= ", "maximum": "<= ", "exclusiveMinimum": "> ", "exclusiveMaximum": "< ",
@@ -17,11 +17,11 @@ var remarks = map[string]string{
 	"contentMediaType": "media type ", "contentEncoding": "encoded as ",
 }
 
-// silent are the keywords that say nothing about what to pass.
+// silent lists the keywords that do not affect the arguments.
 var silent = set("$schema", "$id", "$comment", "$anchor", "x-mcp-header")
 
-// remark is what a comment says for a keyword; known is false for one that it
-// cannot say.
+// remark returns the comment for a keyword; known is false if a comment cannot
+// express it.
 func remark(keyword string, value []byte, member string) (said string, known bool) {
 	if how, ok := remarks[keyword]; ok {
 		if value[0] == '"' && keyword != "default" {
@@ -44,12 +44,12 @@ func remark(keyword string, value []byte, member string) (said string, known boo
 	return "", silent[keyword]
 }
 
-// sameWords says whether a title is only the member's name written nicely.
+// sameWords reports whether a title is only the member's name in other letters.
 func sameWords(title, member string) bool {
 	return member != "" && spelling.Joined(title) == spelling.Joined(member)
 }
 
-// Short is a tool as one line of a listing:
+// Short returns a tool as one line of a listing:
 //
 //	search_issues(query:str, sort?:enum, per_page?:int)
 func Short(name string, schema []byte) string {
@@ -74,7 +74,7 @@ var shortNames = map[string]string{
 	"string": "str", "integer": "int", "number": "num", "boolean": "bool", "object": "obj", "null": "null",
 }
 
-// shortType is the type of a schema within root in a word.
+// shortType returns the type of a schema within root as one word.
 func shortType(root, schema []byte, depth int) string {
 	if ref, ok := jsonrpc.GetString(schema, "$ref"); ok && depth < maxShortDepth {
 		return shortType(root, definition(root, ref), depth+1)
@@ -116,7 +116,7 @@ func shortKind(root, schema []byte, kind string, depth int) string {
 	return "any"
 }
 
-// textOf is the text of a raw JSON string, "" for anything else.
+// textOf returns the text of a raw JSON string, "" for anything else.
 func textOf(raw []byte) string {
 	s, _ := jsonrpc.Text(raw)
 	return s

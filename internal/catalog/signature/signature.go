@@ -1,5 +1,5 @@
-// Package signature writes schemas in a shorter form for a model to read: as a type
-// of TypeScript, or as one line.
+// Package signature writes schemas in a shorter form for models: as a
+// TypeScript type, or as one line.
 package signature
 
 import (
@@ -15,9 +15,9 @@ import (
 //
 //	{path: string /* where */; tail?: number}
 //
-// What types cannot say stands in comments. ok is false when the schema says
-// something that would be lost, or when the type is not shorter than it. That
-// a member which is not named may not be there is not repeated.
+// Comments express what types cannot. ok is false if the type would lose part
+// of the schema, or is not shorter than the schema. That additional members are
+// not allowed is not written.
 func Of(schema []byte) (ts string, ok bool) {
 	if !jsonrpc.Valid(schema) {
 		return "", false
@@ -26,7 +26,7 @@ func Of(schema []byte) (ts string, ok bool) {
 	return ts, !lossy && len(ts) < len(schema)
 }
 
-// Type writes a valid schema as a type; lossy says that it loses something.
+// Type writes a valid schema as a type; lossy reports that part of it is lost.
 func Type(schema []byte) (ts string, lossy bool) {
 	t := &typer{root: schema}
 	ts = noted(t.write(schema, textOf(jsonrpc.Get(schema, "title"))))
@@ -36,15 +36,15 @@ func Type(schema []byte) (ts string, lossy bool) {
 // typer writes one schema as a type.
 type typer struct {
 	root  []byte
-	refs  []string // being followed
+	refs  []string // references being followed
 	depth int
 	lossy bool
 }
 
 const maxTypeDepth = 32
 
-// write returns the type and what has to be said about it. name is the member
-// that it is the type of.
+// write returns the type and a note about it. name is the member that has this
+// type.
 func (t *typer) write(schema []byte, name string) (ts, note string) {
 	if t.depth++; t.depth > maxTypeDepth {
 		t.lossy = true
@@ -84,7 +84,7 @@ func (t *typer) write(schema []byte, name string) (ts, note string) {
 	return t.form(members), strings.Join(notes, "; ")
 }
 
-// typeKeywords are what form reads.
+// typeKeywords lists the keywords that form reads.
 var typeKeywords = set("type", "properties", "required", "items", "prefixItems", "enum", "const",
 	"anyOf", "oneOf", "allOf", "$ref", "additionalProperties", "$defs", "definitions")
 
@@ -96,7 +96,7 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// form is the type itself: an intersection of all that the schema asks for.
+// form returns the type without notes: the intersection of all constraints.
 func (t *typer) form(m map[string][]byte) string {
 	var forms []string
 	add := func(s string) { forms = append(forms, s) }
@@ -149,7 +149,8 @@ func (t *typer) eachLiteral(list []byte) []string {
 	return all
 }
 
-// basic is the type that the keyword type, or what stands beside it, names.
+// basic returns the type that the keyword type, or the keywords beside it,
+// name.
 func (t *typer) basic(m map[string][]byte) string {
 	kinds := m["type"]
 	switch {
@@ -157,7 +158,7 @@ func (t *typer) basic(m map[string][]byte) string {
 		var all []string
 		for kind := range jsonrpc.Elements(kinds) {
 			if textOf(kind) == "integer" {
-				t.lossy = true // which of several types is whole cannot be said
+				t.lossy = true // a note cannot say which of several types is an integer
 			}
 			all = append(all, t.kind(textOf(kind), m))
 		}
@@ -241,8 +242,8 @@ func (t *typer) object(m map[string][]byte) string {
 	return "{" + strings.Join(fields, "; ") + "}"
 }
 
-// reference writes what a reference leads to in its place. A type within
-// itself has no such form.
+// reference writes the target of a reference in its place. A recursive type has
+// no such form.
 func (t *typer) reference(ref string) string {
 	pointer, local := strings.CutPrefix(ref, "#/")
 	for _, open := range t.refs {
@@ -258,8 +259,7 @@ func (t *typer) reference(ref string) string {
 	return noted(t.write(target, pointer[strings.LastIndexByte(pointer, '/')+1:]))
 }
 
-// definition is what a reference within a schema leads to; nil when that is
-// nothing.
+// definition returns the target of a local reference; nil if there is none.
 func definition(root []byte, ref string) []byte {
 	pointer, local := strings.CutPrefix(ref, "#/")
 	if !local {
@@ -280,7 +280,7 @@ func noted(ts, note string) string {
 	return ts + " /* " + strings.ReplaceAll(note, "*/", `*\/`) + " */"
 }
 
-// grouped puts a type that has parts into parentheses.
+// grouped puts a compound type into parentheses.
 func grouped(ts string) string {
 	if strings.ContainsAny(ts, "|&") || strings.Contains(ts, "/*") {
 		return "(" + ts + ")"

@@ -25,6 +25,6 @@ func ClusterCommand(a *env.Env) *cobra.Command {
 			_, err := fmt.Fprintln(a.Stdout, seal.NewSecret())
 			return err
 		}})
-	cmd.AddCommand(secret, statusCommand(a), membersCommand(a), drainCommand(a))
+	cmd.AddCommand(secret, statusCommand(a), membersCommand(a), drainCommand(a), rebalanceCommand(a), importCommand(a), exportCommand(a))
 	return cmd
 }

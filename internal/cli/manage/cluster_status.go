@@ -78,6 +78,41 @@ func drainCommand(a *env.Env) *cobra.Command {
 	}
 }
 
+func rebalanceCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务移到应在的网关"), Args: command.NoArgs(a),
+		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. One that moves is started anew: what it kept in\nmemory is gone.",
+			"把只运行一份的服务移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务不移动。移动的服务会重新启动：其内存中的内容会丢失。"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := control.RunningHere(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			var out cluster.Rebalanced
+			if err := r.Post(cmd.Context(), "/cluster/rebalance", nil, &out); err != nil {
+				return err
+			}
+			if a.JSON {
+				env.WriteLine(a.Stdout, out)
+				return nil
+			}
+			for _, m := range out.Moved {
+				fmt.Fprintf(a.Stdout, a.T("%s moves from %s to %s\n", "%s 从 %s 移到 %s\n"), m.Server, m.From, m.To)
+			}
+			for _, m := range out.Busy {
+				fmt.Fprintf(a.Stdout, a.T("%s is in use, and stays on %s\n", "%s 正在使用，留在 %s\n"), m.Server, m.From)
+			}
+			for _, node := range out.Silent {
+				fmt.Fprintf(a.Stderr, a.T("warning: %s was not reached, and keeps its servers\n", "警告：无法访问 %s，其服务保持不动\n"), node)
+			}
+			if len(out.Moved)+len(out.Busy) == 0 {
+				fmt.Fprintln(a.Stdout, a.T("every server is where it belongs", "每个服务都在应在的位置"))
+			}
+			return nil
+		},
+	}
+}
+
 func clusterStatus(ctx context.Context, a *env.Env) (*cluster.Status, error) {
 	r, err := control.RunningHere(ctx, a)
 	if err != nil {
@@ -100,10 +135,16 @@ func engineLine(a *env.Env, s *cluster.Status) string {
 	if why := a.T(s.Engine.Error, s.Engine.ErrorZH); why != "" {
 		line += a.T(": ", "：") + why
 	}
+	if s.Shares {
+		line += a.T("; one configuration for all", "；各副本共用一份配置")
+	}
 	return line
 }
 
-const unreachable = "unreachable"
+const (
+	unreachable = "unreachable"
+	rejected    = "rejected"
+)
 
 var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在停止", unreachable: "无法访问"}
 
@@ -112,7 +153,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		Head: []string{a.T("NODE", "节点"), a.T("STATE", "状态"), a.T("ADDRESS", "地址"), a.T("VERSION", "版本"), a.T("CONFIG", "配置"), a.T("LABELS", "标签"), a.T("STARTED", "启动时间"), a.T("REASON", "原因")},
 		Paint: func(column int, cell string) env.Colour {
 			switch {
-			case column == 1 && cell == unreachable:
+			case column == 1 && cell == unreachable || column == 4 && cell == rejected:
 				return env.Red
 			case column == 1 && cell == string(cluster.Ready):
 				return env.Green
@@ -126,7 +167,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 			case 1:
 				return a.T(cell, cmp.Or(memberStatesZH[cell], cell))
 			case 4:
-				return a.T(cell, map[string]string{"same": "相同", "differs": "不同"}[cell])
+				return a.T(cell, map[string]string{"same": "相同", "differs": "不同", rejected: "无法使用"}[cell])
 			}
 			return cell
 		},
@@ -140,6 +181,8 @@ func printMembers(a *env.Env, s *cluster.Status) {
 			started = m.Started.Local().Format(time.DateTime)
 		}
 		switch {
+		case m.Rejected != "":
+			config = rejected
 		case m.Differs:
 			config = "differs"
 		case m.Config != "":
@@ -149,7 +192,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		for _, name := range env.SortedKeys(m.Labels) {
 			labels = append(labels, name+"="+m.Labels[name])
 		}
-		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(m.Error, m.ErrorZH))
+		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH)))
 	}
 	a.Print(t)
 }

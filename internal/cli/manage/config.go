@@ -95,8 +95,10 @@ func configEdit(a *env.Env, cmd *cobra.Command) error {
 	if err := configValidate(a); err != nil {
 		return err
 	}
-	_, err = control.ReloadRunning(cmd.Context(), a, found.Path)
-	return err
+	if r := control.Running(cmd.Context(), a, found.Path); r != nil {
+		return r.Post(cmd.Context(), "/reload", nil, nil)
+	}
+	return nil
 }
 
 func findEditor(a *env.Env) string {

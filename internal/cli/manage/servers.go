@@ -185,6 +185,9 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	if err != nil {
 		return err
 	}
+	if told && res.Config.Cluster.Shares() {
+		warnRejected(ctx, a)
+	}
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "backup": res.Backup, "changed": res.Changed, "applied": told})
 		return nil

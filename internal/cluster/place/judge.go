@@ -143,7 +143,7 @@ func (k *Keeper) spotLocked(name string, s *server, now time.Time) Spot {
 	case r.Boot == self.Boot && s.Fence && (s.fenced == r.epoch || unsure(k.opt.Members, now)):
 		s.fenced = r.epoch
 		return Spot{Hurry: true}
-	case r.Boot == self.Boot && k.givesAwayLocked(s, self):
+	case r.Boot == self.Boot && k.givesAwayLocked(s, r, self):
 		return Spot{}
 	case r.Boot == self.Boot:
 		return Spot{Kind: Here, Epoch: r.epoch}
@@ -173,9 +173,34 @@ func member(m *cluster.Members, r record) (cluster.Member, bool) {
 }
 
 // givesAwayLocked says that a server that is here is to go elsewhere: this
-// replica ends, or drains and another one can have it.
-func (k *Keeper) givesAwayLocked(s *server, self cluster.Member) bool {
-	return k.leaving || self.State == cluster.Draining && k.nextLocked(s, self.Node) != ""
+// replica ends, or drains and another one can have it, or it moves.
+func (k *Keeper) givesAwayLocked(s *server, r record, self cluster.Member) bool {
+	return k.leaving || (self.State == cluster.Draining || s.moving != 0 && s.moving == r.epoch) && k.nextLocked(s, self.Node) != ""
+}
+
+// Rebalance gives the servers that are here to the replicas that they would be
+// on if all were placed now. One that is in use stays.
+func (k *Keeper) Rebalance(idle func(server string) bool) (out cluster.Rebalanced) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	self := k.opt.Self()
+	for _, name := range slices.Sorted(maps.Keys(k.servers)) {
+		s := k.nowLocked(name)
+		first := ranked(name, s.On, k.opt.Members.List())
+		if s.spot.Kind != Here || len(first) == 0 || first[0].Node == self.Node {
+			continue
+		}
+		move := cluster.Move{Server: name, From: self.Node, To: first[0].Node}
+		if !idle(name) {
+			out.Busy = append(out.Busy, move)
+			continue
+		}
+		s.moving = s.spot.Epoch
+		out.Moved = append(out.Moved, move)
+	}
+	k.judgeLocked()
+	k.Wake()
+	return out
 }
 
 // todoLocked is what is to be written: what this replica takes, and what it
@@ -192,7 +217,7 @@ func (k *Keeper) todoLocked() (list []writing) {
 			s.vacant = time.Time{}
 			switch {
 			case s.running > 0:
-			case k.givesAwayLocked(s, self):
+			case k.givesAwayLocked(s, r, self):
 				list = append(list, handOver(k.opt.Members, name, s, self, r))
 			case s.fenced == r.epoch && !unsure(k.opt.Members, now):
 				// Another one may have it, and we would not know: only a writing

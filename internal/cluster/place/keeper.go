@@ -87,6 +87,7 @@ type server struct {
 	vacant   time.Time // since when it has no owner; zero while it has one
 	doubted  uint64    // the epoch whose owner says that it does not have it
 	doubtEnd time.Time
+	moving   uint64 // the epoch in which it is given away, though nothing ends
 	fenced   uint64 // the epoch in which its copy here was stopped, to be safe
 }
 

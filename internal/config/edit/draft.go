@@ -21,7 +21,9 @@ import (
 type Draft struct {
 	path   string
 	format document.Format
-	data   []byte
+	file   []byte // what the file holds
+	data   []byte // what the draft began with
+	text   []byte // what it is to be, byte for byte; nil for what root makes of data
 	mode   fs.FileMode
 	old    *document.Node // nil: there is no file yet
 	root   *document.Node
@@ -209,10 +211,18 @@ func (d *Draft) content() ([]byte, error) {
 	if d.root == nil {
 		return nil, i18n.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
 	}
+	if d.text != nil {
+		return d.text, nil
+	}
 	if d.old == nil {
 		return document.Render(d.root, d.format), nil
 	}
 	return document.Rewrite(d.data, d.format, d.old, d.root)
+}
+
+// changed reports whether there is something to write.
+func (d *Draft) changed() bool {
+	return d.old == nil || !d.old.Equal(d.root) || d.text != nil && !bytes.Equal(d.text, d.data)
 }
 
 // onlyServersChanged reports whether everything beside the servers is as it

@@ -70,19 +70,33 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 		return nil, err
 	}
 	defer unlock()
-	disk.RemoveStale(o.disk, path)
 	d, err := openDraft(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := edit(d); err != nil {
+	doc, local, err := o.shared(d)
+	if err != nil {
 		return nil, err
 	}
-	res, err := o.commit(d)
+	var res *WriteResult
+	if doc != nil {
+		res, err = o.share(d, doc, local, edit)
+	} else {
+		res, err = o.alone(d, edit)
+	}
 	if res != nil {
 		res.Config.Path = named
 	}
 	return res, err
+}
+
+// alone edits a file that is nobody else's.
+func (o WriteOptions) alone(d *Draft, edit func(*Draft) error) (*WriteResult, error) {
+	disk.RemoveStale(o.disk, d.path)
+	if err := edit(d); err != nil {
+		return nil, err
+	}
+	return o.commit(d, func(data []byte, theirs bool) (string, error) { return o.replace(d, data, theirs) })
 }
 
 // check holds a draft to what may be written.
@@ -101,12 +115,14 @@ func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err erro
 	return cfg, data, d.keptElsewhere()
 }
 
-func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
+// commit checks a draft, notes what waits for approval, and puts its content in
+// the place of the old one, which may be what a client wrote.
+func (o WriteOptions) commit(d *Draft, put func(data []byte, theirs bool) (backup string, err error)) (*WriteResult, error) {
 	cfg, data, err := o.check(d)
 	if err != nil {
 		return nil, err
 	}
-	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.Equal(d.root)}
+	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.changed()}
 	if !res.Changed {
 		return res, nil
 	}
@@ -131,20 +147,25 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if err := record.Propose(waiting, content); err != nil {
 		return nil, err
 	}
-	mode := fs.FileMode(0o600)
-	if d.old != nil {
-		mode = d.mode
-		if res.Backup, err = disk.Backup(o.disk, d.path, d.data, mode, o.Now(), theirs); err != nil {
-			return nil, err
-		}
-	}
-	if err := disk.Replace(o.disk, d.path, data, mode); err != nil {
+	if res.Backup, err = put(data, theirs); err != nil {
 		return nil, err
 	}
 	if len(waiting) > 0 {
 		record.Listed()
 	}
 	return res, record.Own(owned)
+}
+
+// replace writes the file, and keeps the old one.
+func (o WriteOptions) replace(d *Draft, data []byte, theirs bool) (backup string, err error) {
+	mode := fs.FileMode(0o600)
+	if d.old != nil {
+		mode = d.mode
+		if backup, err = disk.Backup(o.disk, d.path, d.data, mode, o.Now(), theirs); err != nil {
+			return "", err
+		}
+	}
+	return backup, disk.Replace(o.disk, d.path, data, mode)
 }
 
 // sort tells the servers that the draft adds, changes or removes into those that
@@ -248,15 +269,24 @@ func openDraft(path string) (*Draft, error) {
 	if err != nil {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
-	c := &problem.List{File: path}
+	d.file, d.mode = data, info.Mode().Perm()
+	if err := d.read(data); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// read begins a draft of a text.
+func (d *Draft) read(data []byte) error {
+	c := &problem.List{File: d.path}
 	text, ok := document.Decode(data, c)
 	if !ok {
-		return nil, c.Err()
+		return c.Err()
 	}
-	d.data, d.mode, d.format = data, info.Mode().Perm(), document.FormatOf(path, text)
+	d.data, d.format = data, document.FormatOf(d.path, text)
 	if d.old = document.Parse(text, d.format, c); d.old == nil {
-		return nil, c.Err()
+		return c.Err()
 	}
 	d.root = d.old
-	return d, nil
+	return nil
 }

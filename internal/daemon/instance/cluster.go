@@ -36,7 +36,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
-		Drain: func() { Retire(in) }, Holds: in.placer.holds,
+		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
@@ -52,9 +52,20 @@ func (in *Instance) Member() cluster.Member {
 	if in.Draining.Load() {
 		state = cluster.Draining
 	}
-	return cluster.Member{
+	m := cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
 		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
+	}
+	if err := in.Shared.Rejected(); err != nil {
+		m.Rejected, m.RejectedZH = i18n.Why(err).Both()
+	}
+	return m
+}
+
+// TellMembers tells the other replicas soon what this one is by now.
+func TellMembers(in *Instance) {
+	if m := in.Members.Load(); m != nil {
+		m.Changed()
 	}
 }
 
@@ -117,6 +128,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 		}
 		answers = append(answers, a)
 	}
+	s.Shares = in.Shared.SharesConfig()
 	s.Members = cluster.Compose(in.Member(), known, answers)
 	if k := in.placer.get(); k != nil {
 		s.Placed = k.List()

@@ -87,8 +87,9 @@ type Instance struct {
 	records *seal.Box
 	placer  placer
 	digest  digest
-	// Reload reads the config file again and applies it.
-	Reload func() (web.Reload, error)
+	// Reload applies the config file after a change of ours. Reread reads it
+	// again for somebody who may have changed it by hand.
+	Reload, Reread func() (web.Reload, error)
 	// Unread is what the file says that was not read yet; nil where nobody
 	// reads it again.
 	Unread func() *web.Unread
@@ -183,7 +184,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Webhook = inbox.NewWebhook(func() config.Inbox { return in.Set.Snapshot().Config.Inbox }, func() string { return in.URL }, o.Log)
 	in.Inbox.Tell(in.Webhook.Tell)
 	in.Watchers.Add(in.warnLookalikes())
-	in.Shared.start(in, learnt)
+	in.Shared.start(in, learnt, o.Load)
 	in.Apply(o.Config)
 	return in, nil
 }

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/natsengine"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/record"
@@ -51,6 +52,11 @@ func (o *opener) close() {
 // gateway that is alone it is nil, and does nothing.
 type Shared struct {
 	*cluster.Documents
+	// Config is the config file as a copy of the text that they share; nil where
+	// each has its own.
+	Config *edit.Copy
+	// First is the text of it that this process began with.
+	First     []byte
 	log       *slog.Logger
 	engine    opener
 	started   time.Time
@@ -74,7 +80,18 @@ func share(cfg *config.Config, log *slog.Logger) (*Shared, error) {
 		Box: ring.Box(seal.Record), Open: s.engine.open, Log: log,
 		Serials: filepath.Join(folders.StateDir(), "cluster-"+c.Name+".json"),
 	})
+	if c.Shares() && cfg.Path != "" && !cfg.Project {
+		s.Config = edit.CopyOf(cfg.Path, config.LoadOptions{})
+	}
 	return s, nil
+}
+
+// Document is the one of that name; what is not shared is local.
+func (s *Shared) Document(name string, local record.Copy) record.Document {
+	if name == record.Config && s.Config == nil {
+		return local
+	}
+	return s.Documents.Document(name, local)
 }
 
 // Shelf is what a command changes where replicas share it; nil where they do
@@ -89,14 +106,14 @@ func (s *Shared) shelf() record.Shelf {
 	if s == nil {
 		return nil
 	}
-	return s.Documents
+	return s
 }
 
 // Share is the shelf, for what writes approvals.
 func (s *Shared) Share() (record.Shelf, error) { return s.shelf(), nil }
 
 // start begins to follow the other replicas.
-func (s *Shared) start(in *Instance, learnt *memory.Memory) {
+func (s *Shared) start(in *Instance, learnt *memory.Memory, load config.LoadOptions) {
 	if s == nil {
 		return
 	}
@@ -105,6 +122,14 @@ func (s *Shared) start(in *Instance, learnt *memory.Memory) {
 	s.Put(record.Memory, cluster.One(record.Memory, memory.File(memoryPath())))
 	if in.Config.Path != "" && !in.Config.Project {
 		s.Put(record.Approvals, cluster.One(record.Approvals, in.Config.Approvals().Copy()))
+	}
+	if s.Config != nil {
+		s.Config = edit.CopyOf(in.Config.Path, load)
+		if err := s.Config.Know(); err != nil {
+			s.log.Warn("what is shared of the config file cannot be told", "err", err)
+		}
+		s.First = s.Config.Known()
+		s.Put(record.Config, cluster.One(record.Config, s.Config))
 	}
 	s.Follow(record.Pins, in.Set.Repin)
 	s.Follow(record.Memory, learnt.Reread)

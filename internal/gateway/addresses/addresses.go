@@ -1,5 +1,5 @@
-// Package addresses keeps the addresses that clients were given, also when the
-// gateway starts again.
+// Package addresses stores the rewritten addresses that clients were given, so
+// that they survive a restart of the gateway.
 package addresses
 
 import (
@@ -12,17 +12,17 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// A File has the addresses that clients were given, by schema. No restart gives
-// an address to another server.
+// A File holds the rewritten addresses of each schema. After a restart an
+// address still leads to the same server.
 type File struct {
 	path string
 	mu   sync.Mutex
 	by   map[string]*catalog.Addresses
-	news bool // there is something to be written
+	news bool // there are unsaved addresses
 }
 
-// Open reads the file; a missing or broken one has no addresses. An empty path
-// keeps them in memory alone.
+// Open reads the file. A missing or broken file has no addresses. With an empty
+// path the addresses are kept in memory only.
 func Open(path string) *File {
 	a := &File{path: path, by: make(map[string]*catalog.Addresses)}
 	for schema, book := range a.read() {
@@ -31,7 +31,7 @@ func Open(path string) *File {
 	return a
 }
 
-// read is what the file has by schema.
+// read returns the contents of the file by schema.
 func (a *File) read() map[string]catalog.AddressBook {
 	books := make(map[string]catalog.AddressBook)
 	if a.path == "" {
@@ -44,7 +44,7 @@ func (a *File) read() map[string]catalog.AddressBook {
 	return books
 }
 
-// Of are the addresses of a schema.
+// Of returns the addresses of a schema.
 func (a *File) Of(schema string) *catalog.Addresses {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,9 +56,8 @@ func (a *File) Of(schema string) *catalog.Addresses {
 	return one
 }
 
-// Save writes what is new. Gateways that share the file take turns, and what the
-// others have written stays. A disk that refuses costs nothing while the gateway
-// runs.
+// Save writes new addresses. Gateways that share the file take turns and keep
+// each other's addresses. If the disk fails, the addresses stay in memory.
 func (a *File) Save() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +65,7 @@ func (a *File) Save() {
 		a.news = one.News() || a.news
 	}
 	if a.news && a.path != "" {
-		a.news = a.write() != nil // or try again with the next news
+		a.news = a.write() != nil // on failure the next Save tries again
 	}
 }
 

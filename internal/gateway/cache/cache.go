@@ -1,4 +1,5 @@
-// Package cache keeps results of tools for a while, for who got them.
+// Package cache keeps tool results for a limited time, for the principal that
+// got them.
 package cache
 
 import (
@@ -8,31 +9,31 @@ import (
 	"time"
 )
 
-// How much is kept: the results that were used least recently make room.
+// Limits of the cache. The least recently used results are dropped first.
 const (
 	maxResult = 1 << 20
 	maxAll    = 32 << 20
 )
 
-// A Key is equal for calls whose results may stand for each other.
+// A Key identifies a call. Calls with equal keys may share a result.
 type Key [sha256.Size]byte
 
-// KeyOf is the key of a call that these texts tell from all others.
+// KeyOf returns the key for a call that these texts identify.
 func KeyOf(parts ...string) Key {
 	h := sha256.New()
 	for _, p := range parts {
-		sum := sha256.Sum256([]byte(p)) // so that no part can run into the next
+		sum := sha256.Sum256([]byte(p)) // keeps the boundaries between the parts
 		h.Write(sum[:])
 	}
 	return Key(h.Sum(nil))
 }
 
-// A Store keeps results. Its methods may be called concurrently, and its zero
-// value keeps none yet.
+// A Store keeps results. Its methods may be called concurrently. The zero value
+// is an empty store.
 type Store struct {
 	mu    sync.Mutex
 	byKey map[Key]*list.Element
-	order list.List // of results; the one that was used last comes first
+	order list.List // results, most recently used first
 	size  int
 }
 
@@ -42,7 +43,7 @@ type result struct {
 	until time.Time
 }
 
-// Get returns a result that is still good. It must not be changed.
+// Get returns a result that has not expired. The caller must not change it.
 func (s *Store) Get(key Key) (data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +80,7 @@ func (s *Store) Put(key Key, data []byte, life time.Duration) {
 	}
 }
 
-// Clear forgets everything.
+// Clear removes all results.
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,5 +94,5 @@ func (s *Store) remove(e *list.Element) {
 	s.size -= cost(r)
 }
 
-// cost is what a result takes, with what is around it.
+// cost is the memory of a result, with its overhead.
 func cost(r *result) int { return len(r.data) + 256 }

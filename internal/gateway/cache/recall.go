@@ -7,23 +7,23 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Lookup is one call of a tool whose result may be kept.
+// A Lookup is one tool call whose result may be cached.
 type Lookup struct {
-	// Life is how long; zero keeps nothing.
+	// Life is how long the result is cached; zero disables the cache.
 	Life time.Duration
-	// Key returns the key of the call. It changes when the server does, so a result
-	// is kept only if the key is the same before and after the call. Without a key
-	// the call is made, and its result is not kept.
+	// Key returns the key of the call. The key changes with the server, so a result
+	// is cached only if the key is the same before and after the call. If ok is
+	// false, the call is made and its result is not cached.
 	Key func() (key Key, ok bool)
-	// Asked is how many questions the server has asked so far. A result is not kept
-	// where it asked one during the call: what a person answered once is not known
-	// the next time.
+	// Asked is how many questions the server has asked so far. If it asked one
+	// during the call, the result is not cached: a person may answer differently
+	// next time.
 	Asked func() uint64
-	// Hit is called where no server has to be.
+	// Hit is called if a cached result is used.
 	Hit func()
 }
 
-// Do answers a call with the result of the last one like it, or performs it.
+// Do returns the cached result of a call, or performs the call.
 func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Response, error)) (*jsonrpc.Response, error) {
 	if l.Life == 0 || !isWhole(req.Params) {
 		return perform()
@@ -46,8 +46,8 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 	return resp, err
 }
 
-// isWhole says that a call is all that its arguments are: no task, and not the next
-// round of another call.
+// isWhole reports whether a call depends on its arguments alone: it asks for no
+// task and does not continue another call.
 func isWhole(params []byte) bool {
 	for name := range jsonrpc.Members(params) {
 		switch name {
@@ -59,8 +59,8 @@ func isWhole(params []byte) bool {
 	return true
 }
 
-// isFinal says that a response is a result that the same call would have again: no
-// error, no question, no task that has begun.
+// isFinal reports whether the same call would give the response again: it is no
+// error, no question and no new task.
 func isFinal(resp *jsonrpc.Response) bool {
 	if resp.Err != nil || mcp.IsToolError(resp.Result) || jsonrpc.Get(resp.Result, "task") != nil {
 		return false

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// maxTranslated bounds the pairs of versions that are remembered; a server may
-// claim any version.
+// maxTranslated is how many pairs of versions are cached; a server may claim any
+// version.
 const maxTranslated = 256
 
-// Translated remembers what is said about calls between two versions, which is
-// the same for all of them. The zero value remembers nothing yet.
+// Translated caches the notes about calls between two versions, which are the
+// same for all calls. The zero value is empty.
 type Translated struct {
 	mu    sync.Mutex
 	notes map[versions][]string
@@ -24,7 +24,7 @@ type versions struct {
 	era            mcp.Era
 }
 
-// Of says what had to be translated between a client, of an era, and a server.
+// Of returns notes on what is translated between a client of an era and a server.
 func (t *Translated) Of(client, server string, era mcp.Era) []string {
 	v := versions{client, server, era}
 	if v.server == "" || v.server == v.client {

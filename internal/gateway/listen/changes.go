@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// changeDelay collects changes of many servers into one announcement.
+	// changeDelay is how long changes of several servers are collected into one
+	// notification.
 	changeDelay  = 50 * time.Millisecond
 	announceWait = 5 * time.Second
 )
 
-// Changes tells clients that their lists changed, when what they see did.
+// Changes notifies clients of changed lists.
 type Changes struct {
-	// Announce tells them.
+	// Announce sends the notifications.
 	Announce func(context.Context)
 
 	mu      sync.Mutex
@@ -24,7 +25,7 @@ type Changes struct {
 	wg      sync.WaitGroup
 }
 
-// Note notes that something changed. It never blocks.
+// Note reports a change. It never blocks.
 func (c *Changes) Note() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +51,7 @@ func (c *Changes) announce() {
 	c.Announce(ctx)
 }
 
-// Stop lets nothing more be announced, and waits.
+// Stop ends the notifications, and waits for the one in progress.
 func (c *Changes) Stop() {
 	c.mu.Lock()
 	c.stopped = true

@@ -1,5 +1,5 @@
-// Package listen holds the open subscriptions of modern clients: what each hears
-// about, and by which address.
+// Package listen manages the open subscriptions of modern clients: their lists,
+// resources and tasks, and the addresses that the clients know.
 package listen
 
 import (
@@ -12,16 +12,16 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// MaxStreams bounds the open subscriptions of one principal.
+// MaxStreams is how many open subscriptions one principal may have.
 const MaxStreams = 1000
 
-// A Client is who a stream belongs to, and what it sees.
+// A Client is the owner of a stream, with its view.
 type Client struct {
 	Principal string
 	Look      func() *view.View
 	Eyes      func(catalog.Kind) catalog.View
-	// Rename gives the tasks in a notification of a server the ids that the client
-	// knows.
+	// Rename replaces the server's task ids in a notification by those that the
+	// client knows.
 	Rename func(server string, n *jsonrpc.Notification) *jsonrpc.Notification
 }
 
@@ -29,16 +29,16 @@ type Client struct {
 type Stream struct {
 	client Client
 	from   jsonrpc.Peer
-	id     []byte // raw id of the request, which tags what it is told
+	id     []byte // raw id of the request, which tags its notifications
 	kinds  map[string]bool
 
 	mu        sync.Mutex
 	announced *view.View
-	asked     map[string]bool // the aliases among what it hears about
+	asked     map[string]bool // the aliases among the subscribed resources
 }
 
-// NewStream returns the stream of a request that from is the way back of, with
-// the lists that the client wants to hear about, and what is honoured of that.
+// NewStream returns the stream of a request, which answers through from. wanted
+// are the lists that the client subscribes to, honoured those that it gets.
 func NewStream(client Client, from jsonrpc.Peer, wanted []byte) (l *Stream, honoured []byte) {
 	l = &Stream{client: client, from: from, id: requestID(from), kinds: make(map[string]bool), announced: client.Look()}
 	honoured = []byte(`{}`)
@@ -51,7 +51,7 @@ func NewStream(client Client, from jsonrpc.Peer, wanted []byte) (l *Stream, hono
 	return l, honoured
 }
 
-// requestID is the id of the request that a peer is the way back of.
+// requestID returns the id of the request that a peer answers.
 func requestID(from jsonrpc.Peer) []byte {
 	if p, ok := from.(interface{ RequestID() []byte }); ok {
 		return append([]byte(nil), p.RequestID()...)
@@ -65,12 +65,12 @@ var filters = map[string]string{
 	"resourcesListChanged": mcp.NotificationResources,
 }
 
-// End is the result of the request.
+// End returns the result that ends the request.
 func (l *Stream) End() *jsonrpc.Response {
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{"resultType":"complete"}`), l.id, "_meta", mcp.MetaSubscriptionID)}
 }
 
-// Note remembers an alias by which the client wants to hear about a resource.
+// Note stores an alias with which the client subscribed to a resource.
 func (l *Stream) Note(uri string) {
 	if _, _, ok := l.client.Look().All.InURI(uri); !ok {
 		return
@@ -83,7 +83,7 @@ func (l *Stream) Note(uri string) {
 	l.asked[uri] = true
 }
 
-// askedAs is the address by which the client wants to hear about a server's
+// askedAs returns the address with which the client subscribed to a server's
 // resource.
 func (l *Stream) askedAs(server, uri string) string {
 	alias := catalog.AliasURI(server, uri)
@@ -102,7 +102,7 @@ func (l *Stream) Tell(ctx context.Context, method string, params []byte) error {
 	return l.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-// Updated tells the client that a resource or a task changed.
+// Updated notifies the client that a resource or a task changed.
 func (l *Stream) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
 	params := l.client.Rename(server, n).Params
 	if uri, ok := jsonrpc.GetString(params, "uri"); ok {
@@ -113,7 +113,8 @@ func (l *Stream) Updated(ctx context.Context, server string, n *jsonrpc.Notifica
 	l.Tell(ctx, n.Method, params)
 }
 
-// Announce tells the client which of its lists changed since it was last told.
+// Announce notifies the client of the lists that changed since the last
+// notification.
 func (l *Stream) Announce(ctx context.Context) {
 	now := l.client.Look()
 	l.mu.Lock()
@@ -127,14 +128,14 @@ func (l *Stream) Announce(ctx context.Context) {
 	}
 }
 
-// Streams are the open ones. The zero value has none.
+// Streams are the open streams. The zero value is empty.
 type Streams struct {
 	mu   sync.Mutex
 	open map[*Stream]struct{}
 	by   map[string]int // per principal
 }
 
-// Add notes one more; false where its principal has too many.
+// Add adds a stream. It returns false if the principal has too many.
 func (ls *Streams) Add(l *Stream) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -150,7 +151,7 @@ func (ls *Streams) Add(l *Stream) bool {
 	return true
 }
 
-// Remove forgets one.
+// Remove removes a stream.
 func (ls *Streams) Remove(l *Stream) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -162,7 +163,7 @@ func (ls *Streams) Remove(l *Stream) {
 	}
 }
 
-// Announce tells each client which of its lists changed.
+// Announce notifies each client of its changed lists.
 func (ls *Streams) Announce(ctx context.Context) {
 	ls.mu.Lock()
 	open := make([]*Stream, 0, len(ls.open))

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// TTL is how long a call waits for its client.
+	// TTL is how long a call waits for the client's answers.
 	TTL = 10 * time.Minute
 
 	grace      = 15 * time.Millisecond // collects questions that a server asks at once
@@ -22,8 +22,8 @@ const (
 var ErrExpired = i18n.Errorf("the client did not answer in time", "客户端未及时应答")
 
 // A Call is a call to a legacy server that waits for answers of a modern
-// client. The client was told what is asked and went away; its retry resumes
-// the call.
+// client. The client got the questions as the result of its request; its next
+// request resumes the call.
 type Call struct {
 	ID     string
 	began  context.Context // of the request that began it
@@ -37,7 +37,7 @@ type Call struct {
 	timer     *time.Timer
 
 	mu   sync.Mutex
-	back Back // to the request that waits now; it leads nowhere while none does
+	back Back // to the request that waits now; none while no request waits
 }
 
 // Handle keeps a question of the server until the client has answered it.
@@ -50,15 +50,15 @@ func (k *Call) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request)
 	})
 }
 
-// tell makes the stream of a request the one where the call is heard; nil for
-// nowhere.
+// tell sends the notifications of the call to the stream of a request; nil for
+// none.
 func (k *Call) tell(from jsonrpc.Peer) {
 	k.mu.Lock()
 	k.back.From = from
 	k.mu.Unlock()
 }
 
-// HandleNotification passes on what the server says, while somebody listens.
+// HandleNotification passes a server's notification on while a request waits.
 func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	k.mu.Lock()
 	back := k.back
@@ -68,7 +68,7 @@ func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	}
 }
 
-// Calls are all that wait for their clients, each for TTL at most.
+// Calls are the calls that wait for their clients, each for TTL at most.
 type Calls struct {
 	TTL time.Duration
 	mu  sync.Mutex
@@ -76,8 +76,8 @@ type Calls struct {
 	wg  sync.WaitGroup
 }
 
-// Start begins a call that can be left waiting. Until then the client hears what
-// the server says by back.
+// Start begins a call that can be left waiting. Until then notifications go to
+// back.
 func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) *Call {
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	k := &Call{ID: RandomID(), began: live, cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
@@ -88,14 +88,14 @@ func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, 
 	return k
 }
 
-// Wait waits for the end of a call, or until it asks something.
+// Wait waits until a call ends or asks a question.
 func (p *Calls) Wait(ctx context.Context, k *Call) (asks bool, resp *jsonrpc.Response, err error) {
 	select {
 	case <-k.done:
 		p.drop(k)
 		return false, k.resp, k.err
 	case <-ctx.Done():
-		// Nobody listens any more, and nobody was told how to come back.
+		// The request is over, and the client got no handle to come back with.
 		k.cancel(context.Cause(ctx))
 		p.drop(k)
 		<-k.done
@@ -113,7 +113,7 @@ func (p *Calls) Wait(ctx context.Context, k *Call) (asks bool, resp *jsonrpc.Res
 	}
 }
 
-// Leave leaves a call waiting and returns what it asks.
+// Leave leaves a call waiting and returns its questions.
 func (p *Calls) Leave(k *Call) (inputs []byte, err error) {
 	if !p.keep(k) {
 		k.cancel(ErrExpired)
@@ -123,8 +123,8 @@ func (p *Calls) Leave(k *Call) (inputs []byte, err error) {
 	return jsonrpc.AsObject(k.questions.Inputs()), nil
 }
 
-// Resume gives a waiting call the answers of its client, and says how many
-// questions are left. The call is nil where it waits no more.
+// Resume gives a waiting call the client's answers and returns the number of
+// open questions. The call is nil if it no longer waits.
 func (p *Calls) Resume(id string, from jsonrpc.Peer, answers []byte) (k *Call, left int) {
 	if k = p.take(id); k == nil {
 		return nil, 0
@@ -151,7 +151,7 @@ func (p *Calls) keep(k *Call) bool {
 	return true
 }
 
-// take returns a waiting call once.
+// take removes and returns a waiting call.
 func (p *Calls) take(id string) *Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,29 +14,29 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// A Handle is what a requestState of ours says. The client carries it and can
-// neither read nor change it.
+// A Handle is the content of the gateway's requestState. The client sends it
+// back and can neither read nor change it.
 type Handle struct {
 	Call      string `json:"p,omitempty"` // a waiting call
 	State     string `json:"s,omitempty"` // a server's own state
 	Bare      bool   `json:"b,omitempty"` // the server gave no state
 	Principal string `json:"u"`
-	Digest    string `json:"d"` // of the method and what it is about
+	Digest    string `json:"d"` // of the method and its target
 	Expires   int64  `json:"e"`
-	Owner     string `json:"o,omitempty"` // the replica that it means something to
+	Owner     string `json:"o,omitempty"` // the replica that holds the call
 }
 
-// sealPrefix tells our handles from a server's.
+// sealPrefix distinguishes the gateway's handles from those of servers.
 const sealPrefix = "aio1."
 
 var errSeal = i18n.Errorf("not a valid handle", "句柄无效")
 
-// A Sealer makes and opens handles. Its keys are those of the cluster; without
-// one they live as long as the process, like the calls that handles lead to.
+// A Sealer encrypts and decrypts handles. It uses the keys of the cluster;
+// without a cluster the keys live as long as the process, like the calls.
 type Sealer struct{ box *seal.Box }
 
-// NewSealer returns a Sealer with the keys of a ring; nil for keys of this
-// process.
+// NewSealer returns a Sealer with the keys of a ring. If the ring is nil, the
+// keys are made for this process.
 func NewSealer(ring *seal.Ring) Sealer {
 	if ring == nil {
 		ring = seal.Random()
@@ -53,7 +53,7 @@ func (s Sealer) Seal(h Handle) string {
 	return sealPrefix + s.box.Seal(raw)
 }
 
-// Open reads a handle. ours is false when it is no handle of ours at all.
+// Open reads a handle. ours is false if the gateway did not make it.
 func (s Sealer) Open(handle, principal, digest string) (h Handle, ours bool, err error) {
 	text, ours := strings.CutPrefix(handle, sealPrefix)
 	if !ours {
@@ -72,17 +72,17 @@ func (s Sealer) Open(handle, principal, digest string) (h Handle, ours bool, err
 	return h, true, nil
 }
 
-// Owner is the replica that a handle leads to; empty where it is any. ours is
-// false when it is no handle of ours at all.
+// Owner returns the replica that a handle leads to; empty means any. ours is
+// false if the gateway did not make the handle.
 func (s Sealer) Owner(handle string) (owner string, ours bool) {
 	return HandleOwner(s.box, handle), strings.HasPrefix(handle, sealPrefix)
 }
 
-// taskOwner stands between the id of a task and the replica that knows it.
+// taskOwner separates the id of a task from its replica.
 const taskOwner = "~" + sealPrefix
 
-// TaskMark is what follows the ids of all tasks that a replica began, so that
-// another one knows whom to ask; empty where there is no other.
+// TaskMark returns the suffix of the ids of all tasks that a replica began, so
+// that other replicas know where to send requests. It is empty without a cluster.
 func (s Sealer) TaskMark(owner string) string {
 	if owner == "" {
 		return ""
@@ -90,7 +90,7 @@ func (s Sealer) TaskMark(owner string) string {
 	return "~" + s.Seal(Handle{Owner: owner})
 }
 
-// TaskID is the id of a task without the mark of a replica.
+// TaskID returns the id of a task without the suffix of its replica.
 func (s Sealer) TaskID(id string) string {
 	if i := strings.LastIndex(id, taskOwner); i >= 0 && HandleOwner(s.box, id) != "" {
 		return id[:i]
@@ -98,8 +98,8 @@ func (s Sealer) TaskID(id string) string {
 	return id
 }
 
-// HandleOwner is the replica that a handle, or the id of a task, leads to; empty
-// where it is any, or where it is none of ours.
+// HandleOwner returns the replica that a handle or a task id leads to. It is
+// empty if any replica will do, or if the gateway did not make the handle.
 func HandleOwner(box *seal.Box, handle string) string {
 	h := Handle{}
 	if i := strings.LastIndex(handle, taskOwner); i >= 0 {
@@ -125,8 +125,8 @@ func (h Handle) Restore(req *jsonrpc.Request) *jsonrpc.Request {
 	return &jsonrpc.Request{Method: req.Method, Params: params}
 }
 
-// Digest is equal for a request and its retry: the method and what it is
-// about.
+// Digest returns a hash of the method and target of a request. It is equal for
+// a request and its retry.
 func Digest(req *jsonrpc.Request) string {
 	h := sha256.New()
 	h.Write([]byte(req.Method))
@@ -137,7 +137,7 @@ func Digest(req *jsonrpc.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// RandomID returns a name that nobody can guess.
+// RandomID returns an unguessable id.
 func RandomID() string {
 	b := make([]byte, 16)
 	rand.Read(b)

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Meta is what a request says of its client.
+// A Meta is the information about the client in a request's _meta.
 type Meta struct {
 	Version  string
 	Offer    mcp.Offer
@@ -17,7 +17,7 @@ type Meta struct {
 	LogLevel string // empty for no log messages
 }
 
-// ReadMeta reads it from the parameters of a request.
+// ReadMeta reads the Meta from the params of a request.
 func ReadMeta(raw []byte) (m Meta, err error) {
 	version, ok := jsonrpc.GetString(raw, "_meta", mcp.MetaVersion)
 	if !ok {

@@ -1,6 +1,7 @@
-// Package modern is the modern era towards clients: questions that a client is
-// told in one answer and answers in its next request, the calls that wait for it
-// meanwhile, the handles that lead back to them, and the errors that it knows.
+// Package modern serves clients of the modern era. It turns a server's questions
+// into results that the client answers in its next request, keeps the calls that
+// wait for these answers, seals the handles that lead back to the calls, and
+// translates error codes.
 package modern
 
 import (
@@ -11,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Outcome gives errors the codes that the modern era knows them by.
+// Outcome gives errors the codes of the modern era.
 func Outcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err != nil {
 		var wire *jsonrpc.Error
@@ -26,7 +27,7 @@ func Outcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	return resp, nil
 }
 
-// Error gives an error the code that the modern era knows it by.
+// Error gives an error its code of the modern era.
 func Error(e *jsonrpc.Error) *jsonrpc.Error {
 	switch {
 	case e.Code == mcp.CodeResourceNotFound:
@@ -36,8 +37,8 @@ func Error(e *jsonrpc.Error) *jsonrpc.Error {
 	case e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeCapabilityMissing || e.Code == mcp.CodeVersionUnsupported:
 		return e
 	}
-	// The rest of that range is reserved, so a server's own use of it would
-	// be misread.
+	// The rest of that range is reserved, so a client would misread a server's
+	// own use of it.
 	raw := e.Raw
 	if raw == nil {
 		raw = jsonrpc.AppendError(nil, e)
@@ -45,10 +46,10 @@ func Error(e *jsonrpc.Error) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", e.Message).WithData(map[string]any{"original": raw})
 }
 
-// A Back passes on what a server says while a request runs, as far as the
-// client asked for it.
+// A Back passes a server's notifications on while a request runs, as far as the
+// client asked for them.
 type Back struct {
-	Level string // of the log messages that the client wants; empty for none
+	Level string // lowest level of log messages for the client; empty for none
 	From  jsonrpc.Peer
 }
 

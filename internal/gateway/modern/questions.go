@@ -10,9 +10,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Questions are a legacy server's questions that wait for a modern client, who is
-// told them in an answer and answers them in another request. The zero value has
-// none.
+// Questions are a legacy server's questions that wait for a modern client. The
+// client gets them in a result and answers them in its next request. The zero
+// value is empty.
 type Questions struct {
 	mu    sync.Mutex
 	open  map[string]*openQuestion
@@ -25,8 +25,8 @@ type openQuestion struct {
 	answer chan *jsonrpc.Response
 }
 
-// Ask keeps a question until the client has answered it. It calls news once the
-// question is there to be told.
+// Ask keeps a question until the client has answered it. It calls news after
+// adding the question.
 func (qs *Questions) Ask(ctx context.Context, req *jsonrpc.Request, news func()) (*jsonrpc.Response, error) {
 	q := &openQuestion{
 		req:    &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)},
@@ -55,7 +55,7 @@ func (qs *Questions) Ask(ctx context.Context, req *jsonrpc.Request, news func())
 	}
 }
 
-// Inputs are the open questions as the modern era asks them; nil for none.
+// Inputs returns the open questions in the form of the modern era; nil for none.
 func (qs *Questions) Inputs() []byte {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -69,7 +69,7 @@ func (qs *Questions) Inputs() []byte {
 	return requests
 }
 
-// Give passes the answers of the client on and says how many questions are left.
+// Give passes on the client's answers and returns the number of open questions.
 func (qs *Questions) Give(answers []byte) (left int) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -84,7 +84,7 @@ func (qs *Questions) Give(answers []byte) (left int) {
 	return len(qs.open)
 }
 
-// AsInput writes a legacy question as the modern era asks it.
+// AsInput writes a legacy question in the form of the modern era.
 func AsInput(req *jsonrpc.Request) []byte {
 	params := req.Params
 	if len(params) == 0 {
@@ -95,15 +95,15 @@ func AsInput(req *jsonrpc.Request) []byte {
 	return fmt.Appendf(nil, `{"method":%s,"params":%s}`, jsonrpc.Quote(req.Method), params)
 }
 
-// InputResult is the result that tells a client what is asked, and the handle
-// that it comes back with.
+// InputResult returns the result with the questions for the client and the
+// handle for its next request.
 func InputResult(requests []byte, state string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil,
 		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
 }
 
-// Elicitations are the visits to URLs that an error of 2025-11-25 asks for, as the
-// modern era asks for them; nil for none.
+// Elicitations returns the URL elicitations in an error of 2025-11-25 in the form
+// of the modern era; nil for none.
 func Elicitations(e *jsonrpc.Error) []byte {
 	var requests []byte
 	n := 0

@@ -8,30 +8,30 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Rounds are the requests of one client during which a server may ask: where it
-// does, the client is told what is asked, and the call waits for its retry.
+// Rounds runs the requests of one client. If a server asks a question, the
+// client gets it as the result, and the call waits for the client's retry.
 type Rounds struct {
 	Calls *Calls
 	Seals Sealer
-	// Owner is what handles call this process; empty where there is no other.
+	// Owner names this process in handles; it is empty without a cluster.
 	Owner string
-	// Principal is whose the requests are.
+	// Principal is the principal of the requests.
 	Principal string
-	// Single says that the client addressed one server, Peer that it is another
-	// replica.
+	// Single is set if the client addressed one server, Peer if the client is
+	// another replica.
 	Single, Peer bool
 }
 
-// A Round is one such request.
+// A Round is one request of Rounds.
 type Round struct {
 	Client Back
 	Offer  mcp.Offer
-	// Do sends the request. What a server asks goes to back.
+	// Do sends the request. Questions of the server go to back.
 	Do func(ctx context.Context, back jsonrpc.Handler, req *jsonrpc.Request) (*jsonrpc.Response, error)
-	// Owner is the replica that a retry of the request has to reach; empty for
-	// any.
+	// Owner returns the replica that must get the retry of the request; empty
+	// for any.
 	Owner func(ctx context.Context, req *jsonrpc.Request) string
-	// Resumed hears that the request goes on with a call that another one began.
+	// Resumed is called if the request resumes the call of an earlier request.
 	Resumed func(began context.Context)
 }
 
@@ -72,7 +72,7 @@ func (r *Rounds) wait(ctx context.Context, call *Call, req *jsonrpc.Request) (*j
 	return r.inputRequired(call, req)
 }
 
-// inputRequired tells the client what is asked and leaves the call waiting.
+// inputRequired returns the questions to the client and leaves the call waiting.
 func (r *Rounds) inputRequired(call *Call, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	inputs, err := r.Calls.Leave(call)
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *Rounds) resume(ctx context.Context, round *Round, id string, req *jsonr
 	return r.wait(ctx, call, req)
 }
 
-// finish makes what a server answered a modern result: a question where it asked
-// in another way, its state sealed where it has one.
+// finish turns a server's response into a modern result. It translates questions
+// of other versions and seals the server's state.
 func (r *Rounds) finish(ctx context.Context, round *Round, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err == nil && resp.Err != nil && resp.Err.Code == mcp.CodeElicitURL {
 		resp, err = r.elicitURL(round, req, resp)
@@ -120,25 +120,25 @@ func (r *Rounds) elicitURL(round *Round, req *jsonrpc.Request, resp *jsonrpc.Res
 	return InputResult(requests, r.seal(req, Handle{Bare: true})), nil
 }
 
-// seal binds a handle to the client and to what it asked for.
+// seal binds a handle to the client and the request.
 func (r *Rounds) seal(req *jsonrpc.Request, h Handle) string {
 	if r.Peer && h.Owner == "" {
-		h.Owner = r.Owner // the other replica tells it from its own by that
+		h.Owner = r.Owner // so the other replica can tell it from its own
 	}
 	h.Principal, h.Digest, h.Expires = r.Principal, Digest(req), time.Now().Add(TTL).Unix()
 	return r.Seals.Seal(h)
 }
 
-// wrapState seals the state of a modern server where several servers share
-// the endpoint: a state then leads back to the server and the client that it
-// was made for, and to the replica, where each has a copy of the server.
+// wrapState seals the state of a modern server if several servers share the
+// endpoint. The sealed state names the server, the client, and the replica if
+// each replica runs a copy of the server.
 func (r *Rounds) wrapState(ctx context.Context, round *Round, req *jsonrpc.Request, resp *jsonrpc.Response) *jsonrpc.Response {
 	kind, _ := jsonrpc.GetString(resp.Result, "resultType")
-	if kind != "input_required" { // what may be large is read once
+	if kind != "input_required" { // results may be large: read them once
 		return resp
 	}
 	state, ok := jsonrpc.GetString(resp.Result, "requestState")
-	// What another replica sealed, where the server is, means nothing here.
+	// A state that the server's replica sealed cannot be opened here.
 	owner, ours := r.Seals.Owner(state)
 	if !ok || ours && (owner == "" || owner == r.Owner) {
 		return resp

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonschema"
 )
 
-// An ArgumentsError is what is wrong with the arguments of a tool.
+// An ArgumentsError says why the arguments of a tool call are invalid.
 type ArgumentsError struct {
 	Wire       *jsonrpc.Error
 	Violations jsonschema.Violations
@@ -19,7 +19,7 @@ type ArgumentsError struct {
 
 func (e *ArgumentsError) Error() string { return e.Wire.Error() }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *ArgumentsError) In(l i18n.Lang) string {
 	if len(e.Violations) > 0 {
 		return e.Violations.In(l)
@@ -65,9 +65,9 @@ func (ours Ours) Complete(params, arguments []byte) (_, completed []byte) {
 	return jsonrpc.Set(params, completed, "arguments"), completed
 }
 
-// Fit holds arguments against the schema of their tool, as far as mode, which is
-// what the configuration says of validate, wants that; unseen says that a model
-// wrote them without seeing the schema. A nil tool has none.
+// Fit checks arguments against the schema of their tool. mode is the configured
+// value of validate. unseen is set if the model wrote the arguments without
+// seeing the schema. A nil tool has no schema.
 func Fit(tool *catalog.Item, arguments []byte, mode string, unseen bool) error {
 	if tool == nil {
 		return nil
@@ -94,7 +94,7 @@ func Fit(tool *catalog.Item, arguments []byte, mode string, unseen bool) error {
 	return nil
 }
 
-// violation holds arguments against the whole schema of a tool.
+// violation checks arguments against the whole schema of a tool.
 func violation(tool *catalog.Item, arguments []byte) error {
 	found := tool.Validate(arguments)
 	if len(found) == 0 {

@@ -1,5 +1,5 @@
-// Package params reads the parameters of clients' requests, and refuses those that
-// servers could read in another way.
+// Package params reads the params of clients' requests, and refuses params that
+// a server could read differently.
 package params
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const maxURI = 8 << 10
 
-// URI is the resource that a request is about.
+// URI returns the resource that a request names.
 func URI(params []byte) (string, error) {
 	uri, ok := jsonrpc.GetString(params, "uri")
 	switch {
@@ -20,8 +20,8 @@ func URI(params []byte) (string, error) {
 	case len(uri) > maxURI:
 		return "", jsonrpc.InvalidParams("uri is over %d bytes", maxURI)
 	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
-		// Some servers drop or replace these, and would read another resource
-		// than the one that was decided on.
+		// Some servers drop or replace these characters, and would read another
+		// resource than the authorized one.
 		return "", jsonrpc.InvalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
 	case hasScript(uri):
 		return "", jsonrpc.InvalidParams("uri must not be a script")
@@ -42,9 +42,9 @@ func hasScript(uri string) bool {
 	return true
 }
 
-// A ToolCall is what we read of the params of tools/call.
+// A ToolCall holds the params of tools/call that the gateway reads.
 type ToolCall struct {
-	Name            string // empty when it is no text
+	Name            string // empty if it is not a string
 	Arguments, Meta []byte // raw, nil when absent
 }
 
@@ -68,7 +68,7 @@ func CheckMeta(params []byte) error {
 	return CheckToken(jsonrpc.Get(params, "_meta", "progressToken"))
 }
 
-// CheckToken refuses a progress token likewise.
+// CheckToken refuses a progress token that is neither a string nor an integer.
 func CheckToken(token []byte) error {
 	if token == nil || token[0] == '"' {
 		return nil
@@ -81,7 +81,7 @@ func CheckToken(token []byte) error {
 	return nil
 }
 
-// IsEmpty says whether a value is an object without members.
+// IsEmpty reports whether a value is an object without members.
 func IsEmpty(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }

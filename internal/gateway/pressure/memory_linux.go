@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// machineMemory is how much the machine has.
+// machineMemory returns the size of the machine's memory.
 func machineMemory() uint64 {
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) != nil {
@@ -17,8 +17,8 @@ func machineMemory() uint64 {
 	return uint64(info.Totalram) * uint64(info.Unit)
 }
 
-// containerMemory is the smallest limit of the control groups that we are in,
-// 0 where there is none.
+// containerMemory returns the smallest memory limit of the process's control
+// groups, or 0.
 func containerMemory() uint64 {
 	smallest := readLimit("/sys/fs/cgroup/memory/memory.limit_in_bytes")
 	raw, err := os.ReadFile("/proc/self/cgroup")
@@ -42,7 +42,7 @@ func containerMemory() uint64 {
 	}
 }
 
-// unlimited is where the kernel's ways of writing "no limit" begin.
+// unlimited is the smallest number with which kernels write "no limit".
 const unlimited = 1 << 60
 
 func readLimit(file string) uint64 {

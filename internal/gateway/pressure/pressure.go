@@ -1,5 +1,5 @@
-// Package pressure measures how much of the memory is in use, so that work is
-// refused before it runs out.
+// Package pressure measures the memory in use, so that work is refused before
+// memory runs out.
 package pressure
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// From which share of the memory on what is given up, in per cent.
+// The shares of memory, in per cent, above which something is dropped or refused.
 const (
 	dropCachesAt     = 80
 	RefuseSessionsAt = 90
@@ -22,34 +22,34 @@ const (
 const (
 	measureEvery = 100 * time.Millisecond
 	collectEvery = 2 * time.Second
-	// quietAfter is how long nothing must be called until memory above
-	// quietAbove is given back: nothing would be collected otherwise.
+	// quietAfter is the time without calls after which memory above quietAbove
+	// is returned to the system. Without calls no garbage collection would run.
 	quietAfter = 20 * time.Second
 	quietAbove = 32 << 20
 )
 
-// A Gauge measures when somebody asks, so it costs nothing while nobody does.
+// A Gauge measures only when Level is called, so an idle gateway pays nothing.
 type Gauge struct {
-	configured func() int64 // bytes that count as full; 0 finds out
-	natural    uint64       // what there is otherwise; 0 for no limit
-	drop       func()       // gives up what can be made again
+	configured func() int64 // configured limit in bytes; 0 for natural
+	natural    uint64       // limit of the container or machine; 0 for none
+	drop       func()       // drops caches
 	used       func() uint64
 
-	next    atomic.Int64 // when to measure again, in nanoseconds since begun
+	next    atomic.Int64 // time of the next measurement, in nanoseconds since begun
 	percent atomic.Int64
 	mu      sync.Mutex
 	swept   time.Time
 	quiet   *time.Timer
 }
 
-// New makes a gauge. configured are the bytes that count as full, 0 for what
-// there is; drop gives up what can be made again.
+// New returns a gauge. configured returns the limit in bytes, 0 for the limit of
+// the container or machine. drop drops caches.
 func New(configured func() int64, drop func()) *Gauge {
 	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse}
 }
 
-// memoryLimit is what counts as full where the configuration does not say:
-// GOMEMLIMIT, else the limit of the container, else half of the machine.
+// memoryLimit returns the limit if none is configured: GOMEMLIMIT, else the
+// limit of the container, else half of the machine's memory.
 func memoryLimit() uint64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return uint64(limit)
@@ -60,17 +60,18 @@ func memoryLimit() uint64 {
 	return machineMemory() / 2
 }
 
-// begun is what moments are counted from: the time of day may be set.
+// begun is the origin of timestamps. They are monotonic: somebody may set the
+// wall clock.
 var begun = time.Now()
 
-// memoryInUse is what the process holds of the system's memory.
+// memoryInUse returns the memory that the process holds.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
 
-// Level is the share of the memory that is in use, in per cent.
+// Level returns the share of the limit that is in use, in per cent.
 func (p *Gauge) Level() int64 { return p.levelAt(time.Now()) }
 
 func (p *Gauge) levelAt(now time.Time) int64 {
@@ -96,7 +97,7 @@ func (p *Gauge) measure(now time.Time) {
 	}
 	percent := int64(used * 100 / limit)
 	if percent >= dropCachesAt && now.Sub(p.swept) > collectEvery {
-		// What is in use may be waste that was not collected yet.
+		// The memory may be garbage that was not collected yet.
 		p.swept = now
 		p.drop()
 		giveBack()
@@ -105,7 +106,7 @@ func (p *Gauge) measure(now time.Time) {
 	p.percent.Store(percent)
 }
 
-// rest gives memory back once nothing has been called for a while.
+// rest returns memory to the system after a time without calls.
 func (p *Gauge) rest() {
 	if p.quiet == nil {
 		p.quiet = time.AfterFunc(quietAfter, giveBack)
@@ -114,14 +115,14 @@ func (p *Gauge) rest() {
 	p.quiet.Reset(quietAfter)
 }
 
-// giveBack returns what is not used to the system. What is in a pool outlives
-// one collection, so there are two; large answers leave most of it there.
+// giveBack returns unused memory to the system. Buffers in a sync.Pool survive
+// one collection, so it collects twice; large answers leave most memory there.
 func giveBack() {
 	runtime.GC()
 	debug.FreeOSMemory()
 }
 
-// Stop keeps the timer of rest from outliving the gateway.
+// Stop stops the timer of rest.
 func (p *Gauge) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

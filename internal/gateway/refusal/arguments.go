@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// AsToolError turns what is wrong with arguments into a tool's error for clients
-// of versions that ask for it: their model can read it.
+// AsToolError turns an ArgumentsError into a tool error, for protocol versions
+// that want this so that the model can read it.
 func AsToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
 	var bad *params.ArgumentsError
 	if !errors.As(err, &bad) || !rules.ToolErrors {

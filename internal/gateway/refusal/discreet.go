@@ -9,9 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Discreet leaves out of an error why a server cannot be reached, for
-// principals who may not look into servers: its command, its environment and
-// its standard error are not theirs.
+// Discreet removes the reason from an error about an unreachable server, if the
+// principal may not see the server's command, environment and standard error.
 func Discreet(err error, who *access.Principal) error {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) || who.MayInspect() {

@@ -1,5 +1,5 @@
-// Package refusal says what clients are told of what is not there for them, each
-// era in its own codes.
+// Package refusal makes the errors for names that a client cannot use, with the
+// codes of each era.
 package refusal
 
 import (
@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Clip keeps an error from echoing more than a line of what was sent.
+// Clip shortens a client's text, so that an error echoes one line at most.
 func Clip(s string) string {
 	if len(s) > 256 {
 		return s[:256]
@@ -18,8 +18,8 @@ func Clip(s string) string {
 	return s
 }
 
-// NoTool says that there is no such tool, in the dialect of the source documents
-// or not.
+// NoTool says that there is no such tool. seed selects the dialect of the source
+// documents.
 func NoTool(name string, miss *catalog.Miss, seed bool) *jsonrpc.Error {
 	if miss.Kind == catalog.Ambiguous {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' is ambiguous", Clip(name)).
@@ -56,7 +56,7 @@ func NoTask(id string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", Clip(id))
 }
 
-// NoSkill says that nobody has a skill, or the directory that a method reads.
+// NoSkill says that no server has a skill, or the directory that a method reads.
 func NoSkill(method, uri string) *jsonrpc.Error {
 	what := "skill"
 	if method == mcp.MethodDirectoryRead {
@@ -66,8 +66,7 @@ func NoSkill(method, uri string) *jsonrpc.Error {
 		WithData(map[string]string{"uri": Clip(uri)})
 }
 
-// LegacyNotFound gives a modern server's refusal the code that legacy clients
-// know.
+// LegacyNotFound gives a modern server's "not found" the code of the legacy era.
 func LegacyNotFound(e *jsonrpc.Error) *jsonrpc.Error {
 	if e.Code != jsonrpc.CodeInvalidParams || jsonrpc.Get(e.Data, "uri") == nil {
 		return e
@@ -75,14 +74,15 @@ func LegacyNotFound(e *jsonrpc.Error) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: e.Message, Data: e.Data}
 }
 
-// NeedsTasks refuses a client that does not take tasks.
+// NeedsTasks refuses a client that does not support tasks.
 func NeedsTasks() *jsonrpc.Error {
 	return jsonrpc.Errorf(mcp.CodeCapabilityMissing, "Missing required client capability").WithData(map[string]any{
 		"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.TasksExtension: map[string]any{}}},
 	})
 }
 
-// BadLevel says what the source documents say, and the whole list beside it.
+// BadLevel refuses a log level in the words of the source documents, and lists
+// the valid levels.
 func BadLevel(raw []byte, given string, seed bool) *jsonrpc.Error {
 	switch {
 	case raw == nil:
@@ -98,7 +98,7 @@ func BadLevel(raw []byte, given string, seed bool) *jsonrpc.Error {
 		WithData(map[string]any{"validLevels": strings.Join(mcp.Levels(), ", ")})
 }
 
-// AsResult is a result that tells the model what went wrong.
+// AsResult returns a tool error with a text for the model.
 func AsResult(text string) []byte {
 	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
 	return append(b, `}],"isError":true}`...)

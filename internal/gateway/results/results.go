@@ -1,5 +1,5 @@
-// Package results shows large results of tools in part: which limits hold for a
-// tool, what is cut, and reading on in what was kept.
+// Package results shortens large tool results: it finds the limit for a tool,
+// cuts the result, and reads parts of the kept original.
 package results
 
 import (
@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	// defaultRead is how much of a kept result is shown where no limit is set.
+	// defaultRead is how much of a kept result is returned if no limit is set.
 	defaultRead = 32 << 10
 	// leastError is how much of an error is always shown.
 	leastError = 8 << 10
-	// ReaderName is the tool of full mode that reads on in a kept result.
+	// ReaderName is the tool that reads kept results in full mode.
 	ReaderName = "read_result"
 )
 
-// Reader is that tool, ReaderAlone shows it where there is no other of ours.
+// Reader is the tool ReaderName. ReaderAlone is the set for schemas without other
+// tools of the gateway.
 var (
 	Reader      = builtin.ReadTool(ReaderName)
 	ReaderAlone = builtin.NewSet([]builtin.Tool{Reader})
 )
 
-// Rules say what is shown in part of the results of tools: for a key, for its
-// schema, and for the file.
+// Rules are the limits of results for a key, its schema and the file.
 type Rules struct {
 	Key          int64
 	Schema, File config.ResultLimit
 }
 
-// Of is what holds for one tool. What is said nearest to the client, then to
-// the tool, counts.
+// Of returns the limit for one tool. The setting of the key counts first, then
+// the most specific setting for the tool.
 func (r Rules) Of(server *config.Server, tool string) config.ResultLimit {
 	rules := config.ResultLimit{Limit: r.Key}
 	for _, next := range []config.ResultLimit{server.Tools[tool].Results, server.Results, r.Schema, r.File} {
@@ -52,13 +52,13 @@ func (r Rules) Of(server *config.Server, tool string) config.ResultLimit {
 	return rules
 }
 
-// ReadLimit is how much of a kept result is shown at once.
+// ReadLimit returns how much of a kept result one read returns.
 func (r Rules) ReadLimit() int64 {
 	return firstSize(r.Key, r.Schema.Limit, r.File.Limit, defaultRead)
 }
 
-// Untyped says which tools of a server are listed without outputSchema, because
-// their structured content may be cut.
+// Untyped returns which tools of a server are listed without outputSchema,
+// because their structured content may be cut.
 func (r Rules) Untyped(server *config.Server) func(tool string) bool {
 	return func(tool string) bool {
 		rules := r.Of(server, tool)
@@ -75,18 +75,18 @@ func firstSize(sizes ...int64) int64 {
 	return 0
 }
 
-// A Cutter shows the results of one call in part.
+// A Cutter shortens the result of one call.
 type Cutter struct {
 	Rules config.ResultLimit
 	File  *config.Results
-	// Links says that the client takes links, Structured that there is no schema
-	// which asks for structured content.
+	// Links is set if the client supports resource links, Structured if structured
+	// content may be cut because the tool is listed without outputSchema.
 	Links, Structured bool
-	// Keep keeps what is not shown.
+	// Keep stores the original.
 	Keep func(data []byte, block bool) (string, error)
 }
 
-// Cut shows a large result in part, and returns what that left out.
+// Cut shortens a large result and returns the cost of the removed part.
 func (c *Cutter) Cut(resp *jsonrpc.Response) (left catalog.Cost, some bool) {
 	cut := kept.Cutter{
 		Text: c.Rules.Limit, Blob: c.Rules.Blobs, Head: c.File.Head, Tail: c.File.Tail, Links: c.Links,
@@ -100,7 +100,7 @@ func (c *Cutter) Cut(resp *jsonrpc.Response) (left catalog.Cost, some bool) {
 	if len(cut.Left) == 0 && cut.Blobs == 0 {
 		return left, false
 	}
-	left = catalog.Cost{Bytes: int(cut.Blobs)} // what a picture costs is not told by its size
+	left = catalog.Cost{Bytes: int(cut.Blobs)} // the tokens of a picture do not follow from its size
 	for _, text := range cut.Left {
 		left = left.Plus(catalog.CostOf(text))
 	}

@@ -1,5 +1,5 @@
-// Package roots is what a client tells of its roots, asked for once and again
-// when they have changed.
+// Package roots keeps the roots of a client. It asks for them once, and again
+// after they changed.
 package roots
 
 import (
@@ -12,10 +12,10 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// Told is what one client has told. The zero value is a client that has told
-// nothing yet.
+// Told holds the roots of one client. The zero value is a client that was not
+// asked yet.
 type Told struct {
-	asking sync.Mutex // one request of the client asks, the others wait for it
+	asking sync.Mutex // one request asks the client, the others wait
 
 	mu      sync.Mutex
 	last    []byte // the last result of roots/list
@@ -23,21 +23,21 @@ type Told struct {
 	changes int
 }
 
-// Hear keeps what the client told somebody.
+// Hear stores a result of roots/list.
 func (t *Told) Hear(result []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = bytes.Clone(result)
 }
 
-// Last is what the client told last; nil where it told nothing.
+// Last returns the last result of roots/list; nil for none.
 func (t *Told) Last() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last
 }
 
-// Changed notes that the roots of the client have changed.
+// Changed records that the roots of the client have changed.
 func (t *Told) Changed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,18 +45,18 @@ func (t *Told) Changed() {
 	t.changes++
 }
 
-// settled says whether what the client works on is known, and how often its
-// roots have changed.
+// settled reports whether the client's project is known, and how often its roots
+// have changed.
 func (t *Told) settled() (known bool, changes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known, t.changes
 }
 
-// Ask asks the client what it works on, unless that is known, and tells then
-// before any other request of the client goes on. again says that the client
-// worked on something else before. A client that does not answer in time works
-// on nothing that we know, until it says that its roots have changed.
+// Ask asks the client for its roots, unless its project is known, and calls then
+// before any other request of the client continues. again is set if the client
+// had another project before. A client that does not answer in time has no
+// project until it reports that its roots changed.
 func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Context) (*jsonrpc.Response, error), then func(p *project.Project, again bool)) {
 	if known, _ := t.settled(); known {
 		return
@@ -71,7 +71,7 @@ func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Con
 	defer cancel()
 	resp, err := ask(bounded)
 	if ctx.Err() != nil {
-		return // the request is over, and the next one asks
+		return // the request is over; the next one asks
 	}
 	var p *project.Project
 	if err == nil && resp.Err == nil {

@@ -1,8 +1,8 @@
-// Package skills makes the skills of all servers one list: the extension
-// io.modelcontextprotocol/skills (SEP-2640) as its stable specification of 2026-09
-// has it. A skill or a folder is asked of the server that has it. The files of
-// skills are resources and are read as such. A principal sees the skills of the
-// servers whose resources it may read.
+// Package skills merges the skills of all servers into one list. It implements
+// the extension io.modelcontextprotocol/skills (SEP-2640) in its stable
+// specification of 2026-09. Requests for a skill or a folder go to its server. The
+// files of skills are resources and are read as such. A principal sees the skills
+// of the servers whose resources it may read.
 package skills
 
 import (
@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Join returns the settings of the extension for several servers: what one
-// can do, we can.
+// Join returns the settings of the extension for several servers: a feature of
+// one server is a feature of the gateway.
 func Join(a, b []byte) []byte {
 	if len(b) == 0 || b[0] != '{' || string(jsonrpc.Get(a, "directoryRead")) == "true" {
 		return jsonrpc.AsObject(a)
@@ -20,8 +20,8 @@ func Join(a, b []byte) []byte {
 	return b
 }
 
-// Answers says whether a server with such capabilities answers a method of the
-// extension.
+// Answers reports whether a server with these capabilities answers a method of
+// the extension.
 func Answers(capabilities []byte, method string) bool {
 	settings := jsonrpc.Get(capabilities, "extensions", mcp.SkillsExtension)
 	if len(settings) == 0 || settings[0] != '{' {
@@ -30,7 +30,7 @@ func Answers(capabilities []byte, method string) bool {
 	return method != mcp.MethodDirectoryRead || string(jsonrpc.Get(settings, "directoryRead")) == "true"
 }
 
-// Append adds a page to a list that is still open.
+// Append adds a page to a list without its closing bracket.
 func Append(list, page []byte) []byte {
 	if len(page) <= len("[]") {
 		return list
@@ -41,13 +41,14 @@ func Append(list, page []byte) []byte {
 	return append(list, page[1:len(page)-1]...)
 }
 
-// In is the list of skills in a server's result, with the addresses that
-// clients know, without those that the configuration hides.
+// In returns the skills in a server's result with the addresses that clients
+// know, without the skills that the configuration hides.
 func In(all *catalog.Catalog, server string, result []byte) []byte {
 	return shownOf(all, server, jsonrpc.AsArray(jsonrpc.Get(result, "skills")), func(skill []byte) []byte { return all.WriteSkill(server, skill) })
 }
 
-// shownOf is a list of what has a uri, without what the configuration hides.
+// shownOf returns the items of a list that have a URI and that the configuration
+// does not hide.
 func shownOf(all *catalog.Catalog, server string, list []byte, write func([]byte) []byte) []byte {
 	out := []byte{'['}
 	for item := range jsonrpc.Elements(list) {
@@ -62,8 +63,8 @@ func shownOf(all *catalog.Catalog, server string, list []byte, write func([]byte
 	return append(out, ']')
 }
 
-// Write gives the answer about a skill or a folder the addresses that
-// clients know. Who asks by an alias is answered in aliases.
+// Write replaces the addresses in a server's answer by those that clients know.
+// If the client asked with an alias, the answer has aliases.
 func Write(all *catalog.Catalog, server, method string, byAlias bool, result []byte) []byte {
 	if method == mcp.MethodDirectoryRead {
 		files := shownOf(all, server, jsonrpc.AsArray(jsonrpc.Get(result, "resources")), func(file []byte) []byte {

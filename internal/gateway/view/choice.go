@@ -6,24 +6,24 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// What a task is taken to cost beside the list of tools: so many tools are
-// looked up in the compact modes, and each is one more turn of the model.
+// Assumed costs of a task beside the list of tools. In the compact modes the
+// model looks tools up, and each lookup is one more turn.
 const (
 	lookupsPerTask = 3
 	tokensPerTurn  = 1500
 	foundPerSearch = 20
 )
 
-// A Choice is the mode that clients are shown, and why. Its zero value says that
-// there was nothing to choose.
+// A Choice is the mode chosen for a client, with the reason. The zero value
+// means that the mode is configured.
 type Choice struct {
 	Mode string
 	Why  i18n.Text
 }
 
-// Choose picks the mode in which a typical task costs least. named says that
-// compact mode names every tool; most is how many tools the client can take, 0
-// when that is not known.
+// Choose picks the mode in which a typical task costs least. named is set if
+// compact mode names every tool. most is the client's limit of tools, 0 if
+// unknown.
 func Choose(r catalog.Receipt, tools int, named bool, most int) Choice {
 	if tools == 0 {
 		return Choice{builtin.ModeFull, i18n.New("there are no tools yet", "还没有工具")}
@@ -35,7 +35,7 @@ func Choose(r catalog.Receipt, tools int, named bool, most int) Choice {
 	numbers := i18n.New("a task costs about %d tokens in full mode, %d in compact mode, %d in search mode (%d tools)",
 		"一项任务在 full 模式约需 %d 个 token，compact 模式 %d 个，search 模式 %d 个（共 %d 个工具）", full, compact, search, tools)
 	small, least := builtin.ModeSearch, search
-	// A model that sees the names need not guess what to search for, which is
+	// A model that sees the names does not have to guess search words, which is
 	// worth a little.
 	if named && compact <= search+search/4 {
 		small, least = builtin.ModeCompact, compact

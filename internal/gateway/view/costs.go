@@ -7,21 +7,21 @@ import (
 	"mcp-all-in-one/internal/catalog"
 )
 
-// Costs are what a list of the tools costs in each mode, each worked out when
-// it is first asked for.
+// Costs are the costs of the tool list in each mode. Each is computed at its
+// first use.
 type Costs struct {
 	full, compact, search, code func() catalog.Cost
-	// Tools is how many there are. Named says that compact mode names them all.
+	// Tools is the number of tools. Named is set if compact mode names them all.
 	Tools func() int
 	Named func() bool
 }
 
-// All are the costs in every mode.
+// All returns the costs in every mode.
 func (c Costs) All() catalog.Receipt {
 	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search(), Code: c.code()}
 }
 
-// In is what one list costs in a mode.
+// In returns the cost of the list in a mode.
 func (c Costs) In(mode string) catalog.Cost {
 	switch mode {
 	case builtin.ModeCompact:
@@ -34,13 +34,14 @@ func (c Costs) In(mode string) catalog.Cost {
 	return c.full()
 }
 
-// CostOf is what a list of our own tools costs.
+// CostOf returns the cost of a list of the gateway's own tools.
 func CostOf(set *builtin.Set) catalog.Cost {
 	return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
 }
 
-// Measure prepares the costs of a view: full is what full mode shows, all what
-// the compact modes stand for, and small returns the tools that stand for them.
+// Measure prepares the costs of a view. full is the catalogue in full mode, all
+// the catalogue behind the compact modes, and small returns the tools of a
+// compact mode.
 func Measure(full, all *catalog.Catalog, eyes catalog.View, small func(mode string) *builtin.Set) Costs {
 	cost := func(mode string) func() catalog.Cost {
 		return sync.OnceValue(func() catalog.Cost { return CostOf(small(mode)) })

@@ -1,5 +1,5 @@
-// Package view is what sessions see: the features of their servers, merged and
-// shown in a mode, what that costs, and the mode that costs least.
+// Package view builds what sessions see: the merged features of their servers in
+// a mode, and their cost. It also chooses the cheapest mode.
 package view
 
 import (
@@ -11,8 +11,8 @@ import (
 // A View is what one session sees at one revision of the upstreams.
 type View struct {
 	Revision uint64
-	Shown    *catalog.Catalog // what is listed, and can be called by name
-	All      *catalog.Catalog // what the servers have
+	Shown    *catalog.Catalog // features that are listed and can be called by name
+	All      *catalog.Catalog // all features of the servers
 	Compact  *builtin.Set     // stands for all tools; nil outside the compact modes
 	Mode     string           // full, compact or search
 	Choice   Choice           // of a schema in auto mode
@@ -28,7 +28,7 @@ var changeMethods = []struct {
 	{mcp.NotificationResources, []catalog.Kind{catalog.Resources, catalog.Templates}},
 }
 
-// Changed names the notifications for what differs between two views.
+// Changed returns the notifications for the differences between two views.
 func Changed(was, now *View, eyes func(catalog.Kind) catalog.View) []string {
 	if was.Shown == now.Shown {
 		return nil

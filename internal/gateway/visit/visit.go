@@ -1,4 +1,4 @@
-// Package visit leads the person at a client to a page that a call needs first.
+// Package visit sends the person at a client to a web page before a call can run.
 package visit
 
 import (
@@ -12,15 +12,15 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A Place is where a client found us, and was let in.
+// A Place is the address at which a client reached the gateway.
 type Place struct {
-	// Host is empty where that is not known.
+	// Host is empty if it is not known.
 	Host string
-	// Secure says that a proxy before us speaks HTTPS there.
+	// Secure is set if a reverse proxy serves HTTPS at this address.
 	Secure bool
 }
 
-// A Question is a value of a principal's own that a call lacks.
+// A Question is a value of the principal that a call needs.
 type Question struct {
 	Who     access.Principal
 	At      Place
@@ -31,14 +31,14 @@ type Question struct {
 // empty text if the gateway has no such page. A nil Asker means the same.
 type Asker func(Question) string
 
-// Instead is the answer to a call that ended so: where it lacks a value, and its
-// client can open a URL, the error by which 2025-11-25 asks for a visit. The call
-// did not run, and the client makes it again.
+// Instead returns the answer to a call. If the call failed because a value is
+// missing and its client can open a URL, the answer is the URL elicitation error
+// of 2025-11-25. The call did not run, and the client repeats it.
 func (ask Asker) Instead(resp *jsonrpc.Response, err error, c *upstream.Caller, rules mcp.Version, q Question) (*jsonrpc.Response, error) {
 	if ask == nil || err == nil || c == nil {
 		return resp, err
 	}
-	var missing *failure.ValueError // here, so that calls without an error cost nothing
+	var missing *failure.ValueError // declared here, so that calls without an error do not allocate
 	if !errors.As(err, &missing) {
 		return resp, err
 	}

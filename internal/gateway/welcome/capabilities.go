@@ -8,16 +8,17 @@ import (
 
 const serverCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
 
-// Capabilities are ours, with what servers add for a client.
+// Capabilities are the gateway's capabilities, with those that servers add for a
+// client.
 type Capabilities struct {
 	JSON []byte
 
 	rules mcp.Version
-	takes []byte // the extensions that the client knows
+	takes []byte // the extensions of the client
 }
 
-// NewCapabilities are ours alone, for a client of a version that knows such
-// extensions.
+// NewCapabilities returns the gateway's own capabilities, for a client of a
+// version with these extensions.
 func NewCapabilities(rules mcp.Version, extensions []byte) *Capabilities {
 	return &Capabilities{[]byte(serverCapabilities), rules, jsonrpc.AsObject(extensions)}
 }
@@ -25,7 +26,7 @@ func NewCapabilities(rules mcp.Version, extensions []byte) *Capabilities {
 // Extend adds the extensions that a server declares.
 func (c *Capabilities) Extend(declared []byte) {
 	for id, settings := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(declared, "extensions"))) {
-		if id == mcp.SkillsExtension { // clients do not announce that they know it
+		if id == mcp.SkillsExtension { // clients do not declare it
 			settings = skills.Join(jsonrpc.Get(c.JSON, "extensions", id), settings)
 		} else if id == mcp.TasksExtension || c.rules.Era == mcp.Legacy && jsonrpc.Get(c.takes, id) == nil {
 			continue
@@ -34,12 +35,12 @@ func (c *Capabilities) Extend(declared []byte) {
 	}
 }
 
-// AddTasks adds what the client is told of the tasks of a server of an era.
+// AddTasks adds the task capabilities of a server of an era.
 func (c *Capabilities) AddTasks(era mcp.Era, declared []byte) {
 	c.JSON = withTasks(c.JSON, c.rules, era, declared)
 }
 
-// withTasks adds what a client is told of the tasks of a server.
+// withTasks adds the task capabilities of a server.
 func withTasks(caps []byte, rules mcp.Version, era mcp.Era, declared []byte) []byte {
 	switch {
 	case rules.Era == mcp.Modern && (era == mcp.Modern || jsonrpc.Get(declared, "tasks", "requests", "tools", "call") != nil):

@@ -1,5 +1,5 @@
-// Package welcome is what a client is told first, in either era: who we are, what
-// we can do, and how the servers are to be used.
+// Package welcome makes the results of initialize and server/discover: the
+// gateway's name, its capabilities, and the instructions of its servers.
 package welcome
 
 import (
@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Hello is what a client says of itself in initialize.
+// A Hello is a client's self-description in initialize.
 type Hello struct {
 	Version            string // as negotiated
 	Capabilities, Info []byte // raw objects
@@ -47,8 +47,8 @@ func Read(params []byte) (h Hello, err error) {
 // documents, and gets their dialect.
 var serverWords = []string{"tools", "resources", "prompts", "logging", "completion", "completions"}
 
-// Dialect says whether a client with such capabilities gets the dialect of the
-// source documents.
+// Dialect reports whether a client with these capabilities gets the dialect of
+// the source documents.
 func Dialect(compat string, caps []byte) bool {
 	switch compat {
 	case "spec":
@@ -96,10 +96,10 @@ const (
 	maxServerInstructions = 4 << 10
 )
 
-// Instructions join what servers say about their use, within bounds.
+// Instructions joins the instructions of servers, up to a size limit.
 type Instructions struct{ text strings.Builder }
 
-// Add adds what a server says.
+// Add adds the instructions of a server.
 func (b *Instructions) Add(server, text string) {
 	text = strings.TrimSpace(i18n.Clean(text))
 	if text == "" || b.text.Len() > maxInstructions {
@@ -114,5 +114,5 @@ func (b *Instructions) Add(server, text string) {
 	fmt.Fprintf(&b.text, "## %s\n%s", i18n.Clean(server), text)
 }
 
-// String is all of it.
+// String returns the joined instructions.
 func (b *Instructions) String() string { return b.text.String() }

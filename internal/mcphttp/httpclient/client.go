@@ -1,5 +1,5 @@
-// Package httpclient is the client of MCP over HTTP: streamable, of both eras, and
-// legacy SSE.
+// Package httpclient is the client of MCP over HTTP: streamable HTTP of both eras,
+// and legacy HTTP+SSE.
 package httpclient
 
 import (
@@ -21,18 +21,18 @@ const (
 	farewellTime      = 5 * time.Second // for DELETE and notifications/cancelled
 )
 
-// ClientOptions say which server a Client talks to, and how.
+// ClientOptions configure a Client.
 type ClientOptions struct {
 	// URL is the server's one endpoint.
 	URL string
-	// Header is sent with every request; what the protocol or the connection
-	// owns is left out.
+	// Header is sent with every request, except for headers that the protocol or the
+	// connection sets.
 	Header http.Header
-	// Transport carries the requests; nil means one of our own. It must not
+	// Transport sends the requests; nil means a new ClientTransport. It must not
 	// follow redirects.
 	Transport http.RoundTripper
-	// Handler takes what the server says outside any call, and what it says
-	// during a call that has no Back. It may be nil.
+	// Handler handles the server's messages outside any call, and during a
+	// call without Back. It may be nil.
 	Handler jsonrpc.Handler
 	// Modern speaks 2026-07-28: no session, no GET, no DELETE.
 	Modern bool
@@ -43,8 +43,8 @@ type ClientOptions struct {
 	MaxMessage int64
 	// Log may be nil.
 	Log *slog.Logger
-	// OnDown hears that the server cannot be reached any more, or has
-	// forgotten our session. It may be nil and must not call Close.
+	// OnDown is called when the server can no longer be reached or has lost
+	// our session. It may be nil and must not call Close.
 	OnDown func(error)
 }
 
@@ -52,17 +52,17 @@ type ClientOptions struct {
 type Client struct {
 	opt     ClientOptions
 	server  endpoint
-	own     *ClientTransport // of the endpoint, when it is not the caller's
+	own     *ClientTransport // the endpoint's transport, if it is not the caller's
 	flights flights
-	ids     atomic.Uint64 // the latest of a call
+	ids     atomic.Uint64 // the last id of a call
 	asked   inbound
 
 	probing   atomic.Bool
 	streaming atomic.Bool
-	listening chan struct{} // closed when the stream was opened or refused first
+	listening chan struct{} // closed when the stream has been opened or refused for the first time
 }
 
-// NewClient returns a Client; nothing is sent yet.
+// NewClient returns a Client. It sends nothing yet.
 func NewClient(opt ClientOptions) *Client {
 	if opt.MaxMessage <= 0 {
 		opt.MaxMessage = defaultMaxMessage
@@ -107,16 +107,16 @@ func baseRequest(raw string, configured, fixed http.Header) (*http.Request, erro
 	}, nil
 }
 
-// SetVersion sets the protocol version that every later request names.
+// SetVersion sets the protocol version of all later requests.
 func (c *Client) SetVersion(v string) { c.server.setState(c.SessionID(), v) }
 
-// SessionID is the id that the server gave this session; "" when it gave none.
+// SessionID returns the session id from the server; "" if there is none.
 func (c *Client) SessionID() string { return c.server.state.Load().session }
 
-// Call sends a request and waits for its answer.
+// Call sends a request and waits for its response.
 //
-// When the server answers a JSON-RPC error with a status of 4xx, both results
-// are set: the error is a *StatusError, and Response.Err is what the body said.
+// If the server answers with a JSON-RPC error and a status of 4xx, both results are
+// set: the error is a *StatusError, and Response.Err is the error in the body.
 func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	f, err := c.flights.enter(ctx, c.ids.Add(1))
 	if err != nil {
@@ -141,8 +141,8 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	return resp, err
 }
 
-// Abort ends a call with an error and tells the server, unless its outcome is
-// known already.
+// Abort ends a call with an error and tells the server, unless the response has
+// already arrived.
 func (c *Client) Abort(id uint64, err error) { c.flights.abort(id, err) }
 
 // Notify posts a notification and waits until the server has accepted it.
@@ -155,15 +155,15 @@ func (c *Client) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 	return c.server.deliver(f.ctx, c.server.headerFor(n.Method, n.Params), jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
-// abandon tells a legacy server that nobody waits for its answer any more. A
-// modern server knows it from the closed connection.
+// abandon tells a legacy server that the response is no longer needed. A modern
+// server sees that from the closed connection.
 func (c *Client) abandon(ctx context.Context, id uint64, method string, cause error) {
 	if c.opt.Modern || method == mcp.MethodInitialize {
 		return
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%s}`, id, jsonrpc.Quote(cause.Error()))
 	msg := jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)
-	c.flights.track(func() { // Close lets it finish: the server may hold its DELETE up until the call has ended
+	c.flights.track(func() { // Close waits for this: the server may block the DELETE until the call has ended
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
 		if err := c.server.deliver(ctx, c.server.state.Load().header, msg); err != nil {
@@ -172,8 +172,8 @@ func (c *Client) abandon(ctx context.Context, id uint64, method string, cause er
 	})
 }
 
-// Close ends every call and stream with jsonrpc.ErrClosed, waits for what we
-// started, and ends the session with a DELETE.
+// Close ends every call and stream with jsonrpc.ErrClosed, waits for our
+// goroutines, and ends the session with a DELETE.
 func (c *Client) Close(ctx context.Context) error {
 	if !c.flights.close() {
 		return nil

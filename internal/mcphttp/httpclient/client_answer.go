@@ -14,11 +14,11 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// answerClasses are the sizes of pooled buffers. Of what is larger one is kept. All
-// are left to the garbage collector after a while.
+// answerClasses are the sizes of pooled buffers. Of larger buffers only one is
+// kept. The garbage collector frees unused buffers after a while.
 var answerClasses = [...]int{sse.EventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
 
-// editRoom is what a large answer has behind it, for what is added to it.
+// editRoom is spare capacity of a large response, for additions to it.
 const editRoom = 64
 
 var (
@@ -26,7 +26,7 @@ var (
 	largeAnswer lastbuf.Last[answerBuffer]
 )
 
-// An answerBuffer is memory for one answer; free gives it back.
+// An answerBuffer is the memory of one response; free returns it to the pool.
 type answerBuffer struct {
 	b    []byte
 	free func()
@@ -47,7 +47,7 @@ func newAnswerBuffer(size int) *answerBuffer {
 		return buf
 	}
 	buf := largeAnswer.Take()
-	if buf == nil || cap(buf.b) < size+editRoom || cap(buf.b) > 4*size { // who reads slowly would hold all of it
+	if buf == nil || cap(buf.b) < size+editRoom || cap(buf.b) > 4*size { // a slow reader would hold all of it
 		buf = &answerBuffer{b: make([]byte, size+editRoom)}
 		buf.free = buf.giveBack
 	}
@@ -55,7 +55,7 @@ func newAnswerBuffer(size int) *answerBuffer {
 	return buf
 }
 
-// giveBack puts the buffer, which may have grown, where it fits.
+// giveBack returns the buffer to the pool of its size; it may have grown.
 func (buf *answerBuffer) giveBack() {
 	size := cap(buf.b)
 	if size > 2*answerClasses[len(answerClasses)-1] {
@@ -70,8 +70,7 @@ func (buf *answerBuffer) giveBack() {
 	}
 }
 
-// grow moves what b holds to a buffer of at least the given size, which is buf's
-// from then on.
+// grow moves b to a buffer of at least the given size, which then belongs to buf.
 func (buf *answerBuffer) grow(b []byte, size int) []byte {
 	bigger := newAnswerBuffer(size)
 	room := bigger.b[:copy(bigger.b[:cap(bigger.b)], b)]
@@ -80,7 +79,7 @@ func (buf *answerBuffer) grow(b []byte, size int) []byte {
 	return room
 }
 
-// whole reads an answer that is one JSON body.
+// whole reads a response that is one JSON body.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
 	buf, err := readWhole(resp.Body, resp.ContentLength, x.c.opt.MaxMessage)
 	resp.Body.Close()
@@ -109,8 +108,7 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 	return nil, &AnswerError{Reason: reason, Head: append([]byte(nil), buf.b[:min(len(buf.b), 512)]...)}
 }
 
-// readWhole reads a body into one buffer, of exactly its size when that is
-// known.
+// readWhole reads a body into one buffer, of exactly its size if that is known.
 func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	if length > limit {
 		return nil, jsonrpc.ErrTooLarge
@@ -141,7 +139,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	}
 }
 
-// fromBatch finds our answer among several messages.
+// fromBatch finds the response to our request in a batch.
 func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.Response, error) {
 	parts, bad := jsonrpc.SplitBatch(buf.b, nil)
 	if bad != nil {
@@ -166,8 +164,8 @@ func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.R
 	return out, nil
 }
 
-// outcome returns the response when msg is the one to our request; its result
-// stands in buf.
+// outcome returns the response if msg is the response to our request, nil
+// otherwise. Its result is in buf.
 func (x *exchange) outcome(msg *jsonrpc.Message, buf *answerBuffer) *jsonrpc.Response {
 	switch {
 	case msg.Kind == jsonrpc.KindResult && x.isOurs(msg.ID):

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A timedConn knows how long its connection took to open, which is one round
-// trip: the best that can be said about the way to a server without asking it.
+// A timedConn knows how long its connection took to open. That is one round trip:
+// the best estimate without sending a request.
 type timedConn struct {
 	*net.TCPConn
 	roundTrip time.Duration
@@ -23,16 +23,16 @@ type stopwatch struct {
 	trip  *jsonrpc.Trip
 	hooks httptrace.ClientTrace
 
-	// The hooks of net/http run in goroutines of its own, some of them after
-	// the answer is here.
+	// The hooks of net/http run in its own goroutines, some after the response has
+	// arrived.
 	mu              sync.Mutex
 	left            time.Time
 	wrote, answered time.Time
 	roundTrip       time.Duration
 }
 
-// startWatch returns a stopwatch and a context that makes it run; nil and ctx
-// where nobody measures.
+// startWatch returns a stopwatch and a context that triggers it; nil and ctx if
+// trip is nil.
 func startWatch(ctx context.Context, trip *jsonrpc.Trip) (*stopwatch, context.Context) {
 	if trip == nil {
 		return nil, ctx
@@ -64,9 +64,9 @@ func (w *stopwatch) note(at *time.Time) {
 	}
 }
 
-// stop adds what the POST spent on its way: until it was written, one round
-// trip, and reading a body that is not a stream. When a stream's answer began
-// to arrive cannot be known.
+// stop adds the time that the POST spent in transit: until it was written, one
+// round trip, and reading the body if it is no stream. For a stream, it is unknown
+// when the response began to arrive.
 func (w *stopwatch) stop(streamed bool) {
 	if w == nil {
 		return

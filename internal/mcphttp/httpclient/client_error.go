@@ -16,24 +16,24 @@ import (
 
 const maxErrorBody = 64 << 10
 
-// ErrStreamEnded is a call whose stream ended before its answer and could not
-// be resumed.
+// ErrStreamEnded is the error of a call whose stream ended before the response and
+// could not be resumed.
 var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务在应答之前结束了流")
 
-// A StatusError is an answer with a status other than 2xx.
+// A StatusError is a response with a status other than 2xx.
 type StatusError struct {
 	Status int
 	Header http.Header
 	// Body holds at most 64 KiB.
 	Body []byte
-	// Modern says that the body is an error that only a server of 2026-07-28
-	// or newer sends.
+	// Modern says that only a server of 2026-07-28 or newer sends the error in the
+	// body.
 	Modern bool
 }
 
 func (e *StatusError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *StatusError) In(l i18n.Lang) string {
 	text := i18n.New("the server answered %d %s", "服务返回 %d %s", e.Status, http.StatusText(e.Status))
 	if e.Status/100 == 3 {
@@ -47,17 +47,18 @@ func (e *StatusError) In(l i18n.Lang) string {
 	return text.In(l)
 }
 
-// An AnswerError is an answer of 2xx that is not MCP.
+// An AnswerError is a 2xx response that is not MCP.
 type AnswerError struct {
 	Reason i18n.Text
-	// ContentType is what the server called it; Head is how it begins.
+	// ContentType is the media type of the response; Head is the beginning of its
+	// body.
 	ContentType string
 	Head        []byte
 }
 
 func (e *AnswerError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *AnswerError) In(l i18n.Lang) string {
 	if e.ContentType != "" {
 		return i18n.New("%v (%s)", "%v（%s）", e.Reason, e.ContentType).In(l)
@@ -65,11 +66,11 @@ func (e *AnswerError) In(l i18n.Lang) string {
 	return e.Reason.In(l)
 }
 
-// Unwrap makes it one of the answers that nobody understands.
+// Unwrap returns jsonrpc.ErrBadAnswer.
 func (e *AnswerError) Unwrap() error { return jsonrpc.ErrBadAnswer }
 
-// NotSent says of an error of Call or Notify that no byte of the message has
-// reached the server.
+// NotSent reports whether an error of Call or Notify means that no byte of the
+// message has reached the server.
 func NotSent(err error) bool {
 	var op *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -77,12 +78,12 @@ func NotSent(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate) || errors.As(err, &unwritten)
 }
 
-// newStatusError reads the body of an answer that is not 2xx.
+// newStatusError reads the body of a response that is not 2xx.
 func newStatusError(resp *http.Response) *StatusError {
 	return &StatusError{Status: resp.StatusCode, Header: resp.Header, Body: readHead(resp.Body, maxErrorBody)}
 }
 
-// refused is the outcome of a request that was answered with a status other
+// refused returns the result of a request that was answered with a status other
 // than 2xx.
 func (x *exchange) refused(resp *http.Response) (*jsonrpc.Response, error) {
 	status := newStatusError(resp)
@@ -95,9 +96,9 @@ func (x *exchange) refused(resp *http.Response) (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Err: answered}, status
 }
 
-// modernError recognises what only a modern server says: a code of its own, or
-// an old code under the status that the modern transport gives it (a legacy
-// server answers those with 200).
+// modernError reports whether only a modern server sends such an error: a new code,
+// or an old code with the status that the modern transport prescribes (a legacy
+// server sends those with 200).
 func modernError(status int, code int64, ours bool) bool {
 	switch code {
 	case mcp.CodeHeaderMismatch, mcp.CodeCapabilityMissing, mcp.CodeVersionUnsupported:

@@ -9,21 +9,20 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A flight is one piece of work that Close must end: a call, a stream, a
-// handler.
+// A flight is one piece of work that Close must end: a call, a stream or a handler.
 type flight struct {
-	id     uint64 // of a call; 0 for other work
+	id     uint64 // id of a call; 0 for other work
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// untie keeps the end of the caller's context from the work.
+	// untie detaches the work from the caller's context.
 	untie func() bool
 
 	prev, next *flight // guarded by flights.mu
 }
 
-// flights are those in the air. What begins after close is refused.
+// flights are the flights of a client. No flight can begin after close.
 type flights struct {
-	bad error // why none can begin: the URL cannot be used
+	bad error // why no flight can begin: the URL is invalid
 
 	mu     sync.Mutex
 	closed bool
@@ -31,8 +30,8 @@ type flights struct {
 	work   sync.WaitGroup
 }
 
-// enter counts a piece of work in. Its context ends with ctx and with Close;
-// after untie it ends with Close alone.
+// enter begins a flight. Its context ends with ctx and with Close; after untie,
+// only with Close.
 func (all *flights) enter(ctx context.Context, id uint64) (*flight, error) {
 	if all.bad != nil {
 		return nil, all.bad
@@ -57,8 +56,7 @@ func (all *flights) enter(ctx context.Context, id uint64) (*flight, error) {
 	return f, nil
 }
 
-// leave counts a piece of work out and returns why it was ended, nil when it
-// was not.
+// leave ends a flight and returns why it was cancelled, nil if it was not.
 func (all *flights) leave(f *flight) error {
 	f.untie()
 	cause := context.Cause(f.ctx)
@@ -76,19 +74,19 @@ func (all *flights) leave(f *flight) error {
 	return cause
 }
 
-// abort ends a call with an error, unless its outcome is known already.
+// abort ends a call with an error, unless the response has already arrived.
 func (all *flights) abort(id uint64, err error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for f := all.first; f != nil; f = f.next { // nearly all calls end by themselves
+	for f := all.first; f != nil; f = f.next { // a linear search is enough: few calls are aborted
 		if f.id == id && id != 0 {
 			f.cancel(err)
 		}
 	}
 }
 
-// spawn runs fn in a goroutine that Close ends and waits for. It reports false
-// when the client is closed.
+// spawn runs fn in a goroutine that Close cancels and waits for. It reports false
+// if the client is closed.
 func (all *flights) spawn(ctx context.Context, fn func(context.Context)) bool {
 	f, err := all.enter(ctx, 0)
 	if err != nil {
@@ -101,7 +99,8 @@ func (all *flights) spawn(ctx context.Context, fn func(context.Context)) bool {
 	return true
 }
 
-// track runs fn in a goroutine that Close waits for.
+// track runs fn in a goroutine that Close waits for. It reports false if the client
+// is closed.
 func (all *flights) track(fn func()) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -112,12 +111,12 @@ func (all *flights) track(fn func()) bool {
 	return true
 }
 
-// runOut is how long a stream that has given its answer may take to end, so
-// that its connection can be used again.
+// runOut is how long a stream may take to end after the response, so that its
+// connection can be reused.
 const runOut = time.Second
 
-// finish ends a call and returns why it was ended, if so. A stream that has
-// given its answer is read to its end by a goroutine: cutting it off would cost
+// finish ends a call and returns why it was cancelled, if it was. A goroutine reads
+// the rest of the stream after the response: closing the stream early would close
 // the connection.
 func (all *flights) finish(f *flight, rest io.ReadCloser) error {
 	if rest == nil {
@@ -138,8 +137,8 @@ func (all *flights) finish(f *flight, rest io.ReadCloser) error {
 	return nil
 }
 
-// close ends every flight with jsonrpc.ErrClosed and waits for what track runs;
-// false when it was closed before.
+// close cancels every flight with jsonrpc.ErrClosed and waits for the goroutines of
+// track. It reports false if it was called before.
 func (all *flights) close() bool {
 	all.mu.Lock()
 	first := !all.closed

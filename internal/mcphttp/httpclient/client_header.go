@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// notConfigurable are headers that belong to one connection, or that the
+// notConfigurable are the headers that belong to one connection, or that the
 // protocol sets itself.
 var notConfigurable = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
@@ -18,7 +18,7 @@ var notConfigurable = []string{
 	mcp.HeaderSession, mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderLastEvent,
 }
 
-// clientHeader is what of the configured headers is sent with every request.
+// clientHeader returns the configured headers that are sent with every request.
 func clientHeader(configured http.Header) http.Header {
 	h := http.Header{"User-Agent": {"mcp-all-in-one/" + mcp.ProductVersion}}
 	for name, values := range configured {
@@ -55,7 +55,7 @@ func (e *endpoint) headerFor(method string, params []byte) http.Header {
 	return h
 }
 
-// fieldsFor are the headers of a message to a modern server that repeat some of
+// fieldsFor returns the headers of a message to a modern server that repeat some of
 // its params.
 func (e *endpoint) fieldsFor(method string, params []byte) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {

@@ -11,12 +11,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// maxAsking is how many requests of the server on one stream are answered at
-// once; past it we stop reading that stream.
+// maxAsking is how many requests of the server on one stream are handled at once.
+// Above it, the client stops reading that stream.
 const maxAsking = 64
 
-// inbound holds the server's requests that are being answered, so that the
-// server can take them back.
+// inbound holds the server's requests that are being handled, so that the server
+// can cancel them.
 type inbound struct {
 	mu      sync.Mutex
 	cancels map[string]context.CancelCauseFunc
@@ -47,14 +47,14 @@ func (in *inbound) cancel(id []byte) bool {
 	return cancel != nil
 }
 
-// An inbox takes what the server says on one stream.
+// An inbox handles the server's messages on one stream.
 type inbox struct {
 	c       *Client
 	handler jsonrpc.Handler
 	slots   chan struct{}
 }
 
-// newInbox returns an inbox for handler, or for the client's own when that is
+// newInbox returns an inbox for handler, or for the client's own handler if that is
 // nil.
 func (c *Client) newInbox(handler jsonrpc.Handler) *inbox {
 	if handler == nil {
@@ -63,8 +63,8 @@ func (c *Client) newInbox(handler jsonrpc.Handler) *inbox {
 	return &inbox{c: c, handler: handler}
 }
 
-// take hands one message on. Notifications are handed on in order; requests
-// are answered beside.
+// take handles one message: notifications in order, each request in its own
+// goroutine.
 func (in *inbox) take(ctx context.Context, msg *jsonrpc.Message) {
 	switch msg.Kind {
 	case jsonrpc.KindNotification:
@@ -133,19 +133,19 @@ func (in *inbox) handle(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Resp
 	return &jsonrpc.Response{Err: answer}
 }
 
-// safely keeps a handler's panic from ending everybody's process.
+// safely runs the handler for a request and recovers a panic.
 func (in *inbox) safely(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc.Response, err error) {
 	defer in.caught(req.Method, func() { err = jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error") })
 	return in.handler.Handle(ctx, in.c, req)
 }
 
-// tell is safely for a notification.
+// tell runs the handler for a notification and recovers a panic.
 func (in *inbox) tell(ctx context.Context, n *jsonrpc.Notification) {
 	defer in.caught(n.Method, func() {})
 	in.handler.HandleNotification(ctx, in.c, n)
 }
 
-// caught is deferred.
+// caught must be deferred. It recovers and logs a panic, and calls then.
 func (in *inbox) caught(method string, then func()) {
 	if p := recover(); p != nil {
 		in.c.opt.Log.Error("handler panicked", "method", method, "err", p, "stack", string(debug.Stack()))

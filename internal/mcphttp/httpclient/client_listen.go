@@ -11,20 +11,19 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// OpenStream keeps the stream on which the server speaks outside any call,
-// until ctx ends or the client is closed: it is opened again when it breaks.
-// It does not wait, since a server may hold its headers back until it has
-// something to say. A server that has no such stream is left alone; a modern
-// one never has.
+// OpenStream opens the stream for the server's messages outside any call, and
+// reopens it when it breaks, until ctx ends or the client is closed. It does not
+// wait, because a server may delay the header until its first message. If the
+// server has no such stream, OpenStream gives up; a modern server never has one.
 func (c *Client) OpenStream(ctx context.Context) {
 	if !c.opt.Modern && !c.streaming.Swap(true) {
 		c.flights.spawn(ctx, c.listen)
 	}
 }
 
-// AwaitStream waits until the server has opened the stream or refused it, for
-// a moment at most: a server that asks on the stream before it is open would
-// ask nobody.
+// AwaitStream waits until the server has opened or refused the stream, but at most
+// for limit. A request that the server sends on the stream before it is open would
+// be lost.
 func (c *Client) AwaitStream(ctx context.Context, limit time.Duration) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
@@ -55,7 +54,7 @@ func (c *Client) listen(ctx context.Context) {
 			return
 		}
 		if err != nil && !worthAnotherTry(err) {
-			if opened { // it had a stream: what it has not any more is our session
+			if opened { // it had a stream, so our session is lost
 				c.down(err)
 			}
 			return
@@ -70,7 +69,7 @@ func (c *Client) listen(ctx context.Context) {
 	}
 }
 
-// retryAfter is how long the server asks us to stay away, within reason.
+// retryAfter returns how long the server asks the client to wait, at most a minute.
 func retryAfter(err error) time.Duration {
 	var status *StatusError
 	if !errors.As(err, &status) {

@@ -14,11 +14,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// newMessageBody is a body that net/http recognises as memory, which it then
-// sends together with the header.
+// newMessageBody returns a body that net/http recognises as memory and sends
+// together with the header.
 func newMessageBody(msg []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(msg)) }
 
-// An endpoint is the URL of a server, with what all requests to it carry.
+// An endpoint is the URL of a server, with the data for all requests to it.
 type endpoint struct {
 	rt           http.RoundTripper
 	base         *http.Request
@@ -28,8 +28,8 @@ type endpoint struct {
 	state        atomic.Pointer[clientState]
 }
 
-// clientState is what the handshake settled, with the headers that follow from
-// it; the map is shared by all requests and never changed.
+// clientState is the result of the handshake, with the headers that follow from it.
+// All requests share the header; it is never changed.
 type clientState struct {
 	session, version string
 	header           http.Header
@@ -48,7 +48,7 @@ func (e *endpoint) setState(session, version string) {
 	e.state.Store(&clientState{session: session, version: version, header: h})
 }
 
-// request copies the prepared request; header is shared and not changed.
+// request copies the prepared request. header is shared and must not change.
 func (e *endpoint) request(ctx context.Context, method string, header http.Header, msg []byte) *http.Request {
 	r := e.base.WithContext(ctx)
 	r.Method = method
@@ -56,8 +56,8 @@ func (e *endpoint) request(ctx context.Context, method string, header http.Heade
 	if msg != nil {
 		r.Body = newMessageBody(msg)
 		r.ContentLength = int64(len(msg))
-		// For a kept connection that the server closed before we wrote
-		// anything; a POST of which bytes went out is never sent again.
+		// For an idle connection that the server closed before the request was
+		// written. A POST of which bytes were sent is never sent again.
 		r.GetBody = func() (io.ReadCloser, error) { return newMessageBody(msg), nil }
 	}
 	return r
@@ -74,7 +74,7 @@ func (e *endpoint) post(ctx context.Context, header http.Header, msg []byte) (*h
 	return resp, nil
 }
 
-// deliver posts a message that has no answer: a notification or a response.
+// deliver posts a message that has no response: a notification or a response.
 func (e *endpoint) deliver(ctx context.Context, header http.Header, msg []byte) error {
 	resp, err := e.post(ctx, header, msg)
 	if err != nil {
@@ -87,17 +87,18 @@ func (e *endpoint) deliver(ctx context.Context, header http.Header, msg []byte) 
 	return nil
 }
 
-// An exchange is one call: a POST, and whatever leads to its answer.
+// An exchange is one call: the POST and its response, including the streams that
+// continue it.
 type exchange struct {
 	c   *Client
 	f   *flight
 	req *jsonrpc.Request
 	id  uint64
-	// rest is a stream that has given its answer and may still run out.
+	// rest is a stream that has delivered the response but has not ended yet.
 	rest io.ReadCloser
 }
 
-// run sends the request and returns its outcome.
+// run sends the request and returns its result.
 func (x *exchange) run() (*jsonrpc.Response, error) {
 	watch, ctx := startWatch(x.f.ctx, x.req.Trip)
 	resp, err := x.c.server.post(ctx, x.c.server.headerFor(x.req.Method, x.req.Params), x.message())
@@ -110,7 +111,7 @@ func (x *exchange) run() (*jsonrpc.Response, error) {
 	return out, err
 }
 
-// consume reads the answer.
+// consume reads the response.
 func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
 	c := x.c
 	if resp.StatusCode/100 != 2 {
@@ -173,8 +174,7 @@ func (e *endpoint) endSession(ctx context.Context) error {
 
 const maxDiscard = 64 << 10
 
-// discard reads the little that a body should still hold, so that its
-// connection can be used again.
+// discard reads the short rest of a body, so that its connection can be reused.
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, maxDiscard)
 	body.Close()
@@ -186,7 +186,7 @@ func readHead(body io.ReadCloser, limit int64) []byte {
 	return head
 }
 
-// tooLarge turns a frame over the limit into the error that a caller knows.
+// tooLarge replaces a *jsonrpc.FrameError with jsonrpc.ErrTooLarge.
 func tooLarge(err error) error {
 	var frame *jsonrpc.FrameError
 	if errors.As(err, &frame) {

@@ -20,12 +20,13 @@ const (
 	retryFloor = 500 * time.Millisecond
 	retryCap   = 30 * time.Second
 	maxResumes = 5
-	// goneAfter is how long a server that does not even answer may take to
-	// come back before its stream is given up.
+	// goneAfter is how long an unreachable server may take to come back before
+	// its stream is given up.
 	goneAfter = 2500 * time.Millisecond
 )
 
-// A position is where a broken stream goes on, and when.
+// A position is the event after which a broken stream continues, and the wait
+// before that.
 type position struct {
 	id    string
 	retry time.Duration
@@ -40,9 +41,9 @@ func (p *position) note(ev *sse.Event) {
 	}
 }
 
-// delay is how long to wait before a stream is opened again for the nth time
-// without success: what the server asked for, otherwise a growing time, never
-// below the floor.
+// delay returns how long to wait before a stream is opened again after a number of
+// failures: the server's retry time or a growing time, whichever is longer, and at
+// least retryFloor.
 func (p *position) delay(failures int) time.Duration {
 	d := max(p.retry, retryFloor)
 	if failures > 0 {
@@ -62,8 +63,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stream reads the answer from an event stream, and from those that continue
-// it.
+// stream reads the response from an event stream, and from the streams that
+// continue it.
 func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Response, error) {
 	in := x.c.newInbox(x.req.Back)
 	var pos position
@@ -87,14 +88,14 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Res
 	}
 }
 
-// brokenStream says that a stream was cut off, not that what it carried was
-// wrong.
+// brokenStream reports whether a stream was cut off, rather than carrying invalid
+// data.
 func brokenStream(err error) bool {
 	var limit *sse.LimitError
 	return !errors.As(err, &limit) && !errors.Is(err, jsonrpc.ErrTooLarge) && !errors.Is(err, jsonrpc.ErrBadAnswer)
 }
 
-// readStream reads one event stream up to the answer.
+// readStream reads one event stream up to the response.
 func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox, pos *position) (*jsonrpc.Response, error) {
 	buf := newAnswerBuffer(0)
 	er := sse.NewEventReader(body, x.c.opt.MaxMessage)
@@ -119,7 +120,7 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 		if resp == nil {
 			continue
 		}
-		buf.b = er.Buf // the result stands in it
+		buf.b = er.Buf // the result is in it
 		if er.Err != nil {
 			body.Close()
 		} else {
@@ -129,10 +130,10 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 	}
 }
 
-// consider returns the response when data is the one we wait for, and hands on
-// whatever else it is. The error is about an answer of ours that is broken.
+// consider returns the response if data is the one to our request, and passes any
+// other message on. It returns an error if our response is invalid.
 func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) (*jsonrpc.Response, error) {
-	// Behind it the next event may stand.
+	// Clip: the buffer may hold the next event behind data.
 	if id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data)); ok && id == x.id {
 		return jsonrpc.NewResponse(result, buf.free), nil
 	}
@@ -151,7 +152,7 @@ func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer,
 	return nil, nil
 }
 
-// resume continues a stream behind its last event.
+// resume continues a stream after its last event.
 func (e *endpoint) resume(ctx context.Context, pos *position) (io.ReadCloser, error) {
 	begun := time.Now()
 	wait := pos.delay(0)
@@ -169,14 +170,14 @@ func (e *endpoint) resume(ctx context.Context, pos *position) (io.ReadCloser, er
 		wait = pos.delay(failures)
 		gone := !answered(err) && time.Since(begun)+wait > goneAfter
 		if failures >= maxResumes || gone || !worthAnotherTry(err) {
-			// Not wrapped: a refusal of this request says nothing about the one
-			// whose answer is missing, which has reached the server.
+			// Not wrapped: the refusal of this GET says nothing about the original
+			// request, which has reached the server.
 			return nil, i18n.Errorf("%w: resuming it: %v", "%w：恢复失败：%v", ErrStreamEnded, err)
 		}
 	}
 }
 
-// answered says that there is a server, whatever it said.
+// answered reports whether the error is a response of the server.
 func answered(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status)
@@ -191,8 +192,7 @@ func worthAnotherTry(err error) bool {
 	return !errors.As(err, &answer)
 }
 
-// get opens an event stream, behind the event with the given id if there is
-// one.
+// get opens an event stream, after the event with the given id if there is one.
 func (e *endpoint) get(ctx context.Context, lastEvent string) (io.ReadCloser, error) {
 	header := maps.Clone(e.state.Load().header)
 	delete(header, "Content-Type")

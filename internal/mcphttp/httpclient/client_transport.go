@@ -11,28 +11,28 @@ import (
 	"mcp-all-in-one/internal/http1"
 )
 
-// A ClientTransport carries requests to servers over kept connections. It follows no
-// redirect, asks for no compression and puts no limit on how long an answer
-// takes; a peer that has vanished is noticed by the kernel.
+// A ClientTransport sends requests to servers over keep-alive connections. It
+// follows no redirects, requests no compression and does not limit how long a
+// response takes; the kernel detects a vanished peer.
 type ClientTransport struct {
 	plain, secure *http.Transport
-	short         *http1.Transport // what plain need not carry
+	short         *http1.Transport // for the requests that it can send; plain sends the rest
 }
 
-// NewClientTransport returns a ClientTransport; clients may share it.
+// NewClientTransport returns a ClientTransport that clients may share.
 func NewClientTransport() *ClientTransport {
 	t := &ClientTransport{plain: newHTTPTransport(), secure: newHTTPTransport()}
-	// Node's servers close a kept connection after 5 s, and a call that meets
-	// the closing is lost. Opening another one is cheap without TLS; what
-	// stands in front of TLS keeps connections for a minute or more.
+	// Node's servers close an idle connection after 5 s, and a call sent at that
+	// moment is lost. A new connection is cheap without TLS. Proxies that terminate
+	// TLS keep idle connections for a minute or more.
 	t.plain.IdleConnTimeout = 4 * time.Second
 	t.secure.IdleConnTimeout = 55 * time.Second
 	t.short = http1.NewTransport(t.plain)
 	return t
 }
 
-// NewSocketTransport carries requests over a Unix socket, whatever host their
-// URLs name.
+// NewSocketTransport returns a transport that sends all requests over a Unix
+// socket, whatever host their URLs name.
 func NewSocketTransport(path string) *ClientTransport {
 	t := NewClientTransport()
 	for _, side := range []*http.Transport{t.plain, t.secure} {
@@ -64,10 +64,10 @@ func newHTTPTransport() *http.Transport {
 	}
 }
 
-// timed makes a dialer return connections that know their round trip.
+// timed makes a dialer return connections that know their round-trip time.
 func timed(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		var started atomic.Pointer[time.Time] // the last attempt's: names may have several addresses
+		var started atomic.Pointer[time.Time] // of the last attempt: a name may have several addresses
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			ConnectStart: func(string, string) { now := time.Now(); started.Store(&now) },
 		})
@@ -87,8 +87,8 @@ func (t *ClientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.short.RoundTrip(r)
 }
 
-// CloseIdleConnections closes the connections that carry nothing.
+// CloseIdleConnections closes the connections that carry no request.
 func (t *ClientTransport) CloseIdleConnections() {
-	t.short.CloseIdleConnections() // and the plain ones
+	t.short.CloseIdleConnections() // also closes those of plain
 	t.secure.CloseIdleConnections()
 }

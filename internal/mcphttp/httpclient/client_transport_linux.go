@@ -9,7 +9,8 @@ import (
 
 const userTimeoutMillis = 30_000
 
-// setUserTimeout makes the kernel give up on a peer that does not acknowledge.
+// setUserTimeout makes the kernel close a connection whose peer does not
+// acknowledge data.
 func setUserTimeout(network, _ string, conn syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

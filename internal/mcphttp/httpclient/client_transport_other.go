@@ -4,5 +4,5 @@ package httpclient
 
 import "syscall"
 
-// setUserTimeout leaves vanished peers to TCP's keep-alive.
+// setUserTimeout does nothing: TCP keep-alive detects vanished peers.
 func setUserTimeout(string, string, syscall.RawConn) error { return nil }

@@ -14,13 +14,13 @@ import (
 
 const (
 	idleStream = 90 * time.Second
-	// probeTime is longer than the time after which the kernel gives up on a
-	// peer that does not acknowledge.
+	// probeTime is longer than the time after which the kernel gives up on a peer
+	// that does not acknowledge data.
 	probeTime = 40 * time.Second
 )
 
-// A watchedBody is an event stream whose silence is looked into: the other
-// side may be gone without a word.
+// A watchedBody is an event stream. If it is silent for long, the client probes the
+// server, which may have vanished.
 type watchedBody struct {
 	io.ReadCloser
 	timer  *time.Timer
@@ -52,9 +52,9 @@ func (w *watchedBody) Close() error {
 	return w.ReadCloser.Close()
 }
 
-// probe asks the server for a sign of life. Whatever it answers is one, and so
-// is keeping us waiting while its kernel acknowledges; a connection that cannot
-// be made or breaks is none.
+// probe checks whether the server is alive. Any response means yes, and so does a
+// timeout while its kernel acknowledges. A connection that fails or breaks means
+// no.
 func (c *Client) probe(ctx context.Context, w *watchedBody) {
 	defer func() {
 		if !w.closed.Load() {

@@ -18,19 +18,19 @@ import (
 
 const postTime = 60 * time.Second
 
-// An sseStream is the legacy pair of an event stream and an address to post
+// An sseStream is a legacy HTTP+SSE connection: an event stream and a URL to post
 // to.
 type sseStream struct {
-	c      *Client // for its prepared requests
+	c      *Client // used for its prepared requests
 	events *sse.EventReader
 	body   io.ReadCloser
 	post   *url.URL
-	ctx    context.Context // of the stream: Write has none of its own
+	ctx    context.Context // context of the stream, for Write, which has none
 	cancel context.CancelCauseFunc
 	once   sync.Once
 }
 
-// DialSSE opens a legacy HTTP+SSE connection. ctx ends the dialling, not the
+// DialSSE opens a legacy HTTP+SSE connection. ctx limits only the dialling, not the
 // stream.
 func DialSSE(ctx context.Context, opt ClientOptions) (jsonrpc.Stream, error) {
 	c := NewClient(opt)
@@ -73,8 +73,8 @@ func (s *sseStream) open() error {
 	}
 }
 
-// endpoint resolves the address to post to, which must be of the same origin:
-// whatever we post may carry credentials.
+// endpoint resolves the URL to post to. It must have the same origin, because our
+// requests may carry credentials.
 func (s *sseStream) endpoint(raw string) (*url.URL, error) {
 	base := s.c.server.base.URL
 	ref, err := url.Parse(raw)

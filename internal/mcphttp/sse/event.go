@@ -15,7 +15,7 @@ import (
 type Event struct {
 	// Name is the event field; "" means "message".
 	Name string
-	// ID is the id field; HasID tells an empty one from none.
+	// ID is the id field; HasID is true if there is one, even if empty.
 	ID    string
 	HasID bool
 	// Retry is the retry field; zero when absent.
@@ -31,7 +31,7 @@ const (
 	EventBuffer    = 4 << 10
 )
 
-// A LimitError is a field of an event that is longer than we accept.
+// A LimitError says that a field of an event is too long.
 type LimitError struct {
 	What  string
 	Limit int
@@ -39,43 +39,42 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *LimitError) In(l i18n.Lang) string {
 	return i18n.New("%s of an event is longer than %d bytes", "事件的 %s 超过 %d 字节", e.What, e.Limit).In(l)
 }
 
-// An EventReader reads text/event-stream.
-//
-// Memory stays below the limit whatever the other side sends.
+// An EventReader reads text/event-stream. Its memory stays below the limit whatever
+// the peer sends.
 type EventReader struct {
 	r   io.Reader
 	max int
 	// buf[pos:] is unread; buf[first:] belongs to the event being read.
 	Buf        []byte
-	Grow       func(b []byte, size int) []byte // moves b to a larger one; nil for a new one
+	Grow       func(b []byte, size int) []byte // moves b to a larger buffer; nil allocates a new one
 	first, pos int
-	scanned    int // buf[pos:scanned] holds no end of line
+	scanned    int // buf[pos:scanned] has no line end
 	Err        error
 
-	begun     bool // something other than a comment was read since the last event
+	begun     bool // a field was read since the last event
 	lines     int  // data lines
-	from, to  int  // the only data line, in buf
+	from, to  int  // position of the first data line in buf
 	joined    []byte
 	ev        Event
-	skipLF    bool // the last line ended in CR: a LF now belongs to it
-	skipping  bool // inside an event over the limit
+	skipLF    bool // the last line ended in CR: a following LF belongs to it
+	skipping  bool // inside an event that is over the limit
 	pastStart bool
 }
 
-// NewEventReader reads events from r whose data has at most max bytes.
+// NewEventReader returns a reader for events whose data has at most max bytes.
 func NewEventReader(r io.Reader, max int64) *EventReader {
 	return &EventReader{r: r, max: int(max)}
 }
 
-// Next returns the next event that has at least one field. It returns io.EOF
-// at a clean end and io.ErrUnexpectedEOF when the stream ends inside an event.
-// An event over the limit is a *jsonrpc.FrameError; the next call goes on
-// behind it.
+// Next returns the next event that has at least one field. It returns io.EOF at a
+// clean end and io.ErrUnexpectedEOF if the stream ends inside an event. For an
+// event over the limit it returns a *jsonrpc.FrameError; the next call continues
+// after that event.
 func (r *EventReader) Next() (Event, error) {
 	r.begun, r.lines, r.joined, r.ev = false, 0, nil, Event{}
 	r.first = r.pos
@@ -115,8 +114,8 @@ func (r *EventReader) Next() (Event, error) {
 	}
 }
 
-// Keep makes the data of the last event the caller's own: the reader goes on
-// in another buffer.
+// Keep gives the data of the last event to the caller: the reader continues with a
+// new buffer.
 func (r *EventReader) Keep() {
 	r.Buf = append([]byte(nil), r.Buf[r.pos:]...)
 	r.scanned -= r.pos
@@ -176,7 +175,7 @@ func eventName(value []byte) string {
 	return string(value[:min(len(value), 256)])
 }
 
-// line returns the next line without its end, and where in buf it stands.
+// line returns the next line without its line end, and its position in buf.
 func (r *EventReader) line() (line []byte, start int, err error) {
 	for {
 		if r.skipLF && r.pos < len(r.Buf) {
@@ -228,7 +227,7 @@ func endOfLine(b []byte) int {
 	return end
 }
 
-// skipEvent reads on to the blank line behind an event over the limit.
+// skipEvent skips to the blank line after an event that is over the limit.
 func (r *EventReader) skipEvent() error {
 	var last byte // 0 inside a line
 	for {
@@ -253,7 +252,7 @@ func (r *EventReader) skipEvent() error {
 	}
 }
 
-// fill reads more bytes behind what buf holds of the current event.
+// fill appends more bytes to the buffer.
 func (r *EventReader) fill() error {
 	if r.Err != nil {
 		return r.Err
@@ -289,5 +288,5 @@ func (r *EventReader) fill() error {
 	return nil
 }
 
-// moreRoom is the size of a buffer that is full with have bytes.
+// MoreRoom returns the next size for a buffer that is full with have bytes.
 func MoreRoom(have, limit int) int { return max(EventBuffer, min(4*have, limit)) }

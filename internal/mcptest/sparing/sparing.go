@@ -1,5 +1,5 @@
-// Package sparing is a server over HTTP that allocates nothing to answer a call,
-// for tests that count what the other side allocates.
+// Package sparing is an HTTP server that answers a call without allocations,
+// for tests that count the allocations of its client.
 package sparing
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Serve runs one until the test ends, and returns its URL.
+// Serve runs a server until the test ends, and returns its URL.
 func Serve(tb testing.TB) (url string) {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	// foreignNumbers is where the numbers of x32 begin.
+	// foreignNumbers is the first call number of x32.
 	foreignNumbers = 0x40000000
 )
 

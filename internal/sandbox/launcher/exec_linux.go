@@ -16,26 +16,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The launcher's files: the request comes in, an error goes out, and so does
-// the listener of the filter. All close when the server starts.
+// The launcher's files: the request is read from the first, an error is written to
+// the second, and the filter's listener is sent over the third. All are closed when
+// the server starts.
 const (
 	requestFile = 3
 	errorFile   = 4
 	socketFile  = 5
 )
 
-// Packages are initialized in the order of their paths, each after those that it
-// imports, so this comes before most of the program.
+// Packages are initialized in the order of their paths, each after its imports. So
+// this runs before most of the program is initialized.
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == Command {
 		os.Exit(Exec())
 	}
 }
 
-// Exec is the body of the launcher: it confines this process and becomes the
-// server. It returns only when it fails, after it has told the helper why.
+// Exec is the main function of the launcher: it confines this process and executes
+// the server. It returns only if it fails, after it has sent the reason to the
+// helper.
 func Exec() int {
-	// Filters belong to threads; the one that has it must make the last call.
+	// A filter belongs to a thread, so the same thread must make the last call.
 	runtime.LockOSThread()
 	err := become()
 	errno := syscall.EINVAL
@@ -74,8 +76,9 @@ func become() failure {
 	if err := dropCapabilities(); err != nil {
 		return failure{"capabilities", err}
 	}
-	// What the server forks and leaves behind becomes its child again, so that
-	// the helper finds all of it. An exec keeps this, and the filter keeps it on.
+	// A process that the server forks and leaves behind becomes the server's child
+	// again, so that the helper finds it. The setting survives exec, and the filter
+	// prevents the server from clearing it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return failure{"reaper", err}
 	}
@@ -93,8 +96,8 @@ func become() failure {
 	return failure{StageExec, errno}
 }
 
-// vectors are the arguments of execve. They are made before the process is
-// confined, so that nothing is left to do after it.
+// vectors returns the arguments of execve. They are made before the process is
+// confined, so that nothing is left to do afterwards.
 func vectors(r Request) (path *byte, argv, env []*byte, err error) {
 	if path, err = unix.BytePtrFromString(string(r.Path)); err != nil {
 		return nil, nil, nil, err
@@ -115,12 +118,12 @@ func vectors(r Request) (path *byte, argv, env []*byte, err error) {
 	return path, argv, env, err
 }
 
-// keptCapabilities are what root may keep: they concern files, which Landlock
-// holds. With no_new_privs, an exec gives nothing back.
+// keptCapabilities are the capabilities that root may keep. They concern files,
+// which Landlock restricts. With no_new_privs, exec restores none of the others.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_FSETID | 1<<unix.CAP_NET_BIND_SERVICE
 
-// dropCapabilities takes from a root that is confined what makes it root.
+// dropCapabilities drops all other capabilities of a confined root.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -136,12 +139,12 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &data[0])
 }
 
-// install adds a filter to this thread and returns its listener, which closes
-// on exec.
+// install adds a filter to this thread and returns its listener, which is
+// close-on-exec.
 func install(prog []unix.SockFilter) (listener int, err error) {
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	// A signal must not restart a call that the helper has already made. Kernels
-	// before 5.19 do not know how.
+	// before 5.19 do not support that flag.
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
 	if errno == unix.EINVAL {
@@ -154,8 +157,8 @@ func install(prog []unix.SockFilter) (listener int, err error) {
 	return int(fd), nil
 }
 
-// Omitted are the rules that a test takes away, to see that they are what
-// stops an attack.
+// Omitted are rules that a test removes, to show that they are what stops an
+// attack.
 var Omitted = map[string]bool{}
 
 func kept(list []rule) []rule {

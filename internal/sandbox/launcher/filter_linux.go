@@ -15,8 +15,8 @@ const (
 	absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// A rule decides on some system calls: the first clause that fits, or
-// otherwise.
+// A rule decides on some system calls: the verdict of the first clause that
+// matches, or otherwise.
 type rule struct {
 	name      string
 	calls     []uint32
@@ -24,14 +24,14 @@ type rule struct {
 	otherwise uint32
 }
 
-// A clause gives its verdict when all its conditions hold.
+// A clause gives its verdict if all its conditions hold.
 type clause struct {
 	when    []condition
 	verdict uint32
 }
 
-// A condition holds when the argument and mask are equal to value. All that is
-// looked at are numbers of 32 bits, of which the kernel ignores the upper half.
+// A condition holds if argument & mask equals value. All checked arguments are
+// 32-bit numbers, of which the kernel ignores the upper half.
 type condition struct {
 	arg         uint32
 	mask, value uint32
@@ -39,14 +39,14 @@ type condition struct {
 
 func is(arg, value uint32) condition { return condition{arg, 0xffffffff, value} }
 
-// none holds when an argument has none of the flags.
+// none holds if an argument has none of the flags.
 func none(arg, flags uint32) condition { return condition{arg, flags, 0} }
 
-// namespaces are the flags by which clone makes a namespace.
+// namespaces are the clone flags that create a namespace.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
 
-// rules are the whole filter of a profile. A call without a rule is allowed.
+// rules returns the whole filter of a profile. A call without a rule is allowed.
 func rules(p Profile, abi int) []rule {
 	connect := uint32(ask)
 	if !p.Public && len(p.Addresses) == 0 && !p.Unix {
@@ -56,11 +56,12 @@ func rules(p Profile, abi int) []rule {
 		socketRule(p),
 		{name: "connect", calls: []uint32{unix.SYS_CONNECT}, otherwise: connect},
 		{name: "chmod", calls: append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMOD}, LegacyChmod...), otherwise: ask},
-		// Programs fall back to fchmodat and clone, whose arguments can be read.
+		// Programs fall back to fchmodat and clone, whose arguments the filter can
+		// read.
 		{name: "chmod", calls: []uint32{unix.SYS_FCHMODAT2}, otherwise: absent},
 		{name: "clone", calls: []uint32{unix.SYS_CLONE3}, otherwise: absent},
 		{name: "clone", calls: []uint32{unix.SYS_CLONE}, clauses: []clause{{[]condition{none(0, namespaces)}, allow}}, otherwise: refuse},
-		// Datagrams of a pair can be sent to other sockets.
+		// A datagram socket of a pair can send to other sockets.
 		{name: "socketpair", calls: []uint32{unix.SYS_SOCKETPAIR}, clauses: []clause{
 			{[]condition{{1, 0xf, unix.SOCK_STREAM}}, allow}, {[]condition{{1, 0xf, unix.SOCK_SEQPACKET}}, allow},
 		}, otherwise: refuse},
@@ -68,7 +69,7 @@ func rules(p Profile, abi int) []rule {
 		{name: "fastopen", calls: []uint32{unix.SYS_SENDMSG}, clauses: []clause{{[]condition{none(2, unix.MSG_FASTOPEN)}, allow}}, otherwise: refuse},
 		{name: "io_uring", calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, otherwise: absent},
 		{name: "reaper", calls: []uint32{unix.SYS_PRCTL}, clauses: []clause{{[]condition{is(0, unix.PR_SET_CHILD_SUBREAPER)}, refuse}}, otherwise: allow},
-		// The limits of another process are its own.
+		// A process may change only its own limits.
 		{name: "prlimit", calls: []uint32{unix.SYS_PRLIMIT64}, clauses: []clause{{[]condition{is(0, 0)}, allow}}, otherwise: refuse},
 	}
 	for name, calls := range refused {
@@ -77,7 +78,7 @@ func rules(p Profile, abi int) []rule {
 	if !p.Listen {
 		all = append(all, rule{name: "listen", calls: []uint32{unix.SYS_LISTEN}, otherwise: refuse})
 	}
-	if abi < 3 { // later ones have a right for it
+	if abi < 3 { // later versions have an access right for it
 		all = append(all, rule{name: "truncate", calls: []uint32{unix.SYS_TRUNCATE}, otherwise: refuse})
 	}
 	return all
@@ -104,7 +105,7 @@ func socketRule(p Profile) rule {
 	return r
 }
 
-// refused are calls that no server needs and that reach out of a sandbox.
+// refused are calls that no server needs and that reach outside the sandbox.
 var refused = map[string][]uint32{
 	"chown":   append([]uint32{unix.SYS_FCHOWNAT, unix.SYS_FCHOWN}, legacyChown...),
 	"xattr":   {unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR},
@@ -122,16 +123,16 @@ var refused = map[string][]uint32{
 	"ipc": {unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN},
 }
 
-// Offsets in the data that a filter sees: the number of the call, the
-// architecture, and the lower halves of the arguments.
+// Offsets in the data that a filter sees: the number of the call, the architecture,
+// and the lower halves of the arguments.
 const (
 	atNumber = 0
 	atArch   = 4
 	atArgs   = 16
 )
 
-// assemble writes rules as a program. Each rule stands alone: it ends with a
-// verdict, or is skipped when the number is another one.
+// assemble compiles rules to a program. Each rule is independent: it ends with a
+// verdict, or is skipped if the call has another number.
 func assemble(list []rule) []unix.SockFilter {
 	prog := []unix.SockFilter{load(atArch), equal(auditArch, 1, 0), verdict(absent), load(atNumber)}
 	if foreignNumbers != 0 {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ABI is the version of Landlock in this kernel, zero without it.
+// ABI returns the Landlock version of this kernel, zero if it has none.
 func ABI() int {
 	v, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -21,21 +21,21 @@ func ABI() int {
 	return v
 }
 
-// configs are what each version can restrict. A version that this table does
-// not have yet is used as the last one.
+// configs lists what each version can restrict. A newer version is used like the
+// last one.
 var configs = []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6}
 
 const (
 	readFile  = ll.AccessFSExecute | ll.AccessFSReadFile
 	readDir   = readFile | ll.AccessFSReadDir
 	writeFile = readFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
-	// Devices are not among what may be made: root could make the disk.
+	// Creating devices is not included: root could create the disk.
 	writeDir = readDir | writeFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
 		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
 )
 
-// restrictFiles confines all threads of this process with Landlock: files,
-// and, where the kernel can, signals and TCP. It also sets no_new_privs.
+// restrictFiles confines all threads of this process with Landlock: files and, if
+// the kernel supports it, signals and TCP. It also sets no_new_privs.
 func restrictFiles(p Profile, abi int) error {
 	if abi == 0 {
 		return unix.EOPNOTSUPP
@@ -47,7 +47,7 @@ func restrictFiles(p Profile, abi int) error {
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-				continue // what is not there cannot be read
+				continue // a missing file cannot be read anyway
 			}
 			if err != nil {
 				return err
@@ -75,8 +75,8 @@ func restrictFiles(p Profile, abi int) error {
 	return cfg.Restrict(list...)
 }
 
-// restrictMore takes from a configuration what the profile allows. The helper
-// makes the connections, so none of the process's own is needed.
+// restrictMore removes from the configuration what the profile allows. Outgoing
+// connections stay restricted: the helper makes them.
 func restrictMore(p Profile, cfg *landlock.Config) {
 	if p.Listen {
 		cfg.HandledAccessNet &^= ll.AccessNetBindTCP

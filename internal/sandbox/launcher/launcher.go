@@ -1,19 +1,19 @@
 // Package launcher is the process that confines itself and becomes a server.
 //
-// It is started for each confined server, so what it imports is little: a
-// process initializes all packages of the program before main, and most of
-// ours take longer than the launcher itself.
+// It is started for each confined server, so it imports little: a process
+// initializes all packages of the program before main, and most of ours take longer
+// than the launcher itself.
 package launcher
 
-// Command is the argument by which this program is the launcher.
+// Command is the argument that makes this program the launcher.
 const Command = "__exec"
 
-// StageExec is the last stage: the process is confined, and its program could
-// not be started.
+// StageExec is the last stage: the process is confined, but its program could not
+// be executed.
 const StageExec = "exec"
 
-// A Profile is what a confined process may do. The zero value may read and
-// write nothing and reach nobody.
+// A Profile is what a confined process may do. With the zero value it can read and
+// write no files and connect to no address.
 type Profile struct {
 	// Read are files and folders that it may read and execute.
 	Read []string `json:"read,omitempty"`
@@ -21,7 +21,7 @@ type Profile struct {
 	Write []string `json:"write,omitempty"`
 	// Public allows connections to public addresses, and UDP.
 	Public bool `json:"public,omitempty"`
-	// Addresses are the other ones that it may connect to: "10.0.0.5:5432".
+	// Addresses are further addresses that it may connect to: "10.0.0.5:5432".
 	Addresses []string `json:"addresses,omitempty"`
 	// Unix allows unix sockets.
 	Unix bool `json:"unix,omitempty"`
@@ -29,8 +29,8 @@ type Profile struct {
 	Listen bool `json:"listen,omitempty"`
 }
 
-// A Request is what the launcher becomes. Texts travel as bytes, because file
-// names and environments need not be UTF-8.
+// A Request describes the server that the launcher becomes. Strings are sent as
+// bytes, because file names and environments need not be UTF-8.
 type Request struct {
 	Profile Profile  `json:"profile"`
 	Path    []byte   `json:"path"`

@@ -2,8 +2,8 @@
 
 package launcher
 
-// ABI is the version of Landlock in this kernel, zero without it.
+// ABI returns the Landlock version of this kernel, zero if it has none.
 func ABI() int { return 0 }
 
-// Exec is the body of the launcher, which there is not on this system.
+// Exec is the main function of the launcher, which does not exist on this system.
 func Exec() int { return 127 }

@@ -5,17 +5,17 @@ import (
 	"regexp"
 )
 
-// aliases stand for the names of results that the gateway keeps. Those are random,
-// so that no two runs would be told the same, and a recording would know none of
-// the requests that have one in them.
+// aliases replaces the names of results that the gateway keeps. The names are
+// random, so without aliases every run would send different requests, and a
+// recording would match none that contain a name.
 type aliases struct {
-	names map[string]string // by the alias
-	given map[string]string // the alias, by the name
+	names map[string]string // name by alias
+	given map[string]string // alias by name
 }
 
 var keptName = regexp.MustCompile(`result://[0-9a-f]{32}`)
 
-// hide writes aliases in place of names.
+// hide replaces names with aliases.
 func (a *aliases) hide(text string) string {
 	return keptName.ReplaceAllStringFunc(text, func(name string) string {
 		if a.given == nil {
@@ -30,7 +30,7 @@ func (a *aliases) hide(text string) string {
 	})
 }
 
-// reveal writes names in place of aliases.
+// reveal replaces aliases with names.
 func (a *aliases) reveal(raw []byte) []byte {
 	return keptName.ReplaceAllFunc(raw, func(alias []byte) []byte {
 		if name, ok := a.names[string(alias)]; ok {

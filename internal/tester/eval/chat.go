@@ -10,20 +10,20 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A message is one of a conversation.
+// A message is one message of a conversation.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// A toolMessage is what a tool answered.
+// A toolMessage is the answer of a tool.
 type toolMessage struct {
 	Role    string `json:"role"`
 	ID      string `json:"tool_call_id"`
 	Content string `json:"content"`
 }
 
-// A function is a tool as a chat completions API takes it.
+// A function is a tool in the format of a chat completions API.
 type function struct {
 	Type     string     `json:"type"`
 	Function definition `json:"function"`
@@ -35,7 +35,7 @@ type definition struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// functions are the tools of a list, as the client that lists them hands them on.
+// functions returns the tools of a list as functions of the model.
 func functions(l *probe.Listing) []function {
 	list := make([]function, len(l.Items))
 	for i := range l.Items {
@@ -45,18 +45,18 @@ func functions(l *probe.Listing) []function {
 	return list
 }
 
-// A toolCall is a function that the model called.
+// A toolCall is a function call of the model.
 type toolCall struct {
 	ID       string
 	Function struct {
 		Name      string
 		Arguments json.RawMessage
 	}
-	raw json.RawMessage // as it came: some APIs want what they added back
+	raw json.RawMessage // as received: some APIs require the members that they added
 }
 
-// arguments are those of a call: a text with JSON in it, or, from some APIs, the
-// JSON itself.
+// arguments returns the arguments of a call: a string that contains JSON or,
+// from some APIs, the JSON itself.
 func (c *toolCall) arguments() (json.RawMessage, bool) {
 	raw := c.Function.Arguments
 	var text string
@@ -69,7 +69,7 @@ func (c *toolCall) arguments() (json.RawMessage, bool) {
 	return raw, raw[0] == '{' && jsonrpc.Valid(raw)
 }
 
-// An answer is what the model wrote.
+// An answer is the answer of the model.
 type answer struct {
 	Content   json.RawMessage
 	ToolCalls []toolCall
@@ -77,7 +77,7 @@ type answer struct {
 	usage     struct{ In, Out int }
 }
 
-// readAnswer reads a chat completion.
+// readAnswer parses a chat completion.
 func readAnswer(raw []byte) (*answer, error) {
 	var body struct {
 		Choices []struct {
@@ -108,7 +108,7 @@ func readAnswer(raw []byte) (*answer, error) {
 	return a, nil
 }
 
-// message is the answer as the next request repeats it.
+// message returns the answer as the next request repeats it.
 func (a *answer) message() any {
 	calls := make([]json.RawMessage, len(a.ToolCalls))
 	for i := range a.ToolCalls {
@@ -125,7 +125,7 @@ func (a *answer) message() any {
 	}{"assistant", content, calls}
 }
 
-// text is what the model wrote in words.
+// text returns the text that the model wrote.
 func (a *answer) text() string {
 	var text string
 	if json.Unmarshal(a.Content, &text) == nil {

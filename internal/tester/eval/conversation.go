@@ -14,25 +14,25 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A conversation is one run: a client of the gateway between it and the model.
+// A conversation is one run: a client between the gateway and the model.
 type conversation struct {
 	runner  *Runner
 	trial   *trial
 	session *probe.Session
 	run     *Run
-	said    []any // the messages
+	said    []any // the messages so far
 	aliases aliases
 }
 
-// maxCalls bounds the calls of one answer: more than that no task needs, and each
+// maxCalls limits the calls of one answer: no task needs more, and each call
 // may reach a server.
 const maxCalls = 128
 
-// callLimit bounds one call of a tool; a script has limits of its own below it.
+// callLimit limits one tool call; a script has lower limits of its own.
 const callLimit = 5 * time.Minute
 
-// hold talks with the model until something is decided. An error says that it
-// cannot be asked at all.
+// hold talks to the model until the run is decided. An error means that the
+// model cannot be reached at all.
 func (c *conversation) hold(ctx context.Context) error {
 	tools, err := c.session.List(ctx, catalog.Tools)
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *conversation) hold(ctx context.Context) error {
 	return nil
 }
 
-// begin says what a client says first: its own words, those of the servers, and
-// the task.
+// begin adds the first messages of a client: its system prompt, the
+// instructions of the servers, and the task.
 func (c *conversation) begin() {
 	system := c.runner.Suite.Model.System
 	if text := c.session.Info().Instructions; text != "" {
@@ -87,7 +87,7 @@ func (c *conversation) begin() {
 	c.said = append(c.said, message{"user", c.trial.eval.Task})
 }
 
-// finish judges a run that ended in words.
+// finish decides a run that ended with text.
 func (c *conversation) finish(answer *answer) {
 	words := clip(answer.text())
 	switch {
@@ -102,7 +102,7 @@ func (c *conversation) finish(answer *answer) {
 	}
 }
 
-// ask puts all that was said to the model.
+// ask sends the conversation to the model.
 func (c *conversation) ask(ctx context.Context, tools []function) (*answer, error) {
 	body := make(map[string]any)
 	for name, value := range c.runner.Suite.Model.Params {
@@ -131,8 +131,9 @@ func (c *conversation) ask(ctx context.Context, tools []function) (*answer, erro
 	return a, nil
 }
 
-// call calls what the model called, and tells it the result. Arguments that are
-// no JSON decide: no client can call that.
+// call runs a tool call of the model and adds the result to the conversation.
+// Arguments that are not JSON decide the run, because no client can make such a
+// call.
 func (c *conversation) call(ctx context.Context, call *toolCall) error {
 	arguments, ok := call.arguments()
 	if !ok {
@@ -156,7 +157,8 @@ func (c *conversation) call(ctx context.Context, call *toolCall) error {
 	return nil
 }
 
-// outcome is what a client tells its model of a call.
+// outcome returns the text that a client gives its model as the result of a
+// call.
 func outcome(x *probe.Exchange, err error) string {
 	switch {
 	case err != nil:

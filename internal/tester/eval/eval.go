@@ -1,11 +1,11 @@
-// Package eval gives tasks to a model and looks at which tools it picks, in each
-// of the modes in which a gateway shows them.
+// Package eval gives tasks to a model and checks which tools it picks, in each
+// of the modes in which a gateway lists them.
 //
-// Every run is a session of a client: the tools that it lists are the functions
-// of the model, and what the model calls is called. The tools by which a model
-// finds others answer for real. Which tool it picked in the end, and with which
-// arguments, the gateway says, which finds the tool behind exec and run too. The
-// pick itself is answered here, and its server never hears of it.
+// Every run is a client session: the listed tools are the functions of the
+// model, and its calls are executed. The tools for finding other tools work
+// normally. The gateway reports which tool the model finally picked, and with
+// which arguments, also for a tool called through exec or run. This package
+// answers the picked call itself; it never reaches the server.
 package eval
 
 import (
@@ -20,44 +20,44 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// Modes are those in which a gateway shows tools.
+// Modes lists the modes in which a gateway lists tools.
 var Modes = []string{"full", "compact", "search", "code"}
 
-// A Pick is a call of a tool that a model made, as the gateway understood it.
+// A Pick is a tool call of a model, as the gateway resolved it.
 type Pick struct {
 	Server, Tool string
 	Arguments    json.RawMessage
 	ReadOnly     bool
 }
 
-// Name is the tool and its server.
+// Name returns the server and the tool.
 func (p *Pick) Name() string { return p.Server + "." + p.Tool }
 
 // A Runner runs the evals of one file.
 type Runner struct {
 	Suite *suite.Suite
-	// Name is what the API calls the model.
+	// Name is the API's name of the model.
 	Name  string
 	Model Model
 	Modes []string
 	// Runs is how often a task is given, Turns how often the model may answer.
 	Runs, Turns Count
-	// Parallel is how many runs go on at once.
+	// Parallel is the number of concurrent runs.
 	Parallel int
-	// Open opens a session in a mode. Calls of servers' tools are answered by
-	// rehearse; where it returns nil, they run.
+	// Open opens a session in a mode. rehearse answers calls of servers' tools;
+	// if it returns nil, the call is executed.
 	Open func(ctx context.Context, mode string, rehearse func(Pick) *jsonrpc.Response) (s *probe.Session, end func(), err error)
-	// OnRun hears of each run as it ends; it may be nil.
+	// OnRun is called after each run; it may be nil.
 	OnRun func(Run)
 }
 
-// A Count is a number that a file may say, and the command line instead.
+// A Count is a number that a file may set and the command line may override.
 type Count struct {
 	Usual int
-	Force int // what the command line says; 0 when it says nothing
+	Force int // set by the command line; 0 if unset
 }
 
-// Of is the number, where the file says another or nothing.
+// Of returns the number. said is the value in the file, 0 if unset.
 func (c Count) Of(said int) int {
 	switch {
 	case c.Force > 0:
@@ -75,19 +75,19 @@ type Run struct {
 	// Number counts the runs of an eval in a mode from 1.
 	Number int  `json:"run"`
 	Passed bool `json:"passed"`
-	// Reason says why it did not pass.
+	// Reason is why the run did not pass.
 	Reason   string `json:"reason,omitempty"`
 	ReasonZH string `json:"reasonZH,omitempty"`
-	// Calls are the calls of servers' tools, in order; the last one decided.
+	// Calls lists the calls of servers' tools, in order; the last one decided.
 	Calls []Called `json:"calls"`
-	// Turns are the answers of the model, Lookups its calls of the gateway's own
-	// tools.
+	// Turns counts the answers of the model, Lookups its calls of the gateway's
+	// own tools.
 	Turns   int `json:"turns"`
 	Lookups int `json:"lookups"`
-	// In and Out are tokens, as the API counts them.
+	// In and Out are tokens, as counted by the API.
 	In  int `json:"tokensIn"`
 	Out int `json:"tokensOut"`
-	// Took is how long the model thought.
+	// Took is the total time of the model's answers.
 	Took time.Duration `json:"took"`
 }
 
@@ -97,8 +97,8 @@ type Called struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Run runs every eval in every mode. An error says that the model could not be
-// asked; what was done until then is returned beside it.
+// Run runs every eval in every mode. An error means that the model could not be
+// reached; the partial result is returned with it.
 func (r *Runner) Run(ctx context.Context) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -158,7 +158,8 @@ func (r *Runner) once(ctx context.Context, e *suite.Eval, mode string, number in
 		return nil, err
 	}
 	defer end()
-	// What is decided ends the call that decided it: a script may go on for long.
+	// A decision ends the call that caused it, because a script may run for
+	// long.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.end = func() { cancel(errDecided) }

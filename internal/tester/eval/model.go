@@ -24,33 +24,33 @@ type Model interface {
 	Ask(ctx context.Context, q *Question) (*Reply, error)
 }
 
-// A Question is one request, and where it is asked.
+// A Question is one request with its position in the evals.
 type Question struct {
 	Eval, Mode string
 	Run, Turn  int
 	Body       []byte
 }
 
-// A Reply is a chat completion, and how long it took.
+// A Reply is a chat completion and its duration.
 type Reply struct {
 	Body json.RawMessage
 	Took time.Duration
 }
 
-// Kind says why a model cannot be asked.
+// Kind is the reason why a model cannot be reached.
 type Kind int
 
 const (
 	Unreachable Kind = iota
 	Unauthorized
-	NotThere // no such address, or no such model
+	NotThere // unknown address or model
 	Busy
-	Malformed  // it answers, but not as an API of this kind
-	Unrecorded // a recording does not have the answer
+	Malformed  // the answer is not that of a chat completions API
+	Unrecorded // the recording does not contain the answer
 )
 
-// A StopError says that the model cannot be asked, so that nothing further can
-// be learnt.
+// A StopError means that the model cannot be reached, so that all further runs
+// would fail.
 type StopError struct {
 	Kind Kind
 	text i18n.Text
@@ -60,41 +60,43 @@ func (e *StopError) Error() string           { return e.text.String() }
 func (e *StopError) In(l i18n.Lang) string   { return e.text.In(l) }
 func stop(k Kind, text i18n.Text) *StopError { return &StopError{k, text} }
 
-// A RefusedError says that one request failed, which says something about the
-// mode that made it: too many tools, for example.
+// A RefusedError means that one request failed. The failure counts for the mode
+// of the request, which may list too many tools, for example.
 type RefusedError struct{ text i18n.Text }
 
 func (e *RefusedError) Error() string         { return e.text.String() }
 func (e *RefusedError) In(l i18n.Lang) string { return e.text.In(l) }
 
 const (
-	// maxAnswer bounds what is read of an answer.
+	// maxAnswer limits the size of an answer.
 	maxAnswer = 8 << 20
-	// tries is how often a busy model is asked, and longestWait how long it may
-	// ask us to wait in between.
+	// tries is how often a busy model is asked; longestWait limits the wait
+	// that it may request in between.
 	tries       = 4
 	longestWait = time.Minute
-	// minSecret is the length below which a key is a word that stands anywhere.
+	// minSecret is the minimum length of a key that is hidden: a shorter one
+	// could be any word.
 	minSecret = 8
-	// Patience is how long one answer may take, where nobody says.
+	// Patience is the default time limit of one answer.
 	Patience = 2 * time.Minute
 )
 
-// An API is a model behind an address.
+// An API is a model at an HTTP address.
 type API struct {
 	endpoint string
-	// shown is the address as people are shown it: a variable of it may be a key.
+	// shown is the address for messages, with variables: a variable may be a
+	// key.
 	shown    string
 	key      config.Secret
-	quoted   *regexp.Regexp // the key as an API may quote it; nil for none
+	quoted   *regexp.Regexp // matches the key as an API may quote it; nil for none
 	patience time.Duration
 	client   *http.Client
-	// pause is the first wait where the API does not say how long.
+	// pause is the first wait if the API does not say how long.
 	pause time.Duration
 }
 
-// NewAPI returns the model at an address: what stands before /chat/completions.
-// written is the address with its variables.
+// NewAPI returns the model at an address, without /chat/completions. written is
+// the address before its variables were replaced.
 func NewAPI(address, written string, key config.Secret, patience time.Duration) (*API, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -117,8 +119,8 @@ func NewAPI(address, written string, key config.Secret, patience time.Duration) 
 	return m, nil
 }
 
-// quoting matches a text, and any way to write it in JSON, also in a text of
-// JSON that stands in JSON.
+// quoting matches a text in all its JSON spellings, also as JSON within a JSON
+// string.
 func quoting(text string) *regexp.Regexp {
 	var b strings.Builder
 	for _, r := range text {
@@ -127,7 +129,7 @@ func quoting(text string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// Ask puts a question, and again where the API says that it is busy.
+// Ask sends a question, and repeats it while the API is busy.
 func (m *API) Ask(ctx context.Context, q *Question) (*Reply, error) {
 	pause := m.pause
 	for n := 1; ; n++ {
@@ -151,8 +153,8 @@ func (m *API) Ask(ctx context.Context, q *Question) (*Reply, error) {
 	}
 }
 
-// post sends a request once. wait is set where it may be sent again: after that
-// long, or below zero where the API does not say.
+// post sends a request once. wait is set if the request may be repeated: after
+// that time, or negative if the API does not say.
 func (m *API) post(ctx context.Context, body []byte) (reply *Reply, wait *time.Duration, err error) {
 	limited, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
@@ -187,8 +189,8 @@ func (m *API) post(ctx context.Context, body []byte) (reply *Reply, wait *time.D
 	return nil, nil, err
 }
 
-// broken is the error about an exchange that did not end. An answer that takes
-// too long is the run's, all else the address's.
+// broken returns the error for an exchange that did not complete. A timeout
+// affects the run; any other error affects the address.
 func (m *API) broken(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -198,12 +200,12 @@ func (m *API) broken(ctx, limited context.Context, err error) error {
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
-		err = inner.Err // which names the address once more
+		err = inner.Err // the url.Error repeats the address
 	}
 	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.shown, m.clip(err.Error())))
 }
 
-// isBusy says whether a status asks to try again.
+// isBusy reports whether a status asks for a retry.
 func isBusy(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -212,8 +214,8 @@ func isBusy(status int) bool {
 	return false
 }
 
-// retryAfter reads how long to wait: seconds, or a date; below zero when it does
-// not say.
+// retryAfter parses the time to wait: seconds or a date; negative if there is
+// none.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
 		return time.Duration(seconds * float64(time.Second))
@@ -224,7 +226,7 @@ func retryAfter(text string) time.Duration {
 	return -1
 }
 
-// status is the error of an answer that is no completion.
+// status returns the error for an answer that is not a completion.
 func (m *API) status(resp *http.Response, raw []byte) error {
 	said := m.said(raw)
 	switch code := resp.StatusCode; {
@@ -250,8 +252,8 @@ func (m *API) status(resp *http.Response, raw []byte) error {
 	}
 }
 
-// said is what the API says about an error, after a colon; nothing when it says
-// nothing. The key is never part of it.
+// said returns the API's error message after a colon; empty if there is none.
+// It never contains the key.
 func (m *API) said(raw []byte) string {
 	var body struct {
 		Error   json.RawMessage
@@ -277,10 +279,10 @@ func (m *API) said(raw []byte) string {
 	return ": " + text
 }
 
-// clip shortens what the API wrote to a part of a line, without the key.
+// clip shortens a text of the API and removes the key.
 func (m *API) clip(text string) string { return clip(string(m.hide([]byte(text)))) }
 
-// hide replaces the key, should the API quote it.
+// hide replaces the key in case the API quotes it.
 func (m *API) hide(raw []byte) []byte {
 	if m.quoted == nil {
 		return raw

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// format is what the first line of a recording says.
+// format is the format name in the first line of a recording.
 const format = "mcp-all-in-one/eval/1"
 
 type header struct {
@@ -24,17 +24,17 @@ type header struct {
 	Model  string `json:"model"`
 }
 
-// An entry is one answer of a model: of requests only the digest is kept.
+// An entry is one answer of a model. Of the request it holds only the digest.
 type entry struct {
 	Digest string `json:"digest"`
 	Eval   string `json:"eval"`
 	Mode   string `json:"mode"`
 	Run    int    `json:"run"`
 	Turn   int    `json:"turn"`
-	// Millis is how long it took.
+	// Millis is how long the answer took.
 	Millis int64           `json:"ms"`
 	Answer json.RawMessage `json:"answer,omitempty"`
-	// Refused is why there is none, in both languages.
+	// Refused is why there is no answer, in both languages.
 	Refused   string `json:"refused,omitempty"`
 	RefusedZH string `json:"refusedZH,omitempty"`
 }
@@ -44,14 +44,14 @@ func digestOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Tape keeps the answers of models.
+// A Tape records the answers of models.
 type Tape struct {
 	mu      sync.Mutex
 	model   string
 	entries []entry
 }
 
-// Of is a model whose answers are kept; name is what its API calls it.
+// Of returns a model whose answers are recorded; name is the API's name of it.
 func (t *Tape) Of(m Model, name string) Model {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ type taped struct {
 	tape  *Tape
 }
 
-// Ask asks the model and keeps its answer.
+// Ask asks the model and records its answer.
 func (m *taped) Ask(ctx context.Context, q *Question) (*Reply, error) {
 	reply, err := m.model.Ask(ctx, q)
 	e := entry{Digest: digestOf(q.Body), Eval: q.Eval, Mode: q.Mode, Run: q.Run, Turn: q.Turn}
@@ -85,8 +85,8 @@ func (m *taped) Ask(ctx context.Context, q *Question) (*Reply, error) {
 	return reply, err
 }
 
-// Save writes the recording. It holds what the model wrote, and of what it was
-// told only digests.
+// Save writes the recording. It contains the answers of the model and digests
+// of the requests.
 func (t *Tape) Save(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,21 +104,21 @@ func (t *Tape) Save(path string) error {
 	return disk.Replace(disk.OS{}, path, b.Bytes(), 0o644)
 }
 
-// A Recording is a model that answers as it did when it was recorded.
+// A Recording is a model that repeats recorded answers.
 type Recording struct {
 	path string
-	// Name is what the API called the model.
+	// Name is the API's name of the model.
 	Name string
 
 	mu      sync.Mutex
-	entries map[string][]entry // by digest, in the order in which they came
+	entries map[string][]entry // by digest, in recorded order
 	spent   map[string]int
 }
 
-// maxLine bounds one line of a recording.
+// maxLine limits one line of a recording.
 const maxLine = 2 * maxAnswer
 
-// ReadRecording reads what a Tape has saved.
+// ReadRecording reads a file written by Tape.Save.
 func ReadRecording(path string) (*Recording, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -152,8 +152,7 @@ func ReadRecording(path string) (*Recording, error) {
 	return r, nil
 }
 
-// Ask answers a question that was recorded, each time with the next answer to
-// it.
+// Ask returns the recorded answers to a question, one after the other.
 func (r *Recording) Ask(_ context.Context, q *Question) (*Reply, error) {
 	digest := digestOf(q.Body)
 	r.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// A Result is how the evals of one file went.
+// A Result is the result of the evals of one file.
 type Result struct {
 	Path   string   `json:"path"`
 	Target string   `json:"target,omitempty"`
 	Model  string   `json:"model"`
 	Modes  []string `json:"modes"`
 	Rows   []*Row   `json:"rows"`
-	// Total has the rows of all evals together, one for each mode.
+	// Total sums the rows of all evals, one row per mode.
 	Total   []*Row    `json:"total"`
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
@@ -27,27 +27,27 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// A Row is one eval in one mode: how many of its runs passed, and what a run
-// took on average.
+// A Row is one eval in one mode: how many runs passed, and the averages of a
+// run.
 type Row struct {
 	Eval   string  `json:"eval,omitempty"`
 	Mode   string  `json:"mode"`
 	Passed int     `json:"passed"`
 	Of     int     `json:"of"`
 	Rate   float64 `json:"rate"`
-	// MinRate is the part that had to pass; nil where nothing had to.
+	// MinRate is the required pass rate; nil for none.
 	MinRate *float64 `json:"minRate,omitempty"`
 	Missed  bool     `json:"missed,omitempty"`
 	Turns   float64  `json:"turns"`
 	In      int      `json:"tokensIn"`
 	Out     int      `json:"tokensOut"`
-	// Took is the median.
+	// Took is the median time of a run.
 	Took time.Duration `json:"took"`
-	// Why are the reasons for which runs did not pass, the most frequent first.
+	// Why lists the reasons of failed runs, most frequent first.
 	Why  []Reason `json:"why,omitempty"`
 	Runs []Run    `json:"runs,omitempty"`
 
-	runs []*Run // nil where one was not made
+	runs []*Run // an element is nil if the run was not made
 }
 
 // A Reason is why runs did not pass.
@@ -57,10 +57,10 @@ type Reason struct {
 	Runs   int    `json:"runs"`
 }
 
-// In says it in a language.
+// In returns the reason in the given language.
 func (r *Reason) In(l i18n.Lang) string { return i18n.Pair(r.Text, r.TextZH).In(l) }
 
-// sum counts the runs that were made.
+// sum computes the rows from the completed runs.
 func (r *Result) sum() {
 	for _, mode := range r.Modes {
 		total := &Row{Mode: mode}
@@ -109,8 +109,8 @@ func (r *Row) sum() {
 	r.In, r.Out, r.Took = in/r.Of, out/r.Of, took[len(took)/2]
 }
 
-// Hold holds the rows against the part that has to pass: their own, or the one
-// given, which may be nil. It returns how many missed it.
+// Hold compares the rows with the required pass rate: their own, or least,
+// which may be nil. It returns how many rows missed it.
 func (r *Result) Hold(least *float64) int {
 	missed := 0
 	for _, row := range r.Rows {
@@ -125,8 +125,8 @@ func (r *Result) Hold(least *float64) int {
 	return missed
 }
 
-// Tests are the rows as tests, for reports that know nothing else: a row fails
-// where too few runs passed.
+// Tests returns the rows as test results for report formats: a row fails if too
+// few runs passed.
 func (r *Result) Tests() *suite.SuiteResult {
 	out := &suite.SuiteResult{Path: r.Path, Target: r.Target}
 	for _, row := range r.Rows {

@@ -11,9 +11,9 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// A trial holds the calls of one run against what is expected. The first call
-// that nobody answers decides: a right one, or a wrong one that has no result to
-// go on with.
+// A trial compares the calls of one run with the expected ones. The run is
+// decided by the first call that is correct or forbidden, or that is wrong and
+// has neither a prepared result nor permission to run.
 type trial struct {
 	eval *suite.Eval
 	end  func()
@@ -25,7 +25,7 @@ type trial struct {
 	reason  i18n.Text
 }
 
-// rehearse answers a call of a tool in place of its server; nil lets it run.
+// rehearse answers a tool call in place of the server; nil lets it run.
 func (t *trial) rehearse(p Pick) *jsonrpc.Response {
 	p.Arguments = bytes.Clone(p.Arguments)
 	t.mu.Lock()
@@ -75,14 +75,14 @@ func (t *trial) decide(passed bool, why i18n.Text) {
 	t.end()
 }
 
-// isDecided says whether a call has decided.
+// isDecided reports whether a call has decided the run.
 func (t *trial) isDecided() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.decided
 }
 
-// settle ends a run that no call decided.
+// settle decides a run that no call has decided.
 func (t *trial) settle(passed bool, why i18n.Text) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *trial) settle(passed bool, why i18n.Text) {
 	}
 }
 
-// called are the calls as a report has them.
+// called returns the calls for a report.
 func (t *trial) called() []Called {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +102,7 @@ func (t *trial) called() []Called {
 	return list
 }
 
-// prepared is a result that the file has: a text, or a value.
+// prepared returns a result from the file: a text or a value.
 func prepared(value any) *jsonrpc.Response {
 	if text, ok := value.(string); ok {
 		return answered(text, false)
@@ -119,7 +119,7 @@ func answered(text string, failed bool) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"isError":%t}`, jsonrpc.Quote(text), failed)}
 }
 
-// clip shortens what a model wrote to a part of a line.
+// clip shortens a text of the model for use within a line.
 func clip(text string) string {
 	return i18n.Seen(probe.Clip(bytes.Join(bytes.Fields([]byte(text)), []byte(" "))))
 }

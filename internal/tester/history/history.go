@@ -1,4 +1,4 @@
-// Package history keeps the requests of a person with their answers.
+// Package history stores the requests of a user with their answers.
 package history
 
 import (
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A Run is one request of the tester and how it ended.
+// A Run is one request of the tester and its outcome.
 type Run struct {
 	ID     string `json:"id"`
 	Bench  string `json:"bench,omitempty"`
 	Target string `json:"target"`
-	// From is the same target for a program; nil where it is not known.
+	// From is the target in structured form; nil if unknown.
 	From   *RunTarget      `json:"from,omitempty"`
 	Method string          `json:"method"`
 	Name   string          `json:"name,omitempty"`
@@ -32,19 +32,19 @@ type Run struct {
 	ReqSize    int64           `json:"reqSize"`
 	ResSize    int64           `json:"resSize"`
 	TrafficID  uint64          `json:"trafficId,omitempty"`
-	// Kept says that the result can still be read.
+	// Kept reports that the result is still available.
 	Kept bool `json:"kept"`
-	// Quiet runs are a page's own questions, such as completions: they are
-	// left out of the history.
+	// Quiet marks requests of the page itself, such as completions: they are
+	// not listed in the history.
 	Quiet bool `json:"quiet,omitempty"`
-	// Chaos is what the person at the Bench let go wrong.
+	// Chaos is the fault that the user injected.
 	Chaos string `json:"chaos,omitempty"`
 }
 
-// A RunTarget says what a run was sent to, without its secrets.
+// A RunTarget identifies the target of a run, without secrets.
 type RunTarget struct {
-	// Server is a configured server of Schema; without one, and without
-	// Command and URL, the whole of Schema is meant.
+	// Server is a configured server of Schema. If Server, Command and URL are
+	// empty, the target is the whole Schema.
 	Server   string   `json:"server,omitempty"`
 	Schema   string   `json:"schema,omitempty"`
 	Command  []string `json:"command,omitempty"`
@@ -52,17 +52,17 @@ type RunTarget struct {
 	Protocol string   `json:"protocol,omitempty"`
 }
 
-// A WireFrame is one message of a run on the wire, secrets redacted.
+// A WireFrame is one message of a run on the wire, with secrets redacted.
 type WireFrame struct {
 	Sent bool `json:"sent"`
-	// At is when, after the beginning of the call.
+	// At is the time since the beginning of the call.
 	At     time.Duration     `json:"at"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body"`
 }
 
-// A KeptRun is a run with its result; the wire is kept in memory alone.
+// A KeptRun is a run with its result; Wire is kept in memory only.
 type KeptRun struct {
 	Run
 	Result json.RawMessage `json:"result,omitempty"`
@@ -77,14 +77,14 @@ func (k *KeptRun) size() int64 {
 	return n
 }
 
-// The bounds of a history.
+// Limits of a history.
 const (
 	MaxRuns        = 500
 	maxRunBytes    = 64 << 20 // results and wires in memory
-	maxSavedResult = 64 << 10 // a result that is written to the file
+	maxSavedResult = 64 << 10 // largest result that is written to the file
 )
 
-// A History keeps the last runs, newest last, in memory and in a file that the
+// A History stores the last runs, newest last, in memory and in a file that the
 // console and the command line share. Its methods may be called concurrently,
 // and by several processes.
 type History struct {
@@ -94,11 +94,12 @@ type History struct {
 	file  historyFile
 }
 
-// OpenHistory is the history in a file; "" keeps it in memory alone.
+// OpenHistory returns the history in a file; an empty path keeps it in memory
+// only.
 func OpenHistory(path string) *History { return &History{file: historyFile{path: path}} }
 
-// Add records a run, or how a running one ended. What it holds is shown and
-// exported: the caller has replaced the secrets in it.
+// Add records a run, or the end of a running one. The run is shown and
+// exported, so the caller must have replaced the secrets in it.
 func (h *History) Add(k KeptRun) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +114,7 @@ func (h *History) put(k *KeptRun) {
 	if i := slices.IndexFunc(h.runs, func(o *KeptRun) bool { return o.ID == k.ID }); i >= 0 {
 		old := h.runs[i]
 		if k.Result == nil && k.Wire == nil && k.Status == old.Status {
-			return // read from the file, which has less of it
+			return // read from the file, which holds less of the run
 		}
 		if k.Wire == nil {
 			k.Wire = old.Wire
@@ -137,7 +138,7 @@ func (h *History) put(k *KeptRun) {
 	}
 }
 
-// Of returns every run of an open session, newest first, with the quiet ones.
+// Of returns all runs of an open session, newest first, including quiet ones.
 func (h *History) Of(bench string) []Run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,11 +166,11 @@ func (h *History) List(target, method, name string, limit int) ([]Run, error) {
 	return out, err
 }
 
-// Get returns the one run whose id begins that way.
+// Get returns the run whose id has the given prefix; false unless it is unique.
 func (h *History) Get(id string) (KeptRun, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// What cannot be read from the file may still be in memory.
+	// If the file cannot be read, the run may still be in memory.
 	_ = h.refresh()
 	var found *KeptRun
 	for _, k := range h.runs {
@@ -189,7 +190,7 @@ func (h *History) Get(id string) (KeptRun, bool) {
 	return *found, true
 }
 
-// Export returns everything, oldest first.
+// Export returns all runs, oldest first.
 func (h *History) Export() ([]KeptRun, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +204,7 @@ func (h *History) Export() ([]KeptRun, error) {
 	return out, err
 }
 
-// Import adds runs that were exported.
+// Import adds exported runs.
 func (h *History) Import(runs []KeptRun) error {
 	for i := range runs {
 		if runs[i].ID == "" || runs[i].Method == "" || runs[i].Status == "" || runs[i].Status == "running" {
@@ -218,7 +219,7 @@ func (h *History) Import(runs []KeptRun) error {
 	return nil
 }
 
-// Clear forgets everything.
+// Clear deletes all runs.
 func (h *History) Clear() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,22 +18,22 @@ import (
 var errNotHistory = i18n.Errorf("this is not an exported history", "这不是导出的历史记录")
 
 const (
-	// maxHistoryFile is when the file is written anew with the newest runs,
-	// keptHistoryFile how much of it stays.
+	// maxHistoryFile is the size at which the file is rewritten with the newest
+	// runs; keptHistoryFile limits its size afterwards.
 	maxHistoryFile  = 8 << 20
 	keptHistoryFile = 4 << 20
 )
 
-// A historyFile is a file of runs, a line of JSON each, to which several
+// A historyFile is a file of runs, one line of JSON each, to which several
 // processes append.
 type historyFile struct {
 	path string
-	// seen is the file that was read last, as far as offset.
+	// seen is the file that was last read, up to offset.
 	seen   os.FileInfo
 	offset int64
 }
 
-// appendRun is the line of a run.
+// appendRun appends the line of a run.
 func appendRun(dst []byte, k *KeptRun) []byte {
 	saved := *k
 	if len(saved.Result) > maxSavedResult {
@@ -41,7 +41,7 @@ func appendRun(dst []byte, k *KeptRun) []byte {
 	}
 	line, err := json.Marshal(&saved)
 	if err != nil {
-		// A result that is not JSON is nothing to keep.
+		// A result that is not JSON cannot be stored.
 		saved.Params, saved.Result, saved.Error, saved.Kept = nil, nil, nil, false
 		line, _ = json.Marshal(&saved)
 	}
@@ -70,7 +70,8 @@ func (f *historyFile) append(line []byte) error {
 	return nil
 }
 
-// appendLine adds a line, after the end of one that a crash has cut.
+// appendLine appends a line. If a crash has truncated the last line, it starts
+// a new one.
 func appendLine(path string, line []byte) (size int64, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -91,7 +92,7 @@ func appendLine(path string, line []byte) (size int64, err error) {
 	return info.Size() + int64(n), err
 }
 
-// shorten leaves the newest runs in the file.
+// shorten keeps only the newest runs in the file.
 func shorten(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -106,8 +107,7 @@ func shorten(path string) error {
 	return replaceFile(path, bytes.Join(lines[from:], nil))
 }
 
-// replaceFile puts another file in the place of one; who reads it sees the one
-// or the other.
+// replaceFile replaces a file atomically: readers see the old or the new one.
 func replaceFile(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *historyFile) clear() error {
 	return replaceFile(f.path, nil)
 }
 
-// refresh reads what was written since the last time, by whomever.
+// refresh reads the runs that any process has written since the last call.
 func (h *History) refresh() error {
 	f := &h.file
 	if f.path == "" {
@@ -173,7 +173,7 @@ func (h *History) refresh() error {
 	err = h.readLines(bufio.NewReader(file))
 	for _, k := range h.runs {
 		if old := before[k.ID]; old != nil && old != k {
-			// The file has less of it than we had.
+			// The file holds less of the run than memory did.
 			h.bytes -= k.size()
 			k.Result, k.Wire, k.Kept = old.Result, old.Wire, old.Kept
 			h.bytes += k.size()
@@ -183,8 +183,8 @@ func (h *History) refresh() error {
 	return err
 }
 
-// startOver forgets what came from the file, and returns it: somebody has
-// cleared or shortened it. What a page still waits for stays.
+// startOver removes the runs that came from the file, and returns them: a
+// process has cleared or shortened the file. Running and quiet runs stay.
 func (h *History) startOver() map[string]*KeptRun {
 	h.file.offset = 0
 	before := make(map[string]*KeptRun)
@@ -203,14 +203,14 @@ func (h *History) readLines(lines *bufio.Reader) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			return nil // the rest of a line is still to come
+			return nil // the line is not complete yet
 		}
 		if err != nil {
 			return i18n.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
 		}
 		h.file.offset += int64(len(line))
 		var k KeptRun
-		// A line that was cut by a crash is left out.
+		// A line that was truncated by a crash is skipped.
 		if json.Unmarshal(line, &k) == nil && k.ID != "" {
 			h.put(&k)
 		}

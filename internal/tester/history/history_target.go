@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// secretWords are found in the names of flags and of parameters whose values
-// are nobody's business.
+// secretWords occur in the names of flags and parameters whose values are
+// secret.
 var secretWords = []string{"token", "secret", "password", "passwd", "apikey", "api-key", "api_key", "credential", "auth"}
 
 func isSecretName(name string) bool {
@@ -17,8 +17,8 @@ func isSecretName(name string) bool {
 	return name == "key" || slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// Redacted is the target without what is secret by its name: values of flags
-// such as --token, and passwords and parameters of a URL.
+// Redacted returns the target without values that are secret by their name:
+// values of flags such as --token, and passwords and parameters of a URL.
 func (t *RunTarget) Redacted() *RunTarget {
 	out := *t
 	out.Command = redactCommand(t.Command)
@@ -70,14 +70,14 @@ func redactURL(text string) string {
 	return u.String()
 }
 
-// Complete says that nothing had to be left out, so that the target can be
-// used again as it is.
+// Complete reports that nothing was redacted, so that the target can be used
+// again.
 func (t *RunTarget) Complete() bool {
 	return !slices.ContainsFunc(t.Command, func(word string) bool { return strings.Contains(word, probe.Hidden) }) &&
 		!strings.Contains(t.URL, url.QueryEscape(probe.Hidden))
 }
 
-// String names the target the way a person would.
+// String returns a readable name of the target.
 func (t *RunTarget) String() string {
 	switch {
 	case len(t.Command) > 0:

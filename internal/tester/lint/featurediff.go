@@ -14,10 +14,10 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Features are the lists of a server, by kind and then by key.
+// Features holds the lists of a server, by kind and key.
 type Features map[string]map[string]json.RawMessage
 
-// FeaturesOf fetches everything that a server lists.
+// FeaturesOf fetches all lists of a server.
 func FeaturesOf(ctx context.Context, s *probe.Session) (Features, error) {
 	f := make(Features)
 	for k := range probe.ListMethods {
@@ -50,7 +50,7 @@ func keyOf(k catalog.Kind, raw []byte) string {
 	return key
 }
 
-// ReadFeatures reads what the list command wrote as JSON.
+// ReadFeatures parses the JSON output of the list command.
 func ReadFeatures(data []byte) (Features, error) {
 	var lists map[string][]json.RawMessage
 	if err := json.Unmarshal(data, &lists); err != nil {
@@ -74,10 +74,10 @@ type FeatureChange struct {
 	Differences []probe.Difference `json:"differences,omitempty"`
 }
 
-// In says it in a language.
+// In returns the change in the given language.
 func (c FeatureChange) In(l i18n.Lang) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
-	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), i18n.Seen(c.Key)) // a name may look like further lines
+	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), i18n.Seen(c.Key)) // a name may contain line breaks
 	for _, d := range c.Differences {
 		line += "\n    " + i18n.Seen(d.In(l))
 	}
@@ -87,24 +87,24 @@ func (c FeatureChange) In(l i18n.Lang) string {
 	return line
 }
 
-// Tell adds all that a new item has.
+// Tell adds all members of a new item as differences.
 func (c *FeatureChange) Tell(item json.RawMessage) {
-	c.Differences, _ = probe.DiffJSON(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(c.Key), "name"), item, nil) // an item that was listed is JSON
+	c.Differences, _ = probe.DiffJSON(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(c.Key), "name"), item, nil) // a listed item is valid JSON
 }
 
-// IsClipped says that a line shows only a part of a difference.
+// IsClipped reports that the text shows only part of a difference.
 func (c FeatureChange) IsClipped() bool {
 	return slices.ContainsFunc(c.Differences, func(d probe.Difference) bool { return strings.Contains(d.In(i18n.English), "…") })
 }
 
-// DiffText is a text that differs and that is no item of a list.
+// DiffText returns the change of a text that is not an item of a list.
 func DiffText(kind, before, after string) FeatureChange {
 	c := FeatureChange{Kind: kind, Key: "text", Change: "changed"}
 	c.Differences, _ = probe.DiffJSON(jsonrpc.Quote(before), jsonrpc.Quote(after), nil) // both are JSON
 	return c
 }
 
-// DiffFeatures lists what differs from a to b, in a fixed order.
+// DiffFeatures returns the changes from a to b, in a fixed order.
 func DiffFeatures(a, b Features) []FeatureChange {
 	var changes []FeatureChange
 	for _, kind := range []string{"tools", "resources", "templates", "prompts"} {
@@ -130,7 +130,7 @@ func DiffFeatures(a, b Features) []FeatureChange {
 	return changes
 }
 
-// sortedNames are the keys of both maps, each once.
+// sortedNames returns the keys of both maps, without duplicates.
 func sortedNames[V any](a, b map[string]V) []string {
 	all := make(map[string]struct{}, len(a)+len(b))
 	for name := range a {

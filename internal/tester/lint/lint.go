@@ -1,5 +1,5 @@
-// Package lint finds what is wrong with the features of a server, and how the
-// features of two differ.
+// Package lint finds problems in the features of a server, and differences
+// between the features of two servers.
 package lint
 
 import (
@@ -15,9 +15,9 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A Finding is something that clients or models will stumble over.
+// A Finding is a problem for clients or models.
 type Finding struct {
-	// Severity is error for what clients refuse, warning for the rest.
+	// Severity is error if clients refuse the item, otherwise warning.
 	Severity  string `json:"severity"`
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind"`
@@ -32,7 +32,7 @@ func newFinding(severity, rule, kind, item string, message i18n.Text) Finding {
 	return f
 }
 
-// rules of the linter, one check each.
+// toolRules are the rules for tools, one check each.
 var toolRules = []struct {
 	name, severity string
 	check          func(it *catalog.Item) i18n.Text
@@ -104,7 +104,7 @@ var toolRules = []struct {
 	}},
 }
 
-// maxArgumentName is the longest that providers of models take.
+// maxArgumentName is the maximum length that providers of models accept.
 const maxArgumentName = 64
 
 var (
@@ -132,7 +132,8 @@ func requiredUnknown(it *catalog.Item) i18n.Text {
 	return i18n.Text{}
 }
 
-// arguments names those that something is wrong with.
+// arguments returns a text with the names of the arguments for which wrong is
+// true.
 func arguments(it *catalog.Item, en, zh string, wrong func(f probe.Field, schema []byte) bool) i18n.Text {
 	var names []string
 	for _, f := range probe.Form(it.InputSchema) {
@@ -158,10 +159,10 @@ func wrongDefault(it *catalog.Item) i18n.Text {
 	return i18n.Text{}
 }
 
-// costly is how much a list of tools may cost before it is worth a word.
+// costly is the cost above which a list of tools gets a warning.
 const costly = 10_000
 
-// Lint looks at everything that a server lists.
+// Lint checks all lists of a server.
 func Lint(ctx context.Context, s *probe.Session) ([]Finding, error) {
 	var found []Finding
 	for _, k := range []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts} {
@@ -190,7 +191,7 @@ func Lint(ctx context.Context, s *probe.Session) ([]Finding, error) {
 	return found, nil
 }
 
-// LintFeatures looks at what a connected server has told already.
+// LintFeatures checks features that are already loaded.
 func LintFeatures(f *catalog.Features) []Finding {
 	found := []Finding{}
 	if f == nil {

@@ -1,5 +1,5 @@
-// Package record reads recordings of what was said between a client and a server,
-// sends their requests again, and answers from them.
+// Package record reads recordings of the messages between a client and a
+// server, sends their requests again, and answers requests from them.
 package record
 
 import (
@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// captureFormat is the version of the format of recordings: a line of JSON for
-// the header, then one for each frame.
+// captureFormat is the version of the recording format: one line of JSON for
+// the header, then one per frame.
 const captureFormat = 1
 
 // captureHead is the first line of a recording.
@@ -28,18 +28,18 @@ type captureHead struct {
 
 // captureLine is one frame of a recording.
 type captureLine struct {
-	At     float64           `json:"at"` // milliseconds since the beginning
+	At     float64           `json:"at"` // milliseconds since the start
 	Sent   bool              `json:"sent,omitempty"`
 	Method string            `json:"http,omitempty"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
-	// Message is the body where it is JSON, Text where it is not.
+	// Message is the body if it is JSON, otherwise Text is.
 	Message json.RawMessage `json:"message,omitempty"`
 	Text    string          `json:"text,omitempty"`
 }
 
 // A CaptureWriter records frames. Its methods may be called concurrently. Each
-// frame is written at once, so that a recorder that is killed loses nothing.
+// frame is written immediately, so that a killed recorder loses nothing.
 type CaptureWriter struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -83,7 +83,7 @@ func (c *CaptureWriter) Write(f probe.Frame) {
 	c.line(l)
 }
 
-// Err tells the first thing that went wrong.
+// Err returns the first error.
 func (c *CaptureWriter) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,18 +130,18 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 
 // A Turn is one request of a recording with its answer.
 type Turn struct {
-	// FromServer says that the server asked.
+	// FromServer reports that the server sent the request.
 	FromServer bool
 	Method     string
 	Params     json.RawMessage
-	// Exactly one of Result and Err is set; both are nil for what was never
-	// answered.
+	// Exactly one of Result and Err is set; both are nil for an unanswered
+	// request.
 	Result, Err json.RawMessage
 	Took        time.Duration
 }
 
-// Turns pairs the requests of a recording with their answers, in the order in
-// which they were asked.
+// Turns pairs the requests of a recording with their answers, in the order of
+// the requests.
 func (c *Capture) Turns() []Turn {
 	type key struct {
 		sent bool

@@ -14,15 +14,14 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A Mock answers as the server of a recording did. It implements
-// jsonrpc.Handler.
+// A Mock answers like the server of a recording. It implements jsonrpc.Handler.
 type Mock struct {
 	mu    sync.Mutex
 	turns []Turn
 	used  []int
 }
 
-// NewMock makes a server of a recording.
+// NewMock returns a server that answers from a recording.
 func NewMock(c *Capture) *Mock {
 	m := &Mock{}
 	for _, t := range c.Turns() {
@@ -35,17 +34,17 @@ func NewMock(c *Capture) *Mock {
 	return m
 }
 
-// Handle answers what was recorded for the same request; the same request
-// again gets the next answer, and the last one from then on. What was never
-// asked has no answer: a call with other arguments is an error that names
-// those that were recorded.
+// Handle returns the recorded answer to the same request. A repeated request
+// gets the next answer, and finally always the last one. A request that was not
+// recorded fails; for a call with other arguments, the error lists the recorded
+// ones.
 func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	version, modern := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
 	params := bareParams(append(json.RawMessage(nil), req.Params...))
 	fits := func(t *Turn) bool { return t.Method == req.Method && (modern || !probe.IsInputRequired(t.Result)) }
 	t := m.pick(func(t *Turn) bool { return fits(t) && sameJSON(question(t.Params, modern), question(params, modern)) })
 	if t == nil && (req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
-		t = m.pick(fits) // clients introduce themselves in many ways
+		t = m.pick(fits) // clients send different client information
 	}
 	if t == nil {
 		t = m.otherHandshake(req, version)
@@ -63,10 +62,10 @@ func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (
 	return &jsonrpc.Response{Result: inEra(req.Method, t.Result, modern)}, nil
 }
 
-// HandleNotification hears nothing.
+// HandleNotification ignores notifications.
 func (m *Mock) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
-// pick chooses the least used of the turns that fit, the earliest first.
+// pick returns the least used matching turn, the earliest first.
 func (m *Mock) pick(fits func(*Turn) bool) *Turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +89,9 @@ func (m *Mock) pick(fits func(*Turn) bool) *Turn {
 	return &m.turns[best]
 }
 
-// question is what a request asks: no arguments are the same as empty ones, and
-// a client of the legacy era knows nothing of the rounds of a modern call.
+// question returns the params for comparison. Missing arguments equal empty
+// ones, and for a client of the legacy era the members of modern rounds are
+// ignored.
 func question(params json.RawMessage, modern bool) json.RawMessage {
 	drop := []string{"inputResponses", "requestState"}
 	if modern {
@@ -108,10 +108,10 @@ func question(params json.RawMessage, modern bool) json.RawMessage {
 	return params
 }
 
-// mostNamed is how many recorded arguments an error names.
+// mostNamed is the maximum number of recorded arguments in an error.
 const mostNamed = 5
 
-// recorded says which arguments were recorded with the same subject.
+// recorded lists the arguments that were recorded for the same subject.
 func (m *Mock) recorded(method string, params json.RawMessage) string {
 	name := SubjectName(params)
 	var list []string

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// otherHandshake answers the handshake of the era that was not recorded from
-// the one that was; nil for anything else.
+// otherHandshake answers a handshake of the era that was not recorded, using
+// the recorded one; nil for any other request.
 func (m *Mock) otherHandshake(req *jsonrpc.Request, version string) *Turn {
 	method := map[string]string{mcp.MethodInitialize: mcp.MethodDiscover, mcp.MethodDiscover: mcp.MethodInitialize}[req.Method]
 	t := m.pick(func(t *Turn) bool { return t.Method == method && t.Result != nil })
@@ -42,13 +42,13 @@ func (m *Mock) otherHandshake(req *jsonrpc.Request, version string) *Turn {
 	return &Turn{Method: req.Method, Result: result}
 }
 
-// cacheable are the methods whose modern results say how long they hold.
+// cacheable lists the methods whose modern results have cache information.
 var cacheable = []string{
 	mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList, mcp.MethodResourcesRead,
 }
 
-// inEra gives a result what its client's era demands, and a recording of the
-// other lacks.
+// inEra adds the members that the client's era requires and a recording of the
+// other era lacks.
 func inEra(method string, result json.RawMessage, modern bool) json.RawMessage {
 	if !modern {
 		return result

@@ -12,23 +12,24 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A Replayed is one request of a recording, sent again.
+// A Replayed is a repeated request of a recording.
 type Replayed struct {
 	Method string `json:"method"`
 	Name   string `json:"name,omitempty"`
-	// Differences between the recorded answer and the new one.
+	// Differences are the differences between the recorded answer and the new
+	// one.
 	Differences []probe.Difference `json:"differences,omitempty"`
-	// Skipped says why it was not sent.
+	// Skipped is why the request was not sent.
 	Skipped   string `json:"skipped,omitempty"`
 	SkippedZH string `json:"skippedZH,omitempty"`
 	Err       string `json:"error,omitempty"`
 	ErrZH     string `json:"errorZH,omitempty"`
 }
 
-// Same says that the answer was the recorded one.
+// Same reports whether the answer equals the recorded one.
 func (r *Replayed) Same() bool { return len(r.Differences) == 0 && r.Err == "" }
 
-// Protocol is the version that a recording speaks; empty when it has no
+// Protocol returns the protocol version of a recording; empty if it has no
 // handshake.
 func (c *Capture) Protocol() string {
 	for _, t := range c.Turns() {
@@ -43,14 +44,13 @@ func (c *Capture) Protocol() string {
 	return ""
 }
 
-// ReplayAnswers answers a server's questions as they were answered when the
-// recording was made.
+// ReplayAnswers answers a server's questions with the recorded answers.
 type ReplayAnswers struct {
 	mu      sync.Mutex
 	answers map[string][]json.RawMessage
 }
 
-// NewReplayAnswers takes the answers of a recording.
+// NewReplayAnswers returns the answers in a recording.
 func NewReplayAnswers(c *Capture) *ReplayAnswers {
 	r := &ReplayAnswers{answers: make(map[string][]json.RawMessage)}
 	for _, t := range c.Turns() {
@@ -71,7 +71,7 @@ func NewReplayAnswers(c *Capture) *ReplayAnswers {
 	return r
 }
 
-// roundAnswers are the answers that a recorded round of questions got.
+// roundAnswers returns the answers to a recorded round of questions.
 func roundAnswers(turns []Turn, asked *Turn) json.RawMessage {
 	state := string(jsonrpc.Get(asked.Result, "requestState"))
 	for i := range turns {
@@ -82,7 +82,7 @@ func roundAnswers(turns []Turn, asked *Turn) json.RawMessage {
 	return nil
 }
 
-// Answer gives the next recorded answer to a question of its kind.
+// Answer returns the next recorded answer to a question with the same method.
 func (r *ReplayAnswers) Answer(_ context.Context, q *probe.Question) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +94,7 @@ func (r *ReplayAnswers) Answer(_ context.Context, q *probe.Question) (json.RawMe
 	return list[0], nil
 }
 
-// notReplayed are methods that belong to a connection and not to a
-// conversation.
+// notReplayed lists methods that belong to a connection, not to a conversation.
 var notReplayed = map[string]i18n.Text{
 	mcp.MethodInitialize: handshake, mcp.MethodDiscover: handshake,
 	mcp.MethodListen: subscription, mcp.MethodSubscribe: subscription, mcp.MethodUnsubscribe: subscription,
@@ -144,7 +143,7 @@ func SubjectName(params []byte) string {
 	return ""
 }
 
-// finalAnswer follows the rounds of a modern call to its end.
+// finalAnswer follows the rounds of a modern call to the final answer.
 func finalAnswer(turns []Turn, at int) *Turn {
 	t := &turns[at]
 	for range probe.MaxRounds {
@@ -192,7 +191,8 @@ func (r *Replayed) compare(ctx context.Context, s *probe.Session, t, want *Turn,
 	}
 }
 
-// bareParams takes out of recorded params what belongs to the connection.
+// bareParams removes the members of recorded params that belong to the
+// connection.
 func bareParams(params json.RawMessage) json.RawMessage {
 	meta := jsonrpc.Get(params, "_meta")
 	if meta == nil {
@@ -212,8 +212,7 @@ func bareParams(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// String tells how it went, on one line.
-// In says it in a language.
+// In returns the result as one line in the given language.
 func (r *Replayed) In(l i18n.Lang) string {
 	what := strings.TrimSpace(r.Method + " " + r.Name)
 	switch {

@@ -16,17 +16,17 @@ type Step struct {
 	Name   string
 	Method string
 	Params json.RawMessage
-	// List is set for a whole list, to its last page.
+	// List, if set, fetches a whole list.
 	List   *catalog.Kind
 	Answer map[string]json.RawMessage
 }
 
-// maxWalk bounds how many items of each kind a walk looks at.
+// maxWalk limits the items of each kind that Walk visits.
 const maxWalk = 20
 
-// Walk makes a script of everything that can be asked without changing
-// anything: the lists, the resources, the prompts that need no arguments, and
-// the tools that say they only read and need none.
+// Walk returns a script of all requests that change nothing: the lists, the
+// resources, the prompts without required arguments, and the read-only tools
+// without required arguments.
 func Walk(ctx context.Context, s *probe.Session) ([]Step, error) {
 	var steps []Step
 	for _, k := range []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts} {
@@ -63,7 +63,7 @@ func walkItem(k catalog.Kind, it *catalog.Item) (Step, bool) {
 	return Step{}, false
 }
 
-// Steps makes a script of a test file.
+// Steps returns a test file as a script.
 func (s *Suite) Steps(ctx context.Context) ([]Step, error) {
 	r := &SuiteRunner{Suite: s}
 	var steps []Step
@@ -90,7 +90,7 @@ func (s *Suite) Steps(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// An Outcome is what one step came to: a result, an error that the server
+// An Outcome is the outcome of one step: a result, an error that the server
 // answered, or neither.
 type Outcome struct {
 	Result json.RawMessage `json:"result,omitempty"`
@@ -141,20 +141,20 @@ func failedOutcome(err error) Outcome {
 	return Outcome{Failed: err.Error()}
 }
 
-// allowed are the places where a bridge may differ: what only one era has, and
-// what says who answered.
+// allowed lists the places where a bridge may differ: members of one era only,
+// and the identity of the server.
 var allowed = []string{
 	".resultType", ".ttlMs", ".cacheScope", `._meta["` + mcp.MetaServerInfo + `"]`,
 }
 
-// A StepDifference is one step that came to something else.
+// A StepDifference is one step whose outcomes differ.
 type StepDifference struct {
 	Step        string             `json:"step"`
 	Differences []probe.Difference `json:"differences"`
 }
 
-// CompareOutcomes lists the steps whose outcomes differ by more than a bridge
-// may change, and by what the paths name.
+// CompareOutcomes returns the steps whose outcomes differ, except at the places
+// that a bridge may change and at the ignored paths.
 func CompareOutcomes(steps []Step, a, b []Outcome, ignore []probe.Places) ([]StepDifference, error) {
 	paths := append([]probe.Places(nil), ignore...)
 	for _, text := range allowed {
@@ -188,7 +188,7 @@ func compareOutcome(a, b *Outcome, paths []probe.Places) ([]probe.Difference, er
 	return probe.DiffJSON(a.Err, b.Err, paths)
 }
 
-// withoutEmptyMeta leaves out a _meta of which nothing is left.
+// withoutEmptyMeta removes differences that are an empty _meta.
 func withoutEmptyMeta(found []probe.Difference) []probe.Difference {
 	var kept []probe.Difference
 	for _, d := range found {

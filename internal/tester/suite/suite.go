@@ -1,5 +1,5 @@
-// Package suite runs test files against a server: calls, and what is expected of
-// their answers.
+// Package suite runs test files against a server. A test file contains calls
+// and expectations about their answers.
 package suite
 
 import (
@@ -19,27 +19,27 @@ import (
 type Suite struct {
 	// Path is the file it was read from.
 	Path string `yaml:"-"`
-	// Exactly one of Target, URL and Command says what is tested, unless the
-	// command line does.
+	// Exactly one of Target, URL and Command is set, unless the command line
+	// gives the target.
 	Target  string            `yaml:"target"`
 	URL     string            `yaml:"url"`
 	Command words             `yaml:"command"`
 	Headers map[string]string `yaml:"headers"`
 	Env     map[string]string `yaml:"env"`
-	// Protocol is the version that the tests speak.
+	// Protocol is the protocol version of the tests.
 	Protocol string `yaml:"protocol"`
 	Tests    []Test `yaml:"tests"`
-	// Model is who the evals are put to, unless the command line says.
+	// Model is the model for the evals, unless the command line sets it.
 	Model Model  `yaml:"model"`
 	Evals []Eval `yaml:"evals"`
 }
 
-// A Test is one request and what is expected of it. Exactly one of Call, Script,
-// Read, Prompt, Complete, List and Request is set.
+// A Test is one request and the expectations about its answer. Exactly one of
+// Call, Script, Read, Prompt, Complete, List and Request is set.
 type Test struct {
 	Name     string         `yaml:"name"`
 	Call     string         `yaml:"call"`
-	Script   string         `yaml:"script"` // code that calls tools, through the gateway
+	Script   string         `yaml:"script"` // code that calls tools through the gateway
 	Read     string         `yaml:"read"`
 	Prompt   string         `yaml:"prompt"`
 	Complete string         `yaml:"complete"`
@@ -47,24 +47,23 @@ type Test struct {
 	Request  string         `yaml:"request"`
 	Args     map[string]any `yaml:"args"`
 	Params   map[string]any `yaml:"params"`
-	// Answer answers what the server asks: by kind, or by the message of the
-	// question.
+	// Answer holds the answers to questions of the server: by kind, or by the
+	// message of the question.
 	Answer  map[string]any `yaml:"answer"`
 	Timeout duration       `yaml:"timeout"`
 	Skip    string         `yaml:"skip"`
 	Expect  Expect         `yaml:"expect"`
 }
 
-// Expect is what must hold of the answer.
+// Expect holds the expectations about the answer.
 type Expect struct {
 	IsError *bool `yaml:"is_error"`
-	// Error is the code of an error that the server must answer, or a part of
-	// its message.
+	// Error is the code of the expected error, or a part of its message.
 	Error any `yaml:"error"`
 	// Schema is "output" for the tool's own output schema, or a JSON Schema.
 	Schema any `yaml:"schema"`
-	// JQ must give true; Text must be all the text there is, and Contains
-	// parts of it.
+	// JQ must yield true; Text must be the whole text, Contains must be parts
+	// of it.
 	JQ          words   `yaml:"jq"`
 	Text        *string `yaml:"text"`
 	Contains    words   `yaml:"contains"`
@@ -76,25 +75,25 @@ type Expect struct {
 	MaxBytes  int       `yaml:"max_bytes"`
 	MaxTokens int       `yaml:"max_tokens"`
 	Sent      *Sent     `yaml:"sent"`
-	// Progress is how many notifications there must be at least; Asked are the
-	// kinds of questions that must have been asked, in order.
+	// Progress is the minimum number of progress notifications; Asked lists the
+	// expected kinds of questions, in order.
 	Progress int   `yaml:"progress"`
 	Asked    words `yaml:"asked"`
 }
 
-// Snapshot compares with what the answer was before.
+// Snapshot compares the answer with an earlier one.
 type Snapshot struct {
 	Ignore words `yaml:"ignore"`
 }
 
-// Sent is what must hold of the request on the wire.
+// Sent holds the expectations about the request on the wire.
 type Sent struct {
 	Has    words          `yaml:"has"`
 	NotHas words          `yaml:"not_has"`
 	Equals map[string]any `yaml:"equals"`
 }
 
-// words is a list of texts, of which one may stand alone.
+// words is a list of strings; in YAML it may be a single string.
 type words []string
 
 // UnmarshalYAML reads one text or a list of them.
@@ -112,7 +111,7 @@ func (w *words) UnmarshalYAML(data []byte) error {
 	return nil
 }
 
-// duration is a time like 2s.
+// duration is a duration such as 2s.
 type duration time.Duration
 
 // UnmarshalYAML reads a time.
@@ -147,7 +146,7 @@ func ParseSuite(path string, data []byte) (*Suite, error) {
 	return s, nil
 }
 
-// Argv is the command that is tested; nil when none is.
+// Argv returns the command to test; nil if there is none.
 func (s *Suite) Argv() []string {
 	if len(s.Command) == 1 {
 		return strings.Fields(s.Command[0])
@@ -201,8 +200,8 @@ func (t *Test) kinds() int {
 	return n
 }
 
-// FindSuites lists the test files under paths: files as they are named, and
-// every YAML file in directories.
+// FindSuites returns the test files under paths: the named files, and every
+// YAML file in directories.
 func FindSuites(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {

@@ -13,85 +13,85 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A Model is who the evals of a file are put to: a chat completions API.
+// A Model is the model for the evals of a file: a chat completions API.
 type Model struct {
-	// URL is what stands before /chat/completions.
+	// URL is the address without /chat/completions.
 	URL string `yaml:"url"`
-	// Name is what the API calls the model.
+	// Name is the API's name of the model.
 	Name string `yaml:"name"`
-	// Key is a variable, such as ${env:NAME} or ${secret:NAME}. The key itself is
-	// not written in the file, because others read the file.
+	// Key is a variable, such as ${env:NAME} or ${secret:NAME}. The file must
+	// not contain the key itself, because others read the file.
 	Key string `yaml:"key"`
-	// System is said before every task.
+	// System is the system prompt of every task.
 	System string `yaml:"system"`
-	// Params are sent with every request as they are, temperature for example.
+	// Params are sent unchanged with every request, for example temperature.
 	Params map[string]any `yaml:"params"`
-	// Fit is what the API takes of a tool, as in the config file; openai when
-	// empty.
+	// Fit is the dialect of the API, as in the config file; openai if empty.
 	Fit     string   `yaml:"fit"`
 	Timeout duration `yaml:"timeout"`
 }
 
-// Patience is how long one answer of the model may take; zero when the file does
-// not say.
+// Patience returns the time limit of one answer of the model; zero if unset.
 func (m *Model) Patience() time.Duration { return time.Duration(m.Timeout) }
 
-// IsVariable says whether a key is a variable: $NAME, or ${...} as in the config
-// file.
+// IsVariable reports whether a key is a variable: $NAME, or ${...} as in the
+// config file.
 func IsVariable(key string) bool { return variable.MatchString(key) }
 
 var variable = regexp.MustCompile(`^\$(\w+|\{[^{}]+\})$`)
 
-// ours are the members of a request that are not the file's to set.
+// ours lists the members of a request that a file may not set.
 var ours = []string{"model", "messages", "tools", "stream"}
 
 // An Eval is a task for a model, and the tool that it should pick.
 type Eval struct {
 	Name string `yaml:"name"`
-	// Task is what the model is told, in the words of a person.
+	// Task is the prompt of the user.
 	Task   string `yaml:"task"`
 	Expect Choice `yaml:"expect"`
-	// Results are what tools answer that are called on the way, by their names.
+	// Results are the answers of other tools that the model may call first, by
+	// name.
 	Results map[string]any `yaml:"results"`
-	// Call is never, or readonly: tools on the way that change nothing are called.
+	// Call is never or readonly; with readonly, such other tools are executed
+	// if they are read-only.
 	Call string `yaml:"call"`
 	// Runs is how often the task is given, Turns how often the model may answer
-	// in each; zero for the usual number.
+	// in each run; zero for the default.
 	Runs  int `yaml:"runs"`
 	Turns int `yaml:"turns"`
-	// MinRate is the part of the runs that has to pass; nil asks for nothing.
+	// MinRate is the required pass rate; nil for none.
 	MinRate *float64 `yaml:"min_rate"`
 	Skip    string   `yaml:"skip"`
 }
 
-// CallReadOnly is the Call of an eval that calls tools which change nothing.
+// CallReadOnly is the Call of an eval that executes read-only tools.
 const CallReadOnly = "readonly"
 
-// A Choice is which calls are right. Exactly one of Tool, Any and None is set.
+// A Choice defines the correct calls. Exactly one of Tool, Any and None is set.
 type Choice struct {
 	Wanted `yaml:",inline"`
-	// Any are several that are right.
+	// Any lists alternative correct calls.
 	Any []Wanted `yaml:"any"`
-	// None says that no tool is right.
+	// None means that no tool is correct.
 	None bool `yaml:"none"`
-	// Not are tools that must not be called on the way either.
+	// Not lists tools that must not be called at all.
 	Not words `yaml:"not"`
 }
 
-// Wanted is a call that is right.
+// Wanted is a correct call.
 type Wanted struct {
-	// Tool is TOOL or SERVER.TOOL, by the server's own name; one of them where
-	// there are several.
+	// Tool is TOOL or SERVER.TOOL, with the server's own name; if there are
+	// several, each of them is correct.
 	Tool words `yaml:"tool"`
-	// Args are a part of the arguments, Equals all of them.
+	// Args is a subset of the arguments, Equals all of them.
 	Args   map[string]any `yaml:"args"`
 	Equals any            `yaml:"equals"`
-	// JQ must give true for the arguments; Schema is what they keep to.
+	// JQ must yield true for the arguments; Schema must accept them.
 	JQ     words `yaml:"jq"`
 	Schema any   `yaml:"schema"`
 }
 
-// All are the calls that are right; none where no tool is.
+// All returns the correct calls; none if no tool is correct.
 func (c *Choice) All() []Wanted {
 	if len(c.Any) > 0 {
 		return c.Any
@@ -102,7 +102,7 @@ func (c *Choice) All() []Wanted {
 	return nil
 }
 
-// String is the tools that are right, in a line.
+// String returns the correct tools on one line.
 func (c *Choice) String() string {
 	var names []string
 	for _, w := range c.All() {
@@ -111,19 +111,19 @@ func (c *Choice) String() string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// IsTool says whether the name of a tool in a test file is the one that a server
-// has.
+// IsTool reports whether a tool name in a test file means the given tool of the
+// given server.
 func IsTool(name, server, tool string) bool {
 	return name == tool || name == server+"."+tool
 }
 
-// Names says whether a call is of a tool that is right.
+// Names reports whether a tool is one of the correct tools.
 func (w *Wanted) Names(server, tool string) bool {
 	return slices.ContainsFunc(w.Tool, func(name string) bool { return IsTool(name, server, tool) })
 }
 
-// Unmet says what is wrong with the arguments of a call; nothing when they are
-// right.
+// Unmet returns the problems with the arguments of a call; none if they are
+// correct.
 func (w *Wanted) Unmet(arguments json.RawMessage) []i18n.Text {
 	j := &judgement{}
 	if w.Args != nil {
@@ -145,7 +145,7 @@ func (w *Wanted) Unmet(arguments json.RawMessage) []i18n.Text {
 	return j.problems
 }
 
-// schema is the schema of the arguments, which are an object.
+// schema returns the schema of the arguments, which must be an object.
 func (w *Wanted) schema() json.RawMessage {
 	raw := JSONOf(w.Schema)
 	if jsonrpc.Get(raw, "type") == nil {
@@ -154,8 +154,7 @@ func (w *Wanted) schema() json.RawMessage {
 	return raw
 }
 
-// part holds the members that are wanted against those that came; others may be
-// there.
+// part checks that got contains all members of want.
 func (j *judgement) part(want, got json.RawMessage) {
 	found, err := probe.DiffJSON(want, got, nil)
 	if err != nil {
@@ -169,12 +168,13 @@ func (j *judgement) part(want, got json.RawMessage) {
 	}
 }
 
-// isIndex says that a path ends in a place of an array: of those, all count.
+// isIndex reports whether a path ends with an array index; arrays must match as
+// a whole.
 func isIndex(path string) bool {
 	return strings.HasSuffix(path, "]") && !strings.HasSuffix(path, `"]`)
 }
 
-// checkModel refuses what cannot be sent, and a key that stands in the file.
+// checkModel refuses reserved params and a literal key.
 func (s *Suite) checkModel() error {
 	m := &s.Model
 	for _, name := range ours {
@@ -260,12 +260,12 @@ func (c *Choice) check() error {
 	return nil
 }
 
-// isBound says that something is expected of the arguments.
+// isBound reports whether w has expectations about the arguments.
 func (w *Wanted) isBound() bool {
 	return w.Args != nil || w.Equals != nil || len(w.JQ) > 0 || w.Schema != nil
 }
 
-// Tools are the names of tools that an eval mentions.
+// Tools returns the tool names that an eval mentions.
 func (e *Eval) Tools() []string {
 	var names []string
 	for _, w := range e.Expect.All() {

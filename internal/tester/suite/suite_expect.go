@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A judgement holds one answer against what was expected.
+// A judgement compares one answer with the expectations.
 type judgement struct {
 	runner   *SuiteRunner
 	test     *Test
@@ -48,8 +48,8 @@ func (j *judgement) judge(ctx context.Context) {
 	}
 }
 
-// outcome compares success and failure; it is false when there is nothing
-// further to look at.
+// outcome checks success and failure; it returns false if there is nothing
+// further to check.
 func (j *judgement) outcome(e *Expect) bool {
 	if e.Error != nil {
 		if j.x.Err == nil {
@@ -88,8 +88,8 @@ func (j *judgement) limits(e *Expect) {
 	}
 }
 
-// value is what expressions and snapshots look at: the structured content, or
-// the JSON that the only text is, or the whole result.
+// value returns the value for expressions and snapshots: the structured
+// content, else the JSON in the only text block, else the whole result.
 func (j *judgement) value() json.RawMessage {
 	if v := probe.Structured(j.x.Result); v != nil {
 		return v
@@ -124,7 +124,7 @@ func (j *judgement) content(e *Expect) {
 	}
 }
 
-// holds wants every expression to give true.
+// holds requires every expression to yield true.
 func (j *judgement) holds(expressions []string, value json.RawMessage) {
 	for _, expression := range expressions {
 		results, err := probe.JQ(expression, value)
@@ -156,7 +156,7 @@ func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignor
 	}
 }
 
-// sent looks at the request as it went over the wire.
+// sent checks the request on the wire.
 func (j *judgement) sent(e *Sent) {
 	if e == nil {
 		return

@@ -15,9 +15,9 @@ import (
 	"mcp-all-in-one/internal/tester/record"
 )
 
-// SuiteFrom writes a test file from calls that really happened: each once,
-// with a snapshot of what it answers, or with the error that it answered, and
-// with the answers to what the server asked meanwhile.
+// SuiteFrom writes a test file from real calls. Each distinct call appears
+// once, with a snapshot of its result or with its error, and with the answers
+// to the server's questions.
 func SuiteFrom(target *history.RunTarget, turns []record.Turn) []byte {
 	var out bytes.Buffer
 	writeTarget(&out, target)
@@ -43,7 +43,7 @@ func SuiteFrom(target *history.RunTarget, turns []record.Turn) []byte {
 	return out.Bytes()
 }
 
-// writeTarget says what is tested.
+// writeTarget writes the target of the tests.
 func writeTarget(out *bytes.Buffer, t *history.RunTarget) {
 	switch {
 	case t == nil:
@@ -66,7 +66,7 @@ func writeTarget(out *bytes.Buffer, t *history.RunTarget) {
 	}
 }
 
-// answersTo are the answers to what the server asked during the first of some
+// answersTo returns the answers to the server's questions during the first of
 // turns: as JSON, by the kind of the question.
 func answersTo(turns []record.Turn) []byte {
 	answers := []byte(`{}`)
@@ -88,7 +88,7 @@ func answersTo(turns []record.Turn) []byte {
 	return answers
 }
 
-// addAnswer adds what a person would write to answer the same.
+// addAnswer adds an answer in the form in which a user writes it.
 func addAnswer(answers []byte, method string, result json.RawMessage) []byte {
 	kind := (&probe.Question{Method: method}).Kind()
 	value := []byte(result)
@@ -102,7 +102,7 @@ func addAnswer(answers []byte, method string, result json.RawMessage) []byte {
 			value = jsonrpc.Quote(text)
 		}
 	case method != mcp.MethodElicit:
-		return answers // roots are those of the command line
+		return answers // roots come from the command line
 	}
 	if len(value) == 0 {
 		return answers
@@ -141,7 +141,7 @@ func writeTest(out *bytes.Buffer, t *record.Turn, kind, subject, name string, ar
 	fmt.Fprintf(out, "    expect: { is_error: %v, snapshot: { ignore: [] } }\n", failed)
 }
 
-// scalar writes a text so that YAML reads the same text.
+// scalar quotes a text for YAML if necessary.
 func scalar(s string) string {
 	raw, err := yaml.Marshal(s)
 	if err != nil || bytes.Contains(bytes.TrimSpace(raw), []byte("\n")) {

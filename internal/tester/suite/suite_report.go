@@ -39,7 +39,7 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes results the way continuous integration reads them.
+// WriteJUnit writes the results as JUnit XML, for continuous integration.
 func WriteJUnit(w io.Writer, results []*SuiteResult) error {
 	var all junitSuites
 	var total time.Duration

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A TestResult is how one test went.
+// A TestResult is the result of one test.
 type TestResult struct {
 	Name string `json:"name"`
 	// Status is passed, failed or skipped.
@@ -22,18 +22,18 @@ type TestResult struct {
 	Problems   []string      `json:"problems,omitempty"`
 	ProblemsZH []string      `json:"problemsZH,omitempty"`
 	Took       time.Duration `json:"took"`
-	// Updated says that a snapshot was written.
+	// Updated reports that a snapshot was written.
 	Updated bool `json:"updated,omitempty"`
 }
 
-// A SuiteResult is how one test file went.
+// A SuiteResult is the result of one test file.
 type SuiteResult struct {
 	Path    string       `json:"path"`
 	Target  string       `json:"target,omitempty"`
 	Results []TestResult `json:"results"`
 }
 
-// Failed counts the tests that did not pass.
+// Failed counts the failed tests.
 func (r *SuiteResult) Failed() int {
 	n := 0
 	for _, t := range r.Results {
@@ -50,25 +50,25 @@ type SuiteRunner struct {
 	Suite   *Suite
 	// Answers is the Answerer that the session was opened with.
 	Answers *TestAnswers
-	// Update writes snapshots anew.
+	// Update rewrites the snapshots.
 	Update bool
-	// OnResult hears of each test as it ends; it may be nil.
+	// OnResult is called after each test; it may be nil.
 	OnResult func(TestResult)
 
 	tools     *probe.Listing
 	snapshots *snapshots
 }
 
-// TestAnswers answers for whichever test runs.
+// TestAnswers answers questions for the current test.
 type TestAnswers struct {
 	mu     sync.Mutex
 	script *probe.Script
-	other  probe.Answerer // where the test has no answer; nil for nobody
+	other  probe.Answerer // used if the test has no answer; nil for none
 	asked  []string
 }
 
-// Stand answers in place of who would answer, who is asked where a test has no
-// answer and there are prepared ones.
+// Stand replaces the Answerer in o by a. A Script in o stays as the fallback
+// for questions that a test does not answer.
 func (a *TestAnswers) Stand(o *probe.Options) {
 	if prepared, ok := o.Answer.(*probe.Script); ok {
 		a.other = prepared
@@ -76,7 +76,7 @@ func (a *TestAnswers) Stand(o *probe.Options) {
 	o.Answer = a
 }
 
-// Answer answers for the test that runs.
+// Answer answers a question for the current test.
 func (a *TestAnswers) Answer(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a.mu.Lock()
 	a.asked = append(a.asked, q.Kind())
@@ -170,7 +170,7 @@ func testResult(status string, problems ...i18n.Text) TestResult {
 	return r
 }
 
-// request is what a test sends.
+// request returns the request of a test.
 func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMessage, error) {
 	switch {
 	case t.Call != "":
@@ -211,7 +211,7 @@ func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMes
 	return "", nil, nil
 }
 
-// list fetches one list to its last page, as one answer.
+// list fetches all pages of one list as one answer.
 func (r *SuiteRunner) list(ctx context.Context, what string) (*probe.Exchange, error) {
 	for k := range probe.ListMethods {
 		if probe.KindWord(k) != what {

@@ -11,7 +11,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// snapshots are what the answers of a test file were, in a file beside it.
+// snapshots holds the earlier answers of a test file, stored in a file beside
+// it.
 type snapshots struct {
 	path   string
 	values map[string]json.RawMessage
@@ -33,8 +34,8 @@ func readSnapshots(suite string) (*snapshots, error) {
 	return s, nil
 }
 
-// put keeps a value without what is ignored, so that the file does not change
-// with it.
+// put stores a value without the ignored parts, so that they do not change the
+// file.
 func (s *snapshots) put(name string, value json.RawMessage, ignore []probe.Places) {
 	decoded, err := probe.DecodeJSON(value)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package backoff says how long to wait before a server is tried again.
+// Package backoff computes how long to wait before the next attempt to reach a
+// server.
 package backoff
 
 import (
@@ -14,11 +15,12 @@ const (
 	Cap = 60 * time.Second
 )
 
-// Spread is at least half of d: a host that is away is not asked more often
-// than that, however many servers it has.
+// Spread returns a random duration between d/2 and d. The lower bound limits how
+// often an unreachable host is tried, however many servers it has.
 func Spread(d time.Duration) time.Duration { return d/2 + Jitter(d/2) }
 
-// Jitter spreads the attempts of many servers over time.
+// Jitter returns a random duration up to d, to spread the attempts of many
+// servers over time.
 func Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0

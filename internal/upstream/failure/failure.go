@@ -1,7 +1,7 @@
-// Package failure tells what went wrong between us and a server.
+// Package failure classifies errors between the gateway and a server.
 //
-// It says what an error means for the call and the connection, and makes the one
-// error that a client gets of it.
+// It says what an error means for the call and the connection, and turns it into
+// the one error that the client gets.
 package failure
 
 import (
@@ -19,46 +19,47 @@ import (
 	"mcp-all-in-one/internal/upstream/backoff"
 )
 
-// ErrSlow is in the error of a server that did not answer in time.
+// ErrSlow is wrapped by the error for a server that did not answer in time.
 var ErrSlow = i18n.Errorf("the server did not answer in time", "服务未及时应答")
 
-// Why a call is ended that the server has not answered.
+// The reasons to end a call that the server has not answered.
 var (
 	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
 	ErrLong = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
 )
 
-// TooLate is why a handshake ended, with the way out.
+// TooLate returns the error for a handshake that timed out. It names the setting
+// that raises the limit.
 func TooLate(limit time.Duration) error {
 	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, ErrSlow)
 }
 
-// IsAuth says that a server refused us for who we are.
+// IsAuth reports whether a server refused our credentials.
 func IsAuth(err error) bool {
 	status := StatusOf(err)
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// RefusesValues says that a server may have refused what a user brought along:
-// not a token that is known to have ended.
+// RefusesValues reports whether a server may have refused the values of a user,
+// as opposed to a token that is known to have expired.
 func RefusesValues(err error) bool {
 	signIn := wantsSignIn(err)
 	return StatusOf(err) == http.StatusUnauthorized && (signIn == nil || !signIn.Again)
 }
 
-// A Lost is a refusal that says that the request did not run.
+// A Lost is a refusal that proves that the request did not run.
 type Lost struct{ Err error }
 
 func (l *Lost) Error() string { return l.Err.Error() }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (l *Lost) In(lang i18n.Lang) string { return lang.Of(l.Err) }
 
-// Unwrap is why it did not run.
+// Unwrap returns the reason why the request did not run.
 func (l *Lost) Unwrap() error { return l.Err }
 
-// Refusal returns err as a *Lost when it is one: our session is unknown there,
-// or the request was turned away before it was processed.
+// Refusal returns err as a *Lost if the server does not know our session, or
+// turned the request away before it was processed. Otherwise it returns nil.
 func Refusal(err error) error {
 	var status *httpclient.StatusError
 	var refresh *oauth.RefreshError
@@ -75,9 +76,9 @@ func Refusal(err error) error {
 	return nil
 }
 
-// forgotten says that a server does not know our session any more: by the
-// status that the protocol gives it, or by the one that the examples of a
-// popular SDK gave it, where the text tells.
+// forgotten reports whether a server does not know our session any more. The
+// protocol says 404. The examples of a popular SDK answered 400, where the text
+// of the body tells.
 func forgotten(s *httpclient.StatusError) bool {
 	switch {
 	case s.Modern:
@@ -91,14 +92,14 @@ func forgotten(s *httpclient.StatusError) bool {
 	return false
 }
 
-// IsRefusal says that an error is a Refusal.
+// IsRefusal reports whether err is or wraps a *Lost.
 func IsRefusal(err error) bool {
 	var l *Lost
 	return errors.As(err, &l)
 }
 
-// StatusOf is the status with which a server refused a request; 0 for other
-// errors.
+// StatusOf returns the HTTP status with which a server refused a request; 0 for
+// other errors.
 func StatusOf(err error) int {
 	var status *httpclient.StatusError
 	if errors.As(err, &status) {
@@ -110,7 +111,7 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// wantsSignIn returns err as the sign-in that would help, nil when none would.
+// wantsSignIn returns the *oauth.SignInError in err, or nil.
 func wantsSignIn(err error) *oauth.SignInError {
 	var signIn *oauth.SignInError
 	if errors.As(err, &signIn) {
@@ -119,8 +120,8 @@ func wantsSignIn(err error) *oauth.SignInError {
 	return nil
 }
 
-// AnswersOtherEra says whether a refused handshake may mean that the server
-// speaks the other era: it answered, and what it said is about the message.
+// AnswersOtherEra reports whether a refused handshake may mean that the server
+// speaks the other era: the server answered, and the answer is about the message.
 func AnswersOtherEra(err error) bool {
 	var wire *jsonrpc.Error
 	var status *httpclient.StatusError
@@ -130,8 +131,8 @@ func AnswersOtherEra(err error) bool {
 	return errors.As(err, &wire)
 }
 
-// FallsBackToSSE says whether a refusal of streamable HTTP means that an older
-// server is there: 400, 404 or 405 without a modern error body.
+// FallsBackToSSE reports whether the refusal of streamable HTTP means that this
+// is an older server: 400, 404 or 405 without a modern error body.
 func FallsBackToSSE(err error) bool {
 	var status *httpclient.StatusError
 	if !errors.As(err, &status) || status.Modern {
@@ -140,7 +141,8 @@ func FallsBackToSSE(err error) bool {
 	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
 }
 
-// RetryAfter is how long a server asks us to stay away, within reason.
+// RetryAfter returns the delay that a server requests with Retry-After, at most
+// backoff.Cap.
 func RetryAfter(err error) time.Duration {
 	var status *httpclient.StatusError
 	if !errors.As(err, &status) {
@@ -156,7 +158,8 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// Cause prefers the reason why a context ended to the bare fact.
+// Cause returns the cause of the context if err is only the context's error,
+// otherwise err.
 func Cause(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && errors.Is(err, ctx.Err()) {
 		return c

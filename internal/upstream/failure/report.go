@@ -17,21 +17,20 @@ import (
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
-// A Reporter makes the errors of one server that clients get.
+// A Reporter makes the errors that clients of one server get.
 type Reporter struct {
 	Name   string
 	Config func() *config.Server
 	Limits *config.Limits
-	Hits   *config.Hits // the limits that were reached
+	Hits   *config.Hits // counts the limits that were reached
 	Log    *slog.Logger
 }
 
-// An Ending tells what a process said last and how it ended; a nil error means
-// that it is not known to have ended.
+// An Ending returns the last output of a process and the reason of its exit. A
+// nil error means that the process is not known to have ended.
 type Ending func() (said string, why error)
 
-// Failure turns what went wrong on the way into the one error that the client
-// gets.
+// Failure turns the error of a call into the one error that the client gets.
 func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error {
 	if err == nil {
 		return nil
@@ -74,8 +73,8 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 	return mcp.Failure(mcp.UpstreamClosed, r.Name, message)
 }
 
-// refusedTwice is the error for a request that was turned away, and again: it
-// did not run.
+// refusedTwice returns the error for a request that was refused, sent again and
+// refused again. The request did not run.
 func (r *Reporter) refusedTwice(err error) error {
 	switch status := StatusOf(err); status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -94,7 +93,8 @@ func (r *Reporter) statusFailure(s *httpclient.StatusError) error {
 	return mcp.Failure(mcp.UpstreamProtocol, r.Name, fmt.Sprintf("server %q answered HTTP %d", r.Name, s.Status))
 }
 
-// Auth is the one error for a server that does not let us in.
+// Auth returns the error for a server that refuses our credentials, or lacks
+// them.
 func (r *Reporter) Auth(status int, err error) error {
 	cfg := r.Config()
 	message := "Authentication failed"
@@ -116,7 +116,7 @@ func (r *Reporter) Auth(status int, err error) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
 }
 
-// Unavailable is the error for a call that found no connection.
+// Unavailable returns the error for a call that got no connection.
 func (r *Reporter) Unavailable(ctx context.Context, err error) error {
 	if value := new(ValueError); err == nil || errors.As(err, &value) {
 		return err
@@ -131,15 +131,15 @@ func (r *Reporter) Unavailable(ctx context.Context, err error) error {
 }
 
 const (
-	maxWords = 5   // lines that are told of an end
+	maxWords = 5   // how many lines of stderr are reported
 	maxWord  = 400 // bytes of each
-	// minSecret is the length from which a value of the entry's environment is
-	// hidden: shorter ones are words such as true.
+	// minSecret is the shortest value of the server's environment that is hidden.
+	// Shorter values are words such as true.
 	minSecret = 6
 )
 
-// LastWords are the lines that say most about the end of a process, on one line,
-// without the values of its environment.
+// LastWords returns, on one line, the lines of stderr that best explain why a
+// process ended. Values of its environment are hidden.
 func LastWords(lines []string, env map[string]config.Secret) string {
 	lines = lastWords(lines)
 	for i, line := range lines {
@@ -153,8 +153,8 @@ func LastWords(lines []string, env map[string]config.Secret) string {
 	return strings.Join(lines, " | ")
 }
 
-// lastWords are the lines that say most about an end: from the one that names
-// an error on, else the last ones.
+// lastWords returns the lines that best explain an exit: the first line that
+// contains "error" and those after it, otherwise the last lines.
 func lastWords(lines []string) []string {
 	for i, line := range lines {
 		if strings.Contains(strings.ToLower(line), "error") {

@@ -9,20 +9,21 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A ValueError says that a user has not brought along what a server needs, or
-// something that it refuses.
+// A ValueError says that a user has not set a value that a server needs, or that
+// the server refused the value.
 type ValueError struct {
 	Server, User string
-	// Name is the value; Description what the configuration says of it.
+	// Name is the name of the value; Description is its description in the
+	// configuration.
 	Name, Description string
-	// Refused is the digest of the value that the server has refused; empty where
-	// there was none.
+	// Refused is the digest of the value that the server refused; empty if no
+	// value was refused.
 	Refused string
 }
 
 func (e *ValueError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *ValueError) In(l i18n.Lang) string {
 	what := e.Name
 	if e.Description != "" {
@@ -34,12 +35,12 @@ func (e *ValueError) In(l i18n.Lang) string {
 	return i18n.New("server %q needs a value of your own: %s. Set it with: %s", "服务 %q 需要你自己的值：%s。设置方法：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
 }
 
-// SetValue is the command that sets a value of a user.
+// SetValue returns the command that sets a value of a user.
 func SetValue(name, user string) string {
 	return i18n.Command("mcp-all-in-one", "secret", "set", name, "--user", user)
 }
 
-// Question asks the person for the value.
+// Question returns the text that asks the user for the value.
 func (e *ValueError) Question() string {
 	what := e.Name
 	if e.Description != "" {
@@ -51,10 +52,11 @@ func (e *ValueError) Question() string {
 	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
 }
 
-// Unwrap is the error that a client gets.
+// Unwrap returns the error that a client gets.
 func (e *ValueError) Unwrap() error { return mcp.Failure(mcp.ValueMissing, e.Server, e.Error()) }
 
-// A WithoutValues says why a server does not work without the values of a user.
+// A WithoutValues says that a server does not work without per-user values, and
+// why.
 type WithoutValues struct {
 	Names string
 	Err   error
@@ -62,25 +64,26 @@ type WithoutValues struct {
 
 func (e *WithoutValues) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *WithoutValues) In(l i18n.Lang) string {
 	return i18n.New("it works for users who have set %s; without that it says: %v", "仅供已设置 %s 的用户使用；未设置时：%v", e.Names, e.Err).In(l)
 }
 
 func (e *WithoutValues) Unwrap() error { return e.Err }
 
-// LacksValues says that a connection could not be opened for want of values.
+// LacksValues reports whether a connection could not be opened because values are
+// missing.
 func LacksValues(err error) bool {
 	return errors.As(err, new(*ValueError)) || errors.As(err, new(*WithoutValues))
 }
 
-// A MissingError names the variables that an entry needs and that are not
-// set.
+// A MissingError names the variables that the configuration of a server needs and
+// that are not set.
 type MissingError struct{ Names []string }
 
 func (e *MissingError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in the given language.
 func (e *MissingError) In(l i18n.Lang) string {
 	return i18n.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
 }

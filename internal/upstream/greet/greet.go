@@ -1,4 +1,4 @@
-// Package greet opens the conversation with a server, in either era.
+// Package greet performs the handshake with a server, in either era.
 package greet
 
 import (
@@ -16,30 +16,29 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 )
 
-// A Hello is what a server is told of its client.
+// A Hello is what the handshake tells a server about the client.
 type Hello struct {
 	Version string // proposed to a legacy server
 	Offer   mcp.Offer
 	Info    []byte // raw clientInfo
 }
 
-// A Server is what a server says of itself.
+// A Server is what a server says about itself in the handshake.
 type Server struct {
 	Version      string
-	Speaks       []string // every version that it says it speaks
+	Speaks       []string // all versions that the server supports
 	Capabilities []byte   // raw
 	Info         []byte   // raw serverInfo
 	Instructions string
 }
 
-// Has says whether the server declared a capability.
+// Has reports whether the server declared a capability.
 func (s *Server) Has(path ...string) bool {
 	raw := jsonrpc.Get(s.Capabilities, path...)
 	return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n'
 }
 
-// HasTasks says whether the tools of the server may run as tasks, in the dialect
-// of an era.
+// HasTasks reports whether the server declared tasks, in the dialect of an era.
 func (s *Server) HasTasks(era mcp.Era) bool {
 	if era == mcp.Modern {
 		return s.Has("extensions", mcp.TasksExtension)
@@ -47,8 +46,8 @@ func (s *Server) HasTasks(era mcp.Era) bool {
 	return s.Has("tasks")
 }
 
-// Initialize shakes hands with a legacy server. back answers what it asks
-// meanwhile.
+// Initialize performs the handshake with a legacy server. back answers questions
+// of the server meanwhile.
 func (s *Server) Initialize(ctx context.Context, peer jsonrpc.Peer, back jsonrpc.Handler, h Hello) error {
 	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`,
 		h.Version, h.Offer.JSON(mcp.Rules(h.Version), true), h.Info)
@@ -72,8 +71,8 @@ func (s *Server) Initialize(ctx context.Context, peer jsonrpc.Peer, back jsonrpc
 	return peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})
 }
 
-// Discover opens a conversation with a modern server, which has as long as
-// patience to answer. back answers what it asks meanwhile.
+// Discover performs the handshake with a modern server, which must answer within
+// patience. back answers questions of the server meanwhile.
 func (s *Server) Discover(ctx context.Context, peer jsonrpc.Peer, back jsonrpc.Handler, h Hello, patience time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, failure.TooLate(patience))
 	defer cancel()
@@ -96,14 +95,14 @@ func (s *Server) Discover(ctx context.Context, peer jsonrpc.Peer, back jsonrpc.H
 	return nil
 }
 
-// describe keeps what the server says of itself.
+// describe stores what the server says about itself.
 func (s *Server) describe(result, info []byte) {
 	s.Capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
 	s.Info = slices.Clone(info)
 	s.Instructions, _ = jsonrpc.GetString(result, "instructions")
 }
 
-// SpeaksLegacy says whether the server names a version of the legacy era.
+// SpeaksLegacy reports whether the server lists a version of the legacy era.
 func (s *Server) SpeaksLegacy() bool { return slices.ContainsFunc(s.Speaks, isLegacy) }
 
 func isLegacy(version string) bool {
@@ -113,8 +112,8 @@ func isLegacy(version string) bool {
 
 var errNotModern = i18n.Errorf("none of these versions is modern", "其中没有新版协议")
 
-// RefusesModern says that a server answered server/discover as one that is not
-// modern.
+// RefusesModern reports whether the answer to server/discover shows that the
+// server is not modern.
 func RefusesModern(err error) bool {
 	var wire *jsonrpc.Error
 	return errors.As(err, &wire) || errors.Is(err, errNotModern)

@@ -1,5 +1,5 @@
-// Package inflight holds the calls that servers are working on: which of them a
-// message of a server belongs to, and which have taken too long.
+// Package inflight holds the calls in flight. It decides which call a message of
+// a server belongs to, and ends calls that take too long.
 package inflight
 
 import (
@@ -13,44 +13,46 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A Client is on whose behalf a server is called. It must be comparable.
+// A Client is the client on whose behalf a server is called. It must be
+// comparable.
 type Client interface {
-	// Who is its principal.
+	// Who returns the principal.
 	Who() string
-	// Offers are what it can be asked.
+	// Offers returns what the client offers.
 	Offers() *mcp.Offer
 }
 
-// A Call is one request that a server is working on. It answers what the
-// server asks because of it, where the transport can tell.
+// A Call is one request that a server is working on. It handles the questions
+// that the server asks because of the call, if the transport can tell.
 type Call struct {
 	Client Client
-	// Remote is the client of another replica that it is for; empty for none.
+	// Remote is the client on another replica that the call is for; empty for
+	// none.
 	Remote string
-	// Idle is how long it may be silent; 0 means for ever.
+	// Idle is how long the call may be idle; 0 means without limit.
 	Idle time.Duration
-	// Back is asked what the server asks, and hears what it says; nil for nobody.
+	// Back receives the server's questions and notifications; it may be nil.
 	Back jsonrpc.Handler
-	Sent jsonrpc.Request // what the server is sent
+	Sent jsonrpc.Request // the request as sent to the server
 
 	table  *Table
 	peer   jsonrpc.Peer
-	awaits string // the task whose result it waits for; empty for none
-	// A plain call is aborted by its id on the connection; all others have a
-	// context of their own.
+	awaits string // the id of the task whose result it waits for; empty for none
+	// A plain call is aborted by its id on the connection. All other calls have
+	// their own context and cancel.
 	id      atomic.Uint64
 	aborted atomic.Pointer[error]
 	cancel  context.CancelCauseFunc
 
 	prev, next *Call // in the table
 
-	token    uint64 // ours, on the wire; 0 when the client wants no progress
+	token    uint64 // our token, sent to the server; 0 if the client wants no progress
 	original []byte // the client's token
 	progress progress
 
-	active    atomic.Int64 // when the last message about this call came, in Ticks
+	active    atomic.Int64 // time of the last message about this call, in Ticks
 	started   int64
-	overdue   int64        // when it was ended for its silence; guarded by Table.mu
+	overdue   int64        // when it was aborted for a limit; guarded by Table.mu
 	questions atomic.Int32 // open questions to the client
 	asks      bool         // the server may ask because of it
 	task      bool         // it became a task, which keeps the token; guarded by Table.mu
@@ -64,8 +66,8 @@ type aborter interface {
 	Abort(id uint64, err error)
 }
 
-// Began hears the id that the call has on its connection. A call that is sent
-// once more has another one, and may have been aborted in between.
+// Began is called with the id of the call on its connection. A call that is sent
+// again has a new id, and may have been aborted in between.
 func (k *Call) Began(id uint64) {
 	k.id.Store(id)
 	if err := k.aborted.Load(); err != nil {
@@ -88,7 +90,7 @@ func (k *Call) abortID(id uint64, err error) {
 	}
 }
 
-// Allows says whether the client can be asked this.
+// Allows reports whether the client can be asked this question.
 func (k *Call) Allows(req *jsonrpc.Request) bool {
 	return k.Back != nil && k.Client.Offers().Allows(req.Method, req.Params)
 }
@@ -106,14 +108,14 @@ func (k *Call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	return k.Ask(ctx, from, req)
 }
 
-// Ask passes a question of this call on to the client. The clock of the call
-// stands still meanwhile.
+// Ask passes a question of this call on to the client. The idle clock of the call
+// stops meanwhile.
 func (k *Call) Ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return k.ask(ctx, from, req, k)
 }
 
-// AskForAny passes on a question that the transport ties to no call: it may be
-// about any call of the client that is in flight.
+// AskForAny passes on a question that the transport does not tie to a call. It
+// may be about any call of the client in flight.
 func (k *Call) AskForAny(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return k.ask(ctx, from, req, k.table.ofClient(k)...)
 }
@@ -136,13 +138,13 @@ func (k *Call) ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request,
 	return k.Back.Handle(ctx, from, req)
 }
 
-// HandleNotification hears what the server says on the stream of this call.
+// HandleNotification handles a notification on the stream of this call.
 func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	k.touch()
 	switch n.Method {
 	case mcp.NotificationProgress:
 		if token := jsonrpc.Get(n.Params, "progressToken"); !k.isToken(token) {
-			// A task reports on the stream of another call.
+			// A task reports progress on the stream of another call.
 			if other := k.table.WithToken(token); other != nil {
 				other.HandleNotification(ctx, from, n)
 			} else {
@@ -162,7 +164,7 @@ func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	}
 }
 
-// FinishProgress passes on what was held back of the progress: nothing follows.
+// FinishProgress passes on the progress that was held back. No progress follows.
 func (k *Call) FinishProgress() {
 	if k.token == 0 {
 		return
@@ -177,7 +179,7 @@ func (k *Call) isToken(raw []byte) bool {
 	return ok && n == k.token && n != 0
 }
 
-// expired says why the call has to end now, nil while it may go on.
+// expired returns the limit that the call has exceeded, or nil.
 func (k *Call) expired(now int64, hard time.Duration) error {
 	if hard > 0 && time.Duration(now-k.started) > hard {
 		return failure.ErrLong
@@ -188,13 +190,13 @@ func (k *Call) expired(now int64, hard time.Duration) error {
 	return nil
 }
 
-// Unanswered deals with a question of this call that no client can be asked.
+// Unanswered handles a question of this call that no client can answer.
 func (k *Call) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
 	return k.unanswered(ctx, req, k)
 }
 
-// UnansweredForAny is Unanswered for a question that may be about any call of
-// the client that is in flight.
+// UnansweredForAny is like Unanswered for a question that may be about any call
+// of the client in flight.
 func (k *Call) UnansweredForAny(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
 	return k.unanswered(ctx, req, k.table.ofClient(k)...)
 }

@@ -4,6 +4,6 @@ import "time"
 
 var begun = time.Now()
 
-// Ticks is how long this process has run, in nanoseconds. Calls are timed by
-// it and not by the time of day, which may be set while they run.
+// Ticks returns how long this process has run, in nanoseconds. Calls are timed
+// with it and not with the time of day, which may be changed while they run.
 func Ticks() int64 { return int64(time.Since(begun)) }

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// noticeRate is how many notifications of one server reach clients in a
-	// second, on the average; noticeBurst how many may come at once.
+	// noticeRate is how many notifications of one server per second reach clients
+	// on average; noticeBurst is how many may arrive at once.
 	noticeRate  = 200
 	noticeBurst = 1000
 )
 
-// A flow limits what a server tells clients: one that floods must not have
-// them cut off as slow readers.
+// A flow limits the notifications of a server. Without it a server that floods
+// its clients would have them disconnected as slow readers.
 type flow struct {
 	mu    sync.Mutex
-	spent float64 // of noticeBurst
+	spent float64 // tokens used of noticeBurst
 	at    time.Time
 }
 
-// allow takes one notification's worth, false when there is none left.
+// allow takes one token. It returns false if none is left.
 func (f *flow) allow() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,8 +39,8 @@ func (f *flow) allow() bool {
 	return true
 }
 
-// progress is the progress of one call on its way to the client. While the
-// server is over its rate, the latest report stands for those before it.
+// progress passes the progress of one call on to the client. While the server
+// exceeds its rate, only the latest report is kept.
 type progress struct {
 	mu     sync.Mutex
 	latest *jsonrpc.Notification // held back
@@ -61,7 +61,7 @@ func (p *progress) report(n *jsonrpc.Notification, allowed bool, pass func(*json
 	}
 }
 
-// finish passes on what was held back: nothing follows.
+// finish passes on the report that was held back. No report follows.
 func (p *progress) finish(pass func(*jsonrpc.Notification)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

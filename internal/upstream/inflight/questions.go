@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// A question waits because of one call, or of one of several where nobody can
-// tell which. It ends with the last of them: nobody is there for an answer
-// afterwards.
+// A question is pending because of one call, or of one of several calls if the
+// transport cannot tell which. It is canceled after the last of these calls has
+// ended, because nothing would use the answer.
 type question struct {
 	cancel context.CancelCauseFunc
 	calls  atomic.Int32
 }
 
-// callOver hears that one of its calls has ended.
+// callOver records that one of the calls has ended.
 func (q *question) callOver() {
 	if q.calls.Add(-1) == 0 {
 		q.cancel(errCallOver)
 	}
 }
 
-// wait is the context of a question that may be about any of the calls; stop
-// forgets it.
+// wait returns the context of a question that may be about any of the calls. stop
+// must be called after the question is answered.
 func wait(ctx context.Context, calls ...*Call) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	q := &question{cancel: cancel}
@@ -38,9 +38,9 @@ func wait(ctx context.Context, calls ...*Call) (_ context.Context, stop func()) 
 	}
 }
 
-// openQuestions are the questions that wait because of one call.
+// openQuestions holds the pending questions of one call.
 type openQuestions struct {
-	// Most calls ask nothing, and their end costs two loads.
+	// Most calls have no questions; their end costs only two atomic operations.
 	asked, over atomic.Bool
 	mu          sync.Mutex
 	waiting     map[*question]struct{}
@@ -66,7 +66,7 @@ func (o *openQuestions) remove(q *question) {
 	delete(o.waiting, q)
 }
 
-// end tells them all that the call has ended.
+// end tells all pending questions that the call has ended.
 func (o *openQuestions) end() {
 	o.over.Store(true)
 	if !o.asked.Load() {

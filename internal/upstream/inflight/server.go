@@ -8,11 +8,11 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Server is what the calls of all connections to one server have in common.
+// A Server is shared by the calls of all connections to one server.
 type Server struct {
 	Limits *config.Limits
-	Hits   *config.Hits // the limits that were reached
-	// Count counts what was dropped.
+	Hits   *config.Hits // counts the limits that were reached
+	// Count counts dropped messages.
 	Count func(what string)
 
 	// Asked is how many questions the server has asked so far.
@@ -21,7 +21,7 @@ type Server struct {
 	flow flow
 }
 
-// Passes says whether one more notification may reach a client now.
+// Passes reports whether one more notification may be sent to a client now.
 func (s *Server) Passes() bool {
 	if s.flow.allow() {
 		return true
@@ -32,14 +32,15 @@ func (s *Server) Passes() bool {
 
 // A Conn is the connection that calls are made on.
 type Conn interface {
-	// HandleNotification hears what is not about one call.
+	// HandleNotification handles a notification that is not about a single call.
 	HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification)
-	// Answer replies to a question that needs no client; false for any other.
+	// Answer answers a question that needs no client; false for other questions.
 	Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool)
-	// NotOffered notes that a client was asked for what it does not offer.
+	// NotOffered records that the server asked a client for what it does not
+	// offer.
 	NotOffered()
-	// Unanswered replies to a question that no client can be asked.
+	// Unanswered handles a question that no client can answer.
 	Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response
-	// GiveUp ends a connection that cannot even be written to. It does not wait.
+	// GiveUp ends a connection that blocks writes. It does not wait.
 	GiveUp()
 }

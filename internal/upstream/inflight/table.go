@@ -13,20 +13,20 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A Table is the calls in flight on one connection.
+// A Table holds the calls in flight on one connection.
 type Table struct {
 	conn   Conn
 	server *Server
 
 	tokens   atomic.Uint64
 	mu       sync.Mutex
-	tenant   Client // whose roots the server was told, on a shared connection
+	tenant   Client // the client whose roots the server was told, on a shared connection
 	first    *Call  // newest first
 	byToken  map[uint64]*Call
 	followed followed
-	// mixed says that calls of several principals have been in flight since
-	// there was none. A message of the server may be about any of them, also
-	// about one that has ended.
+	// mixed says that calls of several principals have been in flight since the
+	// table was last empty. A message of the server may be about any of them,
+	// even about one that has ended.
 	mixed     bool
 	sweeping  bool
 	sweepStop *time.Timer
@@ -35,9 +35,9 @@ type Table struct {
 // New returns the table of a connection to a server.
 func New(conn Conn, server *Server) *Table { return &Table{conn: conn, server: server} }
 
-// Begin enters a call into the table of those in flight, and returns the params
-// to send. It happens before the call is written: a fast server asks before the
-// write returns. apart says that the call needs a context of its own.
+// Begin adds a call to the table and returns the params to send. It must be
+// called before the call is written: a fast server asks before the write returns.
+// apart says that the call needs its own context.
 func (t *Table) Begin(ctx context.Context, peer jsonrpc.Peer, k *Call, req *jsonrpc.Request, apart bool) (context.Context, []byte) {
 	now := Ticks()
 	k.table, k.peer, k.Back, k.asks, k.started = t, peer, req.Back, CanAsk(req.Method), now
@@ -53,7 +53,7 @@ func (t *Table) Begin(ctx context.Context, peer jsonrpc.Peer, k *Call, req *json
 		k.token = t.tokens.Add(1)
 		k.original = token
 		if jsonrpc.Get(params, "task") != nil {
-			k.original = bytes.Clone(token) // which may outlive the request
+			k.original = bytes.Clone(token) // it may outlive the request
 		}
 		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
 	}
@@ -84,7 +84,7 @@ func (t *Table) enter(k *Call) {
 	}
 }
 
-// End takes a call out of the table.
+// End removes a call from the table.
 func (t *Table) End(k *Call) {
 	t.mu.Lock()
 	if k.prev != nil {
@@ -105,7 +105,7 @@ func (t *Table) End(k *Call) {
 	}
 }
 
-// Stop ends the search for calls past their limits.
+// Stop stops the timer that looks for calls past their limits.
 func (t *Table) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,19 +114,20 @@ func (t *Table) Stop() {
 	}
 }
 
-// Busy says whether any call is in flight.
+// Busy reports whether any call is in flight.
 func (t *Table) Busy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.first != nil
 }
 
-// CanAsk says whether a server may ask while it works on this method.
+// CanAsk reports whether a server may ask questions while it works on this
+// method.
 func CanAsk(method string) bool {
 	return method == mcp.MethodToolsCall || method == mcp.MethodPromptsGet || method == mcp.MethodResourcesRead
 }
 
-// progressToken is the raw token in params, nil when there is none.
+// progressToken returns the raw token in params, or nil.
 func progressToken(params []byte) []byte {
 	if !bytes.Contains(params, []byte("progressToken")) && bytes.IndexByte(params, '\\') < 0 {
 		return nil
@@ -136,12 +137,13 @@ func progressToken(params []byte) []byte {
 
 const (
 	sweepEvery = time.Second
-	// stuckAfter is how long a call that was ended may take to return.
+	// stuckAfter is how long an aborted call may take to return.
 	stuckAfter = 5 * time.Second
 )
 
-// armSweepLocked looks for calls past their limits, once a second, while there
-// are calls: no timer per call, and none when idle.
+// armSweepLocked schedules the next search for calls past their limits, once a
+// second while there are calls. This needs no timer per call, and none while
+// idle.
 func (t *Table) armSweepLocked() {
 	if t.sweepStop == nil {
 		t.sweepStop = time.AfterFunc(sweepEvery, t.sweep)
@@ -174,8 +176,8 @@ func (t *Table) sweep() {
 	t.armSweepLocked()
 }
 
-// Only returns the one call in flight that fits, or nil when none or several
-// do.
+// Only returns the one call in flight for which fits is true; nil if there are
+// none or several.
 func (t *Table) Only(fits func(*Call) bool) *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +194,7 @@ func (t *Table) Only(fits func(*Call) bool) *Call {
 	return found
 }
 
-// Newest returns the latest call in flight that fits.
+// Newest returns the newest call in flight for which fits is true, or nil.
 func (t *Table) Newest(fits func(*Call) bool) *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,8 +219,7 @@ func (t *Table) ofClient(k *Call) []*Call {
 	return calls
 }
 
-// WithToken returns the call with a progress token of ours, nil when there is
-// none.
+// WithToken returns the call with the given progress token, or nil.
 func (t *Table) WithToken(raw []byte) *Call {
 	n, ok := parseToken(raw)
 	if !ok {
@@ -229,7 +230,7 @@ func (t *Table) WithToken(raw []byte) *Call {
 	return t.byToken[n]
 }
 
-// parseToken reads a progress token of ours. Some servers send it back as a
+// parseToken parses a progress token of ours. Some servers send it back as a
 // string.
 func parseToken(raw []byte) (uint64, bool) {
 	if len(raw) > 1 && raw[0] == '"' {

@@ -7,21 +7,21 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// maxFollowed bounds the tasks of one connection whose progress is passed on;
-// the oldest are forgotten first.
+// maxFollowed limits the tasks of one connection whose progress is passed on. The
+// oldest are dropped first.
 const maxFollowed = 1000
 
-// followed are the calls that became tasks of 2025-11-25. Such a task reports
-// progress with the token of its call until it ends, long after the call was
-// answered.
+// followed holds the calls that became tasks of 2025-11-25. Such a task reports
+// progress with the token of its call until the task ends, long after the call
+// was answered.
 type followed struct {
 	by    map[string]*Call
 	order []string
 }
 
-// Follow looks at an answer of a legacy server: a call that became a task keeps
-// its token, and a task that has ended gives it back. It says whether the call
-// became one.
+// Follow inspects an answer of a legacy server. A call that became a task keeps
+// its token; a task that has ended releases it. Follow reports whether the call
+// became a task.
 func (t *Table) Follow(k *Call, req *jsonrpc.Request, resp *jsonrpc.Response) bool {
 	switch req.Method {
 	case mcp.MethodToolsCall:
@@ -41,7 +41,8 @@ func (t *Table) Follow(k *Call, req *jsonrpc.Request, resp *jsonrpc.Response) bo
 	return false
 }
 
-// FollowStatus looks at the state of a task.
+// FollowStatus releases the token of a task if its status says that the task has
+// ended.
 func (t *Table) FollowStatus(task []byte) {
 	if status, _ := jsonrpc.GetString(task, "status"); mcp.TaskEnded(status) {
 		id, _ := jsonrpc.GetString(task, "taskId")
@@ -49,8 +50,8 @@ func (t *Table) FollowStatus(task []byte) {
 	}
 }
 
-// Awaiting returns the call in flight that waits for the result of the task
-// which a question names; nil where it names none.
+// Awaiting returns the call in flight that waits for the result of the task which
+// a question names; nil if the question names no task or no call waits.
 func (t *Table) Awaiting(params []byte) *Call {
 	id, ok := jsonrpc.GetString(params, "_meta", mcp.RelatedTask, "taskId")
 	if !ok || id == "" {
@@ -59,7 +60,7 @@ func (t *Table) Awaiting(params []byte) *Call {
 	return t.Newest(func(k *Call) bool { return k.awaits == id })
 }
 
-// keep lets the call that became a task keep its token.
+// keep lets a call that became a task keep its token.
 func (t *Table) keep(id string, k *Call) {
 	t.mu.Lock()
 	if t.followed.by == nil {

@@ -1,8 +1,8 @@
 package inflight
 
-// Culprit returns the call in flight that a question outside any call belongs
-// to: the latest of the only client that has calls which can ask. It is nil when
-// there is none, or when several clients have.
+// Culprit returns the call in flight that a question outside any call must belong
+// to: the newest call of the only client with calls that can ask. It is nil if no
+// client or several clients have such calls.
 func (t *Table) Culprit() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -23,9 +23,9 @@ func (t *Table) culpritLocked() *Call {
 	return found
 }
 
-// Lend gives a shared connection to the client whose call asks for its roots: a
-// server keeps what it was told. It returns that call, or nil if no call offers
-// roots.
+// Lend gives a shared connection to the client whose call the roots question
+// belongs to, because the server keeps the roots that it is told. It returns that
+// call, or nil if no call offers roots.
 func (t *Table) Lend() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,23 +37,23 @@ func (t *Table) Lend() *Call {
 	return k
 }
 
-// Serves says whether c may use the connection: one that was told the roots of a
-// client belongs to that client.
+// Serves reports whether c may use the connection. A connection that was told the
+// roots of a client belongs to that client.
 func (t *Table) Serves(c Client) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.tenant == nil || t.tenant == c
 }
 
-// OwnedBy says whether the connection was told the roots of c.
+// OwnedBy reports whether the connection was told the roots of c.
 func (t *Table) OwnedBy(c Client) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.tenant == c
 }
 
-// Mixed says whether a message that the transport ties to no call may be about
-// a call of another principal than the one in flight.
+// Mixed reports whether a message that the transport does not tie to a call may
+// be about a call of another principal than the one in flight.
 func (t *Table) Mixed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package listen holds who subscribed to the resources and tasks of a server, and
-// keeps the request open by which a modern server tells of them.
+// Package listen holds the subscribers to the resources and tasks of a server,
+// and keeps the subscriptions/listen request of a modern server open.
 package listen
 
 import (
@@ -14,27 +14,27 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
-// Options are what a Listener needs of its connection.
+// Options connect a Listener to its connection.
 type Options struct {
 	Peer jsonrpc.Peer
-	// Params are the params of the next request.
+	// Params returns the params of the next request.
 	Params func() []byte
-	// Hear hears what the server tells.
+	// Hear is called with each notification of the server.
 	Hear func(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification)
-	// Missed is called when the request ended, so that changes may not have been
-	// heard.
+	// Missed is called after the request has ended, when changes may have been
+	// missed.
 	Missed func()
 	// Done is closed when the connection has ended.
 	Done <-chan struct{}
-	// Gone is called when the server cannot be reached, which ends the
-	// connection.
+	// Gone is called if the server is unreachable. It ends the connection.
 	Gone func(err error)
 	Log  *slog.Logger
 }
 
-// A Listener keeps the one subscriptions/listen request of a modern server
-// open. When the wanted resources change it opens a new one, waits until it is
-// acknowledged, and lets the old one go, so that nothing is missed between.
+// A Listener keeps the one subscriptions/listen request of a modern server open.
+// When the subscriptions change, it opens a new request, waits until that is
+// acknowledged, and then cancels the old one, so that no notification is missed
+// in between.
 type Listener struct {
 	opt    Options
 	ctx    context.Context
@@ -44,9 +44,9 @@ type Listener struct {
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
-	asked int           // how often a new request was asked for
+	asked int           // how often a new request was requested
 	dirty chan struct{} // closed and replaced when asked grows
-	told  int           // the part of asked that the server was told
+	told  int           // the value of asked that the server has confirmed
 	moved chan struct{} // closed and replaced when told grows
 }
 
@@ -56,8 +56,8 @@ func New(ctx context.Context, opt Options) *Listener {
 	return &Listener{opt: opt, ctx: ctx, cancel: cancel, dirty: make(chan struct{}), moved: make(chan struct{})}
 }
 
-// Start opens the request. A server may confirm it before Start returns, so the
-// caller keeps the Listener before it calls Start.
+// Start opens the request. The server may acknowledge it before Start returns, so
+// the caller must store the Listener before it calls Start.
 func (n *Listener) Start() { n.wg.Go(n.run) }
 
 // A listening is one open subscriptions/listen request.
@@ -70,7 +70,7 @@ type listening struct {
 	err      error // read after done
 }
 
-// Again asks for a new request with what is wanted now.
+// Again requests a new listen request with the current subscriptions.
 func (n *Listener) Again() {
 	if n == nil {
 		return
@@ -82,7 +82,7 @@ func (n *Listener) Again() {
 	n.dirty = make(chan struct{})
 }
 
-// changed is closed once more was asked for than the present request covers.
+// changed returns a channel that is closed when asked exceeds covered.
 func (n *Listener) changed(covered int) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,9 +98,9 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// Settle waits until the server has confirmed all that was asked for: what
-// happens from then on is heard. A server that does not confirm is waited for
-// as long as one request is.
+// Settle waits until the server has confirmed all current subscriptions. From
+// then on no update is missed. If the server does not confirm a request, that
+// request counts as confirmed after ackWait.
 func (n *Listener) Settle(ctx context.Context) {
 	if n == nil {
 		return
@@ -127,14 +127,14 @@ func (n *Listener) Settle(ctx context.Context) {
 	}
 }
 
-// asking is how much was asked for before the next request.
+// asking returns the current value of asked.
 func (n *Listener) asking() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.asked
 }
 
-// confirm notes that so much was told to the server.
+// confirm records that the server was told everything up to asked.
 func (n *Listener) confirm(asked int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -170,8 +170,8 @@ func (n *Listener) run() {
 		}
 		n.confirm(asked)
 		if old != nil {
-			// What the server said before it knew the new request is on its way
-			// on the old one.
+			// Notifications that the server sent before it knew the new request
+			// are still in flight on the old one.
 			time.AfterFunc(listenGrace, old.cancel)
 		}
 		select {
@@ -184,10 +184,10 @@ func (n *Listener) run() {
 		case <-n.changed(asked):
 		case <-cur.done:
 			if httpclient.NotSent(cur.err) {
-				n.opt.Gone(cur.err) // there is nobody: connect anew
+				n.opt.Gone(cur.err) // the server is unreachable: connect again
 				return
 			}
-			n.opt.Missed() // what changed meanwhile was not heard
+			n.opt.Missed() // changes in between were missed
 			select {
 			case <-n.ctx.Done():
 				return
@@ -215,13 +215,14 @@ func (n *Listener) start() *listening {
 	return g
 }
 
-// Params ask for the changes of all lists, of these resources and of these tasks.
+// Params returns params that subscribe to the changes of all lists, of the given
+// resources and of the given tasks.
 func Params(uris, tasks []string) []byte {
 	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
 	return withIDs(withIDs(params, "resourceSubscriptions", uris), "taskIds", tasks)
 }
 
-// withIDs adds a filter to the notifications that are asked for.
+// withIDs adds a filter with the given ids to the requested notifications.
 func withIDs(params []byte, filter string, ids []string) []byte {
 	if len(ids) == 0 {
 		return params
@@ -236,8 +237,8 @@ func withIDs(params []byte, filter string, ids []string) []byte {
 	return jsonrpc.Set(params, append(list, ']'), "notifications", filter)
 }
 
-// Acknowledged notes that the server confirmed the latest request. Over a pipe
-// nothing but the order tells which one is meant.
+// Acknowledged records that the server acknowledged the latest request. Over a
+// pipe only the order tells which request is meant.
 func (n *Listener) Acknowledged() {
 	if n == nil {
 		return
@@ -247,7 +248,8 @@ func (n *Listener) Acknowledged() {
 	}
 }
 
-// confirmed waits until the server has confirmed, bounded.
+// confirmed waits up to ackWait for the acknowledgement and reports whether it
+// arrived.
 func (g *listening) confirmed() bool {
 	select {
 	case <-g.acked:
@@ -259,12 +261,12 @@ func (g *listening) confirmed() bool {
 	return false
 }
 
-// Handle refuses: a modern server asks through results.
+// Handle refuses all requests: a modern server asks through results.
 func (g *listening) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return mcp.Refuse(req), nil
 }
 
-// HandleNotification hears the stream of the subscription.
+// HandleNotification handles a notification on the stream of the subscription.
 func (g *listening) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if n.Method == mcp.NotificationListening {
 		g.once.Do(func() { close(g.acked) })

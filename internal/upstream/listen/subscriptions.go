@@ -7,20 +7,20 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Subscriber hears that a resource or a task was updated. It must be
+// A Subscriber is notified of updates of a resource or a task. It must be
 // comparable.
 type Subscriber interface {
 	Updated(ctx context.Context, server string, n *jsonrpc.Notification)
 }
 
-// Subscriptions are who wants to hear about what, by its id. They outlive the
-// connection: the next one is told again.
+// Subscriptions holds the subscribers by the id of a resource or task. It
+// outlives the connection; the next connection renews the subscriptions.
 type Subscriptions struct {
 	mu   sync.Mutex
 	byID map[string]map[Subscriber]struct{}
 }
 
-// Add notes a subscriber; first says that it is the first one of the id.
+// Add adds a subscriber; first says that it is the first one for the id.
 func (s *Subscriptions) Add(id string, who Subscriber) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Subscriptions) Add(id string, who Subscriber) (first bool) {
 	return first
 }
 
-// Remove forgets a subscriber; last says that nobody is left for the id.
+// Remove removes a subscriber; last says that it was the last one for the id.
 func (s *Subscriptions) Remove(id string, who Subscriber) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Subscriptions) Remove(id string, who Subscriber) (last bool) {
 	return false
 }
 
-// IDs are what anybody has subscribed to.
+// IDs returns the ids that have subscribers.
 func (s *Subscriptions) IDs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Subscriptions) IDs() []string {
 	return ids
 }
 
-// Tell tells everybody who subscribed to the id.
+// Tell notifies all subscribers of the id.
 func (s *Subscriptions) Tell(ctx context.Context, server, id string, n *jsonrpc.Notification) {
 	s.mu.Lock()
 	var who []Subscriber

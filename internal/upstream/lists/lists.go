@@ -1,5 +1,5 @@
-// Package lists fetches what servers offer, list by list, and again when it
-// changed.
+// Package lists fetches the lists of servers, and fetches them again when they
+// change.
 package lists
 
 import (
@@ -22,7 +22,7 @@ import (
 // A Kind is a set of lists.
 type Kind uint8
 
-// The kinds of lists. Resources are those of templates, too.
+// The kinds of lists. Resources includes resource templates.
 const (
 	Tools Kind = 1 << iota
 	Prompts
@@ -30,28 +30,28 @@ const (
 	All = Tools | Prompts | Resources
 )
 
-// maxPages bounds a server whose cursor never ends.
+// maxPages limits a list whose cursor never ends.
 const maxPages = 1000
 
-// A Source is a connection to a server whose lists are fetched.
+// A Source fetches the lists over one connection to a server.
 type Source struct {
 	// Ask sends a request to the server.
 	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
 	Era mcp.Era
-	// Said is what the server said of itself.
+	// Said is what the server said about itself in the handshake.
 	Said *greet.Server
 	// Headers says that arguments are mirrored as headers.
 	Headers bool
 	Config  func() *config.Server
 	Pins    *pin.Checker
-	// Report hears what is wrong with the items of a list.
+	// Report is called with the problems of the items of a list.
 	Report  func(list string, issues []catalog.Issue)
 	Timeout time.Duration
 	Log     *slog.Logger
 }
 
-// Fetch returns the features with the given lists fetched anew, to the last page,
-// and the others taken from old.
+// Fetch returns the features with the given lists fetched again, to the last
+// page, and the others copied from old.
 func (s *Source) Fetch(ctx context.Context, which Kind, old *catalog.Features) (*catalog.Features, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, failure.ErrSlow)
 	defer cancel()
@@ -65,7 +65,7 @@ func (s *Source) Fetch(ctx context.Context, which Kind, old *catalog.Features) (
 		kind   Kind
 		method string
 		caps   string
-		pin    string // "" for what is not pinned
+		pin    string // "" if not pinned
 		parse  func([][]byte) ([]catalog.Item, []catalog.Issue)
 		into   *[]catalog.Item
 	}{
@@ -127,12 +127,11 @@ func (s *Source) pages(ctx context.Context, method string) ([][]byte, error) {
 		}
 		if resp.Err != nil {
 			if resp.Err.Code == jsonrpc.CodeMethodNotFound {
-				return pages, nil // declared, but not there
+				return pages, nil // declared, but not implemented
 			}
 			return nil, resp.Err
 		}
-		// The pages live on in the catalogue, so their buffers are not given
-		// back.
+		// The catalogue keeps the pages, so their buffers are not released.
 		pages = append(pages, resp.Result)
 		cursor := jsonrpc.Get(resp.Result, "nextCursor")
 		if len(cursor) == 0 || cursor[0] != '"' {
@@ -148,7 +147,7 @@ func (s *Source) pages(ctx context.Context, method string) ([][]byte, error) {
 	return pages, nil
 }
 
-// pinned holds the items of a list against what is remembered of them.
+// pinned checks the items of a list against their pins.
 func (s *Source) pinned(kind string, items []catalog.Item) ([]catalog.Item, []catalog.Issue) {
 	items, issues, err := s.Pins.Check(s.Config(), kind, items)
 	if err != nil {
@@ -157,8 +156,8 @@ func (s *Source) pinned(kind string, items []catalog.Item) ([]catalog.Item, []ca
 	return items, issues
 }
 
-// instructions are the instructions of the server as far as they may be
-// passed on.
+// instructions returns the instructions of the server, or "" if they are
+// withheld.
 func (s *Source) instructions() string {
 	text := s.Said.Instructions
 	if text == "" {
@@ -172,8 +171,9 @@ func (s *Source) instructions() string {
 	return text
 }
 
-// mayBeTasks says of each tool of a modern server what clients of 2025-11-25
-// look for before they ask for a task. The server decides.
+// mayBeTasks marks each tool of a modern server as optionally a task, because
+// clients of 2025-11-25 check that before they request a task. The server
+// decides.
 func mayBeTasks(items []catalog.Item) []catalog.Item {
 	items = slices.Clone(items)
 	for i := range items {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// refreshDelay collects bursts of list_changed.
+// refreshDelay is how long list_changed notifications are collected before a
+// fetch.
 const refreshDelay = 50 * time.Millisecond
 
 // A Refresher fetches lists again after the server said that they changed.
@@ -14,25 +15,25 @@ type Refresher struct {
 	fetch  func(ctx context.Context, which Kind)
 	ctx    context.Context
 	cancel context.CancelFunc
-	over   sync.WaitGroup // of the timer that runs, or what it runs
+	over   sync.WaitGroup // waits for the pending timer or the running fetch
 
 	mu      sync.Mutex
 	dirty   Kind
 	running bool
-	loaded  bool // the first load is over
+	loaded  bool // the first load has finished
 	timer   *time.Timer
 }
 
-// NewRefresher returns one that fetches lists by fetch, until Stop. No two run at
-// the same time.
+// NewRefresher returns a Refresher that calls fetch until Stop. Calls of fetch
+// never overlap.
 func NewRefresher(fetch func(ctx context.Context, which Kind)) *Refresher {
 	r := &Refresher{fetch: fetch}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
 
-// Mark notes that lists changed; they are fetched a moment later, once for a
-// whole burst.
+// Mark records that lists changed. They are fetched after refreshDelay, once for
+// a whole burst.
 func (r *Refresher) Mark(k Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,7 +41,8 @@ func (r *Refresher) Mark(k Kind) {
 	r.armLocked()
 }
 
-// Start lets what changed during the first load be fetched again.
+// Start enables refreshing after the first load. Lists that changed during the
+// load are fetched again.
 func (r *Refresher) Start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +74,7 @@ func (r *Refresher) run() {
 	r.armLocked()
 }
 
-// Stop lets nothing be fetched any more.
+// Stop prevents further fetches and cancels the running one.
 func (r *Refresher) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,5 +84,5 @@ func (r *Refresher) Stop() {
 	}
 }
 
-// Wait waits until what was being fetched at Stop is over.
+// Wait waits until the fetch that was running at Stop has returned.
 func (r *Refresher) Wait() { r.over.Wait() }

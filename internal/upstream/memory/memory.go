@@ -1,5 +1,5 @@
-// Package memory remembers what was learnt about servers, so that a restart does
-// not learn it anew.
+// Package memory remembers properties of servers, so that the gateway does not
+// have to find them out again after a restart.
 package memory
 
 import (
@@ -12,10 +12,10 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// Eras is what is known of the eras that a server speaks.
+// Eras says which eras a server is known to speak.
 type Eras string
 
-// What is known of the eras of a server.
+// The values of Eras.
 const (
 	Unknown Eras = ""
 	Legacy  Eras = "legacy"
@@ -23,12 +23,12 @@ const (
 	Both    Eras = "both"
 )
 
-// Memory is what was learnt about servers, by the hash of their configuration:
-// which eras they speak, whether they ask, and how. It is kept in a file where one is
-// named.
+// Memory holds the properties of servers by the hash of their configuration:
+// which eras they speak, whether they ask questions, and how. It is saved to a
+// file if it has a path.
 type Memory struct {
 	path string
-	doc  record.Document // nil when nobody shares it
+	doc  record.Document // nil if not shared with other replicas
 	mu   sync.Mutex
 	seen map[string]trait
 }
@@ -36,20 +36,20 @@ type Memory struct {
 type trait struct {
 	Eras Eras `json:"eras,omitempty"`
 	Asks bool `json:"asks,omitempty"`
-	// OldWay says that its tools ask in the legacy era alone.
+	// OldWay says that its tools can ask only in the legacy era.
 	OldWay bool `json:"oldWay,omitempty"`
 }
 
-// Open reads the file; a missing or broken one is an empty memory. An
-// empty path keeps nothing.
+// Open reads the file. A missing or broken file counts as empty. With an empty
+// path nothing is saved.
 func Open(path string) *Memory {
 	m := &Memory{path: path, seen: make(map[string]trait)}
 	m.Reread()
 	return m
 }
 
-// OpenShared is a memory that replicas share, with a copy in the file;
-// without a shelf it is Open.
+// OpenShared returns a memory that replicas share, with a copy in the file. If
+// shelf is nil, it is the same as Open.
 func OpenShared(path string, shelf record.Shelf) *Memory {
 	m := Open(path)
 	if shelf != nil {
@@ -58,10 +58,10 @@ func OpenShared(path string, shelf record.Shelf) *Memory {
 	return m
 }
 
-// File is the file of a memory at a path.
+// File returns the file of a memory at a path.
 func File(path string) record.File { return record.File{Path: path} }
 
-// Reread adds what others have learnt and written to the file.
+// Reread adds what other processes have written to the file.
 func (m *Memory) Reread() {
 	if m.path == "" {
 		return
@@ -74,28 +74,29 @@ func (m *Memory) Reread() {
 	}
 }
 
-// Eras are the eras that the server is known to speak.
+// Eras returns the eras that the server is known to speak.
 func (m *Memory) Eras(hash string) Eras {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Eras
 }
 
-// Asks says whether the server is known to ask its clients.
+// Asks reports whether the server is known to ask questions.
 func (m *Memory) Asks(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Asks
 }
 
-// OldWay says whether its tools ask in the legacy era alone.
+// OldWay reports whether the server's tools can ask only in the legacy era.
 func (m *Memory) OldWay(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].OldWay
 }
 
-// SetOldWay remembers how its tools ask. It says whether that was news.
+// SetOldWay remembers whether the server's tools can ask only in the legacy era.
+// It reports whether the value changed.
 func (m *Memory) SetOldWay(hash string, old bool) bool {
 	return m.update(hash, func(t *trait) { t.OldWay = old })
 }
@@ -105,8 +106,8 @@ func (m *Memory) SetEras(hash string, e Eras) {
 	m.update(hash, func(t *trait) { t.Eras = e })
 }
 
-// SetAsks remembers that the server asks its clients. It says whether that was
-// news.
+// SetAsks remembers that the server asks questions. It reports whether the value
+// changed.
 func (m *Memory) SetAsks(hash string) bool {
 	return m.update(hash, func(t *trait) { t.Asks = true })
 }
@@ -125,7 +126,7 @@ func (m *Memory) update(hash string, change func(*trait)) bool {
 		m.saveLocked()
 		return true
 	}
-	_ = m.doc.Later(hash, func(old []byte) ([]byte, error) { // as little matters as in saveLocked
+	_ = m.doc.Later(hash, func(old []byte) ([]byte, error) { // errors do not matter, as in saveLocked
 		seen := map[string]trait{}
 		if json.Unmarshal(old, &seen) != nil || seen == nil {
 			seen = map[string]trait{}
@@ -136,8 +137,8 @@ func (m *Memory) update(hash string, change func(*trait)) bool {
 	return true
 }
 
-// saveLocked writes the file. It is a convenience: a disk that refuses costs
-// nothing but another probe after the next start.
+// saveLocked writes the file. Errors are ignored: they only cost another probe
+// after the next start.
 func (m *Memory) saveLocked() {
 	if m.path == "" {
 		return

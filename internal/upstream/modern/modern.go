@@ -1,5 +1,5 @@
-// Package modern speaks the modern era to servers: what each request carries, and
-// what its answers ask for.
+// Package modern implements the modern era towards servers: the metadata of each
+// request, and the questions in answers.
 package modern
 
 import (
@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// WithMeta adds what every request to a modern server carries: the version, who
-// asks, what it can be asked, what it wants to hear.
+// WithMeta adds the metadata of a request to a modern server: the version, the
+// client info, the offer and the log level.
 func WithMeta(params []byte, offer mcp.Offer, info []byte, logLevel string) []byte {
 	if len(params) == 0 {
 		params = []byte(`{}`)
@@ -31,7 +31,7 @@ func WithMeta(params []byte, offer mcp.Offer, info []byte, logLevel string) []by
 	return jsonrpc.Set(params, meta, "_meta")
 }
 
-// WithoutMeta removes what a legacy server does not know.
+// WithoutMeta removes the metadata that a legacy server does not know.
 func WithoutMeta(params []byte) []byte {
 	meta := jsonrpc.Get(params, "_meta")
 	if meta == nil {
@@ -54,8 +54,8 @@ func WithoutMeta(params []byte) []byte {
 	return params
 }
 
-// Call sends a request, and once more when the server refused our version of the
-// modern era and yet names it among those that it speaks.
+// Call sends a request. It sends it once more if the server refused our modern
+// version but lists that version as supported.
 func Call(ctx context.Context, peer jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := peer.Call(ctx, req)
 	if resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
@@ -67,7 +67,7 @@ func Call(ctx context.Context, peer jsonrpc.Peer, req *jsonrpc.Request) (*jsonrp
 	return resp, err
 }
 
-// Versions are the strings in a list of versions.
+// Versions returns the strings in a JSON list of versions.
 func Versions(list []byte) []string {
 	var versions []string
 	for v := range jsonrpc.Elements(list) {
@@ -85,8 +85,8 @@ func unquote(raw []byte) (string, bool) {
 	return jsonrpc.GetString(append(append([]byte(`{"s":`), raw...), '}'), "s")
 }
 
-// ParamHeaders are the arguments that a modern HTTP server wants mirrored as
-// headers, by the schema of its tool.
+// ParamHeaders returns the arguments that a modern HTTP server wants mirrored as
+// headers, according to the schema of the tool.
 func ParamHeaders(f *catalog.Features, tool string, arguments []byte) http.Header {
 	if f == nil {
 		return nil

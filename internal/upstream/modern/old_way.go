@@ -8,9 +8,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// AsksOldWay says that a tool of a modern server failed because it can only ask
-// the way of the legacy era: on the stream of the call, by a request of its own.
-// No capability tells that in advance. FastMCP 4 says it in the text of the
+// AsksOldWay reports whether a tool of a modern server failed because it can ask
+// only as in the legacy era: with a request of its own on the stream of the call.
+// No capability tells this in advance. FastMCP 4 says it in the text of the
 // error: "elicitation via server-initiated requests is unavailable on 2026-07-28
 // connections."
 func AsksOldWay(resp *jsonrpc.Response) bool {
@@ -30,8 +30,7 @@ func AsksOldWay(resp *jsonrpc.Response) bool {
 
 const (
 	oldWay = "server-initiated requests"
-	// maxRefusal is the size of a result that such a refusal fits in; larger
-	// ones are not searched.
+	// maxRefusal is the largest result that is searched for such a refusal.
 	maxRefusal = 4 << 10
 )
 

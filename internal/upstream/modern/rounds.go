@@ -11,26 +11,25 @@ import (
 	"mcp-all-in-one/internal/upstream/backoff"
 )
 
-// maxRounds bounds how often a modern server may answer one call with
-// questions.
+// maxRounds limits how often a modern server may answer one call with questions.
 const maxRounds = 32
 
-// maxSheds bounds how often a call is sent again for a server that is busy.
+// maxSheds limits how often a call is sent again because the server is busy.
 const maxSheds = 3
 
-// Rounds carry the questions of a modern server to a client, one round for each
-// input_required result of a call.
+// Rounds passes the questions of a modern server on to a client, one round for
+// each input_required result of a call.
 type Rounds struct {
 	Server string
-	// Ask asks the client.
+	// Ask asks the client a question.
 	Ask func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error)
 	// Send sends the call again with other params.
 	Send func(ctx context.Context, params []byte) (*jsonrpc.Response, error)
 }
 
-// Run goes on until the server answers: each input_required result becomes
-// ordinary requests on the stream of the call, and the call is sent again with
-// the answers. resp is the first answer.
+// Run repeats the call until the server returns a final answer. The questions of
+// each input_required result become ordinary requests on the stream of the call,
+// and the call is sent again with the answers. resp is the first answer.
 func (r *Rounds) Run(ctx context.Context, params []byte, resp *jsonrpc.Response) (*jsonrpc.Response, error) {
 	sheds := 0
 	for range maxRounds {
@@ -46,7 +45,7 @@ func (r *Rounds) Run(ctx context.Context, params []byte, resp *jsonrpc.Response)
 			return nil, i18n.Errorf("%w: resultType is %.100q", "%w：resultType 为 %.100q", jsonrpc.ErrBadAnswer, kind)
 		}
 		if jsonrpc.Get(resp.Result, "inputRequests") == nil {
-			// The server sheds load: it wants the same again, later.
+			// The server sheds load: it wants the same call again later.
 			if sheds++; sheds > maxSheds {
 				resp.Release()
 				return nil, mcp.Failure(mcp.Overloaded, r.Server, fmt.Sprintf("server %q asked %d times to be asked later", r.Server, sheds))
@@ -78,7 +77,7 @@ func (r *Rounds) Run(ctx context.Context, params []byte, resp *jsonrpc.Response)
 		fmt.Sprintf("the server asked more than %d rounds of questions for one call", maxRounds))}, nil
 }
 
-// collect asks the client all the questions of one round at once.
+// collect asks the client all questions of one round concurrently.
 func (r *Rounds) collect(ctx context.Context, result []byte) (answers []byte, refused *jsonrpc.Error, err error) {
 	type outcome struct {
 		key  string

@@ -1,5 +1,6 @@
-// Package pin remembers the definitions of tools and prompts and the instructions of
-// servers, and tells what is no longer as it was first seen or last approved.
+// Package pin remembers the definitions of tools and prompts and the instructions
+// of servers, and reports those that differ from what was first seen or last
+// approved.
 package pin
 
 import (
@@ -14,73 +15,72 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// The values of a server's pin.
+// The modes of a server's pin setting.
 const (
 	Off  = "off"
 	Hold = "hold"
 )
 
-// What is pinned.
+// The kinds of pinned definitions.
 const (
 	Tool         = "tool"
 	Prompt       = "prompt"
 	Instructions = "instructions"
 )
 
-// A Change is a tool, a prompt or the instructions of a server that
-// are no longer what was first seen, or last approved, or that are not to be
-// listed unseen.
+// A Change is a tool, a prompt or the instructions of a server that differ from
+// what was first seen or last approved, or that need approval before they are
+// listed.
 type Change struct {
 	// Kind is tool, prompt or instructions.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// User is to whom the server shows it, where each user has an account of his
-	// own there; empty where it shows all the same.
+	// User is the user to whom the server shows the definition, if each user has
+	// an account there; empty if it shows the same to all users.
 	User string `json:"user,omitempty"`
-	// Withheld says that it is not listed until somebody approves it.
+	// Withheld says that it is not listed until it is approved.
 	Withheld bool `json:"withheld"`
-	// Fingerprint is the new definition's.
+	// Fingerprint is the fingerprint of the new definition.
 	Fingerprint string              `json:"fingerprint"`
 	Changes     []definition.Change `json:"changes"`
-	// Suspicious are its texts that give orders to the model.
+	// Suspicious are the texts that give orders to the model.
 	Suspicious []definition.Suspicion `json:"suspicious,omitempty"`
 }
 
-// A Lock says which definitions servers may show.
+// A Lock decides which definitions servers may show.
 type Lock interface {
-	// Allows says whether a definition is the one that was locked.
+	// Allows reports whether a definition is the locked one.
 	Allows(s *config.Server, kind, name, fingerprint string) bool
 }
 
-// New holds the definitions of the server with that id against pins and a lock.
-// Either may be nil.
+// New returns a Checker for the server with the given id. pins and lock may be
+// nil.
 func New(pins *Store, id string, lock Lock) *Checker {
 	return &Checker{pins: pins, id: id, lock: lock}
 }
 
-// Approve accepts what changed, as it was shown.
+// Approve approves the changes that the user was shown.
 func (p *Checker) Approve(shown []Change) error { return p.pins.Approve(p.id, shown) }
 
-// A Checker holds the definitions of one server against what is remembered of
-// them.
+// A Checker checks the definitions of one server against its pins.
 type Checker struct {
 	pins *Store
 	id   string
-	user string // to whom they are shown; empty for all
+	user string // the user to whom they are shown; empty for all
 	lock Lock
 
 	mu      sync.Mutex
 	users   map[string]*Checker
-	kept    *pinFile // what no disk keeps; nil while the file has it all
-	read    pinStamp // the state of the file that was checked against
-	counted uint64   // which definitions counted in it
+	kept    *pinFile // pins that could not be written; nil if the file has all of them
+	read    pinStamp // the state of the file at the last check
+	counted uint64   // pinFile.counts at the last check
 	mode    string
 	changed map[string][]Change // by kind
 }
 
-// For is the checker of what a server shows to a user who has an account of his
-// own there: it says nothing of what the server shows to others. Without a user
-// it is p itself.
+// For returns the checker for a user who has an account at the server. Its
+// results say nothing about what the server shows to other users. If user is
+// empty, it returns p.
 func (p *Checker) For(user string) *Checker {
 	if user == "" {
 		return p
@@ -98,7 +98,7 @@ func (p *Checker) For(user string) *Checker {
 	return c
 }
 
-// all are the checkers of a server: p, and those of users.
+// all returns the checkers of a server: p and those of the users.
 func (p *Checker) all() []*Checker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,9 +109,9 @@ func (p *Checker) all() []*Checker {
 	return list
 }
 
-// Check returns the items of a server that may be listed, and what is to be said
-// about those that changed or give orders. What is new is remembered and listed,
-// unless it gives orders and the server's pin is hold.
+// Check returns the items that may be listed, and the issues of those that
+// changed or give orders to the model. New items are remembered and listed,
+// unless they give orders and the mode is Hold.
 func (p *Checker) Check(s *config.Server, kind string, items []catalog.Item) ([]catalog.Item, []catalog.Issue, error) {
 	items, issues, err := p.check(kind, items, s.Pin)
 	if p.lock == nil {
@@ -186,7 +186,8 @@ func (p *Checker) check(kind string, items []catalog.Item, mode string) ([]catal
 	return items, issues, err
 }
 
-// SuspicionsOf are the items that give orders to the model, by their names.
+// SuspicionsOf returns, by name, the texts of items that give orders to the
+// model.
 func SuspicionsOf(items []catalog.Item) map[string][]definition.Suspicion {
 	found := make(map[string][]definition.Suspicion)
 	for i := range items {
@@ -197,7 +198,7 @@ func SuspicionsOf(items []catalog.Item) map[string][]definition.Suspicion {
 	return found
 }
 
-// Doubts say of items that they give orders to the model.
+// Doubts returns the issues of items that give orders to the model.
 func Doubts(suspicions map[string][]definition.Suspicion) (issues []catalog.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(suspicions)) {
 		issues = append(issues, catalog.Issue{Item: name, Detail: givesOrders(suspicions[name])})
@@ -217,8 +218,8 @@ func andMore(text i18n.Text, n int) i18n.Text {
 	return i18n.New("%v; and %d more", "%v；另有 %d 处", text, n)
 }
 
-// loadLocked is what is remembered. It is read anew each time: it is as large as
-// all definitions, and lists seldom change.
+// loadLocked returns the pins. It reads the file each time, because the pins are
+// as large as all definitions and lists seldom change.
 func (p *Checker) loadLocked() *pinFile {
 	now := p.pins.stamp(p.id)
 	if p.kept != nil && now == p.read {
@@ -228,8 +229,8 @@ func (p *Checker) loadLocked() *pinFile {
 	return p.pins.load(p.id)
 }
 
-// Outdated says that what was last checked has to be checked again: somebody
-// approved something, or the configuration says otherwise.
+// Outdated reports whether the items must be checked again, because a change was
+// approved or the mode changed.
 func (p *Checker) Outdated(mode string) bool {
 	return p.pins != nil && slices.ContainsFunc(p.all(), func(c *Checker) bool { return c.outdated(mode) })
 }
@@ -240,11 +241,12 @@ func (p *Checker) outdated(mode string) bool {
 	if p.mode == "" || p.mode == mode && (mode == Off || p.pins.stamp(p.id) == p.read) {
 		return false
 	}
-	// Another replica may be shown something else, and say so again and again.
+	// Another replica may be shown other definitions and write them again and
+	// again, so only the approved definitions are compared.
 	return p.pins.shelf == nil || p.mode != mode || p.pins.load(p.id).counts() != p.counted
 }
 
-// List is what changed, for whomever.
+// List returns the changes for all users.
 func (p *Checker) List() (list []Change) {
 	for _, c := range p.all() {
 		c.mu.Lock()
@@ -254,7 +256,7 @@ func (p *Checker) List() (list []Change) {
 	return list
 }
 
-// Holds says whether a tool or a prompt is held back.
+// Holds reports whether a tool or a prompt is withheld.
 func (p *Checker) Holds(k catalog.Kind, name string) bool {
 	var kind string
 	switch k {
@@ -270,7 +272,7 @@ func (p *Checker) Holds(k catalog.Kind, name string) bool {
 	return slices.ContainsFunc(p.changed[kind], func(c Change) bool { return c.Withheld && c.Name == name })
 }
 
-// text says in one line what changed.
+// text describes the change in one line.
 func (c *Change) text() i18n.Text {
 	text := i18n.New("its definition changed", "它的定义发生了变化")
 	if c.Suspicious != nil {
@@ -295,7 +297,7 @@ func orNothing(s string) i18n.Text {
 	return i18n.Plain(s)
 }
 
-// sameDefinition says whether two definitions mean the same.
+// sameDefinition reports whether two definitions have the same meaning.
 func sameDefinition(a, b []byte) bool {
 	return bytes.Equal(a, b) || definition.Fingerprint(a) == definition.Fingerprint(b)
 }

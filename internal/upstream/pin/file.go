@@ -12,24 +12,25 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A pinFile is what is remembered of one server, by kind. It is read and
-// written as bytes: every start reads what all servers ever offered.
+// A pinFile holds the pins of one server by kind. It is read and written without
+// decoding the definitions, because every start reads the definitions of all
+// servers.
 type pinFile struct {
 	server string
 	books  map[string]pinBook
 }
 
-// pinKinds are the kinds in the order in which a file has them.
+// pinKinds are the kinds in the order of the file.
 var pinKinds = []string{Tool, Prompt, Instructions}
 
-// pinMember is where a file has the definitions of a kind.
+// pinMember maps a kind to its member in the file.
 var pinMember = map[string]string{Tool: "tools", Prompt: "prompts", Instructions: "instructions"}
 
 func newPinFile(id string) *pinFile {
 	return &pinFile{server: id, books: make(map[string]pinBook)}
 }
 
-// of is the book of one kind.
+// of returns the book of one kind.
 func (f *pinFile) of(kind string) pinBook {
 	if f.books[kind] == nil {
 		f.books[kind] = make(pinBook)
@@ -37,8 +38,8 @@ func (f *pinFile) of(kind string) pinBook {
 	return f.books[kind]
 }
 
-// readPinFile reads a file; what is not ours, or cut off, has nothing to say.
-// Definitions are spans of raw.
+// readPinFile parses a file. A file that is truncated or belongs to another
+// server yields no pins. The definitions are subslices of raw.
 func readPinFile(id string, raw []byte) *pinFile {
 	f := newPinFile(id)
 	if server, _ := jsonrpc.GetString(raw, "server"); server != id {
@@ -56,7 +57,7 @@ func readPinFile(id string, raw []byte) *pinFile {
 	return f
 }
 
-// appendTo appends the file as it is written.
+// appendTo appends the encoded file.
 func (f *pinFile) appendTo(out []byte) []byte {
 	out = slices.Grow(out, f.size())
 	out = append(append(out, `{"server":`...), jsonrpc.Quote(f.server)...)
@@ -78,7 +79,7 @@ func (f *pinFile) appendTo(out []byte) []byte {
 	return append(out, '}', '\n')
 }
 
-// size is about how long the file is.
+// size returns the approximate length of the file.
 func (f *pinFile) size() int {
 	n := 100 + len(f.server)
 	for _, book := range f.books {
@@ -89,11 +90,11 @@ func (f *pinFile) size() int {
 	return n
 }
 
-// A pinBook is what is remembered of one kind, by name.
+// A pinBook holds the pins of one kind by name.
 type pinBook map[string]*pin
 
-// A pin is one definition: that which counts, none when nobody has approved
-// any, and another one that nobody has approved.
+// A pin holds the approved definition, if any, and a different one that is
+// pending approval, if any.
 type pin struct{ definition, pending []byte }
 
 func (p *pin) appendTo(out []byte) []byte {
@@ -110,13 +111,13 @@ func (p *pin) appendTo(out []byte) []byte {
 	return append(out, '}')
 }
 
-// maxPins bounds what is remembered of one kind.
+// maxPins limits the pins of one kind.
 const maxPins = 20_000
 
-// learn remembers items that are new and definitions that differ, as spans of
-// the items. What is new and doubtful counts only once it is approved. It says
-// whether there was anything to learn. Where replicas share the book, what
-// another one is shown stays pending.
+// learn remembers new items and changed definitions, as subslices of the items. A
+// new doubtful item is pending until it is approved. learn reports whether
+// anything changed. If replicas share the book, a pending definition stays, since
+// another replica may be shown it.
 func (b pinBook) learn(items []catalog.Item, doubtful map[string][]definition.Suspicion, shared bool) bool {
 	news := false
 	for i := range items {
@@ -145,7 +146,7 @@ func (b pinBook) learn(items []catalog.Item, doubtful map[string][]definition.Su
 	return news
 }
 
-// join adds what another remembers of the same server, and f does not.
+// join adds the pins of more that f lacks.
 func (f *pinFile) join(more *pinFile) {
 	for kind, book := range more.books {
 		for name, p := range book {
@@ -160,7 +161,7 @@ func (f *pinFile) join(more *pinFile) {
 	}
 }
 
-// counts is a sum of the definitions that count, whatever is pending.
+// counts returns a hash of the approved definitions, without the pending ones.
 func (f *pinFile) counts() (sum uint64) {
 	for kind, book := range f.books {
 		for name, p := range book {
@@ -172,10 +173,10 @@ func (f *pinFile) counts() (sum uint64) {
 
 var pinSeed = maphash.MakeSeed()
 
-// clone is a copy that keeps nothing else in memory.
+// clone returns a copy that refers to no other memory.
 func (f *pinFile) clone() *pinFile { return readPinFile(f.server, f.appendTo(nil)) }
 
-// changes are the items of a list that differ from what counts.
+// changes returns the items that differ from their approved definition.
 func (b pinBook) changes(kind string, items []catalog.Item, withheld bool) []Change {
 	var list []Change
 	for i := range items {
@@ -189,7 +190,7 @@ func (b pinBook) changes(kind string, items []catalog.Item, withheld bool) []Cha
 	return list
 }
 
-// change is how what is pending differs from what counts.
+// change describes how the pending definition differs from the approved one.
 func (p *pin) change(kind, name string) Change {
 	return Change{
 		Kind: kind, Name: strings.Clone(name), Fingerprint: definition.Fingerprint(p.pending),

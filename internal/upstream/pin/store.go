@@ -18,24 +18,25 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// ErrChangedAgain is what Approve says about what is no longer what was shown.
+// ErrChangedAgain is the error of Approve if a definition has changed since it
+// was shown.
 var ErrChangedAgain = i18n.Errorf("it has changed again since it was shown", "显示之后又发生了变化")
 
 // A Store remembers the definitions of tools and prompts and the instructions of
-// servers, a file a server.
+// servers, in one file per server.
 type Store struct {
 	dir   string
-	shelf record.Shelf // nil when nobody shares them
+	shelf record.Shelf // nil if not shared with other replicas
 }
 
-// Open returns the pins in a directory, which need not be there.
+// Open returns the store in a directory, which need not exist.
 func Open(dir string) *Store { return &Store{dir: dir} }
 
-// OpenShared are pins that replicas share, with copies in a directory.
+// OpenShared returns a store that replicas share, with copies in a directory.
 func OpenShared(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
 
-// ofUser is the id of what a server shows to a user; without one it is the
-// server's.
+// ofUser returns the id for the definitions that a server shows to a user. If
+// user is empty, it is the id of the server.
 func ofUser(id, user string) string {
 	if user == "" {
 		return id
@@ -43,8 +44,8 @@ func ofUser(id, user string) string {
 	return id + "\x00" + user
 }
 
-// pinName is the name of a file. Those of the users of a server begin as the
-// server's does.
+// pinName returns the name of a file. The names for the users of a server begin
+// with the name for the server.
 func pinName(id string) string {
 	var parts []string
 	for part := range strings.SplitSeq(id, "\x00") {
@@ -56,12 +57,12 @@ func pinName(id string) string {
 
 func (p *Store) file(id string) string { return filepath.Join(p.dir, pinName(id)+".json") }
 
-// document is what is remembered of a server.
+// document returns the document with the pins of a server.
 func (p *Store) document(id string) record.Document {
 	return record.On(p.shelf, record.Pins+pinName(id), record.File{Path: p.file(id)})
 }
 
-// A pinStamp tells two states of a file apart.
+// A pinStamp identifies a state of a file.
 type pinStamp struct{ time, size int64 }
 
 func (p *Store) stamp(id string) pinStamp {
@@ -72,7 +73,7 @@ func (p *Store) stamp(id string) pinStamp {
 	return pinStamp{info.ModTime().UnixNano(), info.Size()}
 }
 
-// load reads what is remembered; a file that cannot be read is an empty one.
+// load reads the pins. An unreadable file counts as empty.
 func (p *Store) load(id string) *pinFile {
 	raw, err := os.ReadFile(p.file(id))
 	if err != nil {
@@ -81,7 +82,8 @@ func (p *Store) load(id string) *pinFile {
 	return readPinFile(id, raw)
 }
 
-// edited is the file of a server after a change.
+// edited returns a function that applies a change to the encoded file of a
+// server.
 func edited(id string, change func(*pinFile)) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		f := readPinFile(id, old)
@@ -90,10 +92,10 @@ func edited(id string, change func(*pinFile)) func([]byte) ([]byte, error) {
 	}
 }
 
-// learn remembers the items of one kind, alone among all processes. kept is
-// what could not be written before; nil when all was.
+// learn remembers the items of one kind, exclusively among all processes. kept
+// holds the pins that could not be written before; nil if there are none.
 func (p *Store) learn(id, kind string, items []catalog.Item, doubtful map[string][]definition.Suspicion, kept *pinFile) error {
-	if p.shelf != nil { // the others are told later, and the list may be gone by then
+	if p.shelf != nil { // the edit may run later, when the list is not valid any more
 		items = cloneItems(items)
 		if kept != nil {
 			kept = kept.clone()
@@ -102,7 +104,7 @@ func (p *Store) learn(id, kind string, items []catalog.Item, doubtful map[string
 	return p.document(id).Later(kind, edited(id, func(f *pinFile) {
 		switch {
 		case kept != nil && p.shelf == nil:
-			*f = *kept // the file is as it was when that could not be written
+			*f = *kept // the file has not changed since that write failed
 		case kept != nil:
 			f.join(kept)
 			fallthrough
@@ -120,16 +122,16 @@ func cloneItems(items []catalog.Item) []catalog.Item {
 	return own
 }
 
-// Changed is what a server, named schema/name, shows to whomever that nobody has
-// approved since it changed.
+// Changed returns the pending definitions of a server, named schema/name, for all
+// users.
 func (p *Store) Changed(id string) []Change {
 	list := p.changed(id, "")
-	files, _ := os.ReadDir(p.dir) // there may be none
+	files, _ := os.ReadDir(p.dir) // the directory may not exist
 	for _, f := range files {
 		if !strings.HasPrefix(f.Name(), pinName(id)+"-") {
 			continue
 		}
-		raw, _ := os.ReadFile(filepath.Join(p.dir, f.Name())) // as in load
+		raw, _ := os.ReadFile(filepath.Join(p.dir, f.Name())) // errors are handled as in load
 		server, _ := jsonrpc.GetString(raw, "server")
 		if user, ok := strings.CutPrefix(server, id+"\x00"); ok {
 			list = append(list, p.changed(id, user)...)
@@ -154,7 +156,8 @@ func (p *Store) changed(id, user string) []Change {
 	return list
 }
 
-// Approve accepts changed definitions, each as it was shown, for whom it was.
+// Approve approves changed definitions, each exactly as it was shown and for the
+// user to whom it was shown.
 func (p *Store) Approve(id string, shown []Change) (err error) {
 	by := make(map[string][]Change)
 	for _, c := range shown {

@@ -1,4 +1,4 @@
-// Package project tells from the roots of a client what the client works on.
+// Package project derives the project of a client from its roots.
 package project
 
 import (
@@ -14,12 +14,12 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Project is what clients work on that have the same roots. A server keeps
-// the roots that it is told, so two clients that share only their first root have
-// two projects. A client that works on no folder has a nil Project.
+// A Project identifies clients with the same roots. A server keeps the roots that
+// it is told, so two clients that share only their first root have different
+// projects. A client that works on no folder has a nil Project.
 type Project struct {
-	// Folder is the first root that is a folder, as this system writes it;
-	// empty where commands do not start in it.
+	// Folder is the first root that is a folder, as a path of this system; empty
+	// if commands cannot start in it.
 	Folder string
 	// Roots is the result of roots/list.
 	Roots []byte
@@ -27,8 +27,8 @@ type Project struct {
 	id string
 }
 
-// Of is the project of a client with that result of roots/list; nil where no
-// root is a folder.
+// Of returns the project of a client with the given result of roots/list; nil if
+// no root is a folder.
 func Of(result []byte) *Project {
 	p := &Project{Roots: bytes.Clone(result)}
 	var id []string
@@ -53,7 +53,7 @@ func Of(result []byte) *Project {
 	return p
 }
 
-// ID is equal for clients that share a connection.
+// ID returns a key that is equal for clients that share a connection.
 func (p *Project) ID() string {
 	if p == nil {
 		return ""
@@ -61,7 +61,7 @@ func (p *Project) ID() string {
 	return p.Folder + "\n" + p.id
 }
 
-// Here says that the folder is the one in which this process runs.
+// Here reports whether the folder is the working directory of this process.
 func (p *Project) Here() bool {
 	there, err := os.Stat(p.Folder)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *Project) Here() bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// split reads a file URI: one host and one folder have one form.
+// split parses a file URI and normalizes the host and the folder.
 func split(uri string) (host, folder string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || !strings.HasPrefix(u.Path, "/") {
@@ -87,12 +87,12 @@ func split(uri string) (host, folder string, ok bool) {
 	return host, folder, true
 }
 
-// hasDrive says that a folder is one of Windows, such as /C:/work.
+// hasDrive reports whether a folder is a Windows path such as /C:/work.
 func hasDrive(folder string) bool {
 	return len(folder) > 2 && folder[2] == ':' && (folder[1]|0x20) >= 'a' && (folder[1]|0x20) <= 'z'
 }
 
-// local is a folder as this system writes it; empty for one that it cannot have.
+// local returns a folder as a path of this system; empty if that is not possible.
 func local(folder string) string {
 	if runtime.GOOS == "windows" {
 		folder = filepath.FromSlash(strings.TrimPrefix(folder, "/"))

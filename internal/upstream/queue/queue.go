@@ -1,5 +1,5 @@
 // Package queue decides which calls run on a server, which wait, and which are
-// turned away.
+// refused.
 package queue
 
 import (
@@ -12,13 +12,14 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Semaphore is a number of places.
+// A Semaphore limits concurrency to a number of places. A nil Semaphore has no
+// limit.
 type Semaphore chan struct{}
 
-// NewSemaphore returns n places.
+// NewSemaphore returns a Semaphore with n places.
 func NewSemaphore(n int) Semaphore { return make(Semaphore, n) }
 
-// try takes a place if one is free. A nil Semaphore has places for everybody.
+// try takes a place if one is free.
 func (s Semaphore) try() bool {
 	if s == nil {
 		return true
@@ -31,7 +32,7 @@ func (s Semaphore) try() bool {
 	}
 }
 
-// Acquire takes a place, waiting for one.
+// Acquire takes a place. If none is free, it waits for one.
 func (s Semaphore) Acquire(ctx context.Context) error {
 	if s.try() {
 		return nil
@@ -44,14 +45,14 @@ func (s Semaphore) Acquire(ctx context.Context) error {
 	}
 }
 
-// Release gives a place back.
+// Release releases a place.
 func (s Semaphore) Release() {
 	if s != nil {
 		<-s
 	}
 }
 
-// A Queue is the places of one server, to run and to wait.
+// A Queue limits the running and the waiting calls of one server.
 type Queue struct {
 	server  string
 	limits  *config.Limits
@@ -62,20 +63,20 @@ type Queue struct {
 	shares  shares
 }
 
-// New returns the queue of a server. Hits count the limits that were reached.
+// New returns the queue of a server. hits counts the limits that were reached.
 func New(server string, limits *config.Limits, hits *config.Hits) *Queue {
 	return &Queue{server: server, limits: limits, hits: hits, places: NewSemaphore(limits.InFlightPerServer), shares: newShares()}
 }
 
-// A Place is held by a call that runs.
+// A Place is held by a running call.
 type Place struct {
 	queue *Queue
 	share *share
 }
 
-// Enter takes a place among the calls that run on this server, waiting in a
-// bounded queue. Of both a key has no more than its share; an empty principal is
-// held to none.
+// Enter takes a place to run a call, waiting in a bounded queue. Each key has
+// only its share of the running and of the waiting calls. An empty principal has
+// no share limit.
 func (q *Queue) Enter(ctx context.Context, principal string) (Place, error) {
 	sh := q.shares.of(principal, q.limits)
 	if err := q.take(ctx, sh); err != nil {
@@ -123,7 +124,7 @@ func (q *Queue) wait(ctx context.Context, sh *share) error {
 	return nil
 }
 
-// Leave gives the place to the next call.
+// Leave releases the place.
 func (p Place) Leave() {
 	p.share.places.Release()
 	p.queue.shares.drop(p.share)
@@ -131,13 +132,13 @@ func (p Place) Leave() {
 	p.queue.places.Release()
 }
 
-// Running is how many calls run.
+// Running returns the number of running calls.
 func (q *Queue) Running() int64 { return q.running.Load() }
 
-// Waiting is how many calls wait.
+// Waiting returns the number of waiting calls.
 func (q *Queue) Waiting() int64 { return q.waiting.Load() }
 
-// idleCheck is how often Idle looks.
+// idleCheck is how often Idle checks.
 const idleCheck = 20 * time.Millisecond
 
 // Idle waits until no call is running, bounded by ctx.

@@ -9,24 +9,25 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A share is what one key may have of a server: places to run and to wait.
+// A share limits the running and the waiting calls of one key on a server.
 type share struct {
 	principal string
 	places    Semaphore
 	queue     int
 	waiting   atomic.Int64
-	calls     int // those that run or wait; guarded by shares.mu
+	calls     int // running and waiting calls; guarded by shares.mu
 }
 
-// shares counts the calls on a server by key.
+// shares holds the shares of a server by key.
 type shares struct {
 	mu sync.Mutex
 	by map[string]*share
-	// all is the share of the user of this machine, who needs no key.
+	// all is the unlimited share of the local user, who needs no key.
 	all share
 }
 
-// of returns the share of a principal for one call more; drop gives it back.
+// of returns the share of a principal for one more call. The caller must call
+// drop afterwards.
 func (s *shares) of(principal string, l *config.Limits) *share {
 	if !access.Shares(principal) {
 		return &s.all

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
 )
 
 // Kept replaces a secret: the API shows Kept instead of the value, and saving
@@ -51,7 +52,7 @@ func FailWith(w http.ResponseWriter, r *http.Request, err error) {
 		Fail(w, r, http.StatusForbidden, "own_request", i18n.Why(err))
 		return
 	}
-	if errors.Is(err, ErrChanged) {
+	if errors.Is(err, ErrChanged) || errors.Is(err, record.ErrChanged) {
 		Fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
 		return
 	}

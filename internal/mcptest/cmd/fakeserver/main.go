@@ -116,7 +116,7 @@ func newServer(o *options) (*mcpserver.Server, error) {
 	if o.journal != "" {
 		server.OnCall = func(_ string, arguments json.RawMessage) {
 			var args struct{ Token string }
-			_ = json.Unmarshal(arguments, &args) // no token, no line
+			_ = json.Unmarshal(arguments, &args) // without a token, no line is written
 			if err := mcptest.Note(o.journal, args.Token); err != nil {
 				fmt.Fprintln(os.Stderr, "fakeserver:", err)
 			}
@@ -136,8 +136,8 @@ func hostile(o *options) error {
 	return h.Serve(os.Stdin, os.Stdout, os.Stderr)
 }
 
-// sdk is a server of the official SDK, which holds a pipe to the era of its
-// first message.
+// sdk runs a server of the official SDK. On a pipe it accepts only the era of
+// its first message.
 func sdk(ctx context.Context) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
 	type arguments struct {

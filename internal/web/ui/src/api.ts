@@ -2,7 +2,8 @@
 import { lang, t } from "./i18n/index.ts";
 
 export interface Server {
-  schema: string; name: string;
+  /** replica is who has it, where there are several. */
+  replica?: string; schema: string; name: string;
   state: "up" | "starting" | "down" | "idle" | "disabled" | "pending" | "auth";
   reason?: string; reasonZH?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
   tools: number; resources: number; prompts: number; restarts: number; pending?: string[];
@@ -19,12 +20,13 @@ export interface ServerDetail extends Server {
 export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; user?: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
 
 export interface Client {
+  replica?: string;
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;
   principal?: string; since?: string; seen?: string; calls: number; capabilities?: any;
 }
 
 export interface Call {
-  id: number; kind: "call" | "notification"; hop: "client" | "server"; fromServer?: boolean; start: string;
+  replica?: string; id: number; kind: "call" | "notification"; hop: "client" | "server"; fromServer?: boolean; start: string;
   session?: string; client?: string; principal?: string; schema?: string; server?: string; method: string; name?: string;
   status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
   total: number; gateway?: number; transport?: number; serverTime?: number;
@@ -125,7 +127,9 @@ export interface Session { name: string; scope: "read" | "call" | "admin"; versi
 
 /** Unread is what reading the config file again would change, or why it cannot be read. */
 export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
-export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread }
+export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread; replicas?: Replica[] }
+/** Replica is a gateway of a cluster; error is why nothing of it is shown. */
+export interface Replica { name: string; self?: boolean; error?: string; errorZH?: string }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }

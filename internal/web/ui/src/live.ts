@@ -2,7 +2,7 @@
 // passes events on.
 import { computed, signal } from "@preact/signals";
 import { get } from "./api.ts";
-import type { Bench, Call, Client, Line, Overview, Question, Run, Server, Unread } from "./api.ts";
+import type { Bench, Call, Client, Line, Overview, Question, Replica, Run, Server, Unread } from "./api.ts";
 
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
@@ -11,6 +11,8 @@ export const clients = signal<Client[]>([]);
 export const seenAt = new Map<string, number>();
 /** unread is a config file that has changed since the gateway read it. */
 export const unread = signal<Unread | undefined>(undefined);
+/** replicas are the gateways of the cluster; none where this one is alone. */
+export const replicas = signal<Replica[]>([]);
 /** approvals are servers and changed tools that wait for a yes. */
 export const approvals = computed(() => servers.value.filter((s) => s.state === "pending" || s.pending?.length));
 /** waitingCount is how much waits for a person. */
@@ -66,19 +68,29 @@ export async function refreshBenches(): Promise<void> { benches.value = await ge
 /** refresh reads everything that events only change. */
 export async function refresh(): Promise<void> {
   const before = { ...told };
-  const o = await get<Pick<Overview, "servers" | "clients" | "inbox" | "unread">>("overview");
+  const o = await get<Pick<Overview, "servers" | "clients" | "inbox" | "unread" | "replicas">>("overview");
   // An event that came meanwhile is newer than the answer.
   if (told.servers === before.servers) servers.value = o.servers;
   if (told.clients === before.clients) clients.value = o.clients;
   if (told.inbox === before.inbox) inbox.value = o.inbox;
   unread.value = o.unread;
+  if (o.replicas) await refreshReplicas().catch(() => { replicas.value = o.replicas!; });
   loaded.value = true;
   await refreshBenches();
 }
 
+/** refreshReplicas asks who else there is, and whether one of them cannot use the configuration. */
+async function refreshReplicas(): Promise<void> {
+  const o = await get<Pick<Overview, "replicas" | "unread">>("overview?replica=*");
+  replicas.value = o.replicas ?? [];
+  unread.value = o.unread;
+}
+
 /** checkUnread asks whether the config file is still the one that was read. */
 export async function checkUnread(): Promise<void> {
-  if (document.visibilityState === "visible" && link.peek() === "live") unread.value = (await get<Unread | null>("unread").catch(() => null)) ?? undefined;
+  if (document.visibilityState !== "visible" || link.peek() !== "live") return;
+  if (replicas.peek().length) await refreshReplicas().catch(() => {});
+  else unread.value = (await get<Unread | null>("unread").catch(() => null)) ?? undefined;
 }
 
 const topics = "servers,inbox,clients,bench,tests,traffic,logs";

@@ -12,6 +12,7 @@ import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { isQuiet, seen, seenText } from "./client_seen.ts";
+import { ReplicasCard } from "./replicas.tsx";
 import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost } from "./overview_cost.tsx";
@@ -54,7 +55,7 @@ export function Overview() {
       {!loaded.value || !value ? !error && <Skeleton /> : <div class="wide">
         {first && <FirstRun demo={demo} />}
         {(!first || !!(value.stats.length)) && <div class="cols">
-          <div class="c8 main-col"><CallsCard past={past} minutes={m} failures={failures?.calls ?? []} /><ServerTable stats={stats} past={past} /></div>
+          <div class="c8 main-col"><CallsCard past={past} minutes={m} failures={failures?.calls ?? []} /><ServerTable stats={stats} past={past} /><ReplicasCard /></div>
           <div class="c4 side-col"><Attention stats={stats} /><ContextCost stats={value.stats} /><ClientsCard list={clients.value} /></div>
           <Reasons list={failures?.calls ?? []} minutes={m} />
           <Slowest stats={value.stats} />

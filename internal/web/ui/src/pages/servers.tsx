@@ -16,6 +16,7 @@ import { AddPage } from "./add.tsx";
 import { ServerPage } from "./server.tsx";
 import { costByServer } from "./overview_cost.tsx";
 import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { ReplicaFilter, ReplicaServers, chosenReplica } from "./replicas.tsx";
 import { ServerImport } from "./server_import.tsx";
 
 export function Servers() {
@@ -96,11 +97,12 @@ function ServerList() {
     </Head>
     <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterServers")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
       {(Object.keys(kinds) as (keyof typeof kinds)[]).map((k) => <button type="button" key={k} class="filter-chip" aria-pressed={kind === k} onClick={() => setQuery({ state: k === "all" ? undefined : k })}>{kindTones[k] ? <Status tone={kindTones[k]!}>{t(`servers_${k}`)}</Status> : t(`servers_${k}`)}<span class="n">{matching.filter(kinds[k]).length}</span></button>)}</div>
-    <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
+    <ReplicaFilter />
+    {chosenReplica() ? <ReplicaServers /> : <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
       <colgroup><col class="w-name" /><col /><col class="w-avail" /><col class="w-p95" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th>{t("p95Hour")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{bad.map(row)}{bad.length > 0 && well.length > 0 && <tr class="group-row"><td colSpan={9}>{t("healthyFirst")}</td></tr>}{well.map(row)}</tbody></table></section>
-      : <Empty><b>{t(servers.value.length ? "nothingMatches" : "noServers")}</b><span>{t(servers.value.length ? "tryOther" : "stepServerText")}</span>{!servers.value.length && may("admin") && <a class="button" href="/ui/servers/new">{t("addServer")}</a>}</Empty>}</div>
+      : <Empty><b>{t(servers.value.length ? "nothingMatches" : "noServers")}</b><span>{t(servers.value.length ? "tryOther" : "stepServerText")}</span>{!servers.value.length && may("admin") && <a class="button" href="/ui/servers/new">{t("addServer")}</a>}</Empty>}</div>}
   </div>;
 }
 

@@ -15,6 +15,7 @@ import { VirtualList } from "../parts/list.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
 import { phone, remembered } from "../state.ts";
+import { ReplicaFilter, ReplicaTraffic, chosenReplica } from "./replicas.tsx";
 import { Entry } from "./traffic_entry.tsx";
 import { all, calls, heldAt, hold, more, older, paused, problem, setPaused, show, version, type Row } from "./traffic_store.ts";
 
@@ -77,7 +78,8 @@ export function Traffic() {
       <a class="button" href={href(["tests", "new"], { q })}><Icon name="tests" />{t("makeTests")}</a>
       <a class="button" href={"/api/v1/traffic/export?q=" + encodeURIComponent(asked)} download="traffic.jsonl"><Icon name="download" />{t("export")}</a>
     </Head>
-    <Filters q={q} both={both} seen={seen} />
+    <Filters q={q} both={both} seen={seen} /><ReplicaFilter />
+    {chosenReplica() ? <ReplicaTraffic q={asked} /> : <>
     {problem.value && <Notice tone="err">{problem.value}</Notice>}
     {seen.steps.length > 0 && <div class="hist"><Timeline start={seen.start} step={seen.step} steps={seen.steps} height={72} label={t("callsChart", "", count(size), count(seen.errors + seen.tool))} brush={brushOf(q)} onBrush={(s) => setQuery({ q: withBrush(q, s) })} /></div>}
     <div class="traffic-split">
@@ -89,7 +91,7 @@ export function Traffic() {
       {open > 0 && <Entry id={open} onClose={close} onStep={(by) => select(Math.max(0, found + by))} />}
     </div>
     <div class="tfoot"><span data-testid="row-count"><b>{count(size)}</b> {t(both ? "messagesShown" : "callsShown", size)}</span>{more.value && <span>{t("olderBelow")}</span>}{fresh > 0 && <span>{t("newRows", count(fresh))}</span>}<span class="space" />
-      <span class="legend"><span><i class="gw" />{t("gateway")}</span><span><i class="net" />{t("network")}</span><span><i class="srv" />{t("server")}</span></span></div>
+      <span class="legend"><span><i class="gw" />{t("gateway")}</span><span><i class="net" />{t("network")}</span><span><i class="srv" />{t("server")}</span></span></div></>}
   </div>;
 }
 

@@ -1,0 +1,109 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/record"
+)
+
+func importCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "import FILE", Short: a.T("make a file the configuration of all gateways", "把一个文件作为所有网关的配置"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Makes a file, with its comments, the configuration of all gateways of the cluster, where\ncluster.config is shared. Its sections server, cluster and logging are left out: each gateway\nkeeps its own. The text is checked first. Variables stay as they are written.",
+			"在 cluster.config 为 shared 时，把一个文件连同注释作为集群中所有网关的配置。\n其中的 server、cluster 与 logging 三节不采用：各网关保留自己的。文本会先经过检查；变量按原样保留。"),
+		Example: "  mcp-all-in-one cluster import team.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := sharedConfig(a); err != nil {
+				return err
+			}
+			return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.ReplaceText(text) })
+		},
+	}
+}
+
+func exportCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "export", Short: a.T("print the configuration that the gateways share", "输出各网关共享的配置"), Args: command.NoArgs(a),
+		Long: a.T("Prints the configuration that the gateways of the cluster share, with its comments, as it is\nnow: without the sections that each gateway has for itself, and with variables as they are written.",
+			"输出集群中各网关当前共享的配置，连同注释：不含各网关自己的几节；变量按原样输出。"),
+		Example: "  mcp-all-in-one cluster export > team.json",
+		RunE: func(*cobra.Command, []string) error {
+			doc, err := sharedConfig(a)
+			if err != nil {
+				return err
+			}
+			var text []byte
+			if err := doc.Change(func(now []byte) ([]byte, error) {
+				text = now
+				return nil, env.ErrLookOnly
+			}); text == nil {
+				return err
+			}
+			_, err = a.Stdout.Write(text)
+			return err
+		},
+	}
+}
+
+// sharedConfig is the configuration of all replicas, where they share one.
+func sharedConfig(a *env.Env) (record.Document, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, err
+	}
+	if !cfg.Cluster.Shares() || cfg.Project {
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("set cluster.config to shared in the file of each gateway", "请在各网关的文件中把 cluster.config 设为 shared"), "%s",
+			a.T(cfg.Path+": the gateways share no configuration: each reads its own file", cfg.Path+"：各网关没有共享配置，各自读取自己的文件"))
+	}
+	shelf, err := a.Share()
+	if err != nil {
+		return nil, err
+	}
+	return shelf.Document(record.Config, edit.CopyOf(cfg.Path, a.LoadOptions(false))), nil
+}
+
+// rejectionWait is how long the other replicas may take to look at a new text.
+const rejectionWait = 2 * time.Second
+
+// warnRejected names the replicas that cannot use what was just written.
+func warnRejected(ctx context.Context, a *env.Env) {
+	ctx, cancel := context.WithTimeout(ctx, rejectionWait)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s, err := clusterStatus(ctx, a)
+		if err != nil {
+			return // the gateway has it; what it says of the others can be asked for
+		}
+		waiting := false
+		for _, m := range s.Members {
+			waiting = waiting || m.Reachable && m.Rejected == "" && m.Differs
+		}
+		select {
+		case <-tick.C:
+			if waiting {
+				continue
+			}
+		case <-ctx.Done():
+		}
+		for _, m := range s.Members {
+			if m.Rejected != "" {
+				fmt.Fprintf(a.Stderr, a.T("warning: %s cannot use it: %s\n", "警告：%s 无法使用：%s\n"), m.Node, a.T(m.Rejected, m.RejectedZH))
+			}
+		}
+		return
+	}
+}

@@ -1,0 +1,49 @@
+package console
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/web"
+)
+
+// replicas are the other gateways of the cluster of an instance.
+type replicas struct{ in *instance.Instance }
+
+// replicasOf is nil for an instance that is alone.
+func replicasOf(in *instance.Instance) web.Replicas {
+	if in.Cluster == nil {
+		return nil
+	}
+	return &replicas{in}
+}
+
+// Self is the name of this one.
+func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
+
+// Ask asks all others. One that is not reached has the name that the engine
+// knows, or else its address.
+func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) []web.Asked {
+	names := map[string]string{}
+	if m := c.in.Members.Load(); m != nil {
+		for _, one := range m.List() {
+			names[one.Address] = one.Node
+		}
+	}
+	var list []web.Asked
+	seen := map[string]bool{c.Self(): true}
+	for _, r := range c.in.Cluster.Others.Ask(ctx, who, path) {
+		name := r.Node
+		for _, known := range []string{names[r.Address], names[r.Name], r.Address} {
+			if name == "" {
+				name = known
+			}
+		}
+		if !seen[name] {
+			seen[name] = true
+			list = append(list, web.Asked{Replica: name, Status: r.Status, Body: r.Text, Err: r.Err})
+		}
+	}
+	return list
+}

@@ -1,0 +1,46 @@
+package instance
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Rebalance lets all replicas give the servers that run once, and are idle, to
+// those where they would be if all were placed now.
+func Rebalance(ctx context.Context, in *Instance) (cluster.Rebalanced, error) {
+	m := in.Members.Load()
+	if m == nil {
+		return cluster.Rebalanced{}, i18n.Errorf("nothing runs once here: cluster.engine is none", "没有只运行一份的服务：cluster.engine 为 none")
+	}
+	if away, _, why := m.Agreement(); away {
+		return cluster.Rebalanced{}, i18n.Errorf("the engine is away, and nothing moves without it: %w", "引擎不可用，无法移动任何服务：%w", why)
+	}
+	all := in.placer.rebalance()
+	for _, one := range m.List() {
+		if one.Boot == in.Cluster.Owner().Boot {
+			continue
+		}
+		var theirs cluster.Rebalanced
+		if err := in.Cluster.Others.Rebalance(ctx, one.Address, &theirs); err != nil {
+			in.Log.Warn("a replica does not rebalance", "node", one.Node, "err", err)
+			all.Silent = append(all.Silent, one.Node)
+		}
+		all.Moved, all.Busy = append(all.Moved, theirs.Moved...), append(all.Busy, theirs.Busy...)
+	}
+	return all, nil
+}
+
+// rebalance gives away what is here, idle, and should be elsewhere.
+func (p *placer) rebalance() cluster.Rebalanced {
+	k := p.get()
+	if k == nil {
+		return cluster.Rebalanced{}
+	}
+	idle := map[string]bool{}
+	for _, s := range p.in.Statuses() { // a connection beside the first one is a session's own
+		idle[s.Schema+"/"+s.Name] = s.Running+s.Queued == 0 && s.Connections <= 1
+	}
+	return k.Rebalance(func(server string) bool { return idle[server] })
+}
