@@ -16,7 +16,7 @@ type page struct {
 	cells     []*cell
 	cold      []span
 	residence *residence
-	stop      *span // how a script ends at its limit
+	stop      *span // how late a script ends after its limit
 	profiles  []profile
 	again     int // measurements repeated because other machines used the processors
 }

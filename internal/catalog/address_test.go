@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ownAddresses are addresses as servers write them, and their aliases.
+// ownAddresses maps addresses of servers to their aliases.
 var ownAddresses = map[string]string{
 	"ui://weather/app.html":         "ui://~b/weather/app.html",
 	"ui://app":                      "ui://~b/app",
@@ -87,8 +87,8 @@ func TestLabels(t *testing.T) {
 	equalTo(t, "map", addressLabel("map"))
 }
 
-// twoLists are the addresses of all resources and templates, by server and own
-// URI.
+// twoLists returns the addresses of all resources and templates, by server and
+// own URI.
 func twoLists(c *Catalog) map[string]string {
 	found := map[string]string{}
 	for _, t := range []*table{&c.resources, &c.templates} {
@@ -99,8 +99,8 @@ func twoLists(c *Catalog) map[string]string {
 	return found
 }
 
-// Whatever is added, removed, restarted or slow, an address that was given
-// leads to the same resource of the same server, and is listed as it was.
+// Adding, removing, restarting or slowly starting servers changes neither where
+// a given address leads nor how it is listed.
 func TestAddressesAreStable(t *testing.T) {
 	names := []string{"b", "a", "天气", "Map"}
 	all := make([]Source, len(names))
@@ -156,8 +156,8 @@ func TestAddressesAreStable(t *testing.T) {
 	}
 }
 
-// What is made from an aliased template leads to its server, and what that
-// server calls it leads back.
+// A URI made from an aliased template leads to the template's server, and the
+// server's own URI is mapped back.
 func TestMadeFromAliases(t *testing.T) {
 	templates := []string{templateItem("demo://{id}/x"), templateItem("file:///{+path}{#part}"), templateItem("doc:{+path}{?v}")}
 	c := Merge([]Source{withResources(server("a"), nil, templates), withResources(server("b"), nil, templates)}, Options{})

@@ -13,7 +13,7 @@ import (
 
 var safe = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// tool is the JSON of a tool with one required string.
+// tool returns the JSON of a tool with one required string.
 func tool(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}`, name, description)
 }
@@ -22,7 +22,7 @@ func page(member string, items ...string) [][]byte {
 	return [][]byte{[]byte(`{"` + member + `":[` + strings.Join(items, ",") + `]}`)}
 }
 
-// server is a source that is up with these tools.
+// server returns a source that is up and has these tools.
 func server(name string, tools ...string) Source {
 	items, _ := ParseTools(page("tools", tools...))
 	return Source{Server: name, Features: &Features{Tools: items, Capabilities: []byte(`{"tools":{},"resources":{}}`)}, State: "ready"}
@@ -270,7 +270,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestOrderOfArrival merges the same servers as they come up in every order.
+// TestOrderOfArrival merges the same servers in every order in which they may
+// come up.
 func TestOrderOfArrival(t *testing.T) {
 	up := []Source{
 		server("a", tool("b__c", ""), tool("x.y", ""), tool("x/y", ""), tool("x_y", "")),
@@ -341,7 +342,7 @@ func TestWithoutTools(t *testing.T) {
 	equalTo(t, Source{Server: "down"}, Source{Server: "down"}.WithoutTools())
 }
 
-// No server that is added or removed renames the tools of another one.
+// Adding or removing a server does not rename the tools of another one.
 func TestNamesAreStable(t *testing.T) {
 	names := []string{"天气", "地图", "a b", "a_b", "a.b", "fx", "fx__a", "x_", "x", "_", "weather-api", "天气api", strings.Repeat("long", 20)}
 	listed := func(servers ...string) map[string]string {

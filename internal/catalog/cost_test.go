@@ -8,7 +8,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Eight bytes at a time cost what they cost one by one, without a copy.
+// Measuring eight bytes at a time gives the same cost as measuring single
+// characters, without a copy.
 func TestCostOf(t *testing.T) {
 	for _, text := range []string{"", "a", "1234567", "12345678", "123456789", "é", "1234567é", "12345678漢字 and more é\xff", strings.Repeat("abc漢", 10)} {
 		quarters := 0
@@ -32,8 +33,8 @@ func TestCostOf(t *testing.T) {
 	}
 }
 
-// A catalogue whose tools nobody asks for, as that beside the one with our own
-// tools, costs nearly nothing.
+// A catalogue whose tools are never requested, such as the one beside the
+// catalogue with our own tools, costs nearly nothing.
 func TestMergeIsLazy(t *testing.T) {
 	var f Features
 	for i := range 1000 {

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// TestFitNames finds every tool by the name that each kind of client is shown.
+// TestFitNames finds every tool by the name that each kind of client sees.
 func TestFitNames(t *testing.T) {
 	var items []string
 	for i := range 40 {

@@ -11,9 +11,8 @@ import (
 
 // fault/T40
 //
-// FuzzName: whatever servers and tools are called, every listed name fits,
-// leads back to its tool, differs from the others and does not depend on the
-// order of arrival.
+// FuzzName: for any names of servers and tools, every listed name is valid and
+// unique, leads back to its tool, and does not depend on the order of arrival.
 func FuzzName(f *testing.F) {
 	f.Add("a", "b__c", "a__b", "c")
 	f.Add("a.b", "x", "a_b", "x")

@@ -31,8 +31,8 @@ func searchCatalog(t testing.TB) *Catalog {
 	return Merge(sources, Options{})
 }
 
-// TestSearchQueries asks the golden queries: the tool behind the arrow must
-// come first.
+// TestSearchQueries runs the golden queries: the tool after the arrow must be
+// the first result.
 func TestSearchQueries(t *testing.T) {
 	c := searchCatalog(t)
 	raw, err := os.ReadFile(filepath.Join("testdata", "search", "queries.txt"))

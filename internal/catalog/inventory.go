@@ -59,7 +59,8 @@ func Inventory(sources []Source) []Row {
 	return rows
 }
 
-// Seen returns the rows that sees accepts. Their issues name no other rows.
+// Seen returns the rows that sees accepts. Their issues name only accepted
+// rows.
 func Seen(rows []Row, sees func(*Row) bool) []Row {
 	seen, shown := make(map[string]bool, len(rows)), []Row{}
 	for i := range rows {

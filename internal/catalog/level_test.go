@@ -57,8 +57,8 @@ func TestUplevelResult(t *testing.T) {
 	equalTo(t, `{"ttlMs":9,"resultType":"complete","cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`), false)))
 }
 
-// TestLevelsInPlace sees that an owned result of a megabyte is not copied to be
-// edited.
+// TestLevelsInPlace checks that editing an owned result of a megabyte does not
+// copy it.
 func TestLevelsInPlace(t *testing.T) {
 	large := `{"content":[{"type":"text","text":"` + strings.Repeat("x", 1<<20) + `"}]}`
 	buf := make([]byte, 0, len(large)+64)

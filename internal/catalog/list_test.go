@@ -20,7 +20,7 @@ func decodeInto(t *testing.T, data []byte, v any) {
 	}
 }
 
-// manyTools is n tools of about a kilobyte each.
+// manyTools returns n tools of about a kilobyte each.
 func manyTools(n int) []string {
 	tools := make([]string, n)
 	for i := range tools {

@@ -101,7 +101,7 @@ func TestResourceLookup(t *testing.T) {
 
 func TestAliasedTemplate(t *testing.T) {
 	c := resourceCatalog()
-	const alias = "example://~zweiter-server-" // a host has no underscore and no case
+	const alias = "example://~zweiter-server-" // hosts have no underscores and are case-insensitive
 	var templates struct {
 		ResourceTemplates []struct{ URITemplate string }
 	}

@@ -41,7 +41,7 @@ func TestSearchScope(t *testing.T) {
 	equalTo(t, 3, len(c.Search("file", View{}, 3)))
 }
 
-// fiveThousand is a catalogue with 5,000 different tools.
+// fiveThousand returns a catalogue with 5,000 different tools.
 func fiveThousand() *Catalog {
 	verbs := []string{"create", "delete", "list", "update", "search", "export", "import", "merge", "archive", "restore"}
 	nouns := []string{"issue", "invoice", "calendar", "message", "document", "ticket", "customer", "pipeline", "dashboard", "schedule"}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDisabledResource asks for a resource that is switched off, under every
-// spelling that leads a server to the same one.
+// TestDisabledResource asks for a resource that is switched off, in every
+// spelling that a server may treat as the same URI.
 func TestDisabledResource(t *testing.T) {
 	off, on := false, true
 	rules := Rules{Items: map[string]Override{

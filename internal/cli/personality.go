@@ -42,7 +42,7 @@ func commands(a *env.Env) map[string][]*cobra.Command {
 		command.GroupUse: program.ProbeCommands(a),
 		command.GroupRun: {run.HTTPCommand(a), run.StdioCommand(a), run.DemoCommand(a), run.UICommand(a), run.StatusCommand(a), run.ServiceCommand(a), run.CostCommand(a), run.UsageCommand(a)},
 		command.GroupManage: {
-			manage.SearchCommand(a), manage.AddCommand(a), manage.RemoveCommand(a), manage.EnableCommand(a, true), manage.EnableCommand(a, false), manage.RestartCommand(a), manage.ReloadCommand(a), manage.ApproveCommand(a), manage.LockCommand(a),
+			manage.SearchCommand(a), manage.AddCommand(a), manage.UpdateCommand(a), manage.RemoveCommand(a), manage.EnableCommand(a, true), manage.EnableCommand(a, false), manage.RestartCommand(a), manage.ReloadCommand(a), manage.ApproveCommand(a), manage.LockCommand(a), manage.SandboxCommand(a),
 			manage.ConfigCommand(a), manage.SecretCommand(a), manage.KeyCommand(a), manage.AuthCommand(a), manage.ClusterCommand(a),
 		},
 		command.GroupClient: {client.ImportCommand(a), client.ConnectCommand(a), client.DisconnectCommand(a), client.ExportCommand(a), client.RunCommand(a)},

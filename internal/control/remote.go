@@ -185,12 +185,11 @@ func Failure(resp *http.Response) error {
 	return env.Fail(env.ExitFailure, env.CodeControl, "", "%s", body.Error.Message)
 }
 
-// Edited marks a reload request after one of our commands changed the file. Without
-// it, the file was edited by hand.
+// Edited marks a reload request after a command, not a person, changed the file.
 const Edited = "edited"
 
-// ReloadRunning makes a running gateway reload its config file after a command has
-// changed it.
+// ReloadRunning makes a running gateway reload its config file, which a command
+// has changed.
 func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, err error) {
 	r := Running(ctx, a, config)
 	if r == nil {

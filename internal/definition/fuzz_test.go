@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// FuzzFingerprint: the canonical form means the same, is its own canonical
-// form, and differs wherever the meaning does; whatever is in a definition,
-// it can be shown and judged.
+// FuzzFingerprint: the canonical form has the same meaning, is its own
+// canonical form, and differs if the meaning differs; any definition can be
+// shown and checked.
 //
 // fault/T40
 func FuzzFingerprint(f *testing.F) {
@@ -43,8 +43,8 @@ func FuzzFingerprint(f *testing.F) {
 	})
 }
 
-// decoded is one JSON value with its numbers as they are written, nil for
-// anything else and for null.
+// decoded returns one JSON value with its numbers as written, nil for anything
+// else and for null.
 func decoded(raw []byte) any {
 	if !json.Valid(raw) {
 		return nil
@@ -58,8 +58,8 @@ func decoded(raw []byte) any {
 	return v
 }
 
-// hasTwins says that a member is there twice, which no definition that was
-// parsed has.
+// hasTwins reports whether an object has a duplicate member; a parsed
+// definition never has one.
 func hasTwins(raw []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	var walk func() bool

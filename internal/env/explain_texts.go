@@ -37,6 +37,8 @@ const (
 	CodeAnswer         = "AIO2159"
 	CodeLock           = "AIO2160"
 	CodeBundleAway     = "AIO2161"
+	CodeUpdate         = "AIO2162"
+	CodeLearn          = "AIO2163"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -117,6 +119,10 @@ var explanations = map[string]explanation{
 		"回答不符合服务的要求：数字、选项，或存在的路径。"},
 	CodeLock: {"The server could not be locked: npm or uv did not resolve it, or a package has no integrity. What they said is in the message; mcp.lock is as it was.",
 		"无法锁定该服务：npm 或 uv 未能解析，或某个软件包没有 integrity。提示中有它们的输出；mcp.lock 保持不变。"},
+	CodeUpdate: {"The server cannot be updated: it was not added from a registry or a bundle, waits for approval, or its entry changed while you read. Nothing was written.",
+		"无法更新该服务：它不是从注册表或安装包添加的、正在等待批准，或其条目在你查看期间改变。没有写入任何内容。"},
+	CodeLearn: {"What the server needs in its sandbox could not be found out: this system has no sandbox, the server did not start, or its entry changed while you read. Nothing was written.",
+		"无法了解该服务在沙箱中的需要：本系统没有沙箱、服务没有启动，或其条目在你查看期间改变。没有写入任何内容。"},
 	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
 		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
 	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",

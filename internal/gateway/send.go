@@ -121,6 +121,9 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	o, body := t.verdict.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
 	entry.Split(&o, c.Start, &trip)
+	if u.Config().Sandbox.On && s.gw.record.Denied(u.Name(), &o, body) {
+		s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", o.Notes[0])
+	}
 	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,6 +76,20 @@ func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// Unpacked is a bundle that was unpacked below dir: its manifest alone.
+func Unpacked(dir, sum string) (*Bundle, error) {
+	b := &Bundle{SHA256: sum}
+	if !sha256Text.MatchString(sum) {
+		return nil, badBundle("%s is not a SHA-256", "%s 不是 SHA-256", Show(sum))
+	}
+	file, err := os.Open(filepath.Join(b.Folder(dir), "manifest.json"))
+	if err != nil {
+		return nil, fail(env.CodeBundleAway, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
+	}
+	defer file.Close()
+	return b, b.parseManifest(file)
 }
 
 // Close closes the archive.

@@ -84,19 +84,23 @@ func (b *Bundle) readManifest() error {
 			return badBundle("its manifest cannot be read", "无法读取 manifest")
 		}
 		defer in.Close()
-		data, err := io.ReadAll(io.LimitReader(in, maxRecord+1))
-		if err != nil {
-			return badBundle("its manifest cannot be read", "无法读取 manifest")
-		}
-		if err := parseStrict(data, &b.Manifest); err != nil {
-			return badBundle("manifest.json: %v", "manifest.json：%v", err)
-		}
-		return b.Manifest.check()
+		return b.parseManifest(in)
 	}
 	if nested != "" {
 		return badBundle("its manifest is %s, not manifest.json", "manifest 是 %s，而不是 manifest.json", Show(nested))
 	}
 	return badBundle("it has no manifest.json", "没有 manifest.json")
+}
+
+func (b *Bundle) parseManifest(in io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(in, maxRecord+1))
+	if err != nil {
+		return badBundle("its manifest cannot be read", "无法读取 manifest")
+	}
+	if err := parseStrict(data, &b.Manifest); err != nil {
+		return badBundle("manifest.json: %v", "manifest.json：%v", err)
+	}
+	return b.Manifest.check()
 }
 
 func (m *Manifest) check() error {

@@ -196,6 +196,16 @@ var runners = map[string]struct {
 		func(p pack) ([]string, []string) { return []string{p.ID + "@" + p.Version, "--yes", "--"}, nil }},
 }
 
+// WayOf is the way whose packages a program runs; "" for another program.
+func WayOf(program string) string {
+	for way, run := range runners {
+		if run.program == program {
+			return way
+		}
+	}
+	return ""
+}
+
 func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	p := &Plan{Record: r, Way: pk.Type, Package: strings.TrimSpace(pk.Type + " " + Show(pk.ID) + " " + Show(pk.Version))}
 	if pk.Transport.Type != "" && pk.Transport.Type != "stdio" {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,26 @@ type Question struct {
 	Repeated    bool
 	Format      string // "", string, number, boolean, filepath, directory
 	Min, Max    string // of a number, where the manifest says
+}
+
+// JSON is the question in words that a person compares; what it does not say is
+// left out.
+func (q *Question) JSON() []byte {
+	raw, _ := json.Marshal(struct { // of texts and flags
+		ID          string   `json:"name"`
+		Kind        Kind     `json:"kind"`
+		Description string   `json:"description,omitempty"`
+		Placeholder string   `json:"placeholder,omitempty"`
+		Choices     []string `json:"choices,omitempty"`
+		Default     string   `json:"default,omitempty"`
+		Required    bool     `json:"required"`
+		Secret      bool     `json:"secret"`
+		Repeated    bool     `json:"repeated,omitempty"`
+		Format      string   `json:"format,omitempty"`
+		Min         string   `json:"min,omitempty"`
+		Max         string   `json:"max,omitempty"`
+	}(*q))
+	return raw
 }
 
 // opens says that the answer is a file or folder that the server may use.

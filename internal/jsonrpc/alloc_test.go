@@ -1,7 +1,7 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget at random, so nothing can be said
-// about allocations under it.
+// The race detector makes sync.Pool drop items at random, so allocations cannot
+// be counted under it.
 
 package jsonrpc
 

@@ -2,7 +2,7 @@ package jsonrpc
 
 import "strconv"
 
-// AppendError appends the error object of e, or e.Raw as it is when set.
+// AppendError appends the error object of e, or e.Raw unchanged if it is set.
 func AppendError(dst []byte, e *Error) []byte {
 	if e.Raw != nil {
 		return append(dst, e.Raw...)

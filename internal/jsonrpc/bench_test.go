@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// request100 is about 100 bytes, as clients send them.
+// request100 is a typical client request of about 100 bytes.
 const request100 = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`
 
 // sized returns a message of about n bytes with records as its payload.

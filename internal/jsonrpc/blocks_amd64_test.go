@@ -4,8 +4,8 @@ package jsonrpc
 
 import "testing"
 
-// TestNarrowBlocks does what is tested elsewhere without the wide registers that
-// this processor may have.
+// TestNarrowBlocks repeats other tests without the wide registers that this
+// processor may have.
 func TestNarrowBlocks(t *testing.T) {
 	defer func(w bool) { wide = w }(wide)
 	wide = false

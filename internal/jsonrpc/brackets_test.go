@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// endByByte is skipValue for an object or an array, one byte after the other.
+// endByByte is skipValue for an object or an array, byte by byte.
 func endByByte(d []byte) int {
 	level, inside := 0, false
 	for i := 0; i < len(d); i++ {
@@ -29,7 +29,7 @@ func endByByte(d []byte) int {
 	return -1
 }
 
-// checkBrackets holds what is computed for blocks against what is read byte by
+// checkBrackets compares the results for blocks with those of reading byte by
 // byte.
 func checkBrackets(t *testing.T, d []byte) {
 	t.Helper()
@@ -46,8 +46,8 @@ func checkBrackets(t *testing.T, d []byte) {
 	}
 }
 
-// backslashBehind says that a backslash stands outside strings in the block in
-// which the value ends: that it is refused for it is no harm.
+// backslashBehind reports whether there is a backslash outside strings in the
+// block in which the value ends. Such a value may be refused.
 func backslashBehind(d []byte, end int) bool {
 	return end >= 0 && strings.ContainsRune(string(d[end:]), '\\')
 }

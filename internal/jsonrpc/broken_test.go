@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// brokenResults are what servers have sent as a result that is no JSON.
+// brokenResults are results of real servers that are not JSON.
 var brokenResults = []string{
 	`{"content":[],}`, `{"content":[1,]}`, `{,}`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{"a":[1 2]}`, `{"a":tru}`, `{"a":NaN}`, `{"a":01}`,
 	`{"a":1.}`, `{"a":1e}`, `{"a":-}`, `{a:1}`, `{'a':1}`, `{"a":["b":1]}`, `{"a":1]`, `{"a":undefined}`, `{"a":+1}`, `{"a":.5}`, `{1:2}`, `{"a"::1}`, `{"a":1,,"b":2}`,
 }
 
-// TestBrokenResults holds that no answer of readable size passes whose result
-// is not JSON, in whichever order its members stand.
+// TestBrokenResults checks that an answer of up to PeekUnread bytes is refused
+// if its result is not JSON, in any order of its members.
 func TestBrokenResults(t *testing.T) {
 	for _, result := range brokenResults {
 		t.Run("true/15 "+result, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestBrokenResults(t *testing.T) {
 	}
 }
 
-// TestOddResults holds that what is odd in a result, and still JSON, passes.
+// TestOddResults checks that unusual but valid JSON results are accepted.
 func TestOddResults(t *testing.T) {
 	for _, result := range []string{"{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":1,"a":2}`, `{"a":` + strings.Repeat("1", 2000) + `}`, `{ }`} {
 		if _, got, ok := PeekAnswer([]byte(`{"jsonrpc":"2.0","id":7,"result":` + result + `}`)); !ok || string(got) != result {

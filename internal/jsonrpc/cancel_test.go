@@ -82,7 +82,7 @@ func TestConnCancelReceived(t *testing.T) {
 			`{"jsonrpc":"2.0","id":"1","method":"slow"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"initialize"}`,
 		)
-		synctest.Wait() // what is cancelled before it runs never runs
+		synctest.Wait() // a request that is cancelled before it runs never runs
 		send(t, s,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
@@ -97,13 +97,13 @@ func TestConnCancelReceived(t *testing.T) {
 		if len(causes) != 0 {
 			t.Error("more than one request was cancelled")
 		}
-		// The cancelled one is not answered, and its id is free again.
+		// The cancelled request is not answered, and its id is free again.
 		send(t, s, `{"jsonrpc":"2.0","id":"1","method":"ping"}`)
 		expect(t, s, `{"jsonrpc":"2.0","result":{},"id":"1"}`)
 	})
 }
 
-// TestConnCancelAcross cancels through two connections in a row.
+// TestConnCancelAcross cancels through two consecutive connections.
 func TestConnCancelAcross(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reached := make(chan error, 1)

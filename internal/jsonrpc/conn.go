@@ -54,7 +54,7 @@ type ConnOptions struct {
 	// Tags, if set, mark which client or request each message belongs to. Both
 	// sides must set them.
 	Tags *Tags
-	// Limits bounds each message.
+	// Limits limits each message.
 	Limits ScanLimits
 }
 

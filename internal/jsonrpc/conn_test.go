@@ -44,7 +44,7 @@ func TestConnBytes(t *testing.T) {
 	})
 }
 
-// TestConnReentrant has both sides ask each other while they are asked.
+// TestConnReentrant has both sides call each other while they answer a request.
 func TestConnReentrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deeper funcs
@@ -118,7 +118,7 @@ func TestConnWithoutHandler(t *testing.T) {
 	})
 }
 
-// TestConnFrom uses the way back after the request is answered.
+// TestConnFrom uses from after the request is answered.
 func TestConnFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept Peer
@@ -143,7 +143,7 @@ func TestConnFrom(t *testing.T) {
 	})
 }
 
-// TestConnRelease checks that a result is given back once it is written.
+// TestConnRelease checks that a result is released once it is written.
 func TestConnRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var released atomic.Int32
@@ -176,7 +176,7 @@ func TestConnEOF(t *testing.T) {
 		}}})
 		send(t, a, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
 		synctest.Wait()
-		a.(*pipeEnd).out.close(false) // the peer says no more, but listens
+		a.(*pipeEnd).out.close(false) // the peer sends nothing more, but still reads
 		synctest.Wait()
 		select {
 		case <-c.Done():
@@ -253,7 +253,8 @@ func TestConnManyRequests(t *testing.T) {
 	})
 }
 
-// TestConnConcurrent calls from many goroutines and gives some up at once.
+// TestConnConcurrent calls from many goroutines and gives up some calls at
+// once.
 func TestConnConcurrent(t *testing.T) {
 	c, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
 		if req.Method == "wait" {

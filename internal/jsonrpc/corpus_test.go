@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A corpusRow is one message of testdata/corpus/J; its README explains it.
+// A corpusRow is one message of testdata/corpus/J; see its README.
 type corpusRow struct {
 	ID, Case, Note string
 	In             pieces
@@ -40,10 +40,10 @@ func (p *pieces) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// large says that the message is made of repeated parts.
+// large reports whether the message consists of repeated parts.
 func (p pieces) large() bool { return p.raw[0] == '[' }
 
-// bytes joins the message.
+// bytes returns the whole message.
 func (p pieces) bytes(t testing.TB) []byte {
 	t.Helper()
 	parts := []json.RawMessage{p.raw}
@@ -112,8 +112,7 @@ func TestScanCorpus(t *testing.T) {
 		}
 		t.Run(row.name(), func(t *testing.T) {
 			data := row.In.bytes(t)
-			// Enough for a busy machine, too little for work that grows with
-			// the square.
+			// Enough for a busy machine, too little for quadratic time.
 			start := time.Now()
 			msg, err := Scan(data, nil)
 			if took := time.Since(start); took > 20*time.Second {

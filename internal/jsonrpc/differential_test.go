@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// mutations of envelopes: those that parsers are known to read differently.
+// Mutations of envelopes that parsers are known to read differently.
 var (
 	splices = []string{
 		`"`, `\`, `,`, `:`, `{`, `}`, `[`, `]`, "\x00", "\n", "\r", "\t", " ", "\u2028", "\ufeff", "\xff", "\xc0\xae", "\xed\xa0\x80", "ſ", "K",
@@ -45,11 +45,11 @@ func mutate(r *rand.Rand, data []byte) []byte {
 			}
 		case 3:
 			if at < len(data) {
-				data[at] ^= 0x20 // another case
+				data[at] ^= 0x20 // change the case
 			}
 		case 4:
 			to := min(len(data), at+r.IntN(20))
-			data = append(data[:to:to], data[at:]...) // twice
+			data = append(data[:to:to], data[at:]...) // duplicate
 		case 5:
 			if at < len(data) && data[at] >= 'a' && data[at] <= 'z' {
 				data = append(data[:at:at], append(fmt.Appendf(nil, `\u%04x`, data[at]), data[at+1:]...)...)
@@ -62,8 +62,8 @@ func mutate(r *rand.Rand, data []byte) []byte {
 	return data
 }
 
-// What we accept, every other reader reads as we do; what can be read two ways
-// we refuse. The full run asks Python and Node too.
+// Every other reader reads the messages that we accept as we do; we refuse
+// ambiguous messages. The full run also uses Python and Node.
 func TestDifferential(t *testing.T) {
 	t.Run("fault/T25", func(t *testing.T) {
 		n, readers := 50_000, map[string]func([]string) []string{}
@@ -104,8 +104,8 @@ func TestDifferential(t *testing.T) {
 			compare(reader, accepted, want, read(accepted))
 			compare(reader, passed, want, read(passed))
 		}
-		// This one does not look at the case of members, so it gets only what
-		// is passed on and routed.
+		// encoding/json ignores the case of members, so it gets only messages
+		// that are forwarded and routed.
 		compare("encoding/json", routed, wantRouted, goReader(routed))
 		t.Logf("%d of %d accepted, %d readers", len(accepted), n, len(readers))
 	})
@@ -118,12 +118,14 @@ func orNull(raw []byte) string {
 	return string(raw)
 }
 
-// reading is what a reader makes of a message, in a form that all can write.
+// reading returns what a reader finds in a message, in a form that all readers
+// can write.
 func reading(method, id, name string) string {
 	return fmt.Sprintf("%x %x %x", method, id, name)
 }
 
-// idText is an id that loses what a double loses: not every reader keeps it.
+// idText returns an id with the precision of a double, because not every reader
+// keeps more.
 func idText(id []byte) string {
 	var text string
 	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
@@ -186,7 +188,7 @@ lines.on("line", (line) => {
 lines.on("close", () => process.stdout.write(out.join("\n") + "\n"));
 `
 
-// ask lets another program read the messages.
+// ask runs another program to read the messages.
 func ask(t *testing.T, in []string, name string, args ...string) (out []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

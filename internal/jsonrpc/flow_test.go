@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// gate is a handler that holds each request until it is let go.
+// gate is a handler that blocks each request until it is released.
 type gate struct {
 	running atomic.Int32
 	open    chan struct{}
@@ -49,8 +49,8 @@ func TestConnMaxInFlight(t *testing.T) {
 	})
 }
 
-// TestConnMaxInFlightAsking fills a connection with requests that all wait
-// for the peer, whose answers come behind more requests.
+// TestConnMaxInFlightAsking fills a connection with requests that all wait for
+// the peer, whose answers come after more requests.
 func TestConnMaxInFlightAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{})}
@@ -70,7 +70,7 @@ func TestConnMaxInFlightAsking(t *testing.T) {
 	})
 }
 
-// TestConnOpening sends requests right behind the one that opens the
+// TestConnOpening sends requests directly after the one that opens the
 // conversation.
 func TestConnOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestConnNotificationOrder(t *testing.T) {
 			if _, err := c.Call(t.Context(), &Request{Method: "work"}); err != nil {
 				t.Error(err)
 			}
-			called <- slices.Clone(got) // without a race, since all is delivered
+			called <- slices.Clone(got) // no race: all notifications are delivered
 		}()
 		next(t, s)
 		var want []string
@@ -120,7 +120,7 @@ func TestConnNotificationOrder(t *testing.T) {
 	})
 }
 
-// TestConnSlowNotification has a handler that never comes back.
+// TestConnSlowNotification has a handler that never returns.
 func TestConnSlowNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost drops
@@ -153,7 +153,7 @@ func TestConnSlowNotification(t *testing.T) {
 	})
 }
 
-// TestConnAskingNotification asks the peer from a notification's handler.
+// TestConnAskingNotification calls the peer from a notification's handler.
 func TestConnAskingNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)
@@ -171,8 +171,8 @@ func TestConnAskingNotification(t *testing.T) {
 	})
 }
 
-// TestConnRequestAfterNotification: what a client says before a request counts
-// for the request, unless it takes too long.
+// TestConnRequestAfterNotification: a notification before a request is handled
+// before the request, unless it takes too long.
 func TestConnRequestAfterNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard atomic.Int64

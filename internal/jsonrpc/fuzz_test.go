@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// errTwice is what walkTokens returns for a key that an object has twice.
+// errTwice is returned by walkTokens for a duplicate key.
 var errTwice = errors.New("duplicate key")
 
 // walkTokens reads one value with encoding/json and looks for duplicate keys.
@@ -93,7 +93,7 @@ func FuzzScan(f *testing.F) {
 			!bytes.Equal(msg.Result, want["result"]) || !bytes.Equal(msg.Err, want["error"]) {
 			t.Fatalf("got %+v", msg)
 		}
-		// What is strictly right is right for the lenient reader as well.
+		// A message that Scan accepts is accepted by the lenient reader too.
 		again, err := ScanAnswer(data, nil)
 		if err != nil || again.Kind != msg.Kind || !bytes.Equal(again.ID, msg.ID) || !bytes.Equal(again.Result, msg.Result) {
 			t.Fatalf("ScanAnswer: %+v, %v", again, err)
@@ -101,7 +101,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// checkRefused holds a refusal against encoding/json.
+// checkRefused compares a refusal with encoding/json.
 func checkRefused(t *testing.T, data []byte, err *Error, valid bool) {
 	surrogates := bytes.Contains(bytes.ToLower(data), []byte(`\ud`))
 	if err.Code == CodeParse && valid && utf8.Valid(data) && !surrogates {

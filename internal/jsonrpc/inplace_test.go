@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCutIsSet holds removing in place against removing in a copy.
+// TestCutIsSet compares removing in place with removing in a copy.
 func TestCutIsSet(t *testing.T) {
 	for _, obj := range []string{
 		`{}`, `{"a":1}`, `{"a":1,"b":{"c":2,"d":"x"},"e":[1,{"a":3}]}`, ` { "b" : { "c" : 2 } , "a" : 1 } `, `{"\u0061":1,"z":"` + string(bytes.Repeat([]byte("y"), 200)) + `"}`, `[1]`,
@@ -22,7 +22,7 @@ func TestCutIsSet(t *testing.T) {
 func TestAdd(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: `{"m":1}`, ` { } `: ` {"m":1 } `, `{"a":1}`: `{"a":1,"m":1}`, ` {"a":"}" } `: ` {"a":"}","m":1 } `, `[]`: `[]`, ``: ``, `{"\u006d":2}`: `{"\u006d":2}`,
-		// Behind the result of a large answer its envelope may go on.
+		// The envelope of a large answer may continue after the result.
 		`{"a":[{}]},"x":{"b":2}`: `{"a":[{}],"m":1},"x":{"b":2}`,
 	} {
 		for _, room := range []int{0, 64} {

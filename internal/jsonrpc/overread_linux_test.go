@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReadsStayInside puts data before a page that cannot be read: whoever looks
-// at blocks must not look past its end.
+// TestReadsStayInside puts data before an unreadable page: functions that read
+// blocks must not read past the end of the data.
 func TestReadsStayInside(t *testing.T) {
 	page := unix.Getpagesize()
 	memory, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

@@ -18,8 +18,8 @@ const (
 	thenID      = `,"id":`
 )
 
-// PeekAnswer recognises the exact envelope of an answer to a call with a
-// numeric id of ours, with an object as its result:
+// PeekAnswer recognises the exact envelope of an answer to one of our calls,
+// which have numeric ids, with an object as its result:
 //
 //	{"jsonrpc":"2.0","id":7,"result":{...}}
 //	{"jsonrpc":"2.0","result":{...},"id":7}

@@ -57,7 +57,7 @@ func TestPipeKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// A mute stream refuses what is written to it.
+// A mute stream refuses writes.
 type mute struct {
 	Stream
 	refuse func(size int) error
@@ -109,7 +109,7 @@ func TestConnAnswerTooLarge(t *testing.T) {
 	})
 }
 
-// TestConnStalledPeer gives a call up although the peer reads nothing.
+// TestConnStalledPeer gives up a call although the peer reads nothing.
 func TestConnStalledPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pipe()

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestScanDuplicates writes objects of all sizes into each other, with one
-// key repeated or none.
+// TestScanDuplicates writes nested objects of all sizes, with one duplicate key
+// or none.
 func TestScanDuplicates(t *testing.T) {
 	var write func(rt *rapid.T, b *strings.Builder, depth int)
 	write = func(rt *rapid.T, b *strings.Builder, depth int) {
@@ -193,8 +193,7 @@ func TestPeekAnswer(t *testing.T) {
 	}
 }
 
-// TestResponseID shows why the id is last: a result that nobody read cannot
-// put another one in its place.
+// TestResponseID shows why the id is last: an unread result cannot replace it.
 func TestResponseID(t *testing.T) {
 	smuggled := []byte(`{},"id":8,"x":{}`)
 	got := AppendResponse(nil, []byte("7"), &Response{Result: smuggled})

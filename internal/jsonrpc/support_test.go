@@ -36,7 +36,7 @@ func done(result string) (*Response, error) { return &Response{Result: []byte(re
 
 const cancelled = "notifications/cancelled"
 
-// drops counts what a Conn throws away.
+// drops records the messages that a Conn drops.
 type drops struct {
 	mu      sync.Mutex
 	reasons []string
@@ -67,7 +67,7 @@ func pair(t testing.TB, client, server Handler) (*Conn, *Conn) {
 	return asking, answering
 }
 
-// raw is an accepting Conn whose peer is the test itself.
+// raw returns an accepting Conn whose peer is the test itself.
 func raw(t testing.TB, opt ConnOptions) (Stream, *Conn) {
 	t.Helper()
 	a, b := Pipe()
@@ -89,7 +89,7 @@ func send(t testing.TB, s Stream, messages ...string) {
 	}
 }
 
-// next is the next message of a stream.
+// next returns the next message of a stream.
 func next(t testing.TB, s Stream) string {
 	t.Helper()
 	msg, release, err := s.Read()

@@ -11,8 +11,8 @@ import (
 
 type whoKey struct{}
 
-// Clients that share a connection with tags hear what is said because of their
-// own calls, and who is asked knows whose each call is.
+// Clients that share a connection with tags receive the messages of their own
+// calls, and the callee knows the client of each call.
 func TestTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := funcs{handle: func(ctx context.Context, from Peer, req *Request) (*Response, error) {
@@ -55,8 +55,8 @@ func TestTags(t *testing.T) {
 	})
 }
 
-// What belongs to a call that has ended reaches nobody, and without a Back the
-// handler of the connection.
+// A message for a call that has ended is dropped. If the call has no Back, the
+// handler of the connection gets the message.
 func TestTagsOfNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []string

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A node is a JSON value written down with all the freedom that JSON allows:
-// white space anywhere, any escape in any string.
+// A node is a JSON value written with all the freedom that JSON allows: white
+// space anywhere, any escape in any string.
 type node struct {
 	text  string // of a scalar
 	keys  []string

@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// TestConnCorpus sends each message of the corpus to a connection, as a line
-// of stdio would arrive.
+// TestConnCorpus sends each message of the corpus to a connection, as it would
+// arrive as a line of stdio.
 func TestConnCorpus(t *testing.T) {
 	for _, row := range loadCorpus(t) {
 		if row.Flight != nil {
@@ -30,7 +30,7 @@ func TestConnCorpus(t *testing.T) {
 				got = append(got, next(t, s))
 			}
 			if len(got) == 1 && row.Want.Kind == "request" {
-				got = append([]string{next(t, s)}, got...) // answered in the other order
+				got = append([]string{next(t, s)}, got...) // answered in reverse order
 			}
 			echo := row.Want.IDEcho
 			if echo == "" {
@@ -60,7 +60,7 @@ func TestConnCorpus(t *testing.T) {
 	}
 }
 
-// TestConnCorpusFlight has two requests run at the same time.
+// TestConnCorpusFlight runs two requests at the same time.
 func TestConnCorpusFlight(t *testing.T) {
 	for _, row := range loadCorpus(t) {
 		if row.Flight == nil {
@@ -158,7 +158,7 @@ func TestConnBatchFlight(t *testing.T) {
 	})
 }
 
-// A script is a stream that reads what a test prepared, errors included.
+// A script is a stream that returns prepared messages and errors.
 type script struct {
 	Stream
 	items chan any
@@ -235,7 +235,7 @@ func TestConnTooLarge(t *testing.T) {
 	})
 }
 
-// TestConnServerLines feeds what servers print to a connection of ours.
+// TestConnServerLines feeds output of servers to a connection.
 func TestConnServerLines(t *testing.T) {
 	for _, c := range []struct {
 		name, line string

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCostOfNumbers holds short numbers that are long when written out, and
-// long ones, against every keyword that compares them.
+// TestCostOfNumbers validates short numbers that are long when expanded, and
+// long ones, with every keyword that compares numbers.
 func TestCostOfNumbers(t *testing.T) {
 	const size = 256 << 10
 	var unique strings.Builder
@@ -62,7 +62,7 @@ func TestCostOfNumbers(t *testing.T) {
 	}
 }
 
-// TestDecimal holds decimals against the rationals of the standard library.
+// TestDecimal compares decimals with the rationals of the standard library.
 func TestDecimal(t *testing.T) {
 	numbers := []string{"0", "-0", "0.0", "0e5", "1", "-1", "1.0", "10", "1e1", "100e-1", "0.1", "1e-1", "12.5", "125e-1", "-12.50", "3", "0.3", "300",
 		"1e21", "1000000000000000000000", "9007199254740993", "9007199254740992", "123e20", "1.23e22", "1E+2", "0.00100", "7e-3", "99", "990e-1", "2e-8", "12391239123"}

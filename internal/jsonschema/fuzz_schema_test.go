@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// FuzzValidate holds our verdict against an independent validator's.
+// FuzzValidate compares our result with that of an independent validator.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`), []byte(`{"a":1.5}`))
 	f.Add([]byte(`{"anyOf":[{"const":1},{"minimum":3}],"not":{"multipleOf":2}}`), []byte(`4`))
@@ -49,9 +49,9 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// bothRead says whether both validators read a document in the same way: no
-// numbers beyond the other's floats, no keyword that it leaves out or reads as
-// another dialect.
+// bothRead reports whether both validators read a document in the same way: no
+// numbers beyond the other's floats, no keyword that it does not support or
+// reads as another dialect.
 func bothRead(v any) bool {
 	switch v := v.(type) {
 	case json.Number:

@@ -1,6 +1,6 @@
 // Package jsonschema validates JSON values against JSON Schemas of the drafts 7
-// and 2020-12, with budgets against malicious schemas and values. It fetches
-// nothing.
+// and 2020-12, with budgets against schemas and values that are made to be
+// expensive. It fetches nothing.
 package jsonschema
 
 import (

@@ -11,9 +11,10 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestSchemaSuite runs the official suite. Cases that need another document
+// TestSchemaSuite runs the official suite. Cases that need a document other
 // than those of the drafts must be refused for that reason alone: a tool's
-// schema never makes us fetch anything. With these documents at hand, all pass.
+// schema never makes us fetch anything. If these documents are provided, all
+// cases pass.
 func TestSchemaSuite(t *testing.T) {
 	base := mcptest.SchemaSuite(t)
 	remotes := func(uri string) ([]byte, bool) {

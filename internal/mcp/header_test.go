@@ -22,7 +22,7 @@ func FuzzHeaderValue(f *testing.F) {
 	})
 }
 
-// TestDecodeHeader refuses what two readers could read differently.
+// TestDecodeHeader refuses ambiguous values.
 func TestDecodeHeader(t *testing.T) {
 	for value, want := range map[string]string{"plain": "plain", "=?base64?w6k=?=": "é", "=?base64?w6k=": "=?base64?w6k="} {
 		if got, ok := DecodeHeader(value); !ok || got != want {

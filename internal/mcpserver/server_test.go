@@ -18,11 +18,11 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A client is the far end of a server under test.
+// A client is the client of a server under test.
 type client struct {
 	t    *testing.T
 	conn *jsonrpc.Conn
-	meta string // in every request, when set
+	meta string // sent in every request, if set
 
 	mu      sync.Mutex
 	heard   []string
@@ -222,7 +222,7 @@ func TestClockTicksForSubscribers(t *testing.T) {
 		c := connect(t, mcpserver.Demo())
 		c.initialize(mcp.V2025_11_25, `{}`)
 		c.ask("resources/subscribe", `{"uri":"demo://clock"}`)
-		<-time.After(3500 * time.Millisecond) // of the bubble's clock
+		<-time.After(3500 * time.Millisecond) // in the time of the bubble
 		c.ask("resources/unsubscribe", `{"uri":"demo://clock"}`)
 		<-time.After(3500 * time.Millisecond)
 		updated := `notifications/resources/updated {"uri":"demo://clock"}`
@@ -249,7 +249,7 @@ func TestLongTaskReportsAndStops(t *testing.T) {
 			t.Errorf("a cancelled task was answered")
 		}
 		c.conn.Close()
-		synctest.Wait() // the bubble does not end while the task still waits
+		synctest.Wait() // the bubble does not end while the task waits
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("the task ran for %v", took)
 		}

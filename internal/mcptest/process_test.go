@@ -82,8 +82,8 @@ func TestHostileModes(t *testing.T) {
 func TestLoadFindsNothingWrong(t *testing.T) {
 	p := mcptest.Start(t, fake(t, "-role", "example", "-http", "127.0.0.1:0", "-tools", "1"))
 	out := mcptest.Load{URL: p.Listening() + "/mcp", Clients: 4, Calls: 5, Tools: []string{"generated_0000"}}.Run(t)
-	// The tool echoes a message, and the load sends a token: every answer is
-	// one that the load must not accept.
+	// The tool echoes a message, but the load sends a token, so the load must
+	// reject every answer.
 	if out.OK != 0 || len(out.Wrong) != 20 {
 		t.Errorf("the load took a wrong answer for a right one: %+v", out)
 	}

@@ -37,7 +37,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// opened is a session whose handler is the one of the contract.
+// opened is a session that uses the handler of the contract.
 type opened struct{ jsonrpc.Handler }
 
 func (opened) Version() string { return mcp.LatestLegacy }

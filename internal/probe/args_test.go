@@ -26,7 +26,7 @@ func TestArguments(t *testing.T) {
 	for _, tt := range []struct {
 		words []string
 		want  string
-		bad   string // the argument that is wrong
+		bad   string // the wrong argument
 		near  string
 	}{
 		{words: nil, want: `{}`},

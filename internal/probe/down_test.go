@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// TestDownOnlyAfterOpen has a server end before the handshake: the error of Open
-// says it all, and nobody hears of a session that there never was.
+// TestDownOnlyAfterOpen has a server end before the handshake: Open returns the
+// error, and OnDown is not called for a session that never existed.
 func TestDownOnlyAfterOpen(t *testing.T) {
 	target := Target{Name: "gone", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()

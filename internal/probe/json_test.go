@@ -48,7 +48,7 @@ func TestPlacesRemove(t *testing.T) {
 	}
 }
 
-// TestJSONPath gives a path that was one of JSONPath as jq writes it.
+// TestJSONPath translates JSONPath to jq.
 func TestJSONPath(t *testing.T) {
 	for old, want := range map[string]string{
 		"$.items[*].id": ".items[].id", "$..at": "..|.at?", "$['odd name'].at": `.["odd name"].at`, "$": ".", "$[0]": ".[0]", "$.*": ".[]",

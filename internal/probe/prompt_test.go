@@ -36,8 +36,8 @@ func TestPromptParams(t *testing.T) {
 	}
 }
 
-// fussy is a server whose prompts refuse an empty arguments member, as some
-// do.
+// fussy returns a server whose prompts refuse an empty arguments member, as
+// some servers do.
 func fussy() *mcpserver.Server {
 	s := mcpserver.New("fussy")
 	prompt := func(name, arguments string) mcpserver.Prompt {
@@ -60,7 +60,7 @@ func fussy() *mcpserver.Server {
 }
 
 // TestPromptRuleIsOfTheProtocol sends params as a page or a script may write
-// them to a server that refuses what the rule leaves out.
+// them to a server that refuses the members that the rule removes.
 func TestPromptRuleIsOfTheProtocol(t *testing.T) {
 	for _, protocol := range []string{"legacy", "modern"} {
 		s := mustOpen(t, inMemory(t, fussy()), Options{Protocol: protocol})

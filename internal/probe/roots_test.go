@@ -14,14 +14,14 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// A server of the official SDK asks for the roots as soon as it was greeted, on
+// A server of the official SDK asks for the roots right after the handshake, on
 // the stream outside any call.
 func TestRootsAreAskedForOutsideCalls(t *testing.T) {
 	roots := make(chan string, 1)
 	server := mcp.NewServer(&mcp.Implementation{Name: "asks", Version: "1"}, &mcp.ServerOptions{
 		InitializedHandler: func(_ context.Context, req *mcp.InitializedRequest) {
 			go func() {
-				for t.Context().Err() == nil { // what it asks before there is a stream is lost
+				for t.Context().Err() == nil { // requests before the stream is open are lost
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					//lint:ignore SA1019 legacy servers ask for roots
 					list, err := req.Session.ListRoots(ctx, nil)

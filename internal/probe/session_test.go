@@ -20,7 +20,7 @@ func eachWay(t *testing.T, test func(t *testing.T, open func(Options) *Session))
 	for _, protocol := range []string{"legacy", "modern", mcp.V2024_11_05} {
 		for _, way := range []string{"memory", "stdio", "http", "sse"} {
 			if way == "sse" && protocol == "modern" {
-				continue // HTTP+SSE is of the legacy era alone
+				continue // HTTP+SSE exists only in the legacy era
 			}
 			t.Run(protocol+"/"+way, func(t *testing.T) {
 				t.Parallel()
@@ -73,8 +73,8 @@ func TestEveryWay(t *testing.T) {
 	})
 }
 
-// checkWire holds an exchange to what must have gone over the wire: one
-// request with a message of ours, one answer after it, and nobody else's.
+// checkWire checks the frames of an exchange: one request of ours, then one
+// answer, and no frames of other calls.
 func checkWire(t *testing.T, x *Exchange) {
 	t.Helper()
 	var sent, answers int

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// TestMain lets the test binary play the helper and the demo server.
+// TestMain lets the test binary run as the helper and as the demo server.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inMemory is a server in this process.
+// inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) Target {
 	return Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
@@ -41,7 +41,7 @@ func inMemory(t *testing.T, server *mcpserver.Server) Target {
 	}}
 }
 
-// overHTTP is a server behind real HTTP.
+// overHTTP returns a server behind real HTTP.
 func overHTTP(t *testing.T, server *mcpserver.Server, path string) Target {
 	handler, end := server.HTTP("")
 	front := httptest.NewServer(handler)
@@ -53,7 +53,7 @@ func overHTTP(t *testing.T, server *mcpserver.Server, path string) Target {
 	return Target{Name: "http", URL: front.URL + path, Type: kind}
 }
 
-// asProcess is the demo server as a child of ours.
+// asProcess returns the demo server as a child process.
 func asProcess(t *testing.T) (Target, *stdio.Launcher) {
 	exe, err := os.Executable()
 	if err != nil {

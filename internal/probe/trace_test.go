@@ -38,7 +38,7 @@ func TestTrace(t *testing.T) {
 		{plain.URL + "/signin", "dns+ tcp+ http+ auth+"},
 		{plain.URL + "/closed", "dns+ tcp+ http+ auth-"},
 		{"http://" + gone + "/mcp", "dns+ tcp-"},
-		{secure.URL + "/ok", "dns+ tcp+ tls-"}, // nobody trusts its certificate
+		{secure.URL + "/ok", "dns+ tcp+ tls-"}, // its certificate is not trusted
 		{"http://no-such-host.invalid/", "dns-"},
 		{"::", "dns-"},
 	} {

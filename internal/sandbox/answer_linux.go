@@ -44,6 +44,8 @@ type response struct {
 // and all processes that it forked have exited.
 func answer(p Profile, listener int) {
 	defer unix.Close(listener)
+	notes := openNotes(p.Learn)
+	defer notes.close()
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
@@ -64,7 +66,13 @@ func answer(p Profile, listener int) {
 		go func() {
 			defer unix.Close(reply)
 			c := caller{profile: p, listener: reply, n: n}
-			r := response{id: n.id, error: -int32(c.do())}
+			r := response{id: n.id}
+			if notes != nil {
+				c.note(notes)
+				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			} else {
+				r.error = -int32(c.do())
+			}
 			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(reply), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 		}()
 	}

@@ -21,6 +21,9 @@ type Server struct {
 	Rules config.Sandbox
 	// Cwd is the working directory in its entry, which it may write; "" if none.
 	Cwd string
+	// Learn is a file that records which files, programs and hosts the server
+	// uses. The server then runs unconfined. If it is "", the server is confined.
+	Learn string
 	// State is the parent of the servers' folders; folders.StateDir if empty.
 	State string
 }

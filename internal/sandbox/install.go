@@ -49,8 +49,10 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 	if p, profile, err = Command(s, p, prefix...); err != nil {
 		return p, profile, nil, err
 	}
-	if hosts := named(s.Rules.Hosts.Names); len(hosts) > 0 {
-		release, err = x.open(s.ID, hosts, &p, &profile)
+	if s.Learn != "" {
+		release, err = x.learn(s, &p, &profile)
+	} else if hosts := named(s.Rules.Hosts.Names); len(hosts) > 0 {
+		release, err = x.open(grant{server: s.ID, hosts: hosts, asks: true}, &p, &profile)
 	}
 	return p, profile, release, err
 }
@@ -114,7 +116,7 @@ func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []stri
 	for _, args := range f.steps(dir) {
 		p := Program{Path: path, Args: args, Env: ownEnv(from.env, folder, false), Dir: dir}
 		profile := toolProfile(p, from.read, dir)
-		release, err := x.open(f.spec(), from.hosts, &p, &profile)
+		release, err := x.open(grant{server: f.spec(), hosts: from.hosts}, &p, &profile)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,9 @@ const (
 	dialWait  = 30 * time.Second
 	helloWait = 30 * time.Second
 )
+
+// maxName is the longest name of a host.
+const maxName = 253
 
 // A host is a host that a server may connect to by name.
 type host struct {
@@ -58,10 +62,27 @@ func named(list []string) []host {
 	return hosts
 }
 
-// A grant is what the holder of a secret may connect to.
+// Reaches reports whether a list of hosts contains NAME:PORT or ADDRESS:PORT.
+func Reaches(list []string, wanted string) bool {
+	name, port, ok := config.SplitHost(wanted)
+	if _, err := netip.ParseAddr(name); err != nil {
+		_, found := grant{hosts: named(list)}.find(name, port)
+		return ok && found
+	}
+	return ok && slices.ContainsFunc(list, func(text string) bool {
+		host, port, _ := config.SplitHost(text)
+		addr, err := netip.ParseAddr(host)
+		return err == nil && slices.Contains(addresses(addr, port), wanted)
+	})
+}
+
+// A grant says which hosts the holder of a secret may connect to.
 type grant struct {
 	server string
 	hosts  []host
+	asks   bool // a person may be asked for more hosts
+	// noted is called with every host; if it is set, all hosts are allowed.
+	noted func(host string)
 }
 
 // A Proxy lets confined servers connect to hosts by name. It listens on this
@@ -69,6 +90,9 @@ type grant struct {
 // ready to use.
 type Proxy struct {
 	Log *slog.Logger
+	// Refused is called with a host that was refused because it is not in the
+	// server's list, in the form of that list. It must not block. It may be nil.
+	Refused func(server, host string)
 
 	mu       sync.Mutex
 	grants   map[string]grant // by secret
@@ -81,14 +105,14 @@ type Proxy struct {
 }
 
 // open lets a program connect to hosts through the proxy until release is called.
-func (x *Proxy) open(server string, hosts []host, p *Program, profile *Profile) (release func(), err error) {
+func (x *Proxy) open(g grant, p *Program, profile *Profile) (release func(), err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.start(); err != nil {
 		return nil, err
 	}
 	secret := rand.Text()
-	x.grants[secret] = grant{server, hosts}
+	x.grants[secret] = g
 	useProxy(p, profile, x.listener.Addr().String(), secret)
 	return func() {
 		x.mu.Lock()
@@ -157,7 +181,12 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	name, port := splitTarget(address, standard)
 	h, ok := g.find(name, port)
+	if g.noted != nil {
+		g.noted(net.JoinHostPort(name, strconv.Itoa(int(port))))
+		h, ok = host{name, port, true}, true
+	}
 	if !ok {
+		x.missed(g, name, port)
 		x.refuse(w, g, name, port, "it is not among the hosts of the sandbox of "+g.server+`; add it to "hosts" in "sandbox" of its entry`)
 		return
 	}
@@ -173,6 +202,19 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	forward(w, r, h, name, port, failed)
+}
+
+// missed reports a host that could be added to the list. It must be a name: a
+// server connects to listed addresses without the proxy.
+func (x *Proxy) missed(g grant, name string, port uint16) {
+	if x.Refused == nil || !g.asks || len(name) > maxName {
+		return
+	}
+	at := name + ":" + strconv.Itoa(int(port))
+	known, _, ok := config.SplitHost(at)
+	if _, err := netip.ParseAddr(known); ok && err != nil && !strings.HasPrefix(known, "*") {
+		x.Refused(g.server, at)
+	}
 }
 
 // refuse tells the server, and the log, that it may not connect to a host.

@@ -22,7 +22,7 @@ func client(t *testing.T, x *Proxy, hosts []host) (*http.Client, *http.Transport
 	t.Helper()
 	var p Program
 	var profile Profile
-	release, err := x.open("default/s", hosts, &p, &profile)
+	release, err := x.open(grant{server: "default/s", hosts: hosts, asks: true}, &p, &profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestProxyEnds(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("install/hosts: the connection is still open")
 	}
-	if _, err := x.open("s", nil, new(Program), new(Profile)); err == nil {
+	if _, err := x.open(grant{server: "s"}, new(Program), new(Profile)); err == nil {
 		t.Error("install/hosts: a closed proxy opened")
 	}
 }

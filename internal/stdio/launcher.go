@@ -23,6 +23,9 @@ type LauncherOptions struct {
 	Log *slog.Logger
 	// MaxStarting is how many children may be starting at once; 8 if zero.
 	MaxStarting int
+	// Refused hears of hosts that the lists of confined children lack; nil if
+	// nobody does. It must not block.
+	Refused func(server, host string)
 	// StdinGrace is how long Stop waits after closing standard input (5 s),
 	// TermGrace after asking to terminate (2 s), KillGrace after killing (5 s).
 	StdinGrace, TermGrace, KillGrace time.Duration
@@ -61,7 +64,7 @@ func NewLauncher(opt LauncherOptions) *Launcher {
 	}
 	return &Launcher{
 		opt:      opt,
-		proxy:    sandbox.Proxy{Log: opt.Log},
+		proxy:    sandbox.Proxy{Log: opt.Log, Refused: opt.Refused},
 		starting: make(chan struct{}, positive(opt.MaxStarting, 8)),
 		grace: grace{
 			stdin: positive(opt.StdinGrace, 5*time.Second),

@@ -40,6 +40,14 @@ func rehearsed() i18n.Text {
 	return i18n.New("rehearsed: the server was not called", "演练：未调用服务")
 }
 
+// Confined returns the note about a call of a confined server that failed with a
+// permission error.
+func Confined(server string) string { return confined(server).String() }
+
+func confined(server string) i18n.Text {
+	return i18n.New("confined; `sandbox learn %s` shows what it wants", "已受沙箱限制；`sandbox learn %s` 可显示它需要什么", server)
+}
+
 // known are the notes that have a Chinese form. An entry keeps the English notes,
 // which filters search.
 var known = []struct {
@@ -49,6 +57,7 @@ var known = []struct {
 	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), func(of []string) i18n.Text { return bridged(of[0], of[1]) }},
 	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), func(of []string) i18n.Text { return spoken(of[0], of[1]) }},
 	{regexp.MustCompile(`^answered from the cache$`), func([]string) i18n.Text { return recalled() }},
+	{regexp.MustCompile("^confined; `sandbox learn (.*)` shows what it wants$"), func(of []string) i18n.Text { return confined(of[0]) }},
 	{regexp.MustCompile(`^rehearsed: the server was not called$`), func([]string) i18n.Text { return rehearsed() }},
 }
 

@@ -52,8 +52,7 @@ type Options struct {
 	// Unread returns the changes of the config file that the gateway has not
 	// read yet; nil if there are none.
 	Unread func() *Unread
-	// Replicas gives access to the other gateways of a cluster; nil without a
-	// cluster.
+	// Replicas are the other gateways of the cluster; nil without a cluster.
 	Replicas Replicas
 	// Clients lists the connected clients.
 	Clients func() []Client

@@ -68,9 +68,9 @@ func TestFitSchema(t *testing.T) {
 	}
 }
 
-// TestFitKeepsArguments holds every fit against the official suite: arguments
-// that the whole schema takes are taken by what is shown too, so that a client
-// that checks them sends them.
+// TestFitKeepsArguments checks every dialect with the official suite: arguments
+// that the full schema accepts are also accepted by the adapted one, so that a
+// client that validates them sends them.
 func TestFitKeepsArguments(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(mcptest.SchemaSuite(t), "draft2020-12", "*.json"))
 	if err != nil || len(files) == 0 {
@@ -97,7 +97,7 @@ func TestFitKeepsArguments(t *testing.T) {
 	}
 }
 
-// withNulls says in JSON Schema what nullable says.
+// withNulls expresses nullable in JSON Schema.
 func withNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -116,8 +116,8 @@ func withNulls(v any) any {
 	return v
 }
 
-// doubling is a small schema that is enormous when it is written out: each of
-// its parts has the next one twice.
+// doubling returns a small schema that is enormous when expanded: each part
+// refers to the next one twice.
 func doubling(keyword string) []byte {
 	var defs []string
 	for i := range 60 {
@@ -136,7 +136,7 @@ func TestFitIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzFit cuts any schema: the result is JSON of a bounded size.
+// FuzzFit adapts any schema: the result is JSON of limited size.
 func FuzzFit(f *testing.F) {
 	f.Add([]byte(`{"type":["object","null"],"properties":{"a":{"$ref":"#"},"b":{"enum":[1,null]},"c":{"items":[true]}},"allOf":[{"$ref":"#/properties/a"},false]}`))
 	f.Add([]byte(`{"$ref":"#/$defs/a/0","$defs":{"a":[{"oneOf":[{},{"const":[]}]}]},"description":7}`))
@@ -157,7 +157,7 @@ func FuzzFit(f *testing.F) {
 func fitHolds(t *testing.T, file string, f *Dialect, c mcptest.SchemaCase) (held int) {
 	w := fitter{fit: f, root: c.Schema}
 	var cut any
-	dec := json.NewDecoder(bytes.NewReader(w.schema(c.Schema, false))) // within: joined choices take less
+	dec := json.NewDecoder(bytes.NewReader(w.schema(c.Schema, false))) // not at the top level: merged choices accept less
 	dec.UseNumber()
 	if err := dec.Decode(&cut); err != nil {
 		t.Fatalf("%s: %s for %s: %v", file, c.Description, f.Name, err)
@@ -168,7 +168,7 @@ func fitHolds(t *testing.T, file string, f *Dialect, c mcptest.SchemaCase) (held
 	}
 	var rules jsonschema.Schema
 	if rules.Err(shown) != nil {
-		return 0 // it needs another document
+		return 0 // the case needs another document
 	}
 	for _, test := range c.Tests {
 		if !test.Valid {
@@ -182,5 +182,5 @@ func fitHolds(t *testing.T, file string, f *Dialect, c mcptest.SchemaCase) (held
 	return held
 }
 
-// sameSlice reports whether a and b are the same bytes, not merely equal ones.
+// sameSlice reports whether a and b are the same slice, not merely equal.
 func sameSlice(a, b []byte) bool { return len(a) == len(b) && &a[0] == &b[0] }

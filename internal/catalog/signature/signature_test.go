@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden holds the result for each testdata/dir/*.json against the file beside
+// golden compares the result for each testdata/dir/*.json with the file beside
 // it.
 func golden(t *testing.T, dir, ext string, run func(in []byte) string) {
 	t.Helper()

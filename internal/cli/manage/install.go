@@ -129,16 +129,17 @@ func takeOffer(ctx context.Context, a *env.Env, cfg *config.Config, f addFlags, 
 	if f.dryRun {
 		return printDry(a, r)
 	}
-	if r.Entry, err = agree(ctx, a, f, r); err != nil {
+	showOffer(a, r.Offer, r.Rows())
+	if r.Entry, err = agree(ctx, a, a.T("Install and start it?", "安装并启动吗？"), f.yes, r); err != nil {
 		return err
 	}
 	return carryOut(ctx, a, r)
 }
 
 // showOffer prints what would be installed, before anything runs.
-func showOffer(a *env.Env, r *offer.Ready) {
-	fmt.Fprintln(a.Stderr, r.Offer.Head.In(a.Lang))
-	for _, row := range r.Rows() {
+func showOffer(a *env.Env, o *offer.Offer, rows []offer.Row) {
+	fmt.Fprintln(a.Stderr, o.Head.In(a.Lang))
+	for _, row := range rows {
 		fmt.Fprintf(a.Stderr, "  %s %s\n", env.PadRight(row.Label.In(a.Lang), 8), row.Text.In(a.Lang))
 	}
 }
@@ -149,7 +150,7 @@ func printDry(a *env.Env, r *offer.Ready) error {
 		fmt.Fprintf(a.Stdout, "{%q:%s}\n", r.Local, r.Entry)
 		return nil
 	}
-	showOffer(a, r)
+	showOffer(a, r.Offer, r.Rows())
 	fmt.Fprintf(a.Stdout, "%s\n", indented(fmt.Appendf(nil, "{%q:%s}", r.Local, r.Entry)))
 	for _, q := range r.Offer.Questions {
 		fmt.Fprintf(a.Stderr, "%s%s  %s\n", a.T("asks for ", "会询问 "), install.Show(q.ID), install.Show(q.Description))

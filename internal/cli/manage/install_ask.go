@@ -89,12 +89,11 @@ func readAnswer(ctx context.Context, a *env.Env, q *install.Question) (string, e
 	return strings.TrimSpace(string(text)), err
 }
 
-// agree shows what would run, and returns the entry that the person said yes
-// to, which may be edited.
-func agree(ctx context.Context, a *env.Env, f addFlags, r *offer.Ready) ([]byte, error) {
+// agree asks about what was shown, and returns the entry that the person said
+// yes to, which may be edited.
+func agree(ctx context.Context, a *env.Env, question string, yes bool, r *offer.Ready) ([]byte, error) {
 	entry := r.Entry
-	showOffer(a, r)
-	if f.yes {
+	if yes {
 		return entry, nil
 	}
 	if !env.IsTerminal(a.Stdin) {
@@ -108,7 +107,7 @@ func agree(ctx context.Context, a *env.Env, f addFlags, r *offer.Ready) ([]byte,
 		}
 	}
 	for {
-		answer, err := a.Ask(ctx, a.T("Install and start it? [y/N/e edit the entry]", "安装并启动吗？[y/N/e 编辑条目]"))
+		answer, err := a.Ask(ctx, question+a.T(" [y/N/e edit the entry]", "[y/N/e 编辑条目]"))
 		switch {
 		case err == nil && isYes(answer):
 			return entry, nil

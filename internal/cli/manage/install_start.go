@@ -21,7 +21,8 @@ import (
 const firstStart = 3 * time.Minute
 
 // carryOut writes the entry, starts the server once, and says what it offers.
-// One that does not start stays in the file, switched off.
+// One that does not start stays in the file, switched off; an update that does
+// not is taken back.
 func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
@@ -29,7 +30,7 @@ func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	}
 	res, started := r.CarryOut(a, found.Path, func(res *edit.WriteResult) error {
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("written: ", "已写入："), res.Path)
-		return startOnce(ctx, a, r.Schema, r.Local)
+		return startOnce(ctx, a, r)
 	})
 	if res == nil {
 		return started
@@ -37,7 +38,7 @@ func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	if _, err := control.ReloadRunning(ctx, a, found.Path); err != nil {
 		return err
 	}
-	if a.JSON && started == nil {
+	if a.JSON && started == nil && !r.Updates() {
 		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "name": r.Local, "changed": res.Changed})
 	}
 	return started
@@ -45,14 +46,14 @@ func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 
 // startOnce starts one server of the file for a moment. Its tools are pinned
 // from here on.
-func startOnce(ctx context.Context, a *env.Env, schema, name string) error {
+func startOnce(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	cfg, err := a.Load(false)
 	if err != nil {
 		return err
 	}
-	whole := cfg.Schema(schema)
+	whole := cfg.Schema(r.Schema)
 	one, alone := *whole, *cfg
-	one.Servers = []*config.Server{whole.Server(name)}
+	one.Servers = []*config.Server{whole.Server(r.Local)}
 	alone.Schemas = []*config.Schema{&one}
 	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
 	if err != nil {
@@ -70,11 +71,11 @@ func startOnce(ctx context.Context, a *env.Env, schema, name string) error {
 	case <-u.Settled():
 	case <-wait.Done():
 	}
-	return sayStarted(a, u)
+	return sayStarted(a, u, r.Updates())
 }
 
 // sayStarted says what a server offers, and what of it gives orders.
-func sayStarted(a *env.Env, u *upstream.Upstream) error {
+func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 	st := u.Status()
 	switch st.State {
 	case upstream.Ready:
@@ -83,7 +84,10 @@ func sayStarted(a *env.Env, u *upstream.Upstream) error {
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("sign in with: ", "请登录："), a.AgainFor("auth login", u.Config()))
 	case upstream.Disabled, upstream.Pending:
 	default:
-		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(a, st), Hint: a.Again("enable", st.Name)}
+		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(st), Hint: a.Again("enable", st.Name)}
+		if updated {
+			e.Err, e.Hint = i18n.Errorf("%s is as it was, because the new version did not start: %v", "%s 保持原样，因为新版本没有启动：%v", st.Name, control.WhyNot(st, 0)), ""
+		}
 		for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
 			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: i18n.Reveal(line)})
 		}
@@ -96,7 +100,7 @@ func sayStarted(a *env.Env, u *upstream.Upstream) error {
 }
 
 // reason is why a server that was installed does not run.
-func reason(a *env.Env, st upstream.Status) error {
+func reason(st upstream.Status) error {
 	why := control.WhyNot(st, 0)
 	return i18n.Errorf("%s was installed and switched off, because it did not start: %v", "%s 已安装但已停用，因为它没有启动：%v", st.Name, why)
 }

@@ -202,12 +202,7 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 	case now == nil:
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("%s: %s does not start, so nothing was changed: %v", "%s：%s 无法启动，未作任何修改：%v", u.Name, u.To, failed))
 	}
-	u.Shown = append(u.Shown, lint.DiffFeatures(old, now)...)
-	for i := range u.Shown {
-		if c := &u.Shown[i]; c.Change == "added" { // a model will read all of it, so a person does before
-			c.Tell(now[c.Kind][c.Key])
-		}
-	}
+	u.Shown = append(u.Shown, compared(old, now)...)
 	if said != says {
 		u.Shown = append(u.Shown, lint.DiffText("instructions", said, says))
 	}
@@ -238,12 +233,29 @@ func (u *upgrade) print(a *env.Env) {
 		fmt.Fprintf(a.Stdout, a.T("new packages with install scripts, which will not be run: %s\n", "新增的带安装脚本的软件包（脚本不会运行）：%s\n"), i18n.Seen(strings.Join(u.Scripts, ", ")))
 	}
 	fmt.Fprintf(a.Stdout, a.T("what it shows differs in: %d\n", "提供的内容差异：%d\n"), len(u.Shown))
-	for _, c := range u.Shown {
+	printChanges(a, u.Shown)
+}
+
+// printChanges shows a person what differs, an item a line.
+func printChanges(a *env.Env, changes []lint.FeatureChange) {
+	for _, c := range changes {
 		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.In(a.Lang), "\n", "\n  "))
 	}
-	if slices.ContainsFunc(u.Shown, lint.FeatureChange.IsClipped) {
+	if slices.ContainsFunc(changes, lint.FeatureChange.IsClipped) {
 		fmt.Fprintln(a.Stdout, a.T("long texts are cut off; --json has all of them", "过长的文本已截断；--json 含有全文"))
 	}
+}
+
+// compared are the items that differ. Of a new one all is told: somebody will
+// read it, so the person who is asked does before.
+func compared(old, now lint.Features) []lint.FeatureChange {
+	changes := lint.DiffFeatures(old, now)
+	for i := range changes {
+		if c := &changes[i]; c.Change == "added" {
+			c.Tell(now[c.Kind][c.Key])
+		}
+	}
+	return changes
 }
 
 func (u *upgrade) tell(a *env.Env, line string) error {

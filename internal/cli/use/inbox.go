@@ -62,6 +62,11 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 		if q.Kind == "approval" { // what runs after a yes
 			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
 		}
+		if q.Kind == "host" {
+			host, _ := jsonrpc.GetString(q.Params, "host")
+			failed, _ := jsonrpc.GetString(q.Params, "failed")
+			message = a.T("wanted "+host+"; answer allows it always ", "曾要访问 "+host+"；answer 表示始终允许 ") + failed
+		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
 		if q.Code != "" {
 			fmt.Fprintf(a.Stdout, "\t%s\n", a.T("from a script:", "来自脚本："))

@@ -29,6 +29,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 	announce := announcer(in)
 	in.Watchers.Add(announce)
 	announce() // of what waited before
+	askHosts(ctx, in, a)
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Usage: in.Usage, Named: keyNames(in), Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},

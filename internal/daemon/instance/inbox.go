@@ -64,3 +64,12 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) traffic.Yes
 	}
 	return yes
 }
+
+// hostRefused tells who asks about hosts of one that a sandbox refused.
+func hostRefused(in *Instance) func(server, host string) {
+	return func(server, host string) {
+		if ask := in.AskHost.Load(); ask != nil {
+			(*ask)(server, host)
+		}
+	}
+}

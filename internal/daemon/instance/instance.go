@@ -61,8 +61,10 @@ type Instance struct {
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      inbox.Inbox
 	Webhook    *inbox.Webhook
-	policy     atomic.Pointer[access.Policy]
-	allowed    *config.Access // what policy was made of; nil on stdio
+	// AskHost hears of hosts that sandboxes refused; nil while nobody can be asked.
+	AskHost atomic.Pointer[func(server, host string)]
+	policy  atomic.Pointer[access.Policy]
+	allowed *config.Access // what policy was made of; nil on stdio
 	// Admission hears that the policy is another one.
 	Admission chan struct{}
 	Tokens    *oauth.Keeper
@@ -135,7 +137,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		return nil, err
 	}
 	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
-	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
+	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log, Refused: hostRefused(in)})
 	in.scripts = script.NewRunner(in.Launcher, exe)
 	if o.Schema == "" || o.Record {
 		in.Traffic = traffic.New(traffic.Options{})

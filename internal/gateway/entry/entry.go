@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -23,6 +24,8 @@ type Keeper struct {
 	Traffic *traffic.Recorder          // nil keeps no record
 	Observe func(*traffic.Observation) // nil hears nothing
 	Usage   *usage.Book                // nil counts nothing
+
+	denied sync.Map // servers of which Denied has told
 }
 
 // Watched says whether anything keeps a record of calls.

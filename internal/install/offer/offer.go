@@ -71,11 +71,7 @@ func registries(cfg *config.Config) *install.Registries {
 
 // ofRecord plans how the server of a record would run here.
 func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.Record, way string) (*Offer, error) {
-	bases := []string{}
-	for _, c := range cfg.Registries {
-		bases = append(bases, strings.TrimSuffix(c.URL, "/"))
-	}
-	plan, err := install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases})
+	plan, err := planOf(cfg, rec, way)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +94,14 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 	o.describe(plan)
 	o.Alarms = append(o.Alarms, alarms(cfg, rec)...)
 	return o, nil
+}
+
+func planOf(cfg *config.Config, rec *install.Record, way string) (*install.Plan, error) {
+	bases := []string{}
+	for _, c := range cfg.Registries {
+		bases = append(bases, strings.TrimSuffix(c.URL, "/"))
+	}
+	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases})
 }
 
 func inPath(program string) bool {

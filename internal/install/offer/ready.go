@@ -34,6 +34,9 @@ type Ready struct {
 	Entry []byte
 
 	filled *install.Filled
+	// of an update: the entry that this one takes the place of, and its hash
+	was     []byte
+	wasHash string
 }
 
 // Check refuses, before anything is asked, a name that is taken and answers to
@@ -96,7 +99,8 @@ func (e *Exists) In(l i18n.Lang) string {
 
 // CarryOut unpacks the files, keeps the secrets, writes the entry into the
 // config file at path, and starts the server. One that does not start stays in
-// the file, switched off; what start said is returned.
+// the file, switched off, or the one before it is put back; what start said is
+// returned.
 func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) error) (*edit.WriteResult, error) {
 	if b := r.Offer.bundle; b != nil {
 		if err := b.Unpack(bundlesDir()); err != nil {
@@ -118,12 +122,23 @@ func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) 
 		return nil, err
 	}
 	if err := start(res); err != nil {
-		if _, failed := edit.Update(path, a.WriteOptions(), func(d *edit.Draft) error { return d.EnableServer(r.Schema, r.Local, false) }); failed != nil {
+		if _, failed := edit.Update(path, a.WriteOptions(), r.giveUp); failed != nil {
 			return res, failed
 		}
 		return res, err
 	}
 	return res, nil
+}
+
+// Updates says that the entry takes the place of an older version.
+func (r *Ready) Updates() bool { return r.was != nil }
+
+// giveUp takes back an entry that does not start.
+func (r *Ready) giveUp(d *edit.Draft) error {
+	if r.was != nil {
+		return d.SetServer(r.Schema, r.Local, r.was)
+	}
+	return d.EnableServer(r.Schema, r.Local, false)
 }
 
 // Write puts the entry into a draft of the config file.
@@ -132,6 +147,9 @@ func (r *Ready) Write(d *edit.Draft) error {
 		if err := d.AddSchema(r.Schema); err != nil {
 			return err
 		}
+	}
+	if r.was != nil && d.ApprovalHash(r.Schema, r.Local) != r.wasHash { // a person compared another entry
+		return changedMeanwhile(r.Local)
 	}
 	if d.Entry(r.Schema, r.Local) != nil && !r.Replace {
 		return &Exists{r.Local}

@@ -70,7 +70,15 @@ func (r *Ready) Rows() []Row {
 		}
 	}
 	rows = append(rows, Row{i18n.New("sandbox", "沙箱"), sandboxWords(e)}, Row{i18n.New("as", "名为"), i18n.New("%s, schema %s", "%s，位于 schema %s", r.Local, r.Schema)})
-	for _, text := range r.Offer.Alarms {
+	return append(rows, r.Offer.alarmRows()...)
+}
+
+// Rows are what a person is shown about the offer itself.
+func (o *Offer) Rows() []Row { return append(append([]Row{}, o.rows...), o.alarmRows()...) }
+
+func (o *Offer) alarmRows() []Row {
+	var rows []Row
+	for _, text := range o.Alarms {
 		rows = append(rows, Row{alarm, text})
 	}
 	return rows

@@ -10,7 +10,11 @@ const (
 
 // Calls that arm64 does not have.
 var (
-	LegacyChmod  = []uint32{unix.SYS_CHMOD}
+	LegacyChmod = []uint32{unix.SYS_CHMOD}
+	// LegacyOpen opens the path of the first argument with the flags of the
+	// second, LegacyChange changes the folder of the path of the first.
+	LegacyOpen   = []uint32{unix.SYS_OPEN}
+	LegacyChange = []uint32{unix.SYS_CREAT, unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_UNLINK, unix.SYS_RENAME}
 	legacyChown  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
 	legacyKernel = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_KEXEC_FILE_LOAD}
 )

@@ -73,8 +73,10 @@ func become() failure {
 		return failure{StageExec, err}
 	}
 	abi := ABI()
-	if err := dropCapabilities(); err != nil {
-		return failure{"capabilities", err}
+	if r.Profile.Learn == "" {
+		if err := dropCapabilities(); err != nil {
+			return failure{"capabilities", err}
+		}
 	}
 	// A process that the server forks and leaves behind becomes the server's child
 	// again, so that the helper finds it. The setting survives exec, and the filter
@@ -82,10 +84,16 @@ func become() failure {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return failure{"reaper", err}
 	}
-	if err := restrictFiles(r.Profile, abi); err != nil {
+	filter := kept(rules(r.Profile, abi))
+	if r.Profile.Learn != "" {
+		filter, err = watched, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // without it there is no filter
+	} else {
+		err = restrictFiles(r.Profile, abi)
+	}
+	if err != nil {
 		return failure{"landlock", err}
 	}
-	listener, err := install(assemble(kept(rules(r.Profile, abi))))
+	listener, err := install(assemble(filter))
 	if err != nil {
 		return failure{"seccomp", err}
 	}

@@ -3,6 +3,8 @@
 package launcher
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -82,6 +84,16 @@ func rules(p Profile, abi int) []rule {
 		all = append(all, rule{name: "truncate", calls: []uint32{unix.SYS_TRUNCATE}, otherwise: refuse})
 	}
 	return all
+}
+
+// watched is the filter of a process that is not confined: the helper hears of
+// what it opens, runs and connects to.
+var watched = []rule{
+	{name: "learn", calls: slices.Concat([]uint32{
+		unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CONNECT, unix.SYS_LISTEN,
+		unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
+	}, LegacyOpen, LegacyChange), otherwise: ask},
+	{name: "io_uring", calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, otherwise: absent},
 }
 
 func socketRule(p Profile) rule {

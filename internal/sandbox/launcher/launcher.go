@@ -27,6 +27,9 @@ type Profile struct {
 	Unix bool `json:"unix,omitempty"`
 	// Listen allows it to accept connections.
 	Listen bool `json:"listen,omitempty"`
+	// Learn is a file in which the helper notes what the process opens, runs and
+	// connects to. Such a process is not confined.
+	Learn string `json:"learn,omitempty"`
 }
 
 // A Request describes the server that the launcher becomes. Strings are sent as

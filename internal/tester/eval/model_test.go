@@ -19,7 +19,7 @@ import (
 
 const key = "sk-test-0123456789"
 
-// served is an API with a handler of its own.
+// served returns an API with the given handler.
 func served(t *testing.T, h http.HandlerFunc) *API {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -54,8 +54,8 @@ func TestAPIAnswers(t *testing.T) {
 	}
 }
 
-// TestAPIErrors has every way in which an API can refuse, and what is said of it.
-// None of the sentences has the key in it.
+// TestAPIErrors tests all errors of an API and their messages. No message
+// contains the key.
 func TestAPIErrors(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -144,7 +144,8 @@ func TestAPIWaits(t *testing.T) {
 	}
 }
 
-// TestAPIBounds has answers that do not end: in time, in size, in order.
+// TestAPIBounds tests answers that are too late, too large or truncated, and a
+// cancelled request.
 func TestAPIBounds(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		m := served(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -204,9 +205,9 @@ func TestAPIAddress(t *testing.T) {
 	}
 }
 
-// TestKeyStaysHere shows that the key goes to the address that it is for and
-// nowhere else: not where that address leads to, and not into a recording, even
-// if the API writes it into its answers.
+// TestKeyStaysHere checks that the key is sent only to its own address: not to
+// the target of a redirect, and not into a recording, even if the API writes it
+// into its answers.
 func TestKeyStaysHere(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the other host was asked, with %v", r.Header)
@@ -235,8 +236,8 @@ func TestKeyStaysHere(t *testing.T) {
 	}
 }
 
-// TestKeyIsNotShown has an API that writes the key wherever an answer has room
-// for it.
+// TestKeyIsNotShown has an API that writes the key into every part of an
+// answer.
 func TestKeyIsNotShown(t *testing.T) {
 	escaped := ""
 	for _, r := range key {
@@ -289,8 +290,8 @@ func TestKeyIsNotShown(t *testing.T) {
 	})
 }
 
-// TestRecording has a model that answers differently each time: what was
-// recorded comes back in its order, and not more often.
+// TestRecording records a model that answers differently each time: the
+// recorded answers come back in order, each once.
 func TestRecording(t *testing.T) {
 	var asked atomic.Int32
 	m := served(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -27,7 +27,8 @@ func ids(t *testing.T, h *History) string {
 	return strings.Join(out, " ")
 }
 
-// TestHistoryIsShared lets a console and a command line see each other's runs.
+// TestHistoryIsShared checks that a console and a command line see each other's
+// runs.
 func TestHistoryIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "runs.jsonl")
 	console, line := OpenHistory(path), OpenHistory(path)
@@ -114,7 +115,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestHistoryAfterACrash reads what is whole, and goes on after what is not.
+// TestHistoryAfterACrash reads the complete lines and appends after an
+// incomplete one.
 func TestHistoryAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.jsonl")
 	first := kept("one", 1)

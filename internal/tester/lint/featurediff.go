@@ -14,7 +14,8 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// Features holds the lists of a server, by kind and key.
+// Features holds the lists of a server, by kind and key. Its entry in the config
+// file and the questions of its publisher are kinds, too.
 type Features map[string]map[string]json.RawMessage
 
 // FeaturesOf fetches all lists of a server.
@@ -77,7 +78,11 @@ type FeatureChange struct {
 // In returns the change in the given language.
 func (c FeatureChange) In(l i18n.Lang) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
-	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), i18n.Seen(c.Key)) // a name may contain line breaks
+	kind := strings.TrimSuffix(c.Kind, "s")
+	if c.Kind == "entries" {
+		kind = "entry"
+	}
+	line := fmt.Sprintf("%s %s %s", sign, kind, i18n.Seen(c.Key)) // a name may contain line breaks
 	for _, d := range c.Differences {
 		line += "\n    " + i18n.Seen(d.In(l))
 	}
@@ -107,7 +112,7 @@ func DiffText(kind, before, after string) FeatureChange {
 // DiffFeatures returns the changes from a to b, in a fixed order.
 func DiffFeatures(a, b Features) []FeatureChange {
 	var changes []FeatureChange
-	for _, kind := range []string{"tools", "resources", "templates", "prompts"} {
+	for _, kind := range []string{"entries", "questions", "tools", "resources", "templates", "prompts"} {
 		for _, key := range sortedNames(a[kind], b[kind]) {
 			before, was := a[kind][key]
 			after, is := b[kind][key]

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// inMemory is a server in this process.
+// inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) probe.Target {
 	return probe.Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()

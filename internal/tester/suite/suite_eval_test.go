@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// read reads evals that stand in a file with nothing else.
+// read parses a file that contains only evals.
 func read(t *testing.T, text string) (*Suite, error) {
 	t.Helper()
 	return ParseSuite("evals.yaml", []byte(text))

@@ -27,14 +27,14 @@ const (
 	questionShare = maxQuestions / 4
 )
 
-// A Question waits for a person: a server's sampling or elicitation, or a call
-// whose policy is to ask.
+// A Question waits for a person: a server's sampling or elicitation, a call
+// whose policy is to ask, or a host that a sandbox refused.
 type Question struct {
 	// ID ends with a keyed digest of the question: an answer to it can be no
 	// answer to another one, not even after the gateway was started again, and
 	// who sees the ID learns nothing of the arguments.
 	ID string `json:"id"`
-	// Kind is sampling, elicitation or approval.
+	// Kind is sampling, elicitation, approval or host.
 	Kind    string `json:"kind"`
 	Server  string `json:"server,omitempty"`
 	Client  string `json:"client,omitempty"`
@@ -50,7 +50,8 @@ type Question struct {
 	Asked time.Time `json:"asked"`
 	// Deadline is when the waiting call gives up; zero is never.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Params are the params of the request as the server sent them.
+	// Params are the params of the request as the server sent them; of a host
+	// its name and port.
 	Params json.RawMessage `json:"params"`
 	// Code is the script that makes the call; empty for none.
 	Code string `json:"code,omitempty"`

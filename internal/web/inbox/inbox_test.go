@@ -37,3 +37,24 @@ func TestInboxShare(t *testing.T) {
 		t.Errorf("another principal's question: %+v", list)
 	}
 }
+
+// TestInboxHost: who may not change the configuration neither sees nor answers
+// the question about a host.
+func TestInboxHost(t *testing.T) {
+	var b Inbox
+	w := &waiting{Question: Question{Kind: "host", Server: "web"}, answer: make(chan Answer, 1)}
+	if !b.add(w) {
+		t.Fatal("no room")
+	}
+	for _, who := range []access.Principal{{ID: "key:model"}, access.Anonymous, {ID: "key:reader", Grant: access.Grant{Admin: true, ReadOnly: true}}} {
+		if list := b.List(who); len(list) != 0 {
+			t.Errorf("%s sees %+v", who.ID, list)
+		}
+		if err := b.Answer(who, w.ID, Answer{Action: "accept"}); err == nil {
+			t.Errorf("%s answered", who.ID)
+		}
+	}
+	if err := b.Answer(access.Owner, w.ID, Answer{Action: "accept"}); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Bench, Problem, Run } from "../api.ts";
+import { get, path, type Bench, type Call, type Problem, type Run } from "../api.ts";
 import { bytes, ns, tokens } from "../format.ts";
 import { said, t } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
 import { inbox } from "../live.ts";
 import { Blocks, ResourceContents } from "../parts/content.tsx";
-import { Empty, Notice, Panel, Status, Tabs, type Tab, errorText, now, toast } from "../parts/basics.tsx";
+import { Empty, Notice, Panel, Status, Tabs, type Tab, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { validate } from "../form/validate.ts";
@@ -67,7 +67,7 @@ export function ResultPane(p: ResultProps) {
     <Summary run={run} tool={p.tool} parts={parts} whole={!!p.more} />
     {run.status === "running" ? <div class="pscroll"><Questions run={run} /><Progress run={run} /></div> : <>
       <div class="rt"><Tabs name="result" label={t("result")} selected={selected} onSelect={showTab} tabs={tabs} /><span class="space" />{p.actions}</div>
-      <Trouble run={run} failure={p.failure} error={error} />
+      <Trouble run={run} failure={p.failure} error={error} /><Confined run={run} />
       <Panel name="result" selected={selected} class="fill result-body">
         {more.find((m) => m.id === selected)?.view}
         <Body selected={selected} text={text} parts={parts} table={table} app={app} {...p} run={run} />
@@ -91,6 +91,14 @@ function Body(p: ResultProps & { run: Run; selected: string; text?: string; part
     case "diff": return <RunDiff run={run} text={text!} />;
     default: return null;
   }
+}
+
+/** Confined says that the sandbox may be why a run failed; the record of traffic knows. */
+function Confined({ run }: { run: Run }) {
+  const { value } = useLoad(async () => (run.trafficId && (run.status === "error" || run.status === "tool_error") ? (await get<{ related: Call[] }>(path("traffic", run.trafficId))).related : []), [run.id, run.status, run.trafficId]);
+  const call = value?.find((c) => c.notes?.some((n) => n.startsWith("confined;")));
+  const at = call?.notes?.findIndex((n) => n.startsWith("confined;")) ?? -1;
+  return call ? <Notice tone="info">{said(call.notes![at]!, call.notesZH?.[at])}</Notice> : null;
 }
 
 function Trouble({ run, failure, error }: { run: Run; failure?: (run: Run) => ComponentChildren; error?: string }) {

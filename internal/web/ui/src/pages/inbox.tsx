@@ -38,8 +38,8 @@ interface Waiting { id: string; q?: Question; s?: Server }
 
 /** Summary is one row: who waits for what, and since when. */
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
-  const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
-  return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
+  const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" || q!.kind === "host" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
+  return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
     <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
@@ -69,14 +69,14 @@ export function Item({ q }: { q: Question }) {
   return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>
       <span class="mut">{q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("timeLeft", lasting(left)) : ""}</span></header>
-    {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : <Approval q={q} />}
+    {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : q.kind === "host" ? <Host q={q} /> : <Approval q={q} />}
   </article>;
 }
 
 function Buttons({ q, ready, accept, label }: { q: Question; ready: boolean; accept: () => void; label: string }) {
   return <div class="bar">
     <button type="button" class="button primary" disabled={!ready || !may("call")} onClick={accept}>{label}</button>
-    <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "decline")}>{t(q.kind === "approval" ? "deny" : "decline")}</button>
+    <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "decline")}>{t(q.kind === "approval" || q.kind === "host" ? "deny" : "decline")}</button>
     {q.kind !== "approval" && <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "cancel")}>{t("cancel")}</button>}
   </div>;
 }
@@ -119,6 +119,13 @@ function Sampling({ q }: { q: Question }) {
     <div class="two"><div class="field"><label for={"m" + q.id}>{t("model")}</label><input id={"m" + q.id} value={model} onInput={(e) => setModel(e.currentTarget.value)} /></div>
       <div class="field"><label for={"s" + q.id}>{t("stopReason")}</label><select id={"s" + q.id} value={stop} onChange={(e) => setStop(e.currentTarget.value)}>{["endTurn", "stopSequence", "maxTokens"].map((s) => <option key={s}>{s}</option>)}</select></div></div>
     <Buttons q={q} ready={!!text} accept={() => void answer(q, "accept", reply())} label={t("send")} /></>;
+}
+
+/** Host is a host that a sandbox refused. */
+function Host({ q }: { q: Question }) {
+  return <><p class="message">{t("hostRefused", q.server ?? "")} <code>{q.params?.host}</code></p>
+    <Notice tone="info">{t("hostAllow")}</Notice>{q.params?.failed && <Notice tone="err">{q.params.failed}</Notice>}
+    <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowAlways")} /></>;
 }
 
 function Approval({ q }: { q: Question }) {

@@ -1,0 +1,301 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/cli/use"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/sandbox"
+	"mcp-all-in-one/internal/tester/lint"
+	"mcp-all-in-one/internal/tester/suite"
+)
+
+func SandboxCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "sandbox", Short: a.T("find out what a server needs in its sandbox", "了解服务在沙箱中需要什么")}
+	cmd.AddCommand(learnCommand(a))
+	return cmd
+}
+
+// learnFlags are the flags of sandbox learn.
+type learnFlags struct {
+	target.Flags
+	schema, suite string
+	last          time.Duration
+	yes           bool
+}
+
+func learnCommand(a *env.Env) *cobra.Command {
+	var f learnFlags
+	cmd := &cobra.Command{
+		Use: "learn NAME", Short: a.T("run a server unconfined, and propose its sandbox", "不加限制地运行服务，并提出其沙箱配置"), Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Runs a server without its sandbox, after asking, while you use it: in a shell, by a test file (--suite), or left alone for a while (--for). What it opens, runs and connects to is noted. Then the change of its sandbox is shown, and written after a yes. Files that hold keys are named and never proposed.",
+			"询问后不加沙箱地运行服务，供你使用：在 shell 中、通过测试文件（--suite），或让它自行运行一段时间（--for）。期间记录它打开、运行和连接的内容，然后显示对其沙箱的修改，确认后写入。存有密钥的文件只会列出，从不提议开放。"),
+		Example: "  mcp-all-in-one sandbox learn notes\n  mcp-all-in-one sandbox learn notes --suite mcp-tests/notes.yaml\n  mcp-all-in-one sandbox learn notes --for 2m",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := env.FindServer(a, "sandbox learn", f.schema, args[0])
+			if err != nil {
+				return err
+			}
+			return learn(cmd.Context(), a, &f, s)
+		},
+	}
+	command.AddSchemaFlag(a, cmd, &f.schema)
+	cmd.Flags().StringVar(&f.suite, "suite", "", a.T("use it as the test `FILE` says", "按测试文件 `FILE` 使用它"))
+	cmd.Flags().DurationVar(&f.last, "for", 0, a.T("list what it offers, and let it run for `TIME`", "列出其内容，并让它运行 `TIME`"))
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, a.T("run it and write without asking", "不询问，直接运行并写入"))
+	return cmd
+}
+
+// learn runs a server unconfined, and proposes what its sandbox needs.
+func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) error {
+	switch {
+	case s.Type != config.TypeStdio:
+		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s", a.T(s.Name+" runs elsewhere: only a command that is started here has a sandbox", s.Name+" 在别处运行：只有在本机启动的命令才有沙箱"))
+	case sandbox.Supported() != nil:
+		return env.Fail(env.ExitFailure, env.CodeLearn, "", "%v", sandbox.Supported())
+	}
+	if err := a.Usable(s); err != nil {
+		return err
+	}
+	if !f.yes {
+		fmt.Fprintf(a.Stderr, a.T("%s will run without a sandbox: it can read, change and send away all that you can.\n", "%s 将不加沙箱地运行：它可以读取、修改和发送你能访问的一切。\n"), s.Name)
+		if err := confirm(a, a.T("Run it unconfined? [y/N] ", "不加限制地运行吗？[y/N] ")); err != nil {
+			return err
+		}
+	}
+	wants, err := watch(ctx, a, f, s)
+	if err != nil {
+		return err
+	}
+	return propose(ctx, a, f, s, wants)
+}
+
+// watch runs the server, has it used, and returns what it wanted.
+func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*sandbox.Wants, error) {
+	dir, err := os.MkdirTemp("", "learn-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	notes := filepath.Join(dir, "notes")
+	if err := os.WriteFile(notes, nil, 0o600); err != nil {
+		return nil, err
+	}
+	m := &target.Target{Label: s.Name, Server: s, Probe: probe.TargetOf(s, os.Environ())}
+	m.Probe.Sandbox = &sandbox.Server{ID: s.ID(), Rules: s.Sandbox, Cwd: s.Cwd, Learn: notes}
+	switch {
+	case f.suite != "":
+		err = useBySuite(ctx, a, f, m)
+	case f.last > 0:
+		err = useFor(ctx, a, f, m)
+	default:
+		err = use.RunShell(ctx, a, &f.Flags, m, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	wants, err := sandbox.Learnt(notes)
+	if err != nil {
+		return nil, env.Fail(env.ExitFailure, env.CodeLearn, "", "%s: %v", s.Name, err)
+	}
+	return wants, nil
+}
+
+// useBySuite runs the tests of a file. That one fails is said, and no reason not
+// to have learnt.
+func useBySuite(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) error {
+	file, err := suite.ReadSuite(f.suite)
+	if err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+	}
+	answers := &suite.TestAnswers{}
+	b, err := target.Open(ctx, a, &f.Flags, m, func(o *probe.Options) { o.Answer = answers })
+	if err != nil {
+		return err
+	}
+	defer b.End()
+	runner := &suite.SuiteRunner{Session: b.Session, Suite: file, Answers: answers, OnResult: func(r suite.TestResult) {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", i18n.Seen(r.Name), r.Status)
+	}}
+	_, err = runner.Run(b.Ctx)
+	return target.Failed(a, err, m)
+}
+
+// useFor lists what the server offers, and lets it run for a while.
+func useFor(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) error {
+	b, err := target.Open(ctx, a, &f.Flags, m, nil)
+	if err != nil {
+		return err
+	}
+	defer b.End()
+	if _, err := lint.FeaturesOf(b.Ctx, b.Session); err != nil {
+		return target.Failed(a, err, m)
+	}
+	select {
+	case <-time.After(f.last):
+	case <-b.Gone():
+	case <-b.Ctx.Done():
+	}
+	return nil
+}
+
+// A learnt sandbox is what sandbox learn prints as JSON.
+type learnt struct {
+	Name    string               `json:"name"`
+	Changes []lint.FeatureChange `json:"changes"`
+	Secrets []string             `json:"secrets,omitempty"`
+	Unix    []string             `json:"unix,omitempty"`
+	Direct  []string             `json:"direct,omitempty"`
+	Written bool                 `json:"written"`
+}
+
+// propose shows how the sandbox would change, and writes it after a yes.
+func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w *sandbox.Wants) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	var was, now []byte
+	_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
+		was = d.Entry(s.Schema, s.Name)
+		return env.ErrLookOnly
+	})
+	if was == nil {
+		return err
+	}
+	if now, err = withWants(was, s, w); err != nil {
+		return err
+	}
+	l := learnt{Name: s.Name, Changes: compared(features(s.Name, was, nil), features(s.Name, now, nil)), Secrets: w.Secrets, Unix: w.Unix, Direct: w.Direct}
+	if !a.JSON {
+		tellWants(a, &l)
+	} else if !f.yes && len(l.Changes) > 0 {
+		env.WriteLine(a.Stdout, l)
+	}
+	if len(l.Changes) == 0 {
+		done(a, a.T("its sandbox has all that it wanted: ", "其沙箱已满足需要："), s.Name)
+		if a.JSON {
+			env.WriteLine(a.Stdout, l)
+		}
+		return nil
+	}
+	if !f.yes {
+		if err := confirm(a, a.T("Write this? [y/N] ", "写入吗？[y/N] ")); err != nil {
+			return err
+		}
+	}
+	words := *a
+	words.JSON = false // one object is enough
+	err = editFile(ctx, &words, false, func(d *edit.Draft) error {
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() {
+			return env.Fail(env.ExitFailure, env.CodeLearn, "", "%s", a.T("the entry of "+s.Name+" was changed meanwhile, so nothing was changed", s.Name+" 的条目其间已改变，未作任何修改"))
+		}
+		return d.SetServer(s.Schema, s.Name, now)
+	})
+	if l.Written = err == nil; a.JSON && l.Written {
+		env.WriteLine(a.Stdout, l)
+	}
+	return err
+}
+
+// tellWants shows what would be written, and what is only told.
+func tellWants(a *env.Env, l *learnt) {
+	printChanges(a, l.Changes)
+	for _, told := range []struct {
+		list   []string
+		en, zh string
+	}{
+		{l.Secrets, "not proposed, because keys or files of others are there:", "未提议，因为其中有密钥或他人的文件："},
+		{l.Unix, `not proposed: unix sockets, which need "unix": true:`, `未提议：unix 套接字，需要 "unix": true：`},
+		{l.Direct, "reached without the proxy, which a list of hosts refuses:", "未经代理访问，主机列表会拒绝："},
+	} {
+		if len(told.list) > 0 {
+			fmt.Fprintln(a.Stdout, a.T(told.en, told.zh))
+		}
+		for _, text := range told.list {
+			fmt.Fprintln(a.Stdout, "  "+i18n.Seen(text))
+		}
+	}
+}
+
+// withWants is an entry whose sandbox has what the server wanted. Hosts are
+// listed, unless it reached some without the proxy.
+func withWants(entry []byte, s *config.Server, w *sandbox.Wants) ([]byte, error) {
+	box := jsonrpc.AsObject(jsonrpc.Get(entry, "sandbox"))
+	if box == nil {
+		box = []byte(`{}`)
+	}
+	set := func(key string, more []string) error {
+		var list []string
+		if raw := jsonrpc.AsArray(jsonrpc.Get(box, key)); raw != nil {
+			if err := json.Unmarshal(raw, &list); err != nil {
+				return err
+			}
+		}
+		for _, text := range more {
+			if !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		raw, err := json.Marshal(list)
+		box = jsonrpc.Set(box, raw, key)
+		return err
+	}
+	if err := set("read", literals(w.Read)); err != nil {
+		return nil, err
+	}
+	if err := set("write", literals(w.Write)); err != nil {
+		return nil, err
+	}
+	hosts := newHosts(s.Sandbox.Hosts, w.Hosts)
+	switch {
+	case len(w.Direct) > 0:
+	case len(hosts) > 0:
+		if err := set("hosts", hosts); err != nil {
+			return nil, err
+		}
+	case !s.Sandbox.Hosts.Listed:
+		box = jsonrpc.Set(box, []byte(`"none"`), "hosts")
+	}
+	if w.Listen {
+		box = jsonrpc.Set(box, []byte("true"), "listen")
+	}
+	return jsonrpc.Set(entry, box, "sandbox"), nil
+}
+
+// literals are paths of which nothing is taken for a variable.
+func literals(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		out[i] = strings.ReplaceAll(path, "${", "$${")
+	}
+	return out
+}
+
+// newHosts are those that a list does not have yet; one that nobody can write
+// into it is left out.
+func newHosts(has config.Hosts, wanted []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(host string) bool {
+		_, _, ok := config.SplitHost(host)
+		return !ok || sandbox.Reaches(has.Names, host)
+	})
+}

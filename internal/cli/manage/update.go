@@ -1,0 +1,190 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/install/offer"
+	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/tester/lint"
+)
+
+func UpdateCommand(a *env.Env) *cobra.Command {
+	var f addFlags
+	var to string
+	cmd := &cobra.Command{
+		Use: "update [NAME]", Short: a.T("take a newer version of a server that add installed", "采用 add 所安装服务的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows what a newer version changes in its entry and in what it asks for. After a yes the entry is written, and the server started; if it does not start, the old entry is put back. Without a name it lists what there is for each server.",
+			"查询服务添加时的注册表或安装包，并显示新版本对条目及其问题的改变。确认后写入条目并启动服务；若无法启动，则恢复原条目。不给名称时列出各服务可用的版本。"),
+		Example: "  mcp-all-in-one update\n  mcp-all-in-one update airtable\n  mcp-all-in-one update airtable --to 1.7.2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			answers, err := givenAnswers(f)
+			if err != nil {
+				return command.UsageError(a, cmd, a.Lang.Of(err))
+			}
+			if len(args) == 0 {
+				return listUpdates(cmd.Context(), a)
+			}
+			s, err := env.FindServer(a, cmd.Name(), f.schema, args[0])
+			if err != nil {
+				return err
+			}
+			return updateServer(cmd.Context(), a, s, to, f.yes, answers)
+		},
+	}
+	flags := cmd.Flags()
+	command.AddSchemaFlag(a, cmd, &f.schema)
+	flags.StringVar(&to, "to", "", a.T("take `VERSION` of its registry instead of the latest", "采用注册表中的 `VERSION` 而不是最新版本"))
+	flags.StringArrayVarP(&f.env, "env", "e", nil, a.T("environment variable `NAME=VALUE` that it asks for; may be repeated", "它所询问的环境变量 `NAME=VALUE`，可重复"))
+	flags.StringArrayVarP(&f.header, "header", "H", nil, a.T("header `'NAME: VALUE'` that it asks for; may be repeated", "它所询问的请求头 `'NAME: VALUE'`，可重复"))
+	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of its; may be repeated", "对其问题的回答 `NAME=VALUE`，可重复"))
+	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
+	return cmd
+}
+
+// An available version of a server.
+type available struct {
+	Name    string `json:"name"`
+	From    string `json:"from"`
+	To      string `json:"to,omitempty"`
+	Newer   bool   `json:"newer"`
+	Problem string `json:"error,omitempty"`
+}
+
+// listUpdates lists what the origins of all servers offer now.
+func listUpdates(ctx context.Context, a *env.Env) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	list := []available{}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if s.Origin == (config.Origin{}) {
+				continue
+			}
+			one := available{Name: lock.Key(s), From: install.Show(s.Origin.Version)}
+			switch u, err := offer.FindUpdate(ctx, a, cfg, s, ""); {
+			case err != nil:
+				one.Problem = a.Lang.Of(err)
+			case u.Offer != nil:
+				one.Newer = true
+				u.Close()
+				fallthrough
+			default:
+				one.To = install.Show(u.To)
+			}
+			list = append(list, one)
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, list)
+		return nil
+	}
+	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("INSTALLED", "已安装"), a.T("THERE IS", "现有"), a.T("NOTE", "备注")},
+		None: a.T("no server came from a registry or a bundle", "没有来自注册表或安装包的服务")}
+	for _, one := range list {
+		note := one.Problem
+		if one.Newer {
+			note = a.Again("update", one.Name)
+		}
+		t.Add(one.Name, one.From, one.To, note)
+	}
+	a.Print(t)
+	return nil
+}
+
+// A change of a server to another version.
+type versionChange struct {
+	Name    string               `json:"name"`
+	From    string               `json:"from"`
+	To      string               `json:"to"`
+	Changes []lint.FeatureChange `json:"changes"`
+	Written bool                 `json:"written"`
+}
+
+// updateServer shows what another version of a server changes, and after a yes
+// writes and starts it.
+func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, yes bool, given install.Answers) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	u, err := offer.FindUpdate(ctx, a, cfg, s, to)
+	if err != nil {
+		return notUpdated(a, err)
+	}
+	change := &versionChange{Name: lock.Key(s), From: u.From, To: u.To, Changes: []lint.FeatureChange{}}
+	if u.Offer == nil {
+		return change.tell(a, a.T("nothing to update: ", "无需更新：")+change.Name+", "+install.Show(u.To))
+	}
+	defer u.Close()
+	for kind, answers := range given {
+		for id, texts := range answers {
+			u.Answers.Set(&install.Question{Kind: kind, ID: id}, texts...)
+		}
+	}
+	if err := askAll(ctx, a, u.Open(), u.Answers); err != nil {
+		return said(a, err)
+	}
+	r, err := u.Ready(cfg)
+	if err != nil {
+		return said(a, err)
+	}
+	change.Changes = append(change.Changes, compared(features(s.Name, u.Was(), u.Asked), features(s.Name, r.Entry, u.Questions))...)
+	if a.JSON && !yes {
+		env.WriteLine(a.Stdout, change)
+	}
+	showOffer(a, u.Offer, u.Rows())
+	if !a.JSON {
+		fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", change.Name, install.Show(u.From), install.Show(u.To))
+		printChanges(a, change.Changes)
+	}
+	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
+		return err
+	}
+	if err := carryOut(ctx, a, r); err != nil {
+		return notUpdated(a, err)
+	}
+	change.Written = true
+	if file, err := lock.Open(cfg.Path); err == nil && file.Servers[change.Name] != nil {
+		fmt.Fprintln(a.Stderr, a.T("mcp.lock holds the old version; lock this one with: ", "mcp.lock 中仍是旧版本；锁定新版本：")+a.AgainFor("lock", s))
+	}
+	return change.tell(a, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
+}
+
+// features are an entry and the questions behind it, to be compared.
+func features(name string, entry []byte, questions []install.Question) lint.Features {
+	asked := map[string]json.RawMessage{}
+	for _, q := range questions {
+		asked[q.ID] = q.JSON()
+	}
+	return lint.Features{"entries": {name: entry}, "questions": asked}
+}
+
+func (c *versionChange) tell(a *env.Env, line string) error {
+	if a.JSON {
+		env.WriteLine(a.Stdout, c)
+		return nil
+	}
+	done(a, line, "")
+	return nil
+}
+
+// notUpdated gives an error of an update its code.
+func notUpdated(a *env.Env, err error) error {
+	var coded *env.ExitError
+	var known *install.Error
+	if errors.As(err, &coded) || errors.As(err, &known) {
+		return said(a, err)
+	}
+	return env.Fail(env.ExitFailure, env.CodeUpdate, "", "%v", err)
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repacked writes the bundle that the official tool packed, with its manifest
+// changed.
+func repacked(t *testing.T, path string, change func(manifest map[string]any)) {
+	t.Helper()
+	in, err := zip.OpenReader(filepath.Join("..", "install", "testdata", "bundles", "hello.mcpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var buf bytes.Buffer
+	out := zip.NewWriter(&buf)
+	for _, f := range in.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		if f.Name == "manifest.json" {
+			var manifest map[string]any
+			if err := json.Unmarshal(data, &manifest); err != nil {
+				t.Fatal(err)
+			}
+			change(manifest)
+			if data, err = json.Marshal(manifest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, err := out.Create(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A bundle gets a new version: what its entry says stays, what is new is asked,
+// and nothing is written before the yes.
+func TestUpdateBundle(t *testing.T) {
+	i := newInstaller(t)
+	bundle := filepath.Join(i.dir, "hello.mcpb")
+	repacked(t, bundle, func(map[string]any) {})
+	if _, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--arg", "greeting=good day", "--env", "key=s3cret"); code != 0 {
+		t.Fatal(stderr)
+	}
+	read := func() string {
+		t.Helper()
+		data, err := os.ReadFile(i.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	// The person has changed the entry since.
+	mine := strings.Replace(read(), `"HELLO_KEY"`, `"MINE": "1", "HELLO_KEY"`, 1)
+	mine = strings.Replace(mine, `"origin"`, `"tools": {"hello": {"ask": false}}, "origin"`, 1)
+	if err := os.WriteFile(i.path, []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := i.run(t, "update", "hello"); code != 0 || !strings.Contains(stderr, "nothing to update: hello") {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	newer := func(m map[string]any) {
+		m["version"] = "9.0.0"
+		user := m["user_config"].(map[string]any)
+		user["tone"] = map[string]any{"type": "string", "title": "Tone", "required": true}
+		run := m["server"].(map[string]any)["mcp_config"].(map[string]any)
+		run["args"] = append([]any{run["args"].([]any)[0], "--tone=${user_config.tone}"}, run["args"].([]any)[1:]...)
+	}
+	repacked(t, bundle, newer)
+	t.Run("update/list", func(t *testing.T) {
+		stdout, stderr, code := i.run(t, "update")
+		if code != 0 || !strings.Contains(stdout, "hello\t") || !strings.Contains(stdout, "\t9.0.0\t") || !strings.Contains(stdout, "update hello") {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("update/nobody to ask", func(t *testing.T) {
+		if _, stderr, code := i.run(t, "update", "hello"); code != 10 || !strings.Contains(stderr, "give --arg tone=...") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		if read() != mine {
+			t.Errorf("something was written: %s", read())
+		}
+	})
+	t.Run("update/no", func(t *testing.T) {
+		p := i.typing(t, "", "update", "hello")
+		p.answer("tone: ", "calm")
+		p.see("+ question tone")
+		p.answer("Write and start this version? [y/N/e edit the entry]: ", "n")
+		if text, code := p.end(); code == 0 {
+			t.Error(text)
+		}
+		folders, err := os.ReadDir(filepath.Join(i.dir, "mcp-all-in-one", "bundles"))
+		if read() != mine || err != nil || len(folders) != 1 {
+			t.Errorf("something was written: %v %v %s", folders, err, read())
+		}
+	})
+	t.Run("update/yes", func(t *testing.T) {
+		stdout, stderr, code := i.run(t, "update", "hello", "--arg", "tone=calm", "--yes")
+		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) {
+			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		for _, want := range []string{"--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`} {
+			if !strings.Contains(read(), want) {
+				t.Errorf("no %s in %s", want, read())
+			}
+		}
+		if stdout, stderr, code = i.run(t, "call", "hello", "hello"); code != 0 || !strings.Contains(stdout, `"key":"s3cret"`) {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if old, err := filepath.Glob(i.path + "*"); err != nil || len(old) < 2 {
+			t.Errorf("no backup: %v %v", old, err)
+		}
+	})
+	t.Run("update/does not start", func(t *testing.T) {
+		before := read()
+		repacked(t, bundle, func(m map[string]any) {
+			newer(m)
+			run := m["server"].(map[string]any)["mcp_config"].(map[string]any)
+			run["args"] = []any{"${__dirname}/server/nothing.js", "${user_config.folders}"}
+		})
+		_, stderr, code := i.run(t, "update", "hello", "--yes")
+		if code == 0 || !strings.Contains(stderr, "hello is as it was, because the new version did not start") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		if read() != before {
+			t.Errorf("%s\nwas %s", read(), before)
+		}
+	})
+}
+
+// A registry lists a newer version of a package: its secret is not asked for
+// again, and what cannot be updated says why.
+func TestUpdateRegistry(t *testing.T) {
+	files := filepath.Join("..", "install", "testdata", "registry")
+	const base = "/v0.1/servers/io.github.domdomegg%2Fairtable-mcp-server/versions"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.EscapedPath() {
+		case base + "/latest", base + "/1.7.3":
+			http.ServeFile(w, r, filepath.Join(files, "airtable-mcp-server.latest.json"))
+		case base + "/1.7.2":
+			http.ServeFile(w, r, filepath.Join(files, "airtable-mcp-server.1.7.2.json"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	i := newInstaller(t)
+	const entry = `{"command": "npx", "args": ["-y", "airtable-mcp-server@1.7.2"], "enabled": false, "env": {"AIRTABLE_API_KEY": "${MY_KEY}"}, "sandbox": {"hosts": ["api.airtable.com"]},
+  "origin": {"registry": "work", "name": "io.github.domdomegg/airtable-mcp-server", "version": "1.7.2"}}`
+	write := func(entry string) {
+		t.Helper()
+		content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {"airtable": %s, "mine": {"command": "true"}}}`, srv.URL, entry)
+		if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(entry)
+	t.Run("update/registry", func(t *testing.T) {
+		stdout, stderr, code := i.run(t, "update", "airtable", "--yes")
+		if code != 0 || !strings.Contains(stdout, `.args[1]: "airtable-mcp-server@1.7.2", then "airtable-mcp-server@1.7.3"`) {
+			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		data, err := os.ReadFile(i.path)
+		if err != nil || !strings.Contains(string(data), `${MY_KEY}`) || !strings.Contains(string(data), `"api.airtable.com"`) || !strings.Contains(string(data), `"version": "1.7.3"`) {
+			t.Errorf("%s, %v", data, err)
+		}
+	})
+	t.Run("update/registry/back", func(t *testing.T) {
+		stdout, stderr, code := i.run(t, "update", "airtable", "--to", "1.7.2", "--yes", "--json")
+		if code != 0 || !strings.Contains(stdout, `"to":"1.7.2"`) || !strings.Contains(stdout, `"written":true`) || strings.Count(stdout, "\n") != 1 {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("update/registry/another registry", func(t *testing.T) {
+		write(strings.Replace(entry, `"registry": "work"`, `"registry": "elsewhere"`, 1))
+		if _, stderr, _ := i.run(t, "update", "airtable"); !strings.Contains(stderr, "it comes from the registry work now; the installed one came from elsewhere") {
+			t.Error(stderr)
+		}
+	})
+	t.Run("update/no origin", func(t *testing.T) {
+		if _, stderr, code := i.run(t, "update", "mine"); code != 1 || !strings.Contains(stderr, "AIO2162") || !strings.Contains(stderr, "mine was not added from a registry or a bundle") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	})
+}

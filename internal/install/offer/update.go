@@ -1,0 +1,277 @@
+package offer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// An Update is what the origin of a server offers now.
+type Update struct {
+	// Offer is nil where that is what is installed.
+	*Offer
+	From, To string
+	// Asked are the questions of the version that is installed; none where
+	// nobody knows them any more.
+	Asked []install.Question
+	// Answers are those that the entry was made with, as far as it tells.
+	Answers install.Answers
+
+	server *config.Server
+	entry  []byte // as the file has it
+	recall *install.Recall
+	made   *install.Filled // the entry as it was installed; nil where nobody knows
+}
+
+// FindUpdate looks up where a server came from; to is a version of a registry,
+// or "" for the latest. Nothing is written.
+func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, to string) (*Update, error) {
+	from := s.Origin
+	switch {
+	case s.Waits() != nil:
+		return nil, i18n.Errorf("%s waits for approval; approve it first, or remove it", "%s 正在等待批准；请先批准或移除", s.Name)
+	case from.Registry == "" && from.Bundle == "":
+		return nil, i18n.Errorf("%s was not added from a registry or a bundle, so nobody knows where a newer version would come from", "%s 不是从注册表或安装包添加的，无从得知新版本的来源", s.Name)
+	case from.Registry == "" && to != "":
+		return nil, i18n.Errorf("%s came from a bundle, which has one version: the one that is at %s", "%s 来自安装包，只有一个版本，即 %s 中的版本", s.Name, install.Show(from.Bundle))
+	}
+	u := &Update{From: from.Version, server: s}
+	var err error
+	if from.Registry != "" {
+		err = u.findRecord(ctx, a, cfg, to)
+	} else {
+		err = u.findBundle(ctx, a)
+	}
+	if err != nil || u.Offer == nil {
+		return u, err
+	}
+	if err = u.read(a, cfg); err == nil {
+		u.remember(ctx, a, cfg)
+	} else {
+		u.Close()
+	}
+	return u, err
+}
+
+// findRecord asks the registries.
+func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config, to string) error {
+	from := u.server.Origin
+	r := registries(cfg)
+	defer r.Close()
+	rec, err := r.Find(ctx, from.Name, to)
+	if err != nil {
+		return err
+	}
+	if u.To = rec.Server.Version; u.To == from.Version {
+		return nil
+	}
+	if u.Offer, err = ofRecord(ctx, a, cfg, rec, u.way()); err != nil {
+		return err
+	}
+	if rec.Registry != from.Registry {
+		u.Alarms = append(u.Alarms, i18n.New("it comes from the registry %s now; the installed one came from %s", "现在来自注册表 %s；已安装的来自 %s", rec.Registry, install.Show(from.Registry)))
+	}
+	return nil
+}
+
+// findBundle looks where the bundle came from.
+func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
+	from := u.server.Origin
+	o, err := findBundle(ctx, a, from.Bundle, "")
+	if err != nil {
+		return err
+	}
+	u.To = o.bundle.Manifest.Release
+	if o.bundle.SHA256 == from.SHA256 {
+		o.Close()
+		return nil
+	}
+	if u.Offer = o; o.bundle.Manifest.Name != from.Name {
+		u.Alarms = append(u.Alarms, i18n.New("it calls itself %s now; the installed one is %s", "现在自称 %s；已安装的是 %s", install.Show(o.bundle.Manifest.Name), install.Show(from.Name)))
+	}
+	return nil
+}
+
+// way is how the server is run now, which it stays.
+func (u *Update) way() string {
+	switch s := u.server; {
+	case s.Origin.SHA256 != "":
+		return install.MCPB
+	case s.URL != "":
+		return install.Remote
+	default:
+		return install.WayOf(s.Command)
+	}
+}
+
+// read reads the entry as the file has it.
+func (u *Update) read(a *env.Env, cfg *config.Config) error {
+	s := u.server
+	_, err := edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() {
+			return changedMeanwhile(s.Name)
+		}
+		u.entry = d.Entry(s.Schema, s.Name)
+		return env.ErrLookOnly
+	})
+	if errors.Is(err, env.ErrLookOnly) {
+		return nil
+	}
+	return err
+}
+
+func changedMeanwhile(name string) error {
+	return i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", name)
+}
+
+// remember finds the questions of the installed version, and the answers that
+// its entry has. Where the version is gone, those of the new one stand for it.
+func (u *Update) remember(ctx context.Context, a *env.Env, cfg *config.Config) {
+	var was install.Entry
+	_ = json.Unmarshal(u.entry, &was) // what has another form was not made by add, and is not an answer
+	list, fill := u.Questions, u.fill
+	if asked, made := u.installed(ctx, a, cfg); made != nil {
+		u.Asked, list, fill = asked, asked, made
+	}
+	u.recall = install.NewRecall(list, u.server.Name, &was, fill)
+	u.Answers = install.Answers{}
+	for kind, answers := range u.recall.Answers {
+		for id, texts := range answers {
+			if slices.ContainsFunc(u.Questions, func(q install.Question) bool { return q.Kind == kind && q.ID == id }) {
+				u.Answers.Set(&install.Question{Kind: kind, ID: id}, texts...)
+			}
+		}
+	}
+	if made, err := fill(u.server.Name, u.recall.Answers); err == nil {
+		u.recall.Keep(made)
+		made.Entry.Confine()
+		u.made = made
+	}
+}
+
+// installed are the questions of the installed version, and how its entry was
+// made.
+func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) ([]install.Question, func(string, install.Answers) (*install.Filled, error)) {
+	from := u.server.Origin
+	if from.SHA256 != "" {
+		b, err := install.Unpacked(bundlesDir(), from.SHA256)
+		if err != nil {
+			return nil, nil
+		}
+		if plan, err := b.Plan(thisSystem(ctx, a)); err == nil {
+			return plan.Questions, plan.Fill
+		}
+		return nil, nil
+	}
+	r := registries(cfg)
+	defer r.Close()
+	rec, err := r.Find(ctx, from.Name, from.Version)
+	if err != nil {
+		return nil, nil
+	}
+	if plan, err := planOf(cfg, rec, u.way()); err == nil {
+		return plan.Questions, plan.Fill
+	}
+	return nil, nil
+}
+
+// Open are the questions that a person has to be asked: new ones, and those
+// that need an answer and have none.
+func (u *Update) Open() []install.Question {
+	missing := install.Missing(u.Questions, u.Answers)
+	return slices.DeleteFunc(slices.Clone(u.Questions), func(q install.Question) bool {
+		same := func(other install.Question) bool { return other.Kind == q.Kind && other.ID == q.ID }
+		return slices.ContainsFunc(u.Asked, same) && !slices.ContainsFunc(missing, same)
+	})
+}
+
+// Ready is the entry of the new version, with all that the person has written
+// into the old one beside what add wrote.
+func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
+	s := u.server
+	r, err := u.Offer.Ready(cfg, Terms{Schema: s.Schema, Local: s.Name, Answers: u.Answers, Confined: true, Replace: true})
+	if err != nil {
+		return nil, err
+	}
+	u.recall.Keep(r.filled)
+	fresh, err := r.filled.Entry.JSON()
+	if err != nil {
+		return nil, err
+	}
+	r.was, r.wasHash = u.entry, s.ApprovalHash()
+	r.Entry, err = u.merge(fresh)
+	return r, err
+}
+
+// Was is the entry that the new one takes the place of.
+func (u *Update) Was() []byte { return u.entry }
+
+// merge puts what add writes into the entry as it is.
+func (u *Update) merge(fresh []byte) ([]byte, error) {
+	entry := u.entry
+	for _, key := range []string{"type", "command", "args", "url", "origin"} {
+		entry = jsonrpc.Set(entry, jsonrpc.Get(fresh, key), key)
+	}
+	for _, key := range []string{"env", "headers"} {
+		values := map[string]json.RawMessage{}
+		for name, value := range jsonrpc.Members(jsonrpc.Get(u.entry, key)) {
+			if !u.wrote(key, name) {
+				values[name] = value
+			}
+		}
+		for name, value := range jsonrpc.Members(jsonrpc.Get(fresh, key)) {
+			values[name] = value
+		}
+		raw, err := json.Marshal(values)
+		if err != nil {
+			return nil, err
+		}
+		if len(values) == 0 {
+			raw = nil
+		}
+		entry = jsonrpc.Set(entry, raw, key)
+	}
+	return jsonrpc.Set(entry, u.sandbox(fresh), "sandbox"), nil
+}
+
+// wrote says that add wrote a variable or a header of the entry.
+func (u *Update) wrote(key, name string) bool {
+	if u.made == nil {
+		return false
+	}
+	values := u.made.Entry.Env
+	if key == "headers" {
+		values = u.made.Entry.Headers
+	}
+	_, ok := values[name]
+	return ok
+}
+
+// sandbox is that of the entry, if a person chose it: it stays, with the folder
+// of the new bundle in it.
+func (u *Update) sandbox(fresh []byte) []byte {
+	now := jsonrpc.Get(u.entry, "sandbox")
+	if u.made != nil {
+		if was, err := u.made.Entry.JSON(); err == nil && sameJSON(jsonrpc.Get(was, "sandbox"), now) {
+			return jsonrpc.Get(fresh, "sandbox")
+		}
+	}
+	if from := u.server.Origin.SHA256; from != "" && now != nil {
+		now = bytes.ReplaceAll(now, []byte(from), []byte(u.bundle.SHA256))
+	}
+	return now
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}

@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// Wants are what a server did, unconfined, that its sandbox would refuse.
+type Wants struct {
+	// Read, Write and Hosts could be added to its sandbox; Listen could be set.
+	Read   []string
+	Write  []string
+	Hosts  []string
+	Listen bool
+	// Secrets are files that hold keys, or belong to others: nobody proposes to
+	// allow them. Unix are sockets, and Direct public addresses that it reached
+	// without asking the proxy, which no list of names allows.
+	Secrets []string
+	Unix    []string
+	Direct  []string
+}
+
+// Learnt reads what was noted of a server.
+func Learnt(path string) (*Wants, error) {
+	allowed, list, err := readNotes(path)
+	if err != nil {
+		return nil, err
+	}
+	w, k := &Wants{}, newKnown(allowed)
+	var writes, reads []string
+	for _, n := range list {
+		switch n.Call {
+		case noteOpen:
+			switch {
+			case k.allows(n):
+			case k.secret(n.What):
+				w.Secrets = append(w.Secrets, n.What)
+			case n.Write:
+				writes = append(writes, k.fold(n))
+			default:
+				reads = append(reads, k.fold(n))
+			}
+		case noteHost:
+			w.Hosts = append(w.Hosts, n.What)
+		case noteConnect:
+			target, err := netip.ParseAddrPort(n.What)
+			switch {
+			case err != nil || slices.Contains(allowed.Addresses, n.What):
+			case safehttp.Public(target.Addr()):
+				w.Direct = append(w.Direct, n.What)
+			default:
+				w.Hosts = append(w.Hosts, n.What)
+			}
+		case noteUnix:
+			w.Unix = append(w.Unix, n.What)
+		case noteListen:
+			w.Listen = !allowed.Listen
+		}
+	}
+	w.Write = outermost(writes, nil)
+	w.Read = outermost(reads, w.Write)
+	for _, texts := range []*[]string{&w.Hosts, &w.Secrets, &w.Unix, &w.Direct} {
+		slices.Sort(*texts)
+		*texts = slices.Compact(*texts)
+	}
+	return w, nil
+}
+
+// outermost are paths without those in one of the others, or in what is there
+// anyway.
+func outermost(paths, there []string) []string {
+	slices.Sort(paths)
+	var out []string
+	for _, path := range paths {
+		if !slices.ContainsFunc(slices.Concat(out, there), func(dir string) bool { return within(path, dir) }) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// known is what is known about files here.
+type known struct {
+	read, write []string // what may be read, and written, anyway
+	home        string
+	secrets     []string
+}
+
+func newKnown(p Profile) known {
+	k := known{home: realPath(folders.Home()), write: p.Write}
+	k.read = slices.Concat(p.Read, p.Write)
+	for i, path := range k.read {
+		k.read[i] = realPath(path) // /lib is a link, and what is noted is not
+	}
+	for _, name := range []string{
+		".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".password-store",
+		".mozilla", ".thunderbird", ".config/gcloud", ".config/gh", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+		".local/share/keyrings", ".local/share/kwalletd", ".bash_history", ".zsh_history", ".claude", ".cursor",
+	} {
+		if k.home != "" {
+			k.secrets = append(k.secrets, filepath.Join(k.home, name))
+		}
+	}
+	for _, path := range []string{folders.UserDir(folders.Home()), folders.StateDir(), "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/root/.ssh"} {
+		if path != "" {
+			k.secrets = append(k.secrets, realPath(path))
+		}
+	}
+	return k
+}
+
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// allows says that a sandbox needs nothing more for it.
+func (k *known) allows(n Note) bool {
+	list := k.read
+	if n.Write {
+		list = k.write
+	}
+	return slices.ContainsFunc(list, func(dir string) bool { return within(n.What, dir) })
+}
+
+// secret says that a file holds keys, or is the gateway's. The whole of a folder
+// that has such files in it is one.
+func (k *known) secret(path string) bool {
+	return k.shared(path) && isFolder(path) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(path, s) })
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// fold is the folder to allow for a file: the one that it is in, unless other
+// things are in there, too.
+func (k *known) fold(n Note) string {
+	dir := filepath.Dir(n.What)
+	if n.Folder || k.common(dir) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) }) {
+		return n.What
+	}
+	return dir
+}
+
+// common says that many programs have files in a folder.
+func (k *known) common(dir string) bool {
+	hidden := k.home != "" && filepath.Dir(dir) == k.home && strings.HasPrefix(filepath.Base(dir), ".")
+	system := slices.ContainsFunc([]string{"/dev", "/proc", "/sys"}, func(top string) bool { return within(dir, top) })
+	return hidden || system || k.shared(dir) || slices.Contains([]string{realPath(os.TempDir()), "/var/tmp", "/var/lib", "/var/run"}, dir)
+}
+
+// shared says that a folder is the root, one directly below it, or has the home
+// directory in it.
+func (k *known) shared(dir string) bool {
+	return strings.Count(dir, "/") < 2 || k.home != "" && within(k.home, dir)
+}

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLearnt: what is proposed is no wider than the folder of a file, and never
+// holds keys.
+func TestLearnt(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
+	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(home, name) }
+	opens := func(what string) Note { return Note{Call: noteOpen, What: what} }
+	list := []Note{
+		{Call: noteProfile, Profile: &Profile{Read: []string{"/usr", in("own")}, Write: []string{in("own/w")}, Addresses: []string{"127.0.0.1:4000"}}},
+		opens("/usr/lib/x.so"), opens(in("own/code.js")), {Call: noteOpen, What: in("own/w/x"), Write: true},
+		opens(in("project/a")), opens(in("project/deep/b")), {Call: noteOpen, What: in("project/deep/out"), Write: true},
+		opens(in(".gitconfig")), opens(in(".config/app/settings")), opens(in("file")), opens("/etc/odd.conf"), opens("/opt/app/data/x"),
+		opens(in(".ssh/id_rsa")), opens(in("state/mcp-all-in-one/servers/other")), {Call: noteOpen, What: home, Folder: true}, {Call: noteOpen, What: "/", Folder: true}, opens("/etc/shadow"),
+		{Call: noteConnect, What: "127.0.0.1:4000"}, {Call: noteConnect, What: "127.0.0.1:5432"}, {Call: noteConnect, What: "8.8.8.8:443"},
+		{Call: noteHost, What: "api.example.com:443"}, {Call: noteHost, What: "api.example.com:443"}, {Call: noteUnix, What: "/run/x.sock"}, {Call: noteListen},
+		// a second profile would be the server's own word
+		{Call: noteProfile, Profile: &Profile{Read: []string{"/"}, Write: []string{"/"}}},
+	}
+	path := filepath.Join(t.TempDir(), "notes")
+	var text []byte
+	for _, n := range list {
+		line, err := json.Marshal(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if err := os.WriteFile(path, append(text, "no JSON\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Learnt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Wants{
+		Read:   []string{"/etc/odd.conf", "/opt/app/data", in(".config/app"), in(".gitconfig"), in("file"), in("project")},
+		Write:  []string{in("project/deep")},
+		Hosts:  []string{"127.0.0.1:5432", "api.example.com:443"},
+		Listen: true, Unix: []string{"/run/x.sock"}, Direct: []string{"8.8.8.8:443"},
+		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("state/mcp-all-in-one/servers/other")},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Learnt(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("learnt from nothing")
+	}
+}
+
+// TestReaches compares hosts as they are written with those that are wanted.
+func TestReaches(t *testing.T) {
+	list := []string{"api.example.com", "*.below.com:8443", "10.0.0.5", "10.0.0.6:5432"}
+	for wanted, want := range map[string]bool{
+		"api.example.com:443": true, "api.example.com:80": true, "api.example.com:22": false, "a.below.com:8443": true, "a.below.com:443": false,
+		"10.0.0.5:443": true, "10.0.0.5:5432": false, "10.0.0.6:5432": true, "10.0.0.7:443": false, "bad host:1": false,
+	} {
+		if got := Reaches(list, wanted); got != want {
+			t.Errorf("%s: %v", wanted, got)
+		}
+	}
+}
