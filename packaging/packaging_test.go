@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// sample is a release without any binary in it.
+// sample returns a release without binaries.
 func sample(t *testing.T) *release {
 	t.Helper()
 	r := &release{root: "..", out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC(), sums: map[string]string{}, binaries: map[string][]byte{}, only: []string{"test"}}
@@ -32,7 +32,7 @@ func sample(t *testing.T) *release {
 	return r
 }
 
-// written are the files that a step wrote, by their names.
+// written returns the files that a step wrote, by name.
 func written(t *testing.T, r *release, step func(*release) error) map[string]string {
 	t.Helper()
 	if err := step(r); err != nil {
@@ -73,7 +73,7 @@ func sameFiles(a, b map[string]string) bool {
 	return true
 }
 
-// TestManifestsAreWellFormed reads what package managers read.
+// TestManifestsAreWellFormed parses the files for package managers.
 func TestManifestsAreWellFormed(t *testing.T) {
 	r := sample(t)
 	files := written(t, r, (*release).manifests)
@@ -106,7 +106,7 @@ type command struct {
 	args  []string
 }
 
-// commands are all command lines in what we ship.
+// commands returns all command lines in the files that we ship.
 func commands(t *testing.T) []command {
 	t.Helper()
 	r := sample(t)
@@ -140,7 +140,7 @@ func commands(t *testing.T) []command {
 		command{"its health check", settings["Healthcheck"].(map[string]any)["Test"].([]string)[2:]})
 }
 
-// TestCommandsExist holds every command line in manifests and units against
+// TestCommandsExist checks every command line in manifests and units against
 // the program.
 func TestCommandsExist(t *testing.T) {
 	list := commands(t)
@@ -163,7 +163,7 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// TestPathsExist asks a gateway for the paths of the probes, and reads the
+// TestPathsExist requests the paths of the probes from a gateway, and loads the
 // configurations that we ship.
 func TestPathsExist(t *testing.T) {
 	r := sample(t)
@@ -179,7 +179,8 @@ func TestPathsExist(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer resp.Body.Close()
-				// Before its servers are there it is not ready, and says so.
+				// Before its servers have started, it reports that it is not
+				// ready.
 				if body, _ := io.ReadAll(resp.Body); !strings.Contains(string(body), `"status":`) {
 					t.Errorf("%s: %s", resp.Status, body)
 				}

@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// world is a catalogue of three servers, one of them down, and what calls of
-// their tools come to.
+// world returns a catalogue of three servers, one of them down, and results for
+// calls of their tools.
 func world(t *testing.T) *Env {
 	t.Helper()
 	tools, issues := catalog.ParseTools([][]byte{[]byte(`{"tools":[
@@ -32,7 +32,7 @@ func world(t *testing.T) *Env {
 	env := &Env{Catalog: func() *catalog.Catalog { return all }}
 	env.Call = func(_ context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 		ref, miss := all.ToolOf(server, tool, nil)
-		switch { // as the gateway does
+		switch { // like the gateway
 		case miss != nil && miss.Kind == catalog.ServerDown:
 			return nil, mcp.Failure(mcp.UpstreamUnavailable, server, "server is not available")
 		case miss != nil:
@@ -146,8 +146,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecTriesOnce counts the attempts: the gateway has to see each call that
-// names a server and a tool, also one that leads nowhere.
+// TestExecTriesOnce counts the calls: the gateway must see each call that names
+// a server and a tool, even if they do not exist.
 func TestExecTriesOnce(t *testing.T) {
 	env := world(t)
 	set := toolsFor(env, ModeCompact, nil)
@@ -177,8 +177,9 @@ func TestExecTriesOnce(t *testing.T) {
 	}
 }
 
-// TestExecSaysWhy passes on the reason of an error of the gateway. Once a call
-// may have run, its error keeps its words whatever the catalogue says by then.
+// TestExecSaysWhy checks that the reason of a gateway error is passed on. The
+// error of a call that may have run keeps its message, independent of the
+// current catalogue.
 func TestExecSaysWhy(t *testing.T) {
 	env := world(t)
 	set := toolsFor(env, ModeCompact, nil)
@@ -229,8 +230,8 @@ func TestExecPassesWhatItGets(t *testing.T) {
 	}
 }
 
-// A visit to a URL that a server asks for is the client's business, where it can
-// open one.
+// If a server asks for a visit to a URL and the client can open URLs, the
+// request is left to the client.
 func TestExecPassesURLsOn(t *testing.T) {
 	env := world(t)
 	set := toolsFor(env, ModeCompact, nil)

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 )
 
-// manyTools is 50 servers of 100 tools each.
+// manyTools returns 50 servers with 100 tools each.
 func manyTools(b *testing.B) *Env {
 	b.Helper()
 	verbs := []string{"list", "read", "create", "delete", "update", "search", "export", "import", "archive", "share"}
@@ -32,9 +32,8 @@ func manyTools(b *testing.B) *Env {
 	return &Env{Catalog: func() *catalog.Catalog { return all }}
 }
 
-// BenchmarkInspect is one call of inspect among 5,000 tools, as a client makes
-// it: a search, with and without slips of the pen, in both languages; the tools
-// of a server; one tool.
+// BenchmarkInspect measures calls of inspect among 5,000 tools: searches with
+// and without typing errors in both languages, the tools of a server, one tool.
 func BenchmarkInspect(b *testing.B) {
 	env := manyTools(b)
 	for _, bench := range []struct{ name, mode, arguments string }{
@@ -47,7 +46,7 @@ func BenchmarkInspect(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			inspect := toolsFor(env, bench.mode, nil).Tool("inspect")
 			if resp, err := inspect.Run(b.Context(), env, []byte(bench.arguments)); err != nil || resp.Err != nil || !strings.Contains(string(resp.Result), "service") {
-				b.Fatalf("%v, %v", resp, err) // it also makes the index
+				b.Fatalf("%v, %v", resp, err) // this also builds the index
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -10,11 +10,11 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// maxSelfConfig is what the tools that look after the configuration may cost
-// every client that sees them, in tokens.
+// maxSelfConfig is the maximum cost, in tokens, of the tools that manage the
+// configuration, for every client that sees them.
 const maxSelfConfig = 350
 
-// TestSelfConfigCost holds the price of the tools, and what they take for it.
+// TestSelfConfigCost checks the cost of the tools, and their arguments.
 func TestSelfConfigCost(t *testing.T) {
 	set := (&SelfConfig{}).Set()
 	t.Run("true/14 cost", func(t *testing.T) {

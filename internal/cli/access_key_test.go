@@ -14,7 +14,7 @@ import (
 )
 
 // TestOneKey starts a gateway as a container does: on all addresses, with one
-// key from the environment or from a file, and asks it how it is.
+// key from the environment or from a file, and requests its health and status.
 func TestOneKey(t *testing.T) {
 	binary := mcptest.BuildProduct(t)
 	const key = "0123456789abcdef0123456789abcdef"
@@ -68,8 +68,8 @@ func TestOneKey(t *testing.T) {
 	}
 }
 
-// TestFirstKey creates the first key while the gateway runs: from then on it
-// asks everybody for one, and ends what was open without.
+// TestFirstKey creates the first key while the gateway runs. From then on the
+// gateway requires a key and ends the sessions that have none.
 func TestFirstKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
@@ -131,7 +131,7 @@ func TestFirstKey(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", command, code, out)
 		}
 	}
-	// The file says no more that keys are needed: that counts at the next start.
+	// The file no longer requires keys: that takes effect at the next start.
 	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

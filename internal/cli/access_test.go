@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestKeys lets clients in by key, shows each what it may see, and ends the
-// sessions of a key that is revoked.
+// TestKeys connects clients with keys, checks what each key may see, and checks
+// that the sessions of a revoked key end.
 func TestKeys(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
@@ -105,7 +105,7 @@ func TestKeys(t *testing.T) {
 	t.Run("revoked", func(t *testing.T) {
 		c := open(t, all)
 		const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__echo","arguments":{"message":"x"}}}`
-		for range 3 { // what repeats its header takes a shorter way
+		for range 3 { // calls with repeated headers take a fast path
 			if reply, err := c.Try(t.Context(), http.MethodPost, call); err != nil || reply.Status != http.StatusOK {
 				t.Errorf("%v %s", err, reply.Body)
 			}

@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// product runs the binary with a home of its own, and returns what it wrote
-// and its exit code.
+// product runs the binary with its own home directory, and returns its output
+// and exit code.
 func product(t *testing.T, home, dir string, args ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.Command(mcptest.BuildProduct(t), args...)
@@ -30,8 +30,8 @@ func product(t *testing.T, home, dir string, args ...string) (out string, code i
 	return string(data), cmd.ProcessState.ExitCode()
 }
 
-// TestApprovalFollowsTheFile lets a client add a server through one name of
-// the config file, and looks at it through the others.
+// TestApprovalFollowsTheFile lets a client add a server through one name of the
+// config file, and checks it through the other names.
 func TestApprovalFollowsTheFile(t *testing.T) {
 	t.Run("door/2 through a symbolic link", func(t *testing.T) {
 		dir := t.TempDir()
@@ -79,8 +79,8 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	})
 }
 
-// A server of a person's that a client replaces runs on as it was, also after a
-// restart, until a person approves the new entry.
+// A user's server that a client replaces keeps running unchanged, also after a
+// restart, until the user approves the new entry.
 func TestReplacedServerRunsOn(t *testing.T) {
 	s := openSettings(t, `{"elicitation":{}}`)
 	home := filepath.Dir(s.path)
@@ -100,7 +100,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the one before it runs until then`) {
 		t.Errorf("what waits is not said: %v", v)
 	}
-	// It is still the person's, so that to remove it needs a yes.
+	// It still belongs to the user, so removing it needs a confirmation.
 	if q := s.attempt("remove-mcp-server", `{"name":"fine"}`, `{"action":"decline"}`); q == "" || !strings.Contains(s.file(), `"fine"`) {
 		t.Errorf("removed unasked: %s", s.file())
 	}
@@ -117,10 +117,10 @@ func TestReplacedServerRunsOn(t *testing.T) {
 	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the one before it runs") {
 		t.Errorf("what waits: %d %s", code, out)
 	}
-	// The same proposal again is no other one.
+	// Repeating the proposal does not make another one.
 	s.attempt("add-mcp-server", replace, `{"action":"decline"}`)
 	answers("after the same proposal again")
-	// A person switches off what runs.
+	// The user switches off the running server.
 	for _, command := range []string{"disable", "enable"} {
 		if out, code := product(t, home, "/", command, "fine", "-c", s.path); code != 0 {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -139,7 +139,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 	}
 }
 
-// TestApprovalShowsEverything looks at what a person is asked.
+// TestApprovalShowsEverything checks the text of the approval question.
 func TestApprovalShowsEverything(t *testing.T) {
 	t.Run("door/5 nothing that runs is hidden in the question", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
@@ -149,8 +149,8 @@ func TestApprovalShowsEverything(t *testing.T) {
 		if !strings.Contains(q, "/tmp/evil.sh") || strings.Contains(q, "REDACTED") {
 			t.Errorf("the question hides what will run: %s", q)
 		}
-		// What the client has not seen is not shown to it, and so cannot be
-		// approved there.
+		// A secret that the client has not seen is not shown to it, so the
+		// entry cannot be approved there.
 		q = s.attempt("add-mcp-server", `{"name":"fine","replace":true,`+s.touch()+`,"env":{"KEY":"[REDACTED]"}}`, `{"action":"accept","content":{"approve":true}}`)
 		if strings.Contains(q, "REDACTED") || strings.Contains(q, "hunter2") {
 			t.Errorf("the question: %s", q)
@@ -235,7 +235,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 	})
 }
 
-// A console is a gateway with a key of an administrator.
+// A console is a gateway with an administrator key.
 type console struct {
 	t              *testing.T
 	dir, path, url string
@@ -273,7 +273,7 @@ func (c *console) write(content string) {
 	}
 }
 
-// propose has a client of a second gateway write a server into the file.
+// propose lets a client of a second gateway write a server to the file.
 func (c *console) propose(arguments string) {
 	c.t.Helper()
 	p := mcptest.StartStdio(c.t, mcptest.Program{
@@ -286,13 +286,13 @@ func (c *console) propose(arguments string) {
 	p.Finish(20 * time.Second)
 }
 
-// call makes a request to the API.
+// call sends a request to the API.
 func (c *console) call(key, method, path, body string) (int, string) {
 	c.t.Helper()
 	return ask(c.t, method, c.url+"/api/v1/"+path, body, map[string]string{"Authorization": "Bearer " + key, "X-MCP-AIO": "1"})
 }
 
-// shown is what the console shows of a server that waits.
+// shown returns what the console shows of a pending server.
 func (c *console) shown(key, name string) (entry, hash string) {
 	c.t.Helper()
 	status, body := c.call(key, "GET", "servers/default/"+name, "")
@@ -344,8 +344,8 @@ func TestConsoleApproval(t *testing.T) {
 	})
 }
 
-// TestApprovalCoversPolicies changes one key of an approved entry of a
-// project after the other.
+// TestApprovalCoversPolicies changes each key of an approved project entry in
+// turn.
 func TestApprovalCoversPolicies(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".mcp.json")
@@ -378,8 +378,8 @@ func TestApprovalCoversPolicies(t *testing.T) {
 	}
 }
 
-// TestKnownPlaces starts the program where nothing says who the user is, and
-// with files that others may write.
+// TestKnownPlaces starts the program without environment variables that
+// identify the user, and with files that others may write.
 func TestKnownPlaces(t *testing.T) {
 	const content = `{"mcpServers":{"planted":{"command":"true"}}}`
 	t.Run("door/12 without HOME the working directory is not the user's", func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestNobodyToAsk calls a tool that wants a person's yes where there is none: on
-// stdio there is no console. Plain calls of other tools take a shorter way, and
-// this one must not.
+// TestNobodyToAsk calls a tool that needs approval on stdio, where there is no
+// console to ask. Plain calls of other tools take a fast path; this call must
+// not.
 func TestNobodyToAsk(t *testing.T) {
 	binary := mcptest.BuildProduct(t)
 	c := mcptest.GatewayStdio(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, binary))

@@ -19,8 +19,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A lockedHub is a server that wants a token, and the authorization server
-// that gives one to whoever comes with the right code and verifier.
+// A lockedHub is a server that requires a token, and the authorization server
+// that issues one for the right code and verifier.
 type lockedHub struct {
 	*httptest.Server
 	mu        sync.Mutex
@@ -83,7 +83,7 @@ func (h *lockedHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var address = regexp.MustCompile(`http://\S+/authorize\S+`)
 
-// A person signs in with the command while the gateway runs; the gateway
+// The user signs in with the command while the gateway runs, and the gateway
 // notices.
 func TestAuthLogin(t *testing.T) {
 	hub := newLockedHub(t)
@@ -107,7 +107,7 @@ func TestAuthLogin(t *testing.T) {
 	awaitTrue(t, "the server wants a sign-in", func() bool {
 		return strings.Contains(status(), `"sign_in"`) && strings.Contains(status(), "sign in: mcp-all-in-one auth login hub")
 	})
-	// Neither way to the server shows an empty list.
+	// Neither route to the server shows an empty list.
 	for _, args := range [][]string{{"list", "hub"}, {"list", "tools", "hub", "--direct"}, {"call", "hub", "good"}, {"inspect", "hub"}} {
 		refused := run(args...)
 		if code := refused.Wait(20 * time.Second); code != 3 || !strings.Contains(refused.Stderr(), "server hub needs a sign-in") ||
@@ -142,7 +142,8 @@ func TestAuthLogin(t *testing.T) {
 	}
 }
 
-// consent signs in where a command says, as a person at a browser does.
+// consent signs in at the URL that a command prints, as a user in a browser
+// does.
 func consent(t *testing.T, login *mcptest.Process) {
 	t.Helper()
 	awaitTrue(t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
@@ -156,7 +157,7 @@ func consent(t *testing.T, login *mcptest.Process) {
 	}
 }
 
-// Who has signed out of a server finds nothing of it in the gateway any more.
+// After signing out, the gateway keeps nothing from the server.
 func TestLogoutForgets(t *testing.T) {
 	hub := newLockedHub(t)
 	hub.inner.evil = `,"annotations":{"readOnlyHint":true}`
@@ -198,7 +199,7 @@ func TestLogoutForgets(t *testing.T) {
 	}
 }
 
-// A tool that changed is held until a person has seen how and says yes.
+// A changed tool is withheld until the user has seen the change and accepts it.
 func TestApproveTools(t *testing.T) {
 	up := newUpstreamServer(t)
 	home := t.TempDir()
@@ -240,7 +241,7 @@ func TestApproveTools(t *testing.T) {
 	awaitTrue(t, "the tool is listed again", func() bool { return strings.Contains(list(gw), "up__good") })
 }
 
-// awaitTrue looks again and again, for a while.
+// awaitTrue polls a condition with a time limit.
 func awaitTrue(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

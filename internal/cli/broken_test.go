@@ -13,7 +13,7 @@ import (
 )
 
 // brokenServer speaks MCP over HTTP and answers each call with a result that is
-// no JSON, as a body or as an event.
+// not JSON, as a body or as an event.
 func brokenServer(events bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -42,8 +42,8 @@ func brokenServer(events bool) http.HandlerFunc {
 	}
 }
 
-// TestBrokenResultOverHTTP holds that a broken result is an error of its server,
-// whichever way it comes.
+// TestBrokenResultOverHTTP checks that a broken result is reported as an error
+// of its server, on both paths.
 func TestBrokenResultOverHTTP(t *testing.T) {
 	for name, events := range map[string]bool{"body": false, "event": true} {
 		t.Run("true/15 "+name, func(t *testing.T) {

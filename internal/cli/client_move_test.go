@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/clients"
 )
 
-// moving is a client with two servers, one of which has a secret, and a
-// gateway whose file is ours.
+// moving returns a machine with a client that has two servers, one with a
+// secret, and the config file of a gateway.
 func moving(t *testing.T, ours string) (m *machine, gateway string) {
 	t.Helper()
 	m = newMachine(t, "cursor")
@@ -44,8 +44,8 @@ func says(t *testing.T, text string, want ...string) {
 	}
 }
 
-// TestMoveKeepsAnotherOfThisName leaves a server with the client when the
-// gateway has another one of its name, and says so.
+// TestMoveKeepsAnotherOfThisName checks that a server stays with the client,
+// with a note, if the gateway has another server of the same name.
 func TestMoveKeepsAnotherOfThisName(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
 	for _, test := range []struct{ flag, word string }{{"--dry-run", "would move: api\n"}, {"--dry-run=false", "\nmoved: api\n"}} {
@@ -70,8 +70,8 @@ func TestMoveStoresSecrets(t *testing.T) {
 	}
 }
 
-// TestDisconnectReturnsServers takes moved servers out of the gateway's file
-// again, all but those that were there before or were changed since.
+// TestDisconnectReturnsServers checks that moved servers are removed from the
+// gateway's file again, except those that existed before or were changed since.
 func TestDisconnectReturnsServers(t *testing.T) {
 	const own = `{"mcpServers": {"own": {"command": "own"}, "files": {"command": "fs", "args": ["/tmp"]}}}`
 	for name, test := range map[string]struct{ edit, left string }{
@@ -112,7 +112,8 @@ func TestDisconnectReturnsServers(t *testing.T) {
 	}
 }
 
-// TestDisconnectLeavesWhatOthersUse keeps a server that two clients moved.
+// TestDisconnectLeavesWhatOthersUse checks that a server that two clients moved
+// stays.
 func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	home := os.Getenv("HOME")
@@ -130,8 +131,8 @@ func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
 	says(t, fileText(t, gateway), `"files"`, `"api"`)
 }
 
-// TestConnectAgainAfterHandEdits undoes both connections when the client's file
-// was changed between them.
+// TestConnectAgainAfterHandEdits checks that both connections are undone if the
+// client's file was changed between them.
 func TestConnectAgainAfterHandEdits(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	m.run(0, "-c", gateway, "connect", "cursor", "--move")
@@ -156,8 +157,8 @@ func TestConnectAgainAfterHandEdits(t *testing.T) {
 	}
 }
 
-// TestConnectAgainElsewhere undoes a second connection that only changed the
-// entry, after a change by hand.
+// TestConnectAgainElsewhere checks the undo of a second connection that only
+// changed the entry, after a manual edit.
 func TestConnectAgainElsewhere(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	m.run(0, "-c", gateway, "connect", "cursor")

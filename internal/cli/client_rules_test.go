@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/clients"
 )
 
-// TestClientFileForm imports from and connects to every client when its file
-// has a byte order mark and the line breaks of Windows. Both stay.
+// TestClientFileForm imports from and connects to every client with a file that
+// has a byte order mark and Windows line endings. Both are preserved.
 func TestClientFileForm(t *testing.T) {
 	for _, c := range clients.All() {
 		t.Run("true/10 "+c.ID, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestClientFileForm(t *testing.T) {
 			if strings.Count(text, "\n") != strings.Count(text, "\r\n") {
 				t.Errorf("lines end in two ways: %q", text)
 			}
-			// A change since the connection means that the entry is taken out again.
+			// After a manual edit, disconnecting removes only the entry.
 			if err := os.WriteFile(m.file, []byte(text+"\r\n"), 0o640); err != nil {
 				t.Fatal(err)
 			}
@@ -43,8 +43,8 @@ func TestClientFileForm(t *testing.T) {
 	}
 }
 
-// TestOpenCodeHolder reads and writes the servers where the second version of
-// OpenCode has them.
+// TestOpenCodeHolder reads and writes the servers where OpenCode version 2 has
+// them.
 func TestOpenCodeHolder(t *testing.T) {
 	t.Run("true/10 mcp.servers", func(t *testing.T) {
 		m := newMachine(t, "opencode")
@@ -73,8 +73,8 @@ func TestGeminiExcluded(t *testing.T) {
 	})
 }
 
-// TestImportOneBadFile imports the rest when one file cannot be read, and says
-// which.
+// TestImportOneBadFile checks that an unreadable file is reported and does not
+// stop the import of the others.
 func TestImportOneBadFile(t *testing.T) {
 	t.Run("true/10 one bad file", func(t *testing.T) {
 		m := newMachine(t, "gemini")
@@ -94,7 +94,8 @@ func TestImportOneBadFile(t *testing.T) {
 	})
 }
 
-// TestImportCollision gives a server another name where its own is taken.
+// TestImportCollision checks that a server gets another name if its own is
+// taken.
 func TestImportCollision(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -127,7 +128,8 @@ func TestImportCollision(t *testing.T) {
 	})
 }
 
-// TestImportRefused skips a server that our file cannot have, and says why.
+// TestImportRefused checks that a server that is not valid in our file is
+// skipped with a reason.
 func TestImportRefused(t *testing.T) {
 	t.Run("true/10 a name with a space", func(t *testing.T) {
 		m, gateway := moving(t, `{"mcpServers": {}}`)
@@ -142,8 +144,8 @@ func TestImportRefused(t *testing.T) {
 	})
 }
 
-// TestImportClientBeforeFolder reads VS Code's file where a folder has its
-// name, and a client's file that is named by its path by that client's rules.
+// TestImportClientBeforeFolder reads VS Code's file although a folder has its
+// name, and applies a client's rules to its file given by path.
 func TestImportClientBeforeFolder(t *testing.T) {
 	t.Run("true/15 a folder called vscode", func(t *testing.T) {
 		m := newMachine(t, "vscode")

@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// A machine is a home with one client's file in it.
+// A machine is a home directory with the file of one client.
 type machine struct {
 	t      *testing.T
 	client clients.Client
@@ -26,7 +26,8 @@ type machine struct {
 	sample []byte
 }
 
-// samples are real files of each client: comments, odd layout and all.
+// newMachine copies a sample file: samples are real files of each client, with
+// comments and unusual layout.
 func newMachine(t *testing.T, id string) *machine {
 	t.Helper()
 	home := t.TempDir()
@@ -56,7 +57,7 @@ func newMachine(t *testing.T, id string) *machine {
 	return m
 }
 
-// run runs the program and returns what it printed.
+// run runs the program and returns its output.
 func (m *machine) run(want int, args ...string) (stdout, stderr string) {
 	m.t.Helper()
 	var out, errs bytes.Buffer
@@ -76,7 +77,7 @@ func (m *machine) content() string {
 	return string(data)
 }
 
-// comments are the comments of the sample.
+// comments returns the comments of the sample.
 func (m *machine) comments() []string {
 	var list []string
 	for line := range strings.Lines(string(m.sample)) {
@@ -122,7 +123,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// hasOwnEntry demands our entry beside all the others.
+// hasOwnEntry checks that our entry is there beside all others.
 func (m *machine) hasOwnEntry() {
 	m.t.Helper()
 	before, err := clients.Parse(m.sample, &m.client)
@@ -147,8 +148,8 @@ func (m *machine) hasOwnEntry() {
 	}
 }
 
-// TestDisconnectAfterAChange undoes only our own change of a file that was
-// edited since.
+// TestDisconnectAfterAChange checks that only our own change is undone in a
+// file that was edited since.
 func TestDisconnectAfterAChange(t *testing.T) {
 	for id, comment := range map[string]string{"cursor": "\n// added later\n", "codex": "\n# added later\n", "goose": "\n# added later\n", "zed": "\n// added later\n"} {
 		t.Run(id, func(t *testing.T) {
@@ -267,8 +268,8 @@ func TestImportStoresSecrets(t *testing.T) {
 	}
 }
 
-// TestImportScopes imports what a client has for one working tree: the user's
-// own at once, a file of the tree only when it is asked for.
+// TestImportScopes imports the servers of a client for one working tree: the
+// user's own by default, a file of the tree only on request.
 func TestImportScopes(t *testing.T) {
 	m := newMachine(t, "claude-code")
 	tree := t.TempDir()

@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// leastCPU runs a command several times and returns the least CPU time that it
-// took, with what it started and waited for.
+// leastCPU runs a command several times and returns the minimum CPU time,
+// including its child processes.
 func leastCPU(t *testing.T, env []string, name string, args ...string) time.Duration {
 	t.Helper()
 	var cpu []time.Duration
@@ -34,20 +34,20 @@ func leastCPU(t *testing.T, env []string, name string, args ...string) time.Dura
 	return cpu[0]
 }
 
-// TestColdStart bounds what a command costs that only prints something.
+// TestColdStart bounds the CPU time of a command that only prints something.
 func TestColdStart(t *testing.T) {
 	if cpu := leastCPU(t, nil, mcptest.BuildProduct(t), "version"); cpu > 30*time.Millisecond {
 		t.Errorf("version takes %v of CPU at best, want at most 30ms", cpu)
 	}
 }
 
-// TestColdTester bounds what the tester costs before a server has done
-// anything: through a running gateway, and with a server of its own, of which
-// the server's share and that of the process that starts it are taken off.
+// TestColdTester bounds the CPU time of the tester before a server has done any
+// work: through a running gateway, and with its own server, where the time of
+// the server and of the helper process is subtracted.
 func TestColdTester(t *testing.T) {
 	const most = 50 * time.Millisecond
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
-	run, err := os.MkdirTemp("", "aio") // a socket's path is short
+	run, err := os.MkdirTemp("", "aio") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestColdTester(t *testing.T) {
 			t.Errorf("%v takes %v of CPU at best, want at most %v", args, cpu, most)
 		}
 	}
-	// What a process of ours costs that does nothing: the server and the helper
-	// are such processes.
+	// The CPU time of one of our processes that does nothing: the server and
+	// the helper are such processes.
 	idle := leastCPU(t, env, binary, "version")
 	for _, args := range [][]string{
 		{"list", "--", binary, "demo"},

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestConnectWaits connects a client, lets it start what its file says, and
-// expects to be told that it came.
+// TestConnectWaits connects a client, lets it start the command in its file,
+// and checks that its arrival is reported.
 func TestConnectWaits(t *testing.T) {
 	home, binary := t.TempDir(), mcptest.BuildProduct(t)
 	env := []string{"HOME=" + home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=" + t.TempDir(), "MCP_AIO_LANG=en"}

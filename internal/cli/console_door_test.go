@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestConsoleActsForPrincipals asks the console for what only others may see
-// or do.
+// TestConsoleActsForPrincipals requests data and actions of other principals
+// from the console.
 func TestConsoleActsForPrincipals(t *testing.T) {
 	g := newGuarded(t)
 	t.Run("door/1 a bench has the rights of its caller", func(t *testing.T) { g.rightsOfTheCaller(t) })
@@ -292,7 +292,8 @@ func (g *guarded) audited(t *testing.T) {
 	}
 }
 
-// Without keys the owner decides for clients, and nobody for the owner.
+// Without keys the owner decides for clients, and no client decides for the
+// owner.
 func TestOwnerDecidesForOthers(t *testing.T) {
 	g := unguarded(t)
 	trail := filepath.Join(g.dir, "audit.jsonl")
@@ -356,7 +357,7 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 	})
 }
 
-// A server that waits for approval is announced once, with a link to it.
+// A server that waits for approval is announced once, with a link.
 func TestInboxWebhookServers(t *testing.T) {
 	type message struct{ ID, Kind, Server, From, Text, Link string }
 	got := make(chan message, 10)
@@ -393,7 +394,7 @@ func TestInboxWebhookServers(t *testing.T) {
 		!strings.Contains(first.Text, "The new server “new-one” waits for your yes") || strings.Contains(fmt.Sprint(first), "canary") {
 		t.Errorf("message %+v", first)
 	}
-	// Another entry is another message; the same one is not told of again.
+	// Another entry causes another message; the same entry does not.
 	g.command("reload")
 	add("new-one", "entry-canary-2")
 	if second := next(); second.Server != first.Server || second.ID == first.ID {
@@ -401,7 +402,7 @@ func TestInboxWebhookServers(t *testing.T) {
 	}
 }
 
-// The link of a message leads to the call that waits.
+// The link in a message leads to the waiting call.
 func TestInboxWebhook(t *testing.T) {
 	links := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// expired is a certificate of yesterday.
+// expired returns a certificate that expired yesterday.
 func expired(t *testing.T) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,7 +37,7 @@ func expired(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// answering is a server that answers everything with one status.
+// answering starts a server that answers every request with one status.
 func answering(t *testing.T, status int, header ...string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(header); i += 2 {
@@ -49,7 +49,8 @@ func answering(t *testing.T, status int, header ...string) string {
 	return s.URL
 }
 
-// doctorCases are servers that do not come up, and the fix that doctor offers.
+// doctorCases returns servers that do not start, with the fix that doctor
+// suggests.
 func doctorCases(t *testing.T, dir string) map[string][2]string {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -107,7 +108,7 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 	}
 }
 
-// TestDoctorNamesTheFix holds one fix to each error that doctor can name.
+// TestDoctorNamesTheFix checks the fix for each error that doctor recognizes.
 func TestDoctorNamesTheFix(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,8 +148,9 @@ func TestDoctorNamesTheFix(t *testing.T) {
 	}
 }
 
-// TestDoctorDoesNotWaitForSilence asks a gateway about a server that takes
-// connections and says nothing: what the gateway knows of it is shown at once.
+// TestDoctorDoesNotWaitForSilence asks a gateway about a server that accepts
+// connections and never answers. The state known to the gateway must be shown
+// immediately.
 func TestDoctorDoesNotWaitForSilence(t *testing.T) {
 	t.Run("true/12 at once", func(t *testing.T) {
 		ended := make(chan struct{})
@@ -169,7 +171,7 @@ func TestDoctorDoesNotWaitForSilence(t *testing.T) {
 		if !strings.Contains(string(out), "it has not answered for") {
 			t.Errorf("doctor says %s", out)
 		}
-		if took := time.Since(began); took > 8*time.Second { // a step on the way to a server may take 10 s
+		if took := time.Since(began); took > 8*time.Second { // a connection step may take 10 s
 			t.Errorf("doctor took %v", took)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // A guarded gateway has keys of every kind, an audit trail and a server whose
-// tools are denied or asked for.
+// tools are denied or need approval.
 type guarded struct {
 	*mcptest.Process
 	t      *testing.T
@@ -53,7 +53,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// unguarded has no keys yet, and does not run.
+// unguarded returns a gateway that has no keys yet and is not started.
 func unguarded(t *testing.T) *guarded {
 	t.Helper()
 	return &guarded{t: t, dir: t.TempDir(), binary: mcptest.BuildProduct(t), keys: map[string]string{}}
@@ -91,7 +91,7 @@ func (g *guarded) command(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// as are the headers of a key.
+// as returns the headers for a key.
 func (g *guarded) as(key string) map[string]string {
 	header := map[string]string{"X-MCP-AIO": "1"}
 	if key != "" {
@@ -100,7 +100,7 @@ func (g *guarded) as(key string) map[string]string {
 	return header
 }
 
-// page asks for a path with a key; none for "".
+// page requests a path with a key; "" means without a key.
 func (g *guarded) page(key, path string) (int, string) {
 	g.t.Helper()
 	return ask(g.t, "GET", g.url+path, "", g.as(key))
@@ -111,7 +111,7 @@ func (g *guarded) api(key, method, path, body string) (int, string) {
 	return ask(g.t, method, g.url+"/api/v1/"+path, body, g.as(key))
 }
 
-// want is api with the status that is expected.
+// want is like api, and checks the status.
 func (g *guarded) want(t *testing.T, status int, key, method, path, body string) string {
 	t.Helper()
 	got, answer := g.api(key, method, path, body)
@@ -121,7 +121,7 @@ func (g *guarded) want(t *testing.T, status int, key, method, path, body string)
 	return answer
 }
 
-// owner is a browser that logged in with a code from the terminal.
+// owner returns a browser that logged in with a code from the terminal.
 func (g *guarded) owner() func(method, path, body string) (int, string) {
 	g.t.Helper()
 	_, code, _ := strings.Cut(g.command("ui", "--print"), "#code=")
@@ -186,7 +186,7 @@ func (g *guarded) begin(t *testing.T, key, bench, tool, args string) string {
 	return run.ID
 }
 
-// result is the run when it has ended, with its result.
+// result waits for the end of a run and returns it with its result.
 func (g *guarded) result(key, run string) string {
 	g.t.Helper()
 	var got string
@@ -198,7 +198,7 @@ func (g *guarded) result(key, run string) string {
 	return got + body
 }
 
-// question is the id of the one question that a principal sees.
+// question returns the id of the only question that a principal sees.
 func (g *guarded) question(key string) string {
 	g.t.Helper()
 	var list []struct{ ID string }
@@ -209,7 +209,7 @@ func (g *guarded) question(key string) string {
 	return list[0].ID
 }
 
-// follow reads the event stream of a key until f says that it is enough.
+// follow reads the event stream of a key until f returns true.
 func (g *guarded) follow(t *testing.T, key, topics string, f func(line string) bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", g.url+"/api/v1/events?topics="+topics, nil)
@@ -234,7 +234,7 @@ func (g *guarded) follow(t *testing.T, key, topics string, f func(line string) b
 	t.Fatalf("the stream ended: %v", lines.Err())
 }
 
-// call calls a tool as a client over HTTP.
+// call calls a tool as an HTTP client.
 func (g *guarded) call(key, tool, args string) string {
 	g.t.Helper()
 	_, body := ask(g.t, "POST", g.url+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args), g.as(key))

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// wrongCommands are command lines that go wrong, by what is wrong with them.
-// The files are those of testdata/errors/files.txtar.
+// wrongCommands are command lines that fail, by class. Their files are in
+// testdata/errors/files.txtar.
 var wrongCommands = []struct{ class, lines string }{
 	{"config", `
 config validate -c syntax.json
@@ -112,8 +112,8 @@ explain none
 `},
 }
 
-// TestErrorsInBothLanguages runs each of them in both languages and holds what
-// is said against what was agreed on.
+// TestErrorsInBothLanguages runs each command line in both languages and
+// compares the output with the golden files.
 func TestErrorsInBothLanguages(t *testing.T) {
 	t.Parallel()
 	files, err := txtar.ParseFile(filepath.Join("testdata", "errors", "files.txtar"))
@@ -157,8 +157,7 @@ func unpack(t *testing.T, files *txtar.Archive) string {
 
 var took = regexp.MustCompile(`# [\d.]+ ms`)
 
-// sayWrong is everything that a command says, without what is different every
-// time.
+// sayWrong returns the output of a command without the parts that vary.
 func sayWrong(t *testing.T, bin, dir, lang, line string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "mcp-all-in-one "+line)
@@ -173,8 +172,8 @@ func sayWrong(t *testing.T, bin, dir, lang, line string) string {
 	return took.ReplaceAllString(said, "# N ms")
 }
 
-// foreign is what is not ours to translate: what is quoted, commands, the
-// words of servers, the names of things.
+// Text that is not ours to translate: quotations, commands, messages of
+// servers, names.
 var (
 	notOurs  = regexp.MustCompile("(?m)\"[^\"]*\"|'[^']*'|`[^`]*`|\\{.*|服务询问：[^；]*|服务返回错误[^：]*：[^（]*|^ok .*|^not ok .*|^#.*|^ +(?:修正|详情|目标|工具|服务|PATH|配置|示例) .*|[^ ]*mcp-all-in-one .*|^[^\t\n]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t")
 	sentence = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}`)

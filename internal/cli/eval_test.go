@@ -20,8 +20,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A talker is a chat completions API over HTTP with a model in it that knows a
-// little arithmetic. Which of the modes it is shown tells it how to call add.
+// A talker is a chat completions API with a model that knows a little
+// arithmetic. The tools that it is shown determine how it calls add.
 type talker struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -29,7 +29,7 @@ type talker struct {
 	seen  map[string]bool // the functions that it was shown
 }
 
-// A chat is a request, as far as the model reads it.
+// A chat is the part of a request that the model reads.
 type chat struct {
 	Model    string
 	Messages []struct{ Role, Content string }
@@ -78,7 +78,7 @@ func (m *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var keptResult = regexp.MustCompile(`result://[0-9a-f]+`)
 
-// say is the message that the model writes.
+// say returns the message that the model writes.
 func (m *talker) say(c *chat, n int) string {
 	names := make(map[string]bool)
 	m.mu.Lock()
@@ -97,7 +97,7 @@ func (m *talker) say(c *chat, n int) string {
 		text, _ := json.Marshal(arguments)
 		return fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%q,"arguments":%s}}]}`, n, name, text)
 	}
-	// use calls a tool in the way of the mode, after a look at it.
+	// use calls a tool as the mode requires, after inspecting it.
 	use := func(tool, arguments string) string {
 		switch {
 		case names["run"]:
@@ -126,7 +126,7 @@ func (m *talker) say(c *chat, n int) string {
 		if last.Role == "tool" && strings.Contains(last.Content, "noon") {
 			return use("log_something", `{"message":"it is noon"}`)
 		}
-		if last.Role == "tool" && !strings.Contains(last.Content, "time") { // not what inspect says of it
+		if last.Role == "tool" && !strings.Contains(last.Content, "time") { // not the output of inspect
 			return `{"role":"assistant","content":"I do not know."}`
 		}
 		return use("get_current_time", `{"timezone":"UTC"}`)
@@ -143,7 +143,7 @@ func (m *talker) say(c *chat, n int) string {
 	return use("add", `{"a":2,"b":3}`)
 }
 
-// An evalBench is the program, a model and a server whose calls are counted.
+// An evalBench is the program, a model and a server that counts its calls.
 type evalBench struct {
 	t     *testing.T
 	bin   string
@@ -181,7 +181,7 @@ func (b *evalBench) write(evals string) string {
 	return path
 }
 
-// run runs the program and returns its exit code and what it wrote.
+// run runs the program and returns its exit code and output.
 func (b *evalBench) run(args ...string) (code int, stdout, stderr string) {
 	b.t.Helper()
 	cmd := exec.CommandContext(b.t.Context(), b.bin, append([]string{"eval"}, args...)...)
@@ -199,7 +199,7 @@ func (b *evalBench) run(args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// evalReport is the JSON of eval, as far as it is looked at.
+// evalReport is the part of eval's JSON output that the tests check.
 type evalReport struct {
 	Evals []struct {
 		Rows []struct {
@@ -246,7 +246,7 @@ const evals = `
 `
 
 // TestEval gives tasks to a model in all modes. The server is never called, and
-// what the model picked is found behind exec and run too.
+// the model's choice is also recognized behind exec and run.
 func TestEval(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -301,7 +301,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// TestEvalBadJSON has a model that writes arguments which are no JSON.
+// TestEvalBadJSON uses a model that writes arguments that are not JSON.
 func TestEvalBadJSON(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -311,7 +311,7 @@ func TestEvalBadJSON(t *testing.T) {
 	}
 }
 
-// TestEvalSeen has a file that writes to the terminal by its texts.
+// TestEvalSeen uses a file whose texts contain terminal control characters.
 func TestEvalSeen(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -324,7 +324,7 @@ func TestEvalSeen(t *testing.T) {
 	}
 }
 
-// TestEvalFlood has a model that calls a tool a thousand times in one answer.
+// TestEvalFlood uses a model that calls a tool a thousand times in one answer.
 func TestEvalFlood(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -337,8 +337,8 @@ func TestEvalFlood(t *testing.T) {
 	}
 }
 
-// TestEvalCallsReadOnly calls, where the file says so, a tool on the way that
-// changes nothing, and no other.
+// TestEvalCallsReadOnly checks that, if the file allows it, only tools that
+// change nothing are called.
 func TestEvalCallsReadOnly(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -357,7 +357,8 @@ func TestEvalCallsReadOnly(t *testing.T) {
 	}
 }
 
-// TestEvalRates holds a model that is right every other time to a rate.
+// TestEvalRates checks the minimum rate with a model that is right every other
+// time.
 func TestEvalRates(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -381,8 +382,8 @@ func TestEvalRates(t *testing.T) {
 	}
 }
 
-// TestEvalReplays records a model and lets the recording answer when there is
-// neither a model nor a key.
+// TestEvalReplays records a model and replays the recording without a model and
+// a key.
 func TestEvalReplays(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)
@@ -407,7 +408,7 @@ func TestEvalReplays(t *testing.T) {
 	}
 }
 
-// TestEvalWrong has what a person gets wrong, and what they are told.
+// TestEvalWrong checks the messages for user errors.
 func TestEvalWrong(t *testing.T) {
 	t.Parallel()
 	b := newEvalBench(t)

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// TestExamples parses every example of every help text: the command is there,
-// so are its flags, and it takes that many arguments.
+// TestExamples parses every example of every help text: the command and its
+// flags exist, and the number of arguments is right.
 func TestExamples(t *testing.T) {
 	checked := 0
 	for name, p := range env.Personalities() {
@@ -51,8 +51,7 @@ func examplesOf(cmd *cobra.Command) []string {
 
 var exampleWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// exampleWords cuts a line as a shell does, without what it pipes and
-// redirects.
+// exampleWords splits a line as a shell does, without pipes and redirections.
 func exampleWords(t *testing.T, line string) []string {
 	var words []string
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "source <("), ")")
@@ -68,14 +67,14 @@ func exampleWords(t *testing.T, line string) []string {
 	return words
 }
 
-// parseExample lets a fresh command tree take the words apart.
+// parseExample parses the words with a new command tree.
 func parseExample(words []string) error {
 	a := &env.Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}
 	name, args := identify(words)
 	a.Personality = env.Personalities()[name]
 	root := roots()[name](a)
 	if len(args) > 0 && strings.Contains(args[0], ".") && a.Personality.Own {
-		args = append([]string{"call"}, args...) // short for it
+		args = append([]string{"call"}, args...) // the short form
 	}
 	for _, c := range root.Commands() {
 		stub(c)
@@ -88,7 +87,7 @@ func parseExample(words []string) error {
 	return root.Execute()
 }
 
-// stub leaves the arguments of a command to be checked, and runs nothing.
+// stub makes a command check its arguments and run nothing.
 func stub(cmd *cobra.Command) {
 	cmd.PersistentPreRunE, cmd.PreRunE = nil, nil
 	cmd.Run, cmd.RunE = nil, func(*cobra.Command, []string) error { return nil }

@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// keysOf lists the keys of a JSON Schema as documents that have one value in
-// one place.
+// keysOf returns the keys of a JSON Schema as documents that have the value in
+// one place each.
 func keysOf(schema map[string]any, value any) map[string]any {
 	docs := map[string]any{}
 	for name, raw := range schema["properties"].(map[string]any) {
@@ -47,8 +47,8 @@ func keysOf(schema map[string]any, value any) map[string]any {
 	return docs
 }
 
-// TestNothingIsExpanded has a client put references into every key there is,
-// and looks for what they stand for wherever the gateway writes.
+// TestNothingIsExpanded lets a client put references into every key, and
+// searches everything that the gateway writes for the referenced values.
 func TestNothingIsExpanded(t *testing.T) {
 	t.Parallel()
 	const secret = "LEAKED"
@@ -134,7 +134,7 @@ func TestNothingIsExpanded(t *testing.T) {
 	}
 }
 
-// firstLine is the first line of a text that has a word in it.
+// firstLine returns the first line of a text that contains a word.
 func firstLine(text, word string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {

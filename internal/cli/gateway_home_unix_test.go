@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A gatewayHome is a home with a gateway of one file.
+// A gatewayHome is a home directory with a gateway and its config file.
 type gatewayHome struct {
 	t       *testing.T
 	program string
@@ -26,7 +26,7 @@ type gatewayHome struct {
 
 func newGatewayHome(t *testing.T, config string) *gatewayHome {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "home") // the path of a socket has to be short
+	dir, err := os.MkdirTemp("", "home") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (h *gatewayHome) start() *mcptest.Process {
 	return p
 }
 
-// run runs a command of the product to its end.
+// run runs a command of the product until it exits.
 func (h *gatewayHome) run(extra []string, args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
@@ -59,7 +59,8 @@ func (h *gatewayHome) run(extra []string, args ...string) (stdout, stderr string
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestSecondGateway says that another gateway serves the same file.
+// TestSecondGateway checks the message that another gateway serves the same
+// file.
 func TestSecondGateway(t *testing.T) {
 	t.Run("true/15 a second gateway on one file", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
@@ -79,7 +80,8 @@ func TestSecondGateway(t *testing.T) {
 	})
 }
 
-// TestBrowser says that the console was opened only when it was.
+// TestBrowser checks that the message about the opened console is printed only
+// if the browser was opened.
 func TestBrowser(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
@@ -102,8 +104,8 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestKeyScopes refuses a schema that there is not, and warns of servers and
-// tools that may come later.
+// TestKeyScopes checks that an unknown schema is refused, and that unknown
+// servers and tools, which may be added later, cause a warning.
 func TestKeyScopes(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {"demo": {"command": "PRODUCT", "args": ["demo"]}}, "schemas": {"work": {"mcpServers": {}}}}`)
 	text, err := os.ReadFile(h.config)
@@ -137,7 +139,7 @@ func TestKeyScopes(t *testing.T) {
 		check(t, "h", 0, "", "server:de*")
 		check(t, "i", 0, "warning: no server matches tool:nope/echo now", "tool:nope/echo")
 		check(t, "j", 0, "", "tool:demo/echo")
-		check(t, "k", 0, "", "tool:nope") // no gateway is there to ask
+		check(t, "k", 0, "", "tool:nope") // there is no gateway to ask
 		h.start()
 		if out, errs, _ := h.run(nil, "list", "tools", ".", "-c", h.config); !strings.Contains(out, "echo") { // waits for the server
 			t.Fatalf("listed: %s%s", out, errs)
@@ -147,7 +149,7 @@ func TestKeyScopes(t *testing.T) {
 	})
 }
 
-// TestMockKnowsItsArguments answers what was recorded, and nothing else.
+// TestMockKnowsItsArguments checks that a mock answers only recorded requests.
 func TestMockKnowsItsArguments(t *testing.T) {
 	t.Run("true/15 mock", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
@@ -163,8 +165,8 @@ func TestMockKnowsItsArguments(t *testing.T) {
 	})
 }
 
-// TestDemoIsFound calls the demo server by its name where nothing is
-// configured, in a working tree with a file of its own too.
+// TestDemoIsFound calls the demo server by name if nothing is configured, also
+// in a working tree that has its own file.
 func TestDemoIsFound(t *testing.T) {
 	t.Run("true/15 call demo", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {"mine": {"command": "ls"}}}`)
@@ -186,7 +188,7 @@ func TestDemoIsFound(t *testing.T) {
 	})
 }
 
-// TestTesterCommands has the commands of the tester under its name.
+// TestTesterCommands runs commands of the tester under its name.
 func TestTesterCommands(t *testing.T) {
 	t.Run("true/15 mcp-tester prompt", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)

@@ -18,8 +18,8 @@ import (
 
 var update = cmdflag.Bool("update", false, "rewrite the golden help")
 
-// TestHelp holds the help of every command, in both languages, against what
-// was agreed on.
+// TestHelp compares the help of every command, in both languages, with the
+// golden files.
 func TestHelp(t *testing.T) {
 	for _, lang := range []string{"en", "zh"} {
 		for name, p := range env.Personalities() {
@@ -36,8 +36,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// writeAllHelp prints the help of a command and of those below it, through the
-// front door.
+// writeAllHelp prints the help of a command and its subcommands by running the
+// program.
 func writeAllHelp(w *bytes.Buffer, cmd *cobra.Command, name, lang string) {
 	cmd.InitDefaultHelpFlag()
 	words := strings.Fields(cmd.CommandPath())[1:]
@@ -75,8 +75,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// TestChineseHelpHasNoEnglish finds texts that nobody translated: every line
-// that says what something does has a Chinese character in it.
+// TestChineseHelpHasNoEnglish finds untranslated texts: every description line
+// must contain a Chinese character.
 func TestChineseHelpHasNoEnglish(t *testing.T) {
 	a := &env.Env{Personality: env.Personalities()["mcp-all-in-one"], Lang: i18n.Chinese}
 	var check func(cmd *cobra.Command)

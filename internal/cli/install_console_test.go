@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// newAdding is a gateway that asks a registry of its own.
+// newAdding returns a gateway that uses its own registry.
 func newAdding(t *testing.T) *guarded {
 	t.Helper()
 	files := filepath.Join("..", "install", "testdata", "registry")
@@ -37,7 +37,7 @@ func newAdding(t *testing.T) *guarded {
 	return g
 }
 
-// read is the config file.
+// read returns the config file.
 func (g *guarded) read(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(g.dir, "mcp.json"))
@@ -47,7 +47,7 @@ func (g *guarded) read(t *testing.T) string {
 	return string(text)
 }
 
-// bundle is one that the official tool packed.
+// bundle returns a bundle that the official tool packed.
 func bundle(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello.mcpb"))
@@ -57,7 +57,7 @@ func bundle(t *testing.T) string {
 	return path
 }
 
-// parsed reads a part of an answer.
+// parsed decodes a part of a response.
 func parsed[T any](t *testing.T, text string) T {
 	t.Helper()
 	var v T
@@ -145,8 +145,8 @@ func TestAddThroughTheConsole(t *testing.T) {
 	})
 }
 
-// addBundle sends a bundle, answers what it asks, and adds exactly what was
-// shown last.
+// addBundle uploads a bundle, answers its questions, and adds exactly the entry
+// that was shown last.
 func addBundle(t *testing.T, g *guarded, look func(*testing.T, string) shownOffer) {
 	data, err := os.ReadFile(bundle(t))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A typist is a person before the terminal of a program.
+// A typist is a user at the terminal of a program.
 type typist struct {
 	t    *testing.T
 	ours *os.File
@@ -38,7 +38,7 @@ func (i *installer) typing(t *testing.T, editor string, args ...string) *typist 
 	return &typist{t: t, ours: ours, cmd: cmd}
 }
 
-// see reads until a text is there.
+// see reads until a text appears.
 func (p *typist) see(text string) {
 	p.t.Helper()
 	buffer := make([]byte, 4096)
@@ -52,7 +52,7 @@ func (p *typist) see(text string) {
 	p.seen = p.seen[strings.Index(p.seen, text)+len(text):]
 }
 
-// answer types a line once a question is there.
+// answer types a line after a question has appeared.
 func (p *typist) answer(question, line string) {
 	p.t.Helper()
 	p.see(question)
@@ -67,15 +67,15 @@ func (p *typist) end() (string, int) {
 	for {
 		n, err := p.ours.Read(buffer)
 		p.seen += string(buffer[:n])
-		if err != nil { // nobody holds the terminal any more
+		if err != nil { // the program closed the terminal
 			break
 		}
 	}
-	_ = p.cmd.Wait() // the exit code says it
+	_ = p.cmd.Wait() // the exit code is checked
 	return p.seen, p.cmd.ProcessState.ExitCode()
 }
 
-// TestInstallAsks answers the questions of add as a person does.
+// TestInstallAsks answers the questions of add as a user does.
 func TestInstallAsks(t *testing.T) {
 	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello.mcpb"))
 	if err != nil {
@@ -128,7 +128,7 @@ func TestInstallAsks(t *testing.T) {
 		p.answer(question, "e")
 		p.see("the entry is not a JSON object, so it stays as it was")
 		p.answer(question, "e")
-		p.see("--greeting=edited") // the entry is shown as it is now
+		p.see("--greeting=edited") // the current entry is shown
 		p.answer(question, "y")
 		if text, code := p.end(); code != 0 || !strings.Contains(text, "started: hello") {
 			t.Fatalf("exit code %d: %s", code, text)

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// installer is the program with a home and a registry of its own.
+// installer is the program with its own home directory and registry.
 type installer struct {
 	dir, chosen, path, program string
 }
@@ -54,7 +54,7 @@ func (i *installer) run(t *testing.T, args ...string) (stdout, stderr string, co
 	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "NO_COLOR=1", "MCP_AIO_LANG="+cmp.Or(os.Getenv("MCP_AIO_LANG"), "en"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code is checked
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
@@ -90,9 +90,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// A bundle that the official tool packed is installed, started and called. Its
-// secret is in the store, and the entry is there once.
-// TestInstallWaysOut: whatever is refused, the next line says what to do.
+// TestInstallWaysOut checks that every refusal is followed by a line that says
+// what to do.
 func TestInstallWaysOut(t *testing.T) {
 	record, err := os.ReadFile(filepath.Join("..", "install", "testdata", "registry", "airtable-mcp-server.latest.json"))
 	if err != nil {
@@ -125,6 +124,8 @@ func TestInstallWaysOut(t *testing.T) {
 	}
 }
 
+// A bundle that the official tool packed is installed, started and called. Its
+// secret is in the store, and the entry exists once.
 func TestInstallBundle(t *testing.T) {
 	i := newInstaller(t)
 	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello-signed.mcpb"))
@@ -145,7 +146,7 @@ func TestInstallBundle(t *testing.T) {
 	if _, stderr, code = i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--env", "key=x"); code != 2 || !strings.Contains(stderr, "hello exists; --name OTHER, or --replace") {
 		t.Errorf("install/bundle: exit code %d\n%s", code, stderr)
 	}
-	// With a lock, what is not in it does not start, and what is does.
+	// With a lock, only locked servers start.
 	if _, stderr, code = i.run(t, "lock", "verify"); code != 1 {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
 	}

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestKeySight asks a gateway with keys of different rights: what a key may not
-// see is answered and counted as if it were not there.
+// TestKeySight uses keys with different rights. Anything that a key may not see
+// is answered and counted as if it did not exist.
 func TestKeySight(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")

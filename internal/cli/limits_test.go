@@ -15,7 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// Every limit of the file is kept, has an error, and is counted by its key.
+// Every limit of the config file is enforced, has an error, and is counted by
+// its key.
 func TestLimitsAreCounted(t *testing.T) {
 	t.Parallel()
 	hostile := mcptest.Build(t)
@@ -26,7 +27,7 @@ func TestLimitsAreCounted(t *testing.T) {
 		hostile, hostile), "--log-level", "error")
 	c := mcptest.NewRawHTTP(t, gw.URL+"/mcp")
 	c.Initialize(mcp.V2025_03_26, `{}`)
-	alone := mcptest.NewRawHTTP(t, gw.URL+"/mcp") // outside any session
+	alone := mcptest.NewRawHTTP(t, gw.URL+"/mcp") // without a session
 	hits := func(limit string) string {
 		_, body := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil)
 		return regexp.MustCompile(`(?m)^mcp_gateway_limit_hits_total\{limit="` + limit + `"\} (\S+)$`).FindStringSubmatch(body)[1]
@@ -34,7 +35,7 @@ func TestLimitsAreCounted(t *testing.T) {
 	call := func(id, tool, args string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"s__%s","arguments":{%s}}}`, id, tool, args)
 	}
-	// several sends one body many times at once and returns all answers.
+	// several sends a body n times concurrently and returns all responses.
 	several := func(c *mcptest.RawHTTP, n int, args string) (all string) {
 		out := make(chan string, n)
 		for i := range n {
@@ -101,7 +102,7 @@ func TestLimitsAreCounted(t *testing.T) {
 	})
 }
 
-// halfBody sends half a body and returns what comes back.
+// halfBody sends half a body and returns the response.
 func halfBody(t *testing.T, url string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

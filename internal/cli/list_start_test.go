@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A gateway on stdio whose server starts slowly is listed whole, in either era.
+// The list of a stdio gateway whose server starts slowly is complete, in either
+// era.
 func TestListWaitsForServersThatStart(t *testing.T) {
 	config := mcptest.WriteConfig(t, fmt.Sprintf(
 		`{"startWait":"1s","mcpServers":{"m":{"command":%q,"args":["-role","sdk","-delay","3s"]}}}`, mcptest.Build(t)))

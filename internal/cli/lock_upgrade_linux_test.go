@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// published is a tarball of a package, and its entry in a registry.
+// published returns the tarball of a package, and its registry entry.
 func published(t *testing.T, address, name, version, dependencies, script string) (tarball []byte, entry string) {
 	t.Helper()
 	manifest := fmt.Sprintf(`"name":%q,"version":%q,"bin":{%q:"index.js"},"dependencies":{%s}`, name, version, name, dependencies)
@@ -41,8 +41,7 @@ func published(t *testing.T, address, name, version, dependencies, script string
 	return buf.Bytes(), fmt.Sprintf(`%q:{%s,"dist":{"tarball":"%s/%s-%s.tgz","integrity":"sha512-%s"}}`, version, manifest, address, name, version, base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// showing is the program of a server that shows tools and says something of
-// itself.
+// showing returns the program of a server with tools and instructions.
 func showing(t *testing.T, instructions string, tools ...map[string]any) string {
 	t.Helper()
 	for _, tool := range tools {
@@ -64,8 +63,8 @@ require('readline').createInterface({input: process.stdin}).on('line', line => {
 `, instructions, raw)
 }
 
-// A newer version tries to look harmless to the person who is asked, and others
-// change files while the person reads.
+// A newer version tries to look harmless in the question, and other processes
+// change files while the user reads it.
 func TestLockUpgradeShowsAll(t *testing.T) {
 	var files map[string][]byte
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A locked gateway demands keys.
+// A locked gateway requires keys.
 type locked struct {
 	*mcptest.Process
 	host           string
@@ -49,7 +49,7 @@ func newLocked(t *testing.T) *locked {
 	return l
 }
 
-// routes are all paths that are served, those of the JSON API from its own
+// routes returns all served paths; those of the JSON API come from its
 // description.
 func routes(t *testing.T) []string {
 	t.Helper()
@@ -71,7 +71,7 @@ func routes(t *testing.T) []string {
 	return list
 }
 
-// methodsToTry are all where there is time.
+// methodsToTry returns all methods if TORTURE is set, otherwise a few.
 func methodsToTry() []string {
 	if os.Getenv("TORTURE") != "" {
 		return []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"}
@@ -79,7 +79,7 @@ func methodsToTry() []string {
 	return []string{"GET", "POST"}
 }
 
-// raw sends a request as it is written and returns its status and header.
+// raw sends a request as written and returns its status and header.
 func (l *locked) raw(t *testing.T, method, target, header string) (int, http.Header) {
 	t.Helper()
 	conn, err := net.Dial("tcp", l.host)
@@ -107,7 +107,7 @@ func (l *locked) raw(t *testing.T, method, target, header string) (int, http.Hea
 	return resp.StatusCode, resp.Header
 }
 
-// Nothing but what is meant to be open answers whoever has no key.
+// Without a key, only the public paths answer.
 func TestRouteMatrix(t *testing.T) {
 	l := newLocked(t)
 	bearer := "Authorization: Bearer "
@@ -143,7 +143,7 @@ func TestRouteMatrix(t *testing.T) {
 	}
 }
 
-// Whoever has the key is still not let in from another site.
+// A request with a valid key from another site is refused.
 func TestOriginMatrix(t *testing.T) {
 	l := newLocked(t)
 	key := "Authorization: Bearer " + l.admin + "\r\n"
@@ -174,7 +174,7 @@ func TestOriginMatrix(t *testing.T) {
 			for _, method := range methodsToTry() {
 				asked++
 				status, answer := l.raw(t, method, path, key+header+"\r\n")
-				if status != want && status != 400 { // what is no Host is refused before
+				if status != want && status != 400 { // an invalid Host is refused earlier
 					t.Errorf("fault/T30: %s %s with %q: %d, want %d", method, path, header, status, want)
 				}
 				if answer.Get("Access-Control-Allow-Origin") != "" {
@@ -194,7 +194,7 @@ func TestOriginMatrix(t *testing.T) {
 			}
 		}
 	}
-	// A balancer that names no host learns whether the gateway is up, and no more.
+	// A load balancer that sends no host learns only whether the gateway is up.
 	for path, want := range map[string]int{"/ready": 200, "/health": 200, "/status": 403, "/mcp": 403} {
 		if status, _ := l.raw(t, "GET", path, key+"Host: \r\n"); status != want {
 			t.Errorf("cluster/probe: %s without a host: %d, want %d", path, status, want)
@@ -206,7 +206,7 @@ func TestOriginMatrix(t *testing.T) {
 	t.Logf("%d requests", asked)
 }
 
-// A listener that others can reach does not start without keys.
+// A listener that other machines can reach does not start without keys.
 func TestOpenListenerRefuses(t *testing.T) {
 	lan := "192.0.2.1"
 	if addrs, err := net.InterfaceAddrs(); err == nil {

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestStdioIsSmaller compares what one schema over stdio needs with what three
-// need over HTTP.
+// TestStdioIsSmaller compares the memory of one schema over stdio with that of
+// three schemas over HTTP.
 func TestStdioIsSmaller(t *testing.T) {
 	t.Run("req/S003-44", func(t *testing.T) {
 		binary := mcptest.BuildProduct(t)
@@ -36,7 +36,7 @@ func TestStdioIsSmaller(t *testing.T) {
 	})
 }
 
-// resident is how much memory a process has, in KiB.
+// resident returns the resident memory of a process, in KiB.
 func resident(t *testing.T, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -21,8 +21,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// An upstreamServer is a small server over HTTP that keeps everything it was
-// sent. It answers the tool "fail" with an error and all others with a text.
+// An upstreamServer is a small HTTP server that records all requests. It
+// answers the tool "fail" with an error and all others with a text.
 type upstreamServer struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -72,7 +72,7 @@ func (u *upstreamServer) received() string {
 	return u.seen.String()
 }
 
-// spansOf is a collector that keeps the bodies it was sent.
+// spansOf starts a collector that records the bodies it receives.
 func spansOf(t *testing.T) (url string, bodies func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -90,7 +90,7 @@ func spansOf(t *testing.T) (url string, bodies func() string) {
 	}
 }
 
-// ask posts one request with headers and returns the status and the body.
+// ask sends a request with headers and returns the status and the body.
 func ask(t *testing.T, method, url, body string, header map[string]string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -105,7 +105,7 @@ func ask(t *testing.T, method, url, body string, header map[string]string) (int,
 	return answerTo(t, http.DefaultClient, req)
 }
 
-// answerTo sends a request and returns the status and the body of the answer.
+// answerTo sends a request and returns the status and the body of the response.
 func answerTo(t *testing.T, client *http.Client, req *http.Request) (int, string) {
 	t.Helper()
 	resp, err := client.Do(req)
@@ -122,8 +122,8 @@ func answerTo(t *testing.T, client *http.Client, req *http.Request) (int, string
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// One gateway with keys, metrics, traces and an audit trail; what each says of
-// the same calls.
+// TestObserved compares the metrics, traces and audit trail of the same calls,
+// on a gateway with keys.
 func TestObserved(t *testing.T) {
 	up := newUpstreamServer(t)
 	collector, spans := spansOf(t)

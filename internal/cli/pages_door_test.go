@@ -42,7 +42,7 @@ func (g *guarded) pages(t *testing.T) {
 	}
 }
 
-// keysIn counts the principals whose receipts a status page has.
+// keysIn counts the principals whose receipts a status page contains.
 func keysIn(page string) int {
 	seen := map[string]bool{}
 	for _, found := range regexp.MustCompile(`"key":"(key:\w+)"`).FindAllStringSubmatch(page, -1) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestPersonalities runs a script for each thing that users of the four
+// TestPersonalities runs a script for each feature that users of the four
 // programs rely on.
 func TestPersonalities(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestNextPort lets mcp-tester take the next port when its own is taken.
+// TestNextPort checks that mcp-tester takes the next port if its own is in use.
 func TestNextPort(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestPromptsOnTheCommandLine runs the cases of MCP Tester's prompts against
-// the demo server.
+// TestPromptsOnTheCommandLine runs the prompt cases of MCP Tester against the
+// demo server.
 func TestPromptsOnTheCommandLine(t *testing.T) {
 	product := mcptest.BuildProduct(t)
 	for _, tt := range []struct {
 		id   string
 		args []string
 		code int
-		want string // in what is printed
+		want string // in the output
 		sent string // in the request; "-" when none is sent
 	}{
 		{"req/S004-1", []string{"greeting"}, 0, "Say hello to me.", `"params":{"name":"greeting","_meta"`},

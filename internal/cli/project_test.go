@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// realDir is a folder without links, as processes see theirs.
+// realDir returns a folder with symbolic links resolved, as processes see it.
 func realDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -42,7 +42,7 @@ func rootsOf(dirs ...string) []config.Root {
 	return list
 }
 
-// projectEntry is a server that tells where it runs.
+// projectEntry returns a server that reports where it runs.
 func projectEntry(t *testing.T, more string) string {
 	return fmt.Sprintf(`"mcpServers":{"a":{"command":%q,"args":["-role","where"],"share":"project"%s}}`, mcptest.Build(t), more)
 }
@@ -67,7 +67,7 @@ func work(t *testing.T, url, key, protocol string, roots ...config.Root) worker 
 	return worker{t, s}
 }
 
-// at says which process the worker reaches, and where that runs.
+// at returns the process that the worker reaches, and its directory.
 func (w worker) at() (pid, dir string) {
 	w.t.Helper()
 	x, err := w.Call(w.t.Context(), mcp.MethodToolsCall, []byte(`{"name":"where","arguments":{}}`), probe.CallOptions{Idle: 20 * time.Second, Limit: 20 * time.Second})
@@ -87,8 +87,9 @@ func whereText(t *testing.T, result []byte) (pid, dir string) {
 	return pid, dir
 }
 
-// TestProjectsOverHTTP has clients work on folders: those in one share a
-// process, and a process starts where its clients may say so.
+// TestProjectsOverHTTP checks that clients that work on the same folder share a
+// process, and that a process starts in the folder if its clients may choose
+// it.
 func TestProjectsOverHTTP(t *testing.T) {
 	home, x, y := realDir(t), realDir(t), realDir(t)
 	path := filepath.Join(home, "mcp.json")
@@ -149,7 +150,7 @@ func TestProjectsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestProjectOnStdio has the only client come to work on something else.
+// TestProjectOnStdio lets the only client switch to another folder.
 func TestProjectOnStdio(t *testing.T) {
 	x, y := realDir(t), realDir(t)
 	open := func(t *testing.T, capabilities, more string) (call func(id int, roots ...string) (pid, dir string), client *mcptest.RawStdio) {
@@ -185,7 +186,7 @@ func TestProjectOnStdio(t *testing.T) {
 		if dir != x {
 			t.Errorf("started in %s, not in %s", dir, x)
 		}
-		if pid, _ := call(2); pid != first { // it is not asked again
+		if pid, _ := call(2); pid != first { // the client is not asked again
 			t.Errorf("the next call has process %s, not %s", pid, first)
 		}
 		changed()
@@ -203,7 +204,7 @@ func TestProjectOnStdio(t *testing.T) {
 		}
 	})
 	if runtime.GOOS != "linux" {
-		return // the others confine no server
+		return // other systems do not sandbox servers
 	}
 	t.Run("confined", func(t *testing.T) {
 		call, _ := open(t, `{"roots":{}}`, `,"sandbox":"on"`)
@@ -213,12 +214,12 @@ func TestProjectOnStdio(t *testing.T) {
 	})
 }
 
-// TestProjectsWithoutAsking has modern clients make requests during which they
+// TestProjectsWithoutAsking uses modern clients with requests during which they
 // cannot be asked for their roots.
 func TestProjectsWithoutAsking(t *testing.T) {
 	home, x, y := realDir(t), realDir(t), realDir(t)
 	path := filepath.Join(home, "mcp.json")
-	// Each process writes what it hears to the folder that it runs in.
+	// Each process writes its input to the folder that it runs in.
 	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"a":{"command":"sh","args":["-c","tee -a heard | \"$0\" -role where",%q],"share":"project","protocol":"legacy"}}}`,
 		filepath.Join(home, "keys.json"), mcptest.Build(t))
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -234,7 +235,7 @@ func TestProjectsWithoutAsking(t *testing.T) {
 	key := strings.TrimSpace(string(out))
 	url := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path}, Env: env, Dir: home}).Listening()
 	heard := func(dir, what string) int {
-		text, _ := os.ReadFile(filepath.Join(dir, "heard")) // there may be none yet
+		text, _ := os.ReadFile(filepath.Join(dir, "heard")) // the file may not exist yet
 		return strings.Count(string(text), what)
 	}
 	one := work(t, url, key, "modern", rootsOf(x)...)
@@ -263,7 +264,8 @@ func TestProjectsWithoutAsking(t *testing.T) {
 		}
 	}
 	uses(x)
-	// With another client of the key that works on something else, nobody can tell.
+	// If another client of the key works on another folder, the folder is
+	// ambiguous.
 	other := work(t, url, key, "modern", rootsOf(y)...)
 	if _, dir := other.at(); dir != y {
 		t.Fatalf("started in %s, not in %s", dir, y)

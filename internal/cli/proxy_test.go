@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestBehindProxy asks a gateway on this machine through a reverse proxy, whose
-// clients may be anywhere.
+// TestBehindProxy uses a gateway on this machine through a reverse proxy whose
+// clients may be on other machines.
 func TestBehindProxy(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
@@ -53,7 +53,7 @@ func TestBehindProxy(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode == http.StatusOK && strings.Contains(resp.Header.Get("Content-Type"), "event-stream") && method == http.MethodGet {
-			return resp.StatusCode, "" // it is open for as long as anybody reads
+			return resp.StatusCode, "" // the stream stays open
 		}
 		text, err := io.ReadAll(resp.Body)
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// TestReference holds the page about the command line against the commands.
+// TestReference compares the documentation of the command line with the
+// commands.
 func TestReference(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(referenceHead)

@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestOneNoticePerEdit counts what a client is told while the file changes and
-// other clients work: for each edit one list_changed of each kind.
+// TestOneNoticePerEdit counts the notifications to a client while the file
+// changes and other clients work: one list_changed of each kind per edit.
 func TestOneNoticePerEdit(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestOneNoticePerEdit(t *testing.T) {
 
 var listKinds = []string{"tools", "prompts", "resources"}
 
-// hangup changes the file and says so.
+// hangup changes the file and sends SIGHUP.
 func (f *farm) hangup(others string) error {
 	if err := f.write(others); err != nil {
 		return err
@@ -70,13 +70,13 @@ func (f *farm) hangup(others string) error {
 	return nil
 }
 
-// notices are the list_changed that one client hears.
+// notices counts the list_changed notifications of one client.
 type notices struct {
 	events *mcptest.Events
 	heard  map[string]int
 }
 
-// listen opens a session that has seen every list, and its stream.
+// listen opens a session that has read every list, and its stream.
 func (f *farm) listen(t *testing.T) *notices {
 	c := mcptest.NewRawHTTP(t, f.url+"/mcp")
 	c.Initialize("2025-06-18", `{}`)
@@ -87,7 +87,8 @@ func (f *farm) listen(t *testing.T) *notices {
 	return &notices{c.Stream(http.MethodGet, ""), map[string]int{}}
 }
 
-// edit makes changes, each when the one before was told of in every kind.
+// edit makes changes, each after every kind of notification of the previous
+// one.
 func (n *notices) edit(times int, change func(int) error) error {
 	for i := range times {
 		if err := change(i); err != nil {
@@ -107,7 +108,7 @@ func (n *notices) edit(times int, change func(int) error) error {
 	return nil
 }
 
-// waits says whether a kind was heard fewer times than that.
+// waits reports whether a kind was received fewer than that many times.
 func (n *notices) waits(times int) bool {
 	for _, kind := range listKinds {
 		if n.heard["notifications/"+kind+"/list_changed"] < times {
@@ -117,7 +118,8 @@ func (n *notices) waits(times int) bool {
 	return false
 }
 
-// TestReloadRoute applies the file through the API, for an administrator only.
+// TestReloadRoute reloads the file through the API, which needs an
+// administrator.
 func TestReloadRoute(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")

@@ -20,17 +20,17 @@ type farm struct {
 	path string
 	url  string
 	bin  string
-	// process is the gateway.
+	// process is the gateway process.
 	process *mcptest.Process
 }
 
-// entry is a server that answers with the token that it is given.
+// entry returns a server that answers with the token that it is given.
 func (f *farm) entry(args ...string) string {
 	raw, _ := json.Marshal(append([]string{"-role", "hostile"}, args...))
 	return fmt.Sprintf(`{"command":%q,"args":%s}`, f.bin, raw)
 }
 
-// write replaces the file in one step, as editors do.
+// write replaces the file atomically, as editors do.
 func (f *farm) write(others string) error {
 	content := `{"mcpServers":{"left":` + f.entry() + `,"right":` + f.entry("-page", "1") + others + `}}`
 	next := f.path + ".next"
@@ -40,7 +40,7 @@ func (f *farm) write(others string) error {
 	return os.Rename(next, f.path)
 }
 
-// truncate leaves half a file behind.
+// truncate truncates the file to half its size.
 func (f *farm) truncate() error {
 	data, err := os.ReadFile(f.path)
 	if err != nil {
@@ -49,8 +49,8 @@ func (f *farm) truncate() error {
 	return os.WriteFile(f.path, data[:len(data)/2], 0o600)
 }
 
-// pids are the processes of the servers, by name; the state stands for one
-// that is off.
+// pids returns the processes of the servers by name, or the state of a server
+// that does not run.
 func (f *farm) pids() (map[string]string, error) {
 	resp, err := http.Get(f.url + "/status")
 	if err != nil {
@@ -108,7 +108,8 @@ func ready(names ...string) func(map[string]string) bool {
 	}
 }
 
-// edits changes the file in every way there is, and waits until each counts.
+// edits changes the file in every possible way, and waits until each change is
+// in effect.
 func (f *farm) edits() error {
 	third := func(args ...string) string { return `,"third":` + f.entry(args...) }
 	for range 2 {

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestEveryCallIsTheSame repeats a call on one connection: what is said about
-// the first one is said about all, whichever way they take.
+// TestEveryCallIsTheSame repeats a call on one connection. All responses must
+// be the same, on the fast path and on the normal one.
 func TestEveryCallIsTheSame(t *testing.T) {
 	binary := mcptest.BuildProduct(t)
 	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"server":{"cors":{"origins":["https://app.example"]}},"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, binary))
@@ -61,8 +61,8 @@ func TestEveryCallIsTheSame(t *testing.T) {
 	}
 }
 
-// TestEveryModernCallIsTheSame is TestEveryCallIsTheSame for clients that say with
-// each request who they are.
+// TestEveryModernCallIsTheSame is TestEveryCallIsTheSame for modern clients, which
+// identify themselves in each request.
 func TestEveryModernCallIsTheSame(t *testing.T) {
 	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t)))
 	const echo = `{"name":"demo__echo","arguments":{"message":"hello"}`
@@ -110,8 +110,8 @@ func TestEveryModernCallIsTheSame(t *testing.T) {
 	}
 }
 
-// TestLaneFollowsTheFile takes a server away, and back, under a client that calls
-// it in a lane.
+// TestLaneFollowsTheFile removes and restores a server while a client calls it on
+// the fast path.
 func TestLaneFollowsTheFile(t *testing.T) {
 	with := fmt.Sprintf(`{"mcpServers":{"mine":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t))
 	file := mcptest.WriteConfig(t, with)

@@ -23,7 +23,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// scriptCommands are what scripts can do besides running programs.
+// scriptCommands are the additional commands of scripts.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"status":  scriptStatus,
 	"gateway": scriptGateway,
@@ -32,11 +32,11 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"control": scriptControl,
 }
 
-// scriptPatience is how long a script waits for what must happen.
+// scriptPatience is the time limit for a condition in a script.
 const scriptPatience = 20 * time.Second
 
-// scriptStatus runs a program and demands an exit code: status 2 mcp-all-in-one
-// list. Its output can be matched with grep on the files out and err.
+// scriptStatus runs a program and checks its exit code: status 2 mcp-all-in-one
+// list. The output is in the files out and err, for grep.
 func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status CODE PROGRAM [ARG...]")
@@ -59,7 +59,7 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// programOf is a command with the environment of the script.
+// programOf returns a command with the environment of the script.
 func programOf(ts *testscript.TestScript, args []string) *exec.Cmd {
 	path := ""
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
@@ -81,7 +81,7 @@ func programOf(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return cmd
 }
 
-// A watched is output that can be searched while it grows.
+// A watched is an output buffer that can be searched while it grows.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -139,7 +139,7 @@ var (
 )
 
 // scriptGateway runs a program in the background, waits until it listens and
-// its servers have come up, and sets $URL.
+// its servers have started, and sets $URL.
 func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: gateway PROGRAM [ARG...]")
@@ -157,7 +157,7 @@ func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	servers, err := b.out.find(configuredCount, b.ended)
 	ts.Check(err)
-	// As many servers as there are have come up or failed.
+	// All servers have started or failed.
 	_, err = b.out.find(regexp.MustCompile(`(?s)`+strings.Repeat(`(✅|❌|○) .*`, must(strconv.Atoi(strings.Fields(servers)[1])))), b.ended)
 	ts.Check(err)
 	ts.Setenv("URL", url)
@@ -180,7 +180,7 @@ func (b *background) end() {
 	}
 }
 
-// scriptQuit ends the gateway and keeps what it printed in the file log.
+// scriptQuit ends the gateway and writes its output to the file log.
 func scriptQuit(ts *testscript.TestScript, _ bool, args []string) {
 	v, ok := backgrounds.Load(ts)
 	if !ok {
@@ -198,8 +198,8 @@ func scriptQuit(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptControl asks a running gateway over its socket: control PATH [BODY]. The
-// answer is in the file answer; $ID is the id in it.
+// scriptControl sends a request to the control socket of the gateway: control
+// PATH [BODY]. The response is in the file answer; $ID is the id in it.
 func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: control PATH [BODY]")
@@ -221,8 +221,8 @@ func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptFetch asks over HTTP: fetch STATUS PATH [BODY [HEADER...]]. The answer
-// is in the file answer.
+// scriptFetch sends an HTTP request: fetch STATUS PATH [BODY [HEADER...]]. The
+// response is in the file answer.
 func scriptFetch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: fetch STATUS PATH [BODY [HEADER...]]")

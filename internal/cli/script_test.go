@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestMain lets the test binary be the helper and the demo server of a gateway
-// that a test runs in its own process.
+// TestMain lets the test binary run as the helper and the demo server of a
+// gateway in the test process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == helperCommand || os.Args[1] == "demo") {
 		os.Exit(Run(context.Background(), env.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
@@ -21,13 +21,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScripts runs every script of testdata: a command line each.
+// TestScripts runs every script in testdata.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scriptParams(t, filepath.Join("testdata", "script")))
 }
 
-// scriptParams give each script a home of its own and the commands of
+// scriptParams gives each script its own home directory and the commands of
 // script_commands_test.go.
 func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 	bin := installed(t)
@@ -39,7 +39,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-			// A socket's path is short.
+			// The path of a socket must be short.
 			run, err := os.MkdirTemp("", "aio")
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 	}
 }
 
-// installed is a folder with the product under each of its names.
+// installed returns a folder with the product under each of its names.
 func installed(t *testing.T) string {
 	product, dir := mcptest.BuildProduct(t), t.TempDir()
 	for name := range env.Personalities() {

@@ -24,9 +24,8 @@ grep AIO2040 warnings && exit 26
 grep -q 'AIO2040.*chained' warnings || exit 28
 `
 
-// TestSecretsInKeychain uses a real keychain, in a session bus of its own.
-// Where there is none there is nothing to test; the encrypted file is the
-// default.
+// TestSecretsInKeychain uses a real keychain, in its own session bus. It is
+// skipped if there is no keychain; the encrypted file is the default.
 func TestSecretsInKeychain(t *testing.T) {
 	bus, err := exec.LookPath("dbus-run-session")
 	if err != nil {

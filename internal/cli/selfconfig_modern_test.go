@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// round is one answer to a client of the modern era.
+// round is a response to a modern client.
 type round struct {
 	ResultType    string
 	RequestState  string
@@ -21,8 +21,7 @@ type round struct {
 	}
 }
 
-// modern calls a tool the way a client of the modern era does; more is added
-// to the params.
+// modern calls a tool as a modern client does; more is added to the params.
 func (s *settings) modern(tool, arguments, more string) (round, string) {
 	s.t.Helper()
 	s.next++
@@ -35,9 +34,8 @@ func (s *settings) modern(tool, arguments, more string) (round, string) {
 	return r, m.Raw
 }
 
-// TestApprovalByModernClient lets a person at a client of the modern era
-// approve a server: the call answers with the question, and is asked again
-// with the answer.
+// TestApprovalByModernClient lets the user of a modern client approve a server:
+// the call returns the question, and is repeated with the answer.
 func TestApprovalByModernClient(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
@@ -84,7 +82,7 @@ func (s *settings) validated() string {
 }
 
 // TestSelfConfigurationBesideHangingServer uses the tools while a server
-// neither answers nor ends: they are how it is removed.
+// neither answers nor ends, because the tools are needed to remove it.
 func TestSelfConfigurationBesideHangingServer(t *testing.T) {
 	t.Parallel()
 	s := settingsOf(t, `,"hangs":{"command":"sleep","args":["600"]}`)
@@ -96,7 +94,7 @@ func TestSelfConfigurationBesideHangingServer(t *testing.T) {
 		}
 	}
 	s.attempt("remove-mcp-server", `{"name":"hangs","apply":true}`, `{"action":"accept","content":{"approve":true}}`)
-	// startWait is a minute here, and no tool is about the servers.
+	// startWait is a minute here, and none of the tools needs the servers.
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("the tools waited %v for a server that hangs", took)
 	}

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// settings is what a client of the self-configuration tools works with.
+// settings is a client of the self-configuration tools.
 type settings struct {
 	*mcptest.RawStdio
 	t      *testing.T
@@ -23,15 +23,15 @@ type settings struct {
 	next   int
 }
 
-// openSettings runs the product over stdio with one server that is fine, and
-// shakes hands.
+// openSettings runs the product over stdio with one valid server, and does the
+// handshake.
 func openSettings(t *testing.T, capabilities string, args ...string) *settings {
 	s := settingsOf(t, "", args...)
 	s.Initialize("2025-06-18", capabilities)
 	return s
 }
 
-// settingsOf runs the product with one server that is fine and others.
+// settingsOf runs the product with one valid server and others.
 func settingsOf(t *testing.T, others string, args ...string) *settings {
 	dir := t.TempDir()
 	s := &settings{t: t, path: filepath.Join(dir, "mcp.json"), marker: filepath.Join(dir, "marker")}
@@ -70,7 +70,7 @@ func resultText(t *testing.T, m mcptest.Message) (string, bool) {
 	return result.Content[0].Text, result.IsError
 }
 
-// object is run for tools that answer with JSON.
+// object is like run, for tools that answer with JSON.
 func (s *settings) object(tool, arguments string) map[string]any {
 	s.t.Helper()
 	text, _ := s.run(tool, arguments)
@@ -90,9 +90,9 @@ func (s *settings) file() string {
 	return string(data)
 }
 
-// touch is an entry that would create the marker.
+// touch returns an entry that would create the marker file.
 func (s *settings) touch() string {
-	// An approved server is confined; it may write where it works.
+	// An approved server is sandboxed; it may write to its working directory.
 	return fmt.Sprintf(`"command":"touch","args":[%q],"cwd":%q`, s.marker, filepath.Dir(s.marker))
 }
 
@@ -201,8 +201,8 @@ func TestSelfConfiguration(t *testing.T) {
 	})
 }
 
-// TestSelfConfigurationAbuse tries what a client could do to run a command
-// without a person: the marker is never created.
+// TestSelfConfigurationAbuse tries to run a command from a client without the
+// user's approval. The marker file must never be created.
 func TestSelfConfigurationAbuse(t *testing.T) {
 	t.Run("fault/T31", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
@@ -267,7 +267,7 @@ func TestSelfConfigurationAbuse(t *testing.T) {
 	})
 }
 
-// The audit trail says that the person at the client agreed to a removal.
+// The audit trail records that the user of the client agreed to a removal.
 func TestAuditOfRemoval(t *testing.T) {
 	t.Parallel()
 	const tool, arguments, yes = "remove-mcp-server", `{"name":"fine"}`, `{"action":"accept","content":{"approve":true}}`
@@ -298,7 +298,8 @@ func TestAuditOfRemoval(t *testing.T) {
 	}
 }
 
-// attempt calls a tool, answers the question that may follow, and returns it.
+// attempt calls a tool, answers the question that may follow, and returns the
+// question.
 func (s *settings) attempt(tool, arguments, answer string) (question string) {
 	s.t.Helper()
 	s.next++
@@ -316,7 +317,7 @@ func (s *settings) attempt(tool, arguments, answer string) (question string) {
 	}
 }
 
-// waitFor waits until a file is there.
+// waitFor waits until a file exists.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// A sharedTester is what mcp-tester --shared says of the one that it joined.
+// A sharedTester is the output of mcp-tester --shared.
 type sharedTester struct {
 	URL string `json:"url"`
 	PID int    `json:"pid"`
 	Log string `json:"log"`
 }
 
-// share joins the shared tester of a home, which the test ends.
+// share joins the shared tester of a home directory. The test ends it.
 func (h *gatewayHome) share(linger string) sharedTester {
 	h.t.Helper()
 	out, errs, code := h.run(nil, "mcp-tester", "--shared", "--json", "--linger", linger, "-c", h.config)
@@ -38,7 +38,8 @@ func (h *gatewayHome) share(linger string) sharedTester {
 	return s
 }
 
-// visit logs in and stays until leave is called, as the window of an editor.
+// visit logs in and keeps the event stream open until leave is called, as an
+// editor window does.
 func (s sharedTester) visit(t *testing.T) (leave func()) {
 	t.Helper()
 	address, err := url.Parse(s.URL)
@@ -70,7 +71,7 @@ func (s sharedTester) visit(t *testing.T) (leave func()) {
 	return func() { stream.Body.Close() }
 }
 
-// ends waits for the end of the tester.
+// ends waits until the tester has ended.
 func (s sharedTester) ends(t *testing.T) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -82,8 +83,9 @@ func (s sharedTester) ends(t *testing.T) {
 	}
 }
 
-// runs says whether the tester still runs. One that has ended may be there until
-// the first process of the system collects it, which some containers never do.
+// runs reports whether the tester still runs. A process that has ended may
+// remain until the init process reaps it, which never happens in some
+// containers.
 func (s sharedTester) runs() bool {
 	if syscall.Kill(s.PID, 0) != nil {
 		return false
@@ -92,7 +94,8 @@ func (s sharedTester) runs() bool {
 	return err != nil || !bytes.Contains(stat, []byte(") Z "))
 }
 
-// TestSharedTester has the programs of a user share one tester in the background.
+// TestSharedTester checks that the programs of a user share one tester in the
+// background.
 func TestSharedTester(t *testing.T) {
 	t.Run("get/vscode: several that start at once get one", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
@@ -117,7 +120,7 @@ func TestSharedTester(t *testing.T) {
 		if len(h.sockets()) != 1 {
 			t.Errorf("running: %v", h.sockets())
 		}
-		for range 2 { // with one-time codes of their own
+		for range 2 { // with different one-time codes
 			defer all[0].visit(t)()
 			all[0] = all[1]
 		}
@@ -178,7 +181,7 @@ func TestSharedTester(t *testing.T) {
 	})
 }
 
-// sockets are those of the gateways of a home.
+// sockets returns the sockets of the gateways of a home directory.
 func (h *gatewayHome) sockets() []string {
 	list, err := filepath.Glob(filepath.Join(h.dir, ".local", "state", "mcp-all-in-one", "run", "*.sock"))
 	if err != nil || len(list) == 0 {

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A server that does not look at the case of members runs the tool that we
-// let through, not one that was smuggled past us.
+// A server that ignores the case of member names runs the tool that we allowed,
+// not a denied one that was smuggled in another member.
 func TestSmuggledNames(t *testing.T) {
 	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"d":{"command":%q,"args":["demo"],"deny":["add"]}}}`, mcptest.BuildProduct(t)))
 	c := mcptest.NewRawHTTP(t, gw.URL+"/mcp")

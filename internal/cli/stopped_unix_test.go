@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// TestStoppedGateway has a gateway that does not answer, and commands that go
-// on without it.
+// TestStoppedGateway checks that commands work while a gateway does not answer.
 func TestStoppedGateway(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.run(nil, "key", "create", "a", "-c", h.config)
@@ -33,7 +32,7 @@ func TestStoppedGateway(t *testing.T) {
 			if code != 0 || !strings.Contains(errs, test.want) {
 				t.Errorf("exit code %d, says %q", code, errs)
 			}
-			if took := time.Since(begin); took > 20*time.Second { // 30 s if it waits as long as for an answer
+			if took := time.Since(begin); took > 20*time.Second { // it would be 30 s with the timeout of an answer
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestStuckClient asks for more than a pipe holds and reads nothing of it: the
-// gateway must end when it is told to.
+// TestStuckClient requests more than a pipe holds and reads nothing. The
+// gateway must still end when it is told to.
 func TestStuckClient(t *testing.T) {
 	t.Run("fault/F11", func(t *testing.T) {
 		product := mcptest.BuildProduct(t)

@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// TestTablesOnTerminal looks at tables as a person sees them. Wide characters
-// take two columns, and the state of a server is said in the user's language.
+// TestTablesOnTerminal checks tables on a terminal. Wide characters take two
+// columns, and the state of a server is in the user's language.
 func TestTablesOnTerminal(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -51,15 +51,15 @@ func TestTablesOnTerminal(t *testing.T) {
 	}
 }
 
-// onTerminal runs the program with a terminal as its output, and returns what
-// is seen there.
+// onTerminal runs the program with a terminal as its output, and returns the
+// output.
 func onTerminal(t *testing.T, lang string, args ...string) string {
 	t.Helper()
 	ours, theirs := terminal(t)
 	variables := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
 	seen := make(chan []byte)
 	go func() {
-		data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
+		data, _ := io.ReadAll(ours) // ends with an error when the program closes the terminal
 		seen <- data
 	}()
 	Run(t.Context(), env.Env{
@@ -70,7 +70,7 @@ func onTerminal(t *testing.T, lang string, args ...string) string {
 	return string(bytes.ReplaceAll(<-seen, []byte("\r\n"), []byte("\n")))
 }
 
-// terminal opens one: the end of who looks, and the end of the program.
+// terminal opens a pseudo-terminal and returns our side and the program's side.
 func terminal(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -92,7 +92,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// TestApproveShowsAgain swaps an entry between the question and the yes.
+// TestApproveShowsAgain changes an entry between the question and the answer.
 func TestApproveShowsAgain(t *testing.T) {
 	t.Run("door/8 what changed meanwhile is shown, and asked about again", func(t *testing.T) {
 		home := t.TempDir()
@@ -151,7 +151,7 @@ func TestApproveShowsAgain(t *testing.T) {
 	})
 }
 
-// TestImportAsks asks for another name where one is taken, until it is free.
+// TestImportAsks asks for another name until it is free.
 func TestImportAsks(t *testing.T) {
 	for name, test := range map[string]struct {
 		typed string
@@ -169,7 +169,7 @@ func TestImportAsks(t *testing.T) {
 			}
 			seen := make(chan []byte)
 			go func() {
-				data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
+				data, _ := io.ReadAll(ours) // ends with an error when the program closes the terminal
 				seen <- data
 			}()
 			code := Run(t.Context(), env.Env{Args: []string{"mcp-all-in-one", "-c", gateway, "import", "cursor"}, Stdin: theirs, Stdout: theirs, Stderr: theirs})

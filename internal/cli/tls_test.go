@@ -60,14 +60,14 @@ func (s *secured) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// serial is the serial number of the certificate that the next connection gets.
+// serial returns the serial number of the certificate on a new connection.
 func (s *secured) serial(t *testing.T) *big.Int {
 	t.Helper()
 	u, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // any certificate is looked at
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // accept any certificate
 	c, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", u.Port()))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func secureClient(pool *x509.CertPool, h2 bool) *http.Client {
 	return &http.Client{Transport: withKey{&http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: h2}, make(chan int, 1)}}
 }
 
-// TestTLS serves with a certificate of two files.
+// TestTLS serves with a certificate from two files.
 func TestTLS(t *testing.T) {
 	first, second := mcptest.NewCertificate(t, "localhost", "127.0.0.1"), mcptest.NewCertificate(t, "localhost", "127.0.0.1")
 	s := startSecured(t, `{"host":"0.0.0.0","tls":{"cert":"cert.pem","key":"key.pem"}}`)
@@ -170,12 +170,12 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// TestListenPlain starts gateways that send keys over plain HTTP, or would.
+// TestListenPlain starts gateways that would send keys over plain HTTP.
 func TestListenPlain(t *testing.T) {
 	binary := mcptest.BuildProduct(t)
 	for _, row := range []struct {
 		name, server string
-		says         string // why it does not start; empty when it does
+		says         string // why it does not start; empty if it does
 	}{
 		{"on a foreign address", `{"host":"0.0.0.0"}`, "AIO2053"},
 		{"on a foreign address in both families", `{"host":"::"}`, "AIO2053"},
@@ -204,8 +204,8 @@ func TestListenPlain(t *testing.T) {
 	}
 }
 
-// TestConsoleNames asks the console for its page under the names of the
-// gateway, and changes something as a page there does.
+// TestConsoleNames requests the page of the console under the names of the
+// gateway, and makes a change as the page does.
 func TestConsoleNames(t *testing.T) {
 	s := startSecured(t, `{"hosts":["mcp.example.test"],"tls":{"cert":"cert.pem","key":"key.pem"}}`)
 	cert := mcptest.NewCertificate(t, "mcp.example.test")
@@ -246,7 +246,7 @@ func TestConsoleNames(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			status := resp.StatusCode
-			if status == http.StatusNotImplemented { // let in, and built without the page
+			if status == http.StatusNotImplemented { // allowed, but built without the page
 				status = http.StatusOK
 			}
 			if text, _ := io.ReadAll(resp.Body); status != row.status {

@@ -8,15 +8,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestTrue runs the scripts about what a gateway says of itself: the file that
-// it has not read, the servers that it runs, what it shows and what ended.
+// TestTrue runs the scripts about what a gateway reports: unread changes of its
+// file, its servers, and what ended.
 func TestTrue(t *testing.T) { runFolder(t, "true") }
 
-// TestCode runs those about scripts and kept results.
+// TestCode runs the scripts about script runs and stored results.
 func TestCode(t *testing.T) { runFolder(t, "code") }
 
-// runFolder runs the scripts of a folder; the names of their tests begin with
-// its name.
+// runFolder runs the scripts of a folder; the names of the tests begin with the
+// folder's name.
 func runFolder(t *testing.T, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))

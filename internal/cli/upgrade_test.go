@@ -25,8 +25,8 @@ import (
 
 const newVersion = "99.0.0"
 
-// A releasePage serves files as the page of the releases does, whose downloads
-// are elsewhere.
+// A releasePage serves files as the release page does, with downloads on
+// another host.
 type releasePage struct {
 	url     string
 	files   map[string][]byte
@@ -89,7 +89,7 @@ func (p *releasePage) put(t *testing.T, version string, program []byte) {
 	p.files[archive], p.files["SHA256SUMS"], p.files["SHA256SUMS.minisig"] = out.Bytes(), sums, minisign.Sign(p.private, sums)
 }
 
-// build makes the program as a release does, with a version of its own.
+// build builds the program as a release does, with its own version.
 func (p *releasePage) build(t *testing.T, version, key string) []byte {
 	t.Helper()
 	root, path := filepath.Join("..", ".."), filepath.Join(t.TempDir(), "mcp-all-in-one")
@@ -106,10 +106,9 @@ func (p *releasePage) build(t *testing.T, version, key string) []byte {
 	return program
 }
 
-// TestUpgrade replaces a program with one from a release page, or refuses to.
-// writeProgram writes a program that is run at once. Meanwhile no test beside
-// this one forks: until its child runs another program, that holds the file open
-// for writing, and Linux does not run such a file.
+// writeProgram writes a program that is run immediately. No parallel test may
+// fork meanwhile: until its child executes another program, the child holds the
+// file open for writing, and Linux refuses to run such a file.
 func writeProgram(t *testing.T, path string, program []byte) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -119,6 +118,7 @@ func writeProgram(t *testing.T, path string, program []byte) {
 	}
 }
 
+// TestUpgrade replaces a program with one from a release page, or refuses to.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	page := newReleasePage(t)

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A usageHome is a user who asks for figures, without a gateway that runs.
+// A usageHome is a home directory without a running gateway.
 type usageHome struct{ dir, config string }
 
 func newUsageHome(t *testing.T, config string) usageHome {
@@ -44,7 +44,7 @@ func (h usageHome) usage(t *testing.T, lang string, args ...string) (stdout, std
 	return out.String(), says.String(), cmd.ProcessState.ExitCode()
 }
 
-// usage/days: a number of days that nothing is kept for is refused.
+// usage/days: a number of days for which nothing is stored is refused.
 func TestUsageDays(t *testing.T) {
 	h := newUsageHome(t, `{"mcpServers":{}}`)
 	for _, days := range []string{"-1", "0", "367", "800000", "1000000000"} {
@@ -59,7 +59,7 @@ func TestUsageDays(t *testing.T) {
 	}
 }
 
-// usage/off: where nothing is counted, nothing is said about what was called.
+// usage/off: if nothing is counted, there is no output about calls.
 func TestUsageOff(t *testing.T) {
 	off, on := newUsageHome(t, `{"usage":{"enabled":false},"mcpServers":{}}`), newUsageHome(t, `{"mcpServers":{}}`)
 	for lang, want := range map[string]string{"en": "calls are not counted: usage.enabled is false", "zh": "未统计调用：usage.enabled 为 false"} {
@@ -86,7 +86,7 @@ func TestUsageOff(t *testing.T) {
 	}
 }
 
-// usage/unreadable: a day that cannot be read is no day without calls.
+// usage/unreadable: an unreadable day is not a day without calls.
 func TestUsageUnreadable(t *testing.T) {
 	h := newUsageHome(t, `{"mcpServers":{}}`)
 	folder, day := filepath.Join(h.dir, "state", "mcp-all-in-one", "usage"), time.Now().AddDate(0, 0, -2).Format(time.DateOnly)

@@ -17,8 +17,8 @@ import (
 )
 
 // A valuesWorld is a gateway with keys, and a server that does not start without
-// the token of a user. What its tool answers may stand for the next call: never
-// where the values are others.
+// the token of a user. Results of its tool may be cached, but never across
+// different values.
 type valuesWorld struct {
 	t       *testing.T
 	home    string
@@ -53,7 +53,7 @@ func newValuesWorld(t *testing.T) *valuesWorld {
 	return w
 }
 
-// secret runs secret with a value on standard input.
+// secret runs the secret command with a value on stdin.
 func (w *valuesWorld) secret(value string, args ...string) {
 	w.t.Helper()
 	cmd := exec.Command(mcptest.BuildProduct(w.t), append([]string{"secret"}, args...)...)
@@ -64,8 +64,8 @@ func (w *valuesWorld) secret(value string, args ...string) {
 	}
 }
 
-// ask calls a tool with a key, outside any session, as a client of 2026-07-28 that
-// has these capabilities.
+// ask calls a tool with a key, without a session, as a client of 2026-07-28 with
+// these capabilities.
 func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string) string {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s,"_meta":{
@@ -88,7 +88,7 @@ func (w *valuesWorld) call(key, capabilities, more string) string {
 
 var tokenInEnv = regexp.MustCompile(`HUB_TOKEN=([a-z0-9-]+)`)
 
-// token is the token of the process that answers a key, or the reason of a
+// token returns the token of the process that answers a key, or the reason of a
 // refusal.
 func (w *valuesWorld) token(key string) string {
 	w.t.Helper()
@@ -102,7 +102,7 @@ func (w *valuesWorld) token(key string) string {
 	return answer
 }
 
-// Every key has the value that was set for it, while the gateway runs on.
+// Every key gets the value that was set for it, while the gateway runs.
 func TestUserValues(t *testing.T) {
 	w := newValuesWorld(t)
 	expect := func(when string, want map[string]string) {
@@ -136,13 +136,13 @@ func TestUserValues(t *testing.T) {
 	expect("after it was set", map[string]string{"ann": "value-of-ann", "bob": "value-of-bob", "eve": "value_missing"})
 	w.secret("other-of-ann", "set", "hub-token", "--user", w.ids["ann"])
 	expect("after it was changed", map[string]string{"ann": "other-of-ann", "bob": "value-of-bob"})
-	w.token("ann") // which is known by now
+	w.token("ann") // which caches it
 	w.secret("third-of-ann", "set", "hub-token", "--user", w.ids["ann"])
 	expect("after it was changed again", map[string]string{"ann": "third-of-ann"})
 	w.token("ann")
 	w.secret("unused", "rm", "hub-token", "--user", w.ids["ann"])
 	expect("after it was removed", map[string]string{"ann": "value_missing", "bob": "value-of-bob"})
-	// The person at the terminal is a user, too.
+	// The user at the terminal is a user, too.
 	call := func() string {
 		out, _ := product(t, w.home, w.home, "call", "hub", "env", "-c", filepath.Join(w.home, "mcp.json"))
 		return out
@@ -165,8 +165,8 @@ func TestUserValues(t *testing.T) {
 	w.hidden("value-of-ann", "value-of-bob", "other-of-ann")
 }
 
-// A client that can open a URL is led to a page, where the person behind it
-// enters the value; then the call runs.
+// A client that can open a URL is led to a page where the user enters the
+// value. Then the call runs.
 func TestUserValuesPage(t *testing.T) {
 	w := newValuesWorld(t)
 	link := regexp.MustCompile(`"url":"(http://[^"]+/ui/value/[^"]+)"`)
@@ -176,7 +176,8 @@ func TestUserValuesPage(t *testing.T) {
 	if m == nil || !strings.Contains(answer, `"resultType":"input_required"`) || !strings.Contains(answer, "token of the hub") {
 		t.Fatalf("answer %s", answer)
 	}
-	// accepted is what a client says with its next request after the visit.
+	// accepted returns the part of the next request that a client sends after
+	// the visit.
 	accepted := func(answer string) string {
 		t.Helper()
 		state := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(answer)
@@ -217,7 +218,7 @@ func TestUserValuesPage(t *testing.T) {
 	}
 	w.hidden("page-of-ann")
 
-	// Through exec and run it is the same.
+	// The same holds through exec and run.
 	for tool, arguments := range map[string]string{"exec": `{"server_name":"hub","tool_name":"env","arguments":{}}`, "run": `{"code":"return await tools.hub.env({})"}`} {
 		answer := w.ask("bob", "/api/small/mcp", tool, arguments, able, "")
 		if !link.MatchString(answer) || !strings.Contains(answer, `"resultType":"input_required"`) {
@@ -226,7 +227,8 @@ func TestUserValuesPage(t *testing.T) {
 		if tool != "run" {
 			continue
 		}
-		// A script goes on while the person decides; its model does not learn the link.
+		// A script continues while the user decides; its model does not learn
+		// the link.
 		told := w.ask("bob", "/api/small/mcp", tool, arguments, able, accepted(answer))
 		if !strings.Contains(told, "call again once that is done") || strings.Contains(told, "/ui/value/") {
 			t.Errorf("run: %s", told)
@@ -275,8 +277,8 @@ func TestUserValuesPage(t *testing.T) {
 	}
 }
 
-// A person whose value the server refuses is asked for another one, and replaces
-// that one alone.
+// A user whose value the server refuses is asked for another one, which replaces
+// only the refused value.
 func TestUserValueRefused(t *testing.T) {
 	inner := &upstreamServer{}
 	hub := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -341,7 +343,8 @@ func TestUserValueRefused(t *testing.T) {
 	}
 }
 
-// hidden looks for values in all that the gateway has written and shows.
+// hidden checks that values appear nowhere in what the gateway has written and
+// shows.
 func (w *valuesWorld) hidden(values ...string) {
 	w.t.Helper()
 	out, _ := product(w.t, w.home, w.home, "status", "-c", filepath.Join(w.home, "mcp.json"), "--json")

@@ -25,9 +25,9 @@ func TestMaskValues(t *testing.T) {
 	}
 }
 
-// TestClientRules translates entries as the documentation of each client
-// writes them. A text that a client does not read as a variable is none here
-// either, and what has no translation is named.
+// TestClientRules translates entries as the documentation of each client shows
+// them. Text that a client does not read as a variable stays literal, and
+// anything without a translation is reported.
 func TestClientRules(t *testing.T) {
 	home := t.TempDir()
 	for _, test := range []struct{ client, name, in, want, notes string }{

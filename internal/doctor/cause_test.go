@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A server that ended is started again, again and again: between its ends it has
-// the state of one that starts, and the reason of its last end.
+// A server that keeps ending is restarted repeatedly. Between its ends it has
+// the state of a starting server, and the reason of its last end.
 func TestFixOfAServerThatEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		why  error

@@ -28,9 +28,10 @@ func sayDemo(a *Env) {
 		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
 }
 
-// DemoAlone returns a configuration with only the demo server, if the user has
-// no config file and only a file of the working tree exists, which is not read.
-// Otherwise it returns the error of loading.
+// DemoAlone returns a configuration with only the demo server. It is called when
+// the user names the demo server and loading failed with err. It applies if the
+// user has no config file; a file of the working tree may exist, but is not read.
+// Otherwise it returns err.
 func DemoAlone(a *Env, err error) (*config.Config, error) {
 	var missing *problem.LoadError
 	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEveryCodeIsExplained finds codes in the source of the whole program, and
-// demands for each a whole explanation in both languages.
+// TestEveryCodeIsExplained finds the codes in the source of the whole program,
+// and requires a complete explanation of each in both languages.
 func TestEveryCodeIsExplained(t *testing.T) {
 	found := map[string]string{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

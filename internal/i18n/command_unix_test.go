@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A shell reads the words of a command as they are.
+// A shell reads the words of a command unchanged.
 func TestCommand(t *testing.T) {
 	words := []string{"plain-1", "", "<x|y>", "it's", `"quoted"`, "$HOME", "`id`", "a;b&c", "天气", "two words", "line\nline", "!", "*", "~", "#"}
 	line := Command(append([]string{"printf", `%s\0`}, words...)...)

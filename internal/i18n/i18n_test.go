@@ -60,13 +60,13 @@ func TestErrorf(t *testing.T) {
 	if got := Chinese.Of(errors.Join(err, Errorf("b", "乙"))); !strings.HasSuffix(got, "目录\n乙") {
 		t.Errorf("joined: %s", got)
 	}
-	// What is not ours stays as it is.
+	// Errors that are not ours stay unchanged.
 	if got := Chinese.Of(fmt.Errorf("theirs: %w", err)); !strings.HasPrefix(got, "theirs: reading") {
 		t.Errorf("a stranger's: %s", got)
 	}
 }
 
-// TestSystem has the system and the standard library fail really.
+// TestSystem translates real errors of the system and the standard library.
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

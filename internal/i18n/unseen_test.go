@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a text holds, a person sees all of it.
+// Every character of a text is visible.
 func TestReveal(t *testing.T) {
 	for r := rune(0); r <= 0xf0000; r++ {
 		shown := Reveal(string(r))

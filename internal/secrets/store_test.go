@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// fullStore is what both stores can do.
+// fullStore is the common interface of both stores.
 type fullStore interface {
 	Store
 	Set(name, value string) error
@@ -21,8 +21,8 @@ type fullStore interface {
 	Delete(name string) error
 }
 
-// TestStores holds both stores to the same promises. The keychain is the
-// library's own in memory: a test machine has no desktop session.
+// TestStores runs the same checks on both stores. The keychain is the library's
+// in-memory mock, because a test machine has no desktop session.
 func TestStores(t *testing.T) {
 	keyring.MockInit()
 	for name, s := range map[string]fullStore{"file": NewFileStore(t.TempDir()), "keychain": NewKeyringStore()} {

@@ -63,7 +63,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Without a home directory there is nothing to keep values in.
+// Without a home directory values cannot be stored.
 func TestValuesWithoutHome(t *testing.T) {
 	v := NewValues("")
 	if _, err := v.Get("key:ann", "hub"); !errors.Is(err, ErrNoSecret) {

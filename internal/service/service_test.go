@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// odd is a Spec whose words mean something in the files of services.
+// odd is a Spec whose words contain special characters of service files.
 var odd = Spec{Program: "/opt/a b/mcp-all-in-one", Args: []string{"http", "--config", `/home/x/100% "$HOME" \ <&>.json`}, Path: "/usr/bin:/opt/100%/bin", Home: "/home/x"}
 
 func TestUnitQuotes(t *testing.T) {
@@ -26,7 +26,7 @@ func TestUnitQuotes(t *testing.T) {
 	}
 }
 
-// TestPropertyList reads the property list as XML: its keys, and the words of
+// TestPropertyList parses the property list as XML: its keys, and the words of
 // the command.
 func TestPropertyList(t *testing.T) {
 	d := xml.NewDecoder(strings.NewReader(NewLaunchd("/home/x & y").Describe(odd)))

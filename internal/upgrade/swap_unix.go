@@ -4,8 +4,8 @@ package upgrade
 
 import "os"
 
-// swap puts fresh in the place of a program and keeps that as old. At every
-// moment the program is there, one or the other.
+// swap replaces a program by fresh and keeps it as old. The path of the program
+// always exists, with the old or the new content.
 func swap(fresh, program, old string) error {
 	if err := os.Remove(old); err != nil && !os.IsNotExist(err) {
 		return err

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// swap puts fresh in the place of a program and keeps that as old. Windows does
-// not let a running program be replaced, but lets it be renamed.
+// swap replaces a program by fresh and keeps it as old. Windows does not allow
+// replacing a running program, but allows renaming it.
 func swap(fresh, program, old string) error {
 	if err := os.Remove(old); err != nil && !os.IsNotExist(err) {
 		return err

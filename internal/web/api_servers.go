@@ -22,7 +22,7 @@ type overviewBody struct {
 	// Unread describes changes of the config file that the gateway has not
 	// read yet.
 	Unread *Unread `json:"unread,omitempty"`
-	// Replicas are who was asked, where there are several.
+	// Replicas lists the replicas that were asked, if there are several.
 	Replicas []Replica `json:"replicas,omitempty"`
 }
 

@@ -72,7 +72,7 @@ func TestServers(t *testing.T) {
 		t.Errorf("run = %s", refused.Error.Run)
 	}
 	c.want(204, "PUT", "servers/default/new", map[string]any{"entry": entry, "confirm": refused.Error.Run})
-	c.want(204, "PUT", "servers/default/new", map[string]any{"entry": entry}) // the same command needs no second yes
+	c.want(204, "PUT", "servers/default/new", map[string]any{"entry": entry}) // the same command needs no second confirmation
 	c.want(422, "PUT", "servers/default/bad", map[string]any{"entry": map[string]any{}})
 
 	c.want(204, "POST", "servers/default/new/disable", nil)
@@ -139,7 +139,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// events reads an event stream until f has seen enough.
+// events reads an event stream until f returns true.
 func (c *console) events(query, last string, f func(event, data, id string) bool) {
 	c.Helper()
 	resp := c.send("GET", "events?"+query, nil, "Last-Event-ID", last)
@@ -178,7 +178,7 @@ func TestEvents(t *testing.T) {
 			c.want(204, "POST", "servers/default/demo/restart", nil)
 			return false
 		}
-		if event == "servers" && len(seen) == 3 { // what is there comes first, then what changes
+		if event == "servers" && len(seen) == 3 { // snapshots come first, then changes
 			c.opt.Traffic.Add(&traffic.Call{Hop: traffic.HopClient, Method: "ping"}, nil, nil)
 		}
 		return event == "traffic"
@@ -257,8 +257,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Whatever a path says, what is served is a file of the page, with the policy
-// that keeps a page from running what a server wrote.
+// For every path, the response is a file of the page with the policy that
+// prevents a page from running code that a server wrote.
 //
 // fault/T34
 func TestEveryAnswerHasThePolicy(t *testing.T) {

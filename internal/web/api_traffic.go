@@ -30,7 +30,8 @@ type trafficBody struct {
 	Calls []shownCall `json:"calls"`
 	// More reports whether older entries match.
 	More bool `json:"more"`
-	// Before is where those begin at each replica, where there are several.
+	// Before maps each replica to the id that its older entries end before, in
+	// a cluster.
 	Before   map[string]uint64 `json:"before,omitempty"`
 	Replicas []Replica         `json:"replicas,omitempty"`
 }

@@ -42,7 +42,7 @@ type Servers interface {
 
 // A Server is one configured server in a list.
 type Server struct {
-	Replica string `json:"replica,omitempty"` // who says so, where there are several
+	Replica string `json:"replica,omitempty"` // the replica that reports it, in a cluster
 	Schema  string `json:"schema"`
 	Name    string `json:"name"`
 	// State is up, starting, down, idle, disabled, pending or auth.
@@ -135,7 +135,7 @@ type Unread struct {
 
 // A Client is a connected client session.
 type Client struct {
-	Replica   string    `json:"replica,omitempty"` // where it is, where there are several
+	Replica   string    `json:"replica,omitempty"` // the replica it is connected to, in a cluster
 	Session   string    `json:"session"`
 	Name      string    `json:"name,omitempty"`
 	Version   string    `json:"version,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// openBody is what the page sends to open a session.
+// openBody is the page's request to open a session.
 type openBody struct {
 	Target  bench.Target `json:"target"`
 	Confirm string       `json:"confirm"`
@@ -27,7 +27,7 @@ func (c *console) open(server string) string {
 	return b.ID
 }
 
-// call runs a call to its end.
+// call runs a call and waits for its end.
 func (c *console) call(bench, method, params string) history.Run {
 	c.Helper()
 	return c.wait(c.begin(bench, method, params))

@@ -24,7 +24,7 @@ import (
 
 var admin = access.Owner
 
-// principals are one for each scope.
+// principals has one principal for each scope.
 var principals = map[string]access.Principal{
 	api.ScopeRead:  {ID: "key:reader", Name: "reader", Grant: access.Grant{ReadOnly: true}},
 	api.ScopeCall:  {ID: "key:caller", Name: "caller"},
@@ -82,7 +82,7 @@ func validate(schema, value json.RawMessage) ([]Problem, error) {
 	return out, nil
 }
 
-// console is a running console and a client that is logged in.
+// console is a running console and a client of it.
 type console struct {
 	*testing.T
 	h      *Handler
@@ -123,7 +123,7 @@ func (c *console) login(scope string) *console {
 	return c
 }
 
-// send makes one request the way the page does.
+// send makes one request as the page does.
 func (c *console) send(method, path string, body any, header ...string) *http.Response {
 	c.Helper()
 	var in io.Reader
@@ -158,7 +158,7 @@ func (c *console) send(method, path string, body any, header ...string) *http.Re
 	return resp
 }
 
-// want makes a request, checks the answer against the API's description and
+// want makes a request, checks the response against the API description and
 // returns its body.
 func (c *console) want(status int, method, path string, body any, header ...string) []byte {
 	c.Helper()
@@ -175,7 +175,7 @@ func (c *console) want(status int, method, path string, body any, header ...stri
 	return data
 }
 
-// get decodes the answer of a GET.
+// get decodes the response to a GET.
 func (c *console) get(path string, v any) {
 	c.Helper()
 	if err := json.Unmarshal(c.want(200, "GET", path, nil), v); err != nil {
@@ -183,7 +183,7 @@ func (c *console) get(path string, v any) {
 	}
 }
 
-// described fails the test when an answer is not what openapi.json says.
+// described fails the test if a response does not match openapi.json.
 func (c *console) described(method, path string, resp *http.Response, data []byte) {
 	c.Helper()
 	path, _, _ = strings.Cut(path, "?")
@@ -225,7 +225,7 @@ func (c *console) described(method, path string, resp *http.Response, data []byt
 	}
 }
 
-// await calls f until it is true; the event stream tells when to look again.
+// await calls f until it returns true; the event stream triggers each call.
 func (c *console) await(what string, f func() bool) {
 	c.Helper()
 	wake, stop := c.h.hub.follow()

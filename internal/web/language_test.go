@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// TestRefusalsInBothLanguages asks for what is refused, as the page does in
-// each language.
+// TestRefusalsInBothLanguages makes requests that are refused, in each
+// language.
 func TestRefusalsInBothLanguages(t *testing.T) {
 	c := start(t).login(api.ScopeAdmin)
 	for _, tt := range []struct {
@@ -38,7 +38,8 @@ func TestRefusalsInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestDataInBothLanguages looks at texts inside data: the page chooses.
+// TestDataInBothLanguages checks texts inside data, which contain both
+// languages for the page to choose.
 func TestDataInBothLanguages(t *testing.T) {
 	c := start(t).login(api.ScopeAdmin)
 	opened := c.want(200, "POST", "bench", map[string]any{"target": map[string]string{"server": "demo"}})

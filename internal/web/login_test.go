@@ -132,7 +132,8 @@ func TestBearer(t *testing.T) {
 	c.want(403, "POST", "codes", nil, "Authorization", "Bearer good")
 }
 
-// TestKeptLogins are of principals, and end with them.
+// TestKeptLogins checks that stored logins belong to principals and end with
+// them.
 func TestKeptLogins(t *testing.T) {
 	dir := t.TempDir()
 	rights, valid := access.Grant{Admin: true}, true

@@ -184,7 +184,7 @@ type memorySession struct {
 	roots []bench.Root
 }
 
-// lateHandler lets a connection exist before who answers on it.
+// lateHandler allows a connection to exist before its handler.
 type lateHandler struct{ *mcpserver.Session }
 
 func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
@@ -266,7 +266,8 @@ func (s *memorySession) Close() error {
 	return s.conn.Close()
 }
 
-// Handle answers what the server asks: roots itself, the rest by a person.
+// Handle answers the server's requests: roots itself, the others through the
+// user.
 func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	kind := map[string]string{mcp.MethodSampling: "sampling", mcp.MethodElicit: "elicitation"}[req.Method]
 	if req.Method == mcp.MethodRootsList {

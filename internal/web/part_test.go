@@ -46,7 +46,7 @@ func TestBodyByPath(t *testing.T) {
 	c.want(404, "GET", fmt.Sprintf("traffic/%d/body?side=res&path=items", id), nil)
 }
 
-// What was not kept whole cannot be walked, and says so.
+// A body that was not kept completely has no parts; the request is refused.
 func TestBodyByPathOfAHead(t *testing.T) {
 	c := start(t).login(api.ScopeAdmin)
 	id := c.opt.Traffic.Begin(&traffic.Call{Kind: traffic.KindCall, Hop: traffic.HopClient, Method: "tools/call"}, []byte(`{}`))

@@ -15,39 +15,41 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// Replicas are the other gateways of a cluster.
+// Replicas gives access to the other gateways of a cluster.
 type Replicas interface {
-	// Self is the name of this one.
+	// Self returns the name of this replica.
 	Self() string
-	// Ask asks all others for a path of the API, in the name of a principal, for
-	// a bounded time. What that one may see is decided there.
+	// Ask requests a path of the API from all other replicas on behalf of a
+	// principal, with a time limit. Each replica decides what the principal may
+	// see.
 	Ask(ctx context.Context, who access.Principal, path string) []Asked
 }
 
-// Asked is what another replica answered.
+// Asked is the response of another replica.
 type Asked struct {
 	Replica string
-	Status  int // 0 when it was not reached
+	Status  int // 0 if it was not reached
 	Body    json.RawMessage
 	Err     error
 }
 
-// A Replica is a gateway of a cluster, as far as it could be asked.
+// A Replica is a gateway of a cluster, and whether it could be asked.
 type Replica struct {
 	Name    string `json:"name"`
 	Self    bool   `json:"self,omitempty"`
-	Error   string `json:"error,omitempty"` // why nothing of it is shown
+	Error   string `json:"error,omitempty"` // why its data is missing
 	ErrorZH string `json:"errorZH,omitempty"`
 }
 
-// joined puts what all replicas show together. Of a gateway that is alone, and
-// for another replica that asks, nothing is added.
+// joined merges the data of all replicas. It adds nothing if there is no
+// cluster, or if the request comes from another replica.
 type joined struct{ others Replicas }
 
 type askedKey struct{}
 
-// ServePeer answers what another replica asks for the principal in the context.
-// To look is all that it can ask for, and it is not asked of others again.
+// ServePeer serves a request of another replica on behalf of the principal in
+// the context. Only GET is allowed, and the request is not forwarded to other
+// replicas.
 func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string) {
 	if r.Method != http.MethodGet {
 		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", http.MethodGet))
@@ -61,13 +63,14 @@ func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string)
 	}}).ServeHTTP(w, r)
 }
 
-// replicaParam is the replica that a request is about: this one without it.
+// replicaParam selects the replica of a request; without it the request is for
+// this replica.
 const (
 	replicaParam = "replica"
 	allReplicas  = "*"
 )
 
-// ask asks the others for what a request asks of all.
+// ask sends a request for all replicas to the other replicas.
 func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) {
 	if j.others == nil || r.Context().Value(askedKey{}) != nil {
 		return nil, nil
@@ -89,7 +92,8 @@ func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) 
 	return list, all
 }
 
-// into reads an answer; a part that cannot be read is not shown.
+// into decodes a response. If that fails, the error is recorded for the replica
+// and its data is not shown.
 func (a *Asked) into(v any, all []Replica) bool {
 	err := json.Unmarshal(a.Body, v)
 	if err == nil {
@@ -121,7 +125,7 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 		}
 		named(other.Servers, other.Clients, a.Replica)
 		body.Servers, body.Clients = append(body.Servers, other.Servers...), append(body.Clients, other.Clients...)
-		if u := other.Unread; body.Unread == nil && u != nil && u.Error != "" { // what one cannot use concerns all
+		if u := other.Unread; body.Unread == nil && u != nil && u.Error != "" { // a file that one replica cannot read concerns all
 			u.Error, u.ErrorZH = a.Replica+": "+u.Error, a.Replica+"："+u.ErrorZH
 			body.Unread = u
 		}
@@ -161,7 +165,7 @@ func (j *joined) clients(r *api.Request, own []Client) []Client {
 	return own
 }
 
-// named says whose servers and clients these are.
+// named sets the replica of servers and clients.
 func named(servers []Server, clients []Client, replica string) {
 	for i := range servers {
 		servers[i].Replica = replica
@@ -171,14 +175,14 @@ func named(servers []Server, clients []Client, replica string) {
 	}
 }
 
-// before is the entry that a list ends before: a number, or one for each
-// replica, as NAME:NUMBER,NAME:NUMBER.
+// before returns the id that a list ends before: a number, or one per replica,
+// as NAME:NUMBER,NAME:NUMBER.
 func (j *joined) before(r *api.Request) uint64 {
 	text := r.URL.Query().Get("before")
 	if j.others != nil && strings.Contains(text, ":") {
 		for one := range strings.SplitSeq(text, ",") {
 			if at := strings.LastIndexByte(one, ':'); at >= 0 && one[:at] == j.others.Self() {
-				n, _ := strconv.ParseUint(one[at+1:], 10, 62) // else from the newest on
+				n, _ := strconv.ParseUint(one[at+1:], 10, 62) // on error 0: from the newest on
 				return n
 			}
 		}
@@ -187,7 +191,7 @@ func (j *joined) before(r *api.Request) uint64 {
 	return uint64(r.Number("before", 0, 1<<62))
 }
 
-// traffic puts the newest entries of all replicas together, by time.
+// traffic merges the newest entries of all replicas by time.
 func (j *joined) traffic(r *api.Request, body trafficBody, limit int) trafficBody {
 	list, all := j.ask(r, "traffic?"+r.URL.RawQuery)
 	if all == nil {
@@ -216,14 +220,14 @@ func (j *joined) traffic(r *api.Request, body trafficBody, limit int) trafficBod
 			body.Before[one[:at]], _ = strconv.ParseUint(one[at+1:], 10, 62)
 		}
 	}
-	for _, c := range body.Calls { // newest first: the last one of each is its oldest
+	for _, c := range body.Calls { // newest first: the last entry of each replica is its oldest
 		body.Before[c.Replica] = c.ID
 	}
 	return body
 }
 
-// relayed lets every part of the API that only looks be asked of another
-// replica, by its name.
+// relayed makes every GET route available for another replica, selected by
+// name.
 func (j *joined) relayed(routes []api.Route) []api.Route {
 	if j.others == nil {
 		return routes
@@ -246,7 +250,7 @@ func (j *joined) relayed(routes []api.Route) []api.Route {
 	return routes
 }
 
-// relay answers with what another replica answers.
+// relay answers with the response of another replica.
 func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api.Prefix)
 	for _, a := range j.others.Ask(r.Context(), r.Who, path+"?"+r.URL.RawQuery) {

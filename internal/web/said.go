@@ -19,7 +19,7 @@ type shownCall struct {
 	// Said is the text of the answer: the message of an error, or the first
 	// text of a result. It is truncated, and on one line.
 	Said string `json:"said,omitempty"`
-	// Replica is who recorded it, where there are several.
+	// Replica is the replica that recorded the call, in a cluster.
 	Replica string `json:"replica,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// The page reads the steps as a list from the first moment on.
+// The steps are a list even before the first step.
 func TestSignInBeforeItsFirstStep(t *testing.T) {
 	s := &signIns{last: map[string]*signIn{}}
 	s.begin("default", "guarded")

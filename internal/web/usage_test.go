@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// console/usage: who sees one server sees of other principals what they did there.
+// console/usage: a principal that sees only one server sees only the figures of
+// other principals for that server.
 func TestUsageOfOneServer(t *testing.T) {
 	book := usage.Open(usage.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(book.Close)

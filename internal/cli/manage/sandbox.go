@@ -62,7 +62,8 @@ func learnCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// learn runs a server unconfined, and proposes what its sandbox needs.
+// learn runs a server without a sandbox, and proposes the sandbox settings that
+// it needs.
 func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) error {
 	switch {
 	case s.Type != config.TypeStdio:
@@ -86,7 +87,7 @@ func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) err
 	return propose(ctx, a, f, s, wants)
 }
 
-// watch runs the server, has it used, and returns what it wanted.
+// watch runs the server and uses it, and returns what it accessed.
 func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*sandbox.Wants, error) {
 	dir, err := os.MkdirTemp("", "learn-")
 	if err != nil {
@@ -117,8 +118,8 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 	return wants, nil
 }
 
-// useBySuite runs the tests of a file. That one fails is said, and no reason not
-// to have learnt.
+// useBySuite runs the tests of a file. A failed test is reported, but does not
+// stop the learning.
 func useBySuite(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) error {
 	file, err := suite.ReadSuite(f.suite)
 	if err != nil {
@@ -137,7 +138,7 @@ func useBySuite(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target
 	return target.Failed(a, err, m)
 }
 
-// useFor lists what the server offers, and lets it run for a while.
+// useFor lists the server's features, and lets the server run for a while.
 func useFor(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) error {
 	b, err := target.Open(ctx, a, &f.Flags, m, nil)
 	if err != nil {
@@ -155,7 +156,7 @@ func useFor(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) er
 	return nil
 }
 
-// A learnt sandbox is what sandbox learn prints as JSON.
+// learnt is the JSON output of sandbox learn.
 type learnt struct {
 	Name    string               `json:"name"`
 	Changes []lint.FeatureChange `json:"changes"`
@@ -165,7 +166,7 @@ type learnt struct {
 	Written bool                 `json:"written"`
 }
 
-// propose shows how the sandbox would change, and writes it after a yes.
+// propose shows how the sandbox would change, and writes it after confirmation.
 func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w *sandbox.Wants) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -201,7 +202,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 		}
 	}
 	words := *a
-	words.JSON = false // one object is enough
+	words.JSON = false // one JSON object is enough
 	err = editFile(ctx, &words, false, func(d *edit.Draft) error {
 		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() {
 			return env.Fail(env.ExitFailure, env.CodeLearn, "", "%s", a.T("the entry of "+s.Name+" was changed meanwhile, so nothing was changed", s.Name+" 的条目其间已改变，未作任何修改"))
@@ -214,7 +215,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 	return err
 }
 
-// tellWants shows what would be written, and what is only told.
+// tellWants prints what would be written, and what is only reported.
 func tellWants(a *env.Env, l *learnt) {
 	printChanges(a, l.Changes)
 	for _, told := range []struct {
@@ -234,8 +235,8 @@ func tellWants(a *env.Env, l *learnt) {
 	}
 }
 
-// withWants is an entry whose sandbox has what the server wanted. Hosts are
-// listed, unless it reached some without the proxy.
+// withWants returns an entry whose sandbox allows what the server accessed. It
+// lists hosts unless the server reached some of them without the proxy.
 func withWants(entry []byte, s *config.Server, w *sandbox.Wants) ([]byte, error) {
 	box := jsonrpc.AsObject(jsonrpc.Get(entry, "sandbox"))
 	if box == nil {
@@ -282,7 +283,7 @@ func withWants(entry []byte, s *config.Server, w *sandbox.Wants) ([]byte, error)
 	return jsonrpc.Set(entry, box, "sandbox"), nil
 }
 
-// literals are paths of which nothing is taken for a variable.
+// literals escapes paths so that no part is read as a variable.
 func literals(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, path := range paths {
@@ -291,8 +292,8 @@ func literals(paths []string) []string {
 	return out
 }
 
-// newHosts are those that a list does not have yet; one that nobody can write
-// into it is left out.
+// newHosts returns the hosts that a list does not cover yet. Hosts that cannot
+// be written to the list are left out.
 func newHosts(has config.Hosts, wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(host string) bool {
 		_, _, ok := config.SplitHost(host)

@@ -50,7 +50,7 @@ func UpdateCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// An available version of a server.
+// available is a newer version of a server, if there is one.
 type available struct {
 	Name    string `json:"name"`
 	From    string `json:"from"`
@@ -59,7 +59,7 @@ type available struct {
 	Problem string `json:"error,omitempty"`
 }
 
-// listUpdates lists what the origins of all servers offer now.
+// listUpdates lists the versions that the origins of all servers offer now.
 func listUpdates(ctx context.Context, a *env.Env) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -102,7 +102,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 	return nil
 }
 
-// A change of a server to another version.
+// versionChange is a change of a server to another version.
 type versionChange struct {
 	Name    string               `json:"name"`
 	From    string               `json:"from"`
@@ -111,8 +111,8 @@ type versionChange struct {
 	Written bool                 `json:"written"`
 }
 
-// updateServer shows what another version of a server changes, and after a yes
-// writes and starts it.
+// updateServer shows what another version of a server changes. After
+// confirmation it writes and starts that version.
 func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, yes bool, given install.Answers) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -161,7 +161,7 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	return change.tell(a, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
 }
 
-// features are an entry and the questions behind it, to be compared.
+// features returns an entry and its questions in a form that can be compared.
 func features(name string, entry []byte, questions []install.Question) lint.Features {
 	asked := map[string]json.RawMessage{}
 	for _, q := range questions {
@@ -179,7 +179,7 @@ func (c *versionChange) tell(a *env.Env, line string) error {
 	return nil
 }
 
-// notUpdated gives an error of an update its code.
+// notUpdated adds the code to an error of an update.
 func notUpdated(a *env.Env, err error) error {
 	var coded *env.ExitError
 	var known *install.Error

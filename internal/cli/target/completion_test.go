@@ -7,7 +7,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 )
 
-// TestArgumentWords names the arguments of a tool, and the values of those
+// TestArgumentWords checks the arguments of a tool, and the values of arguments
 // that have few.
 func TestArgumentWords(t *testing.T) {
 	items, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[{"name":"sort","inputSchema":{"type":"object","properties":{

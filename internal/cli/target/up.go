@@ -162,7 +162,7 @@ func (b *Connection) WholeList(k catalog.Kind) (*probe.Listing, error) {
 	defer tick.Stop()
 	for {
 		l, err := b.List(b.Ctx, k)
-		if err != nil || !l.Starting || b.status != nil { // an in-process gateway has its own limit
+		if err != nil || !l.Starting || b.status != nil { // our own gateway has its own limit
 			return l, err
 		}
 		select {

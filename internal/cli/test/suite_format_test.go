@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// TestHelpShowsATestFile reads the test file that the help of test shows.
+// TestHelpShowsATestFile parses the test file in the help of test.
 func TestHelpShowsATestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "help.yaml")
 	if err := os.WriteFile(path, []byte(suiteFormat), 0o600); err != nil {
@@ -23,7 +23,7 @@ func TestHelpShowsATestFile(t *testing.T) {
 	}
 }
 
-// TestHelpShowsEvals reads the file that the help of eval shows.
+// TestHelpShowsEvals parses the test file in the help of eval.
 func TestHelpShowsEvals(t *testing.T) {
 	s, err := suite.ParseSuite("help.yaml", []byte(evalFormat))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every part is described where the rest of the API is.
+// Every route is described in the API description.
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	text, err := os.ReadFile("../openapi.json")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAppFrame holds the policy of the frame to what the resource asks for.
+// TestAppFrame checks that the policy of the frame matches the resource's
+// request.
 func TestAppFrame(t *testing.T) {
 	frame := func(t *testing.T, csp string) string {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPromptArguments shows what is sent for each input of the prompt tester.
+// TestPromptArguments checks what is sent for each input of the prompt tester.
 func TestPromptArguments(t *testing.T) {
 	for _, tt := range []struct{ id, in, want string }{
 		{"req/S004-4", `{"name":"p","arguments":{}}`, `{"name":"p"}`},
@@ -34,7 +34,8 @@ func TestPromptArguments(t *testing.T) {
 	})
 }
 
-// TestIDs are written on command lines, where a dash begins a flag.
+// TestIDs checks that ids do not begin with a dash, which would make them flags
+// on a command line.
 func TestIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2000 {
@@ -46,8 +47,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestOutcome holds that a run which a person cancelled is cancelled, also when
-// its server answers because its question was taken back.
+// TestOutcome checks that a run that the user cancelled is cancelled, even if
+// the server answers because its question was withdrawn.
 func TestOutcome(t *testing.T) {
 	failed := errors.New("failed")
 	for _, tt := range []struct {

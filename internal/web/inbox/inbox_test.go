@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/access"
 )
 
-// TestInboxShare keeps one principal from taking all places.
+// TestInboxShare checks that one principal cannot take all slots.
 func TestInboxShare(t *testing.T) {
 	var b Inbox
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,13 +17,13 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A received is one message that a webhook got.
+// A received is a message that a webhook received.
 type received struct {
 	header http.Header
 	body   string
 }
 
-// receiver is an address that takes messages.
+// receiver starts a server that receives messages.
 func receiver(t *testing.T) (address string, messages <-chan received) {
 	got := make(chan received, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func receiver(t *testing.T) (address string, messages <-chan received) {
 	return server.URL, got
 }
 
-// hooked is an inbox whose questions are told to a webhook.
+// hooked returns an inbox that sends its questions to a webhook.
 func hooked(t *testing.T, cfg config.Inbox) *Inbox {
 	t.Helper()
 	b := new(Inbox)
@@ -44,8 +44,8 @@ func hooked(t *testing.T, cfg config.Inbox) *Inbox {
 	return b
 }
 
-// A message leads to the question, in the words of its receiver, and has no
-// arguments.
+// A message links to the question, is in the receiver's language, and contains
+// no arguments.
 func TestWebhook(t *testing.T) {
 	for format, tt := range map[string]struct {
 		language, header, text string
@@ -83,12 +83,12 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// The id of a question says what is asked: an answer to one is none to another
-// that waits in its place.
+// The id of a question identifies its content, so that an answer to one
+// question is not accepted for another in its place.
 func TestIDsNameTheQuestion(t *testing.T) {
 	ids := map[string]bool{}
 	for _, path := range []string{"/a", "/b"} {
-		b := new(Inbox) // of a gateway that was started again
+		b := new(Inbox) // as after a restart of the gateway
 		added := make(chan struct{}, 1)
 		b.Watch(func() {
 			select {
@@ -109,10 +109,10 @@ func TestIDsNameTheQuestion(t *testing.T) {
 	}
 }
 
-// However often a client asks, the messages stay few.
+// A client that asks often causes only a few messages.
 func TestWebhookRate(t *testing.T) {
 	address, messages := receiver(t)
-	var said bytes.Buffer // written by Tell alone
+	var said bytes.Buffer // only Tell writes to it
 	h := NewWebhook(func() config.Inbox { return config.Inbox{Webhook: config.Webhook{URL: config.Secret(address)}} }, func() string { return "" },
 		slog.New(slog.NewTextHandler(&said, nil)))
 	t.Cleanup(h.Close)
@@ -131,7 +131,8 @@ func TestWebhookRate(t *testing.T) {
 	}
 }
 
-// A name in a message is no link, no mention and no markup, and never long.
+// A name in a message cannot form a link, a mention or markup, and is never
+// long.
 func TestNamesInMessages(t *testing.T) {
 	for name, want := range map[string]string{
 		"claude-code":                          "“claude-code”",
@@ -146,7 +147,7 @@ func TestNamesInMessages(t *testing.T) {
 	}
 }
 
-// Who sees an id, and all else of a question, learns nothing of its arguments.
+// The id and the other fields of a question reveal nothing about its arguments.
 func TestIDsTellNothing(t *testing.T) {
 	q := Question{Kind: "approval", Params: json.RawMessage(`{"pin":"4711"}`)}
 	shown, _ := json.Marshal(q)

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// TestKeptRuns keeps the last runs of each principal over a restart, and the
-// results of the newest.
+// TestKeptRuns checks that the last runs of each principal, and the results of
+// the newest, are kept across a restart.
 func TestKeptRuns(t *testing.T) {
 	opt := Options{StateDir: t.TempDir(), Publish: func(string, string) {}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	s, err := Open(t.Context(), opt)

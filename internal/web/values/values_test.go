@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/access"
 )
 
-// A world is a page with what it stored.
+// A world is a page and the values it stored.
 type world struct {
 	page   Page
 	log    bytes.Buffer
@@ -104,7 +104,8 @@ func TestPageRefuses(t *testing.T) {
 	}
 }
 
-// A ticket ends after ten minutes, and no principal's tickets push out another's.
+// A ticket ends after ten minutes, and the tickets of one principal do not
+// displace those of another.
 func TestTickets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -126,8 +127,7 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// Where the value is there, no link asks for it any more, and nobody replaces it by
-// one.
+// Once the value exists, no link asks for it any more, and no link can replace it.
 func TestLinksEndWithTheValue(t *testing.T) {
 	w := newWorld()
 	one, two := w.page.Book.Ask(question("key:ann")), w.page.Book.Ask(question("key:ann"))
@@ -135,7 +135,7 @@ func TestLinksEndWithTheValue(t *testing.T) {
 	if got := w.do(http.MethodPost, one, "first"); got.Code != http.StatusOK {
 		t.Fatal(got.Code)
 	}
-	delete(w.stored, "key:ann hub-token") // and removed again
+	delete(w.stored, "key:ann hub-token") // and it is removed again
 	if got := w.do(http.MethodPost, two, "second"); got.Code != http.StatusNotFound || len(w.stored) > 0 {
 		t.Errorf("the second link: %d %v", got.Code, w.stored)
 	}

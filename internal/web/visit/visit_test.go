@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAbandoned says that nobody is at the console any more, not sooner, and
-// never to somebody who was told that there is time.
+// TestAbandoned checks that the channel is closed when there is no visitor any
+// more, not earlier, and not while a visitor is expected.
 func TestAbandoned(t *testing.T) {
 	over := func(gone <-chan struct{}) bool {
 		synctest.Wait()
