@@ -173,7 +173,7 @@ func (k *Keeper) Leave(ctx context.Context) {
 	k.Wake()
 	for {
 		k.mu.Lock()
-		gone, left := k.gone, k.ownedLocked()
+		gone, left := k.gone, owned(k.servers, k.records, k.opt.Self().Boot)
 		k.mu.Unlock()
 		if left == 0 {
 			return
@@ -186,11 +186,10 @@ func (k *Keeper) Leave(ctx context.Context) {
 	}
 }
 
-// ownedLocked counts the servers that the records say are here.
-func (k *Keeper) ownedLocked() (n int) {
-	self := k.opt.Self()
-	for name := range k.servers {
-		if k.records[name].Boot == self.Boot {
+// owned counts the servers that a run of a replica has.
+func owned(servers map[string]*server, records map[string]record, boot string) (n int) {
+	for name := range servers {
+		if records[name].Boot == boot {
 			n++
 		}
 	}
