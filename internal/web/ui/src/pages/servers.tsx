@@ -91,13 +91,13 @@ function ServerList() {
   const row = (s: Server) => <ServerRow key={s.schema + "/" + s.name} s={s} stat={stats.get(s.name)} uptime={uptime.get(s.schema + "/" + s.name)} tokens={cost.get(s.name)} />;
   return <div class="page">
     <Head title={t("servers")} what={loaded.value && t("upOf", servers.value.filter(kinds.up).length, servers.value.length)}>
+      <ReplicaFilter />
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
       {may("admin") && <a class="button primary" href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </Head>
-    <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterServers")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
-      {(Object.keys(kinds) as (keyof typeof kinds)[]).map((k) => <button type="button" key={k} class="filter-chip" aria-pressed={kind === k} onClick={() => setQuery({ state: k === "all" ? undefined : k })}>{kindTones[k] ? <Status tone={kindTones[k]!}>{t(`servers_${k}`)}</Status> : t(`servers_${k}`)}<span class="n">{matching.filter(kinds[k]).length}</span></button>)}</div>
-    <ReplicaFilter />
+    {!chosenReplica() && <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterServers")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+      {(Object.keys(kinds) as (keyof typeof kinds)[]).map((k) => <button type="button" key={k} class="filter-chip" aria-pressed={kind === k} onClick={() => setQuery({ state: k === "all" ? undefined : k })}>{kindTones[k] ? <Status tone={kindTones[k]!}>{t(`servers_${k}`)}</Status> : t(`servers_${k}`)}<span class="n">{matching.filter(kinds[k]).length}</span></button>)}</div>}
     {chosenReplica() ? <ReplicaServers /> : <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
       <colgroup><col class="w-name" /><col /><col class="w-avail" /><col class="w-p95" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th>{t("p95Hour")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>

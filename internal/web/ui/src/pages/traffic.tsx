@@ -74,11 +74,12 @@ export function Traffic() {
   const release = () => { top.current = true; hold(false); document.querySelector("[data-testid=traffic-rows]")?.scrollTo(0, 0); };
   return <div class={"page traffic-page" + (open ? " with-entry" : "")}>
     <Head title={t("traffic")} what={<Status tone={paused.value ? "idle" : link.value === "live" ? "ok" : "busy"}>{paused.value ? t("paused") : <>{t("live")}, <b>{seen.rate.toFixed(1)}</b> {t("perSecond")}</>}</Status>}>
+      <ReplicaFilter />
       <button type="button" class="button" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}><Icon name={paused.value ? "play" : "pause"} />{t(paused.value ? "resume" : "pause")}</button>
       <a class="button" href={href(["tests", "new"], { q })}><Icon name="tests" />{t("makeTests")}</a>
       <a class="button" href={"/api/v1/traffic/export?q=" + encodeURIComponent(asked)} download="traffic.jsonl"><Icon name="download" />{t("export")}</a>
     </Head>
-    <Filters q={q} both={both} seen={seen} /><ReplicaFilter />
+    <Filters q={q} both={both} seen={seen} />
     {chosenReplica() ? <ReplicaTraffic q={asked} /> : <>
     {problem.value && <Notice tone="err">{problem.value}</Notice>}
     {seen.steps.length > 0 && <div class="hist"><Timeline start={seen.start} step={seen.step} steps={seen.steps} height={72} label={t("callsChart", "", count(size), count(seen.errors + seen.tool))} brush={brushOf(q)} onBrush={(s) => setQuery({ q: withBrush(q, s) })} /></div>}
