@@ -151,6 +151,17 @@ func (o *Book) keep(k Key, size int) {
 	})
 }
 
+// remove removes a task that no client was told about.
+func (o *Book) remove(k Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.dropLocked(k)
+	delete(o.by, k)
+	if at := slices.Index(o.order, k); at >= 0 {
+		o.order = slices.Delete(o.order, at, at+1)
+	}
+}
+
 // dropLocked forgets a result. Its server may still have it.
 func (o *Book) dropLocked(k Key) {
 	at := slices.Index(o.kept, k)

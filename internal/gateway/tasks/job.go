@@ -59,16 +59,43 @@ func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jso
 	if mcp.Rules(link.Version).Era == mcp.Legacy {
 		return link.named(begin())
 	}
+	task, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	if j.quick(ctx) {
+		o.remove(j.key)
+		return j.resp, j.err
+	}
 	link.Back = nil
 	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 		if req.Method == mcp.MethodToolsCall {
-			return begin()
+			return task, nil
 		}
 		return j.answer(ctx, req)
 	}
 	bridge := o.NewBridge(ctx, link, func(result []byte) []byte { return result }, func() {})
 	resp, _, err := bridge.Begin(ctx, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{}`)})
 	return link.named(resp, err)
+}
+
+// quick reports whether a job ends before a client would poll for the first
+// time. Its result is then the answer: in the modern dialect the server chooses
+// whether there is a task. If the client cancels its request, the job is
+// cancelled.
+func (j *Job) quick(ctx context.Context) bool {
+	wait := time.NewTimer(jobPoll)
+	defer wait.Stop()
+	select {
+	case <-j.done:
+		return true
+	case <-wait.C:
+		return false
+	case <-ctx.Done():
+		j.cancel(context.Cause(ctx))
+		<-j.done
+		return true
+	}
 }
 
 // named is an answer about tasks with the ids that the client knows.
