@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -148,10 +149,13 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	if !d.wantsTask(c, t) {
 		return d.send(ctx, c, t)
 	}
+	// The task outlives the request, whose buffer is used again.
+	own, to := *c, *t
+	own.Params = bytes.Clone(c.Params)
+	to.params, to.arguments = bytes.Clone(t.params), bytes.Clone(t.arguments)
 	return d.gw.tasks.Run(ctx, d.ours(c), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
-		own := *c
 		own.client.back = back
-		return d.send(ctx, &own, t)
+		return d.send(ctx, &own, &to)
 	})
 }
 

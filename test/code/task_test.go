@@ -241,6 +241,24 @@ func TestTasksOfOthers(t *testing.T) {
 	})
 }
 
+// A task keeps its arguments after the request that began it.
+func TestTaskArguments(t *testing.T) {
+	s := newShop(t, stored, map[string][]string{"ann": {"mode:code"}})
+	w := s.open("ann", "/s/reports/mcp")
+	for first := 0; first < 24; first += 6 { // 8 scripts of one client may run at once
+		begun := map[string]int{}
+		for n := first; n < first+6; n++ {
+			is := readTask(t, w.ask(mcp.MethodToolsCall, map[string]any{"name": "sum", "arguments": map[string]any{"n": n}, "task": map[string]any{}}), "task")
+			begun[is.TaskID] = n
+		}
+		for id, n := range begun {
+			if r := read(t, w.ask(mcp.MethodTasksResult, map[string]any{"taskId": id})); !strings.Contains(r.text(), fmt.Sprintf(`{"sum":%d}`, n*(n+1)/2)) {
+				t.Errorf("the sum up to %d is %+v", n, r)
+			}
+		}
+	}
+}
+
 // A modern client that listens hears how its task goes on.
 func TestTaskIsHeardOf(t *testing.T) {
 	s := newShop(t, stored, map[string][]string{"ann": {"mode:code"}})
