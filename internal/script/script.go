@@ -25,7 +25,7 @@ const (
 	MethodRun = "script/run"
 	// MethodLog is a notification with a line that the script logged.
 	MethodLog = "script/log"
-	// The requests of the script. Params are the struct of that name.
+	// The requests of the script.
 	MethodCall      = "script/call"
 	MethodRaw       = "script/raw"
 	MethodInspect   = "script/inspect"
