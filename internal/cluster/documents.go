@@ -145,7 +145,7 @@ func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]
 	failed := record.ErrChanged
 	for n := range 1 + tries {
 		now, revision, err := d.fetch(ctx, engine, name, local)
-		if old := new(refusedError); errors.As(err, &old) { // or a NATS server lags behind
+		if old := new(refusedError); errors.As(err, &old) { // an invalid record, or a NATS server that lags behind
 			failed = err
 			pause(ctx, time.Duration(1+n)*behind)
 			continue

@@ -81,8 +81,8 @@ const (
 	formNone    = 2
 )
 
-// leastDeflate is the size above which a text is compressed: NATS accepts at
-// most a megabyte.
+// leastDeflate is the smallest size of a text that is compressed: NATS accepts
+// at most a megabyte.
 const leastDeflate = 32 << 10
 
 // maxContent is the maximum size of a decompressed text.

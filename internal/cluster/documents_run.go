@@ -133,7 +133,7 @@ func (f *follower) compare(engine Engine) error {
 		f.stale = 0
 		f.turn++
 	default:
-		f.stale++ // unless it was written just now
+		f.stale++ // the watch missed it, or it was written just now
 	}
 	f.mu.Lock()
 	f.heard = time.Now()

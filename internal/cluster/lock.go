@@ -16,8 +16,8 @@ const (
 )
 
 // Lock gives this replica exclusive access to a document until unlock is called
-// or 30 seconds have passed. It waits until ctx ends. When it returns, the
-// local copy has the text of the previous lock owner.
+// or 30 seconds have passed. It waits for the lock until ctx ends. When it
+// returns, the local copy has the text of the previous lock owner.
 func (d *Documents) Lock(ctx context.Context, name string, local record.Copy) (unlock func(), err error) {
 	engine, err := d.reach()
 	if err != nil {

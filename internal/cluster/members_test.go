@@ -53,7 +53,7 @@ func (w *world) join(node, boot string, draining *atomic.Bool) (m *cluster.Membe
 
 // pass lets time pass, and waits until all goroutines block.
 func (w *world) pass(d time.Duration) {
-	time.Sleep(d) // the time of the bubble
+	time.Sleep(d) // in bubble time
 	synctest.Wait()
 }
 
@@ -194,7 +194,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		}
 		w.pass(10 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
-		if n := strings.Count(w.said.String(), "refused"); n != 6 { // one by each replica
+		if n := strings.Count(w.said.String(), "refused"); n != 6 { // by each replica once
 			t.Errorf("fault/T51: %d warnings\n%s", n, w.said.String())
 		}
 	},

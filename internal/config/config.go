@@ -61,7 +61,7 @@ type Config struct {
 	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off
 
 	home  string           // home directory of the user whose approvals count
-	share approval.Sharing // approvals that the replicas share
+	share approval.Sharing // returns the shelf for approvals that the replicas share
 }
 
 // ServerSection says where the gateway listens.
@@ -302,7 +302,7 @@ func (c *Config) forbidsListening(host string) (code string) {
 	return ""
 }
 
-// IsLoopback reports whether host names only this machine.
+// IsLoopback reports whether host refers only to this machine.
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true

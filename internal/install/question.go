@@ -203,7 +203,7 @@ func Missing(list []Question, answers Answers) []Question {
 	return open
 }
 
-// NoTerminal is the error that questions are open and there is no terminal.
+// NoTerminal returns the error for open questions without a terminal to ask on.
 func NoTerminal(open []Question) error {
 	flags := make([]string, len(open))
 	for i := range open {
@@ -212,7 +212,7 @@ func NoTerminal(open []Question) error {
 	return fail(env.CodeAsk, "no terminal to ask on; give %s", "没有可供询问的终端；请提供 %s", strings.Join(flags, " "))
 }
 
-// NotAsked is the error for an answer to an unknown question.
+// NotAsked returns the error for an answer to an unknown question.
 func NotAsked(id string, list []Question) error {
 	names := make([]string, len(list))
 	for i, q := range list {

@@ -253,8 +253,8 @@ func handOver(m *cluster.Members, name string, s *server, self cluster.Member, r
 	return w
 }
 
-// strayLocked releases servers that were assigned to this replica but do not
-// run once here.
+// strayLocked releases servers that were assigned to this replica but that Want
+// did not list.
 func (k *Keeper) strayLocked(self cluster.Member) (list []writing) {
 	for name, r := range k.records {
 		if r.Node != "" && r.Boot == self.Boot && k.servers[name] == nil {

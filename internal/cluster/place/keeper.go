@@ -1,4 +1,4 @@
-// Package place decides where the servers that run once in a cluster run.
+// Package place decides which replica runs a server that runs once in a cluster.
 //
 // A record in the engine names the owner of a server: a replica and one run of
 // it. The revision of the record is the epoch. The replica that ranks first for
@@ -31,7 +31,7 @@ const (
 	// turn is how much later the next replica takes a server that the one
 	// ranked before it does not take.
 	turn = 3 * time.Second
-	// margin is how long the copy of a fenced server is stopped before other
+	// margin: the copy of a fenced server is stopped this long before other
 	// replicas may take the server.
 	margin = 3 * time.Second
 	// doubt is how long an owner that denies having a server is not asked

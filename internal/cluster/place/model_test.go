@@ -298,7 +298,7 @@ func (w *world) do(s step) {
 		r.draining.Store(true)
 		r.members.Changed()
 	}
-	time.Sleep(s.Then) // the time of the bubble
+	time.Sleep(s.Then) // in bubble time
 }
 
 // In every schedule, an epoch has one owner, a fenced server never has two

@@ -54,7 +54,8 @@ func (k *Keeper) rankLocked(name string, s *server, node string) (int, bool) {
 	return i, i >= 0
 }
 
-// nextLocked returns a replica other than not that may run a server, or "".
+// nextLocked returns a node, except the node not, that may run a server; "" if
+// there is none.
 func (k *Keeper) nextLocked(s *server, not string) string {
 	if next := nextFor(k.opt.Members, "", s, not); next != nil {
 		return next.Node
@@ -62,8 +63,8 @@ func (k *Keeper) nextLocked(s *server, not string) string {
 	return ""
 }
 
-// nextFor returns the first replica other than not that may run a server, or
-// nil.
+// nextFor returns the first replica, except the node not, that may run a server;
+// nil if there is none.
 func nextFor(members *cluster.Members, name string, s *server, not string) *cluster.Member {
 	for _, m := range ranked(name, s.On, members.List()) {
 		if m.Node != not {

@@ -97,8 +97,8 @@ func ItemName(n *Node) string {
 	return ""
 }
 
-// Rewrite changes data so that its value becomes to, and keeps the rest of the
-// text.
+// Rewrite changes data from the value from to the value to, and keeps the rest
+// of the text.
 func Rewrite(data []byte, format Format, from, to *Node) ([]byte, error) {
 	edits := editsBetween(nil, from, to)
 	if len(edits) == 0 {
