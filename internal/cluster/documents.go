@@ -14,61 +14,61 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// Records is the bucket of documents.
+// Records is the bucket of the documents.
 const Records = "records"
 
 const (
-	// tries is how often an edit is made anew because somebody else wrote.
+	// tries is how often an edit is repeated because another replica wrote.
 	tries = 3
-	// changeTime bounds a change of a document.
+	// changeTime limits the duration of a change of a document.
 	changeTime = 5 * time.Second
 )
 
-// DocumentsOptions make Documents.
+// DocumentsOptions are the options of NewDocuments.
 type DocumentsOptions struct {
-	Box *seal.Box // for records
-	// Open connects to the engine, or returns the one that is connected. It may
-	// take its time.
+	Box *seal.Box // seals the records
+	// Open connects to the engine, or returns an existing connection. It may
+	// block for some time.
 	Open func() (Engine, error)
-	// Serials is a file where it outlives this process which records were seen,
-	// so that no older one is taken; empty for none.
+	// Serials is a file with the serial numbers of the records seen so far.
+	// After a restart no older record is accepted. It may be empty.
 	Serials string
 	Log     *slog.Logger
 }
 
-// Documents are the texts that replicas share, over an engine. What is known
-// of them is kept in copies here, which are what everybody reads: while the
-// engine is away, and after a start without it, they are what counts.
+// Documents are the texts that replicas share through an engine. This replica
+// keeps local copies, and all reads use the copies. So reads also work while
+// the engine is away, and after a start without the engine.
 type Documents struct {
 	opt   DocumentsOptions
 	ctx   context.Context
 	stop  context.CancelFunc
-	soon  chan struct{} // holds one when there is something to do
+	soon  chan struct{} // has one element if there is work to do
 	done  chan struct{} // closed when the loop has ended; nil before Start
-	first chan struct{} // closed when all that was present is here
+	first chan struct{} // closed when all present documents have been read
 
-	changing sync.Mutex // held by the one change of this process
+	changing sync.Mutex // held during a change by this process
 
 	mu        sync.Mutex
 	engine    Engine
 	places    map[string]Place
 	watchers  []watcher
-	serials   map[string]uint64 // of the last record that was taken, by name
-	unsaved   bool              // serials has what the file has not
-	revisions map[string]uint64 // what the watch showed last
+	serials   map[string]uint64 // serial of the last accepted record, by name
+	unsaved   bool              // serials is newer than its file
+	revisions map[string]uint64 // last revisions from the watch, by name
 	refused   map[string]bool
 	incomplete
-	later []edit // what is to be shared when the engine is there
+	later []edit // edits to share when the engine is reachable
 	away  bool
-	since time.Time // when that began
-	heard time.Time // when the engine last answered
+	since time.Time // when away last changed
+	heard time.Time // when the engine last responded
 	why   error
 }
 
-// incomplete is what the next round has to do.
+// incomplete is the work of the next round.
 type incomplete struct {
-	rewatch bool // a copy is not what the watch showed
-	create  bool // a document may be here alone
+	rewatch bool // a copy differs from what the watch showed
+	create  bool // there may be documents that only this replica has
 }
 
 type watcher struct {
@@ -76,15 +76,15 @@ type watcher struct {
 	changed func()
 }
 
-// An edit waits to be shared.
+// An edit is a change that waits to be shared.
 type edit struct {
 	name, about string
 	local       record.Copy
 	edit        func([]byte) ([]byte, error)
 }
 
-// NewDocuments are documents that are changed and not watched, as a command
-// needs them, until Start.
+// NewDocuments returns documents that can be changed but are not watched until
+// Start. Commands use them without Start.
 func NewDocuments(opt DocumentsOptions) *Documents {
 	d := &Documents{
 		opt: opt, soon: make(chan struct{}, 1), first: make(chan struct{}), places: map[string]Place{},
@@ -95,27 +95,28 @@ func NewDocuments(opt DocumentsOptions) *Documents {
 	return d
 }
 
-// A document is one of Documents.
+// A document is one of the Documents.
 type document struct {
 	d     *Documents
 	name  string
 	local record.Copy
 }
 
-// Document is the one of that name.
+// Document returns the document with that name.
 func (d *Documents) Document(name string, local record.Copy) record.Document {
 	return &document{d, name, local}
 }
 
-// Read returns what this replica knows.
+// Read returns the local copy.
 func (o *document) Read() ([]byte, error) { return o.local.Read() }
 
-// Change changes the text for all replicas, and here before it returns.
+// Change changes the text for all replicas. The local copy is changed before it
+// returns.
 func (o *document) Change(edit func([]byte) ([]byte, error)) error {
 	return o.d.change(o.name, o.local, edit)
 }
 
-// Later changes the text here, and for the others when that is possible.
+// Later changes the local copy now, and the shared text as soon as possible.
 func (o *document) Later(about string, change func([]byte) ([]byte, error)) error {
 	d := o.d
 	if d.done == nil {
@@ -130,7 +131,8 @@ func (o *document) Later(about string, change func([]byte) ([]byte, error)) erro
 	return err
 }
 
-// change reads, edits, and writes if nobody else wrote meanwhile.
+// change reads, edits, and writes unless another replica has written in the
+// meantime.
 func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]byte, error)) error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
@@ -143,7 +145,7 @@ func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]
 	failed := record.ErrChanged
 	for n := range 1 + tries {
 		now, revision, err := d.fetch(ctx, engine, name, local)
-		if old := new(refusedError); errors.As(err, &old) { // or a server of NATS is behind
+		if old := new(refusedError); errors.As(err, &old) { // an invalid record, or a NATS server that lags behind
 			failed = err
 			pause(ctx, time.Duration(1+n)*behind)
 			continue
@@ -172,7 +174,8 @@ func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]
 	return failed
 }
 
-// behind is how far a server of the engine may be behind another, at first.
+// behind is the first pause for a server of the engine that lags behind
+// another.
 const behind = 50 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) {
@@ -184,19 +187,19 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// A refusedError is a record that counts for nothing.
+// A refusedError means that a record is not valid.
 type refusedError struct{ name string }
 
 func (e *refusedError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *refusedError) In(l i18n.Lang) string {
 	return i18n.New("the record %s in bucket %s was not written by a replica, or is an old one: remove it there, and it is made anew of what is known here",
 		"存储桶 %[2]s 中的记录 %[1]s 不是由副本写入的，或是旧的记录：请将其删除，之后会按此处已知的内容重新生成", e.name, Records).In(l)
 }
 
-// fetch is the text that the engine has, and its revision. Before there is one
-// it is what is known here, with revision 0.
+// fetch returns the text in the engine and its revision. If the engine has
+// none, it returns the local copy with revision 0.
 func (d *Documents) fetch(ctx context.Context, engine Engine, name string, local record.Copy) (content, uint64, error) {
 	d.mu.Lock()
 	least := d.serials[name]
@@ -216,8 +219,9 @@ func (d *Documents) fetch(ctx context.Context, engine Engine, name string, local
 	return now, v.Revision, nil
 }
 
-// settle makes sure that the copy is not older than what another process of
-// this machine has put there meanwhile. Where there is a watch, that does.
+// settle makes sure that the local copy is not older than what another process
+// of this machine has written in the meantime. With a watch this is not needed,
+// because the watch updates the copy.
 func (d *Documents) settle(ctx context.Context, engine Engine, name string, serial uint64, local record.Copy) error {
 	for d.done == nil {
 		now, _, err := d.fetch(ctx, engine, name, local)
@@ -230,7 +234,7 @@ func (d *Documents) settle(ctx context.Context, engine Engine, name string, seri
 	return nil
 }
 
-// reach is the engine, if it is there. What it is not there for does not wait.
+// reach returns the engine. It fails at once if the engine is known to be away.
 func (d *Documents) reach() (Engine, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,21 +15,23 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// A Place keeps the copies of one document, or of many whose names begin alike.
+// A Place has the local copies of one document, or of all documents with a
+// common prefix.
 type Place struct {
-	// Names are those that are kept here now.
+	// Names returns the names of the existing copies.
 	Names func() []string
-	// Copy is where the one of that name is, or would be.
+	// Copy returns the copy with that name, which need not exist.
 	Copy func(name string) record.Copy
 }
 
-// One is the place of one document.
+// One returns the place of one document.
 func One(name string, local record.Copy) Place {
 	return Place{Names: func() []string { return []string{name} }, Copy: func(string) record.Copy { return local }}
 }
 
-// Put says where copies are kept: of the document of that name, or of all whose
-// names begin with a prefix that ends with a slash. Others are not kept.
+// Put sets where copies are kept: of the document with that name, or of all
+// documents with that prefix if it ends with a slash. Other documents have no
+// copies.
 func (d *Documents) Put(prefix string, p Place) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,8 +40,8 @@ func (d *Documents) Put(prefix string, p Place) {
 	d.wake()
 }
 
-// Watch calls changed when a document was changed by another process, until
-// Close. It is called without locks, and must return soon.
+// Watch calls changed after another process has changed a document, until
+// Close. changed is called without locks and must return quickly.
 func (d *Documents) Watch(prefix string, changed func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,9 +59,10 @@ func (d *Documents) copyOf(name string) record.Copy {
 	return nil
 }
 
-// A content is what a record seals: a text, nil for one that was removed, with
-// a number that grows with every change. It is at least the time, so that a
-// document that is made anew is newer than all before it.
+// A content is the plaintext of a record: a text, which is nil for a removed
+// document, and a serial number that grows with every change. The serial is at
+// least the current time, so a document that is created again is newer than all
+// earlier ones.
 type content struct {
 	serial uint64
 	data   []byte
@@ -68,7 +71,7 @@ type content struct {
 // nextSerial returns a serial greater than the one before.
 func nextSerial(before uint64) uint64 { return max(before+1, uint64(time.Now().UnixMicro())) }
 
-// How a content is written: the format, the serial, the form, the text.
+// The encoding of a content: the format, the serial, the form, the text.
 const (
 	format   = 1
 	headSize = 1 + 8 + 1
@@ -78,11 +81,11 @@ const (
 	formNone    = 2
 )
 
-// leastDeflate is how large a text is that is made smaller: NATS takes a
-// megabyte.
+// leastDeflate is the smallest size of a text that is compressed: NATS accepts
+// at most a megabyte.
 const leastDeflate = 32 << 10
 
-// maxContent bounds a text that is made larger again.
+// maxContent is the maximum size of a decompressed text.
 const maxContent = 64 << 20
 
 func pack(box *seal.Box, name string, c content) []byte {
@@ -94,15 +97,15 @@ func pack(box *seal.Box, name string, c content) []byte {
 		head = append(append(head, formPlain), c.data...)
 	default:
 		small := bytes.NewBuffer(append(head, formDeflate))
-		w, _ := flate.NewWriter(small, flate.DefaultCompression) // that level there is
-		w.Write(c.data)                                          // to memory
+		w, _ := flate.NewWriter(small, flate.DefaultCompression) // the level is valid
+		w.Write(c.data)                                          // writing to memory does not fail
 		w.Close()
 		head = small.Bytes()
 	}
 	return []byte(box.SealAs(Records+"/"+name, head))
 }
 
-// unpack reads what one with the secret wrote under that name.
+// unpack decodes a record that was sealed with the secret under that name.
 func unpack(box *seal.Box, name string, raw []byte) (c content, ok bool) {
 	plain, ok := box.OpenAs(Records+"/"+name, string(raw))
 	if !ok || len(plain) < headSize || plain[0] != format {
@@ -124,11 +127,11 @@ func unpack(box *seal.Box, name string, raw []byte) (c content, ok bool) {
 	return c, false
 }
 
-// see takes what the watch shows.
+// see handles a value from the watch.
 func (d *Documents) see(v Value, shown map[string]uint64) {
 	d.mu.Lock()
 	d.heard = time.Now()
-	if v.Deleted { // no replica does that
+	if v.Deleted { // replicas never delete a record
 		delete(shown, v.Key)
 		d.create = true
 		d.wake()
@@ -151,8 +154,8 @@ func (d *Documents) see(v Value, shown map[string]uint64) {
 	d.take(v.Key, now, local)
 }
 
-// take makes what is known of a document what a record says, unless something
-// newer is known.
+// take updates the local copy to the content of a record, unless a newer one is
+// known.
 func (d *Documents) take(name string, now content, local record.Copy) {
 	d.mu.Lock()
 	before := d.serials[name]
@@ -175,8 +178,8 @@ func (d *Documents) take(name string, now content, local record.Copy) {
 	}
 }
 
-// writeLocked writes a copy. What the file of a replica had before it ever met
-// the others is kept aside.
+// writeLocked writes a local copy. Before the first write, the content that the
+// file had before this replica joined the others is saved.
 func (d *Documents) writeLocked(name string, now content, local record.Copy) bool {
 	if local == nil {
 		return true
@@ -198,7 +201,7 @@ func (d *Documents) writeLocked(name string, now content, local record.Copy) boo
 	return true
 }
 
-// Count is how many documents the replicas share, as far as this one knows.
+// Count returns the number of shared documents that this replica knows.
 func (d *Documents) Count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,7 +224,7 @@ func (d *Documents) readSerials() map[string]uint64 {
 	return serials
 }
 
-// saveSerials remembers which records were seen.
+// saveSerials saves the serial numbers of the records seen so far.
 func (d *Documents) saveSerials() {
 	d.mu.Lock()
 	unsaved, serials := d.unsaved, maps.Clone(d.serials)
@@ -239,7 +242,7 @@ func (d *Documents) saveSerials() {
 	}
 }
 
-// missing are the documents that are here, and not in the engine.
+// missing returns the local copies of documents that the engine does not have.
 func (d *Documents) missing() map[string]record.Copy {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// A linked engine is one replica's way to the engine, which can be cut, also
-// between what was done and the answer.
+// A linked engine is one replica's connection to the engine. It can be cut,
+// also between a write and its response.
 type linked struct {
 	cluster.Engine
-	cut    atomic.Bool // nothing gets through
-	answer atomic.Bool // what is written gets through, and its answer does not
+	cut    atomic.Bool // all calls fail
+	answer atomic.Bool // writes are made, but their response is lost
 }
 
 var errCut = errors.New("cut")
@@ -57,7 +57,7 @@ func (l *linked) Watch(ctx context.Context, bucket, prefix string, see func(clus
 	})
 }
 
-// A modelled replica is restarted with the files that it has.
+// A modelled replica keeps its files across restarts.
 type modelled struct {
 	*reader
 	link linked
@@ -70,9 +70,10 @@ func (m *modelled) boot(w *world, dir string) {
 	m.reader = w.readsBy(dir, &m.link)
 }
 
-// TestDocumentsModel runs schedules of edits, cuts, lost answers, restarts and
-// time on three replicas. In the end every edit whose writer was told so is in
-// all copies once, every one that was refused is in none, and the copies agree.
+// TestDocumentsModel runs schedules of edits, cuts, lost responses, restarts
+// and time on three replicas. In the end every edit that succeeded is in all
+// copies exactly once, every edit that was refused is in none, and the copies
+// are equal.
 func TestDocumentsModel(t *testing.T) {
 	schedules := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -89,7 +90,7 @@ func TestDocumentsModel(t *testing.T) {
 
 func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
 
-// runSchedule returns what went wrong.
+// runSchedule returns what went wrong, or "".
 func runSchedule(t *testing.T, steps []int) string {
 	w := newWorld(t)
 	var replicas [3]modelled

@@ -12,15 +12,15 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// Start keeps the copies what the replicas share, until Close. It returns at
-// once. Documents that only this replica has are made of its copies.
+// Start keeps the local copies up to date until Close. It does not block. A
+// document that only this replica has is created from its copy.
 func (d *Documents) Start() {
 	d.done, d.away, d.why = make(chan struct{}), true, i18n.Errorf("the engine is not reached yet", "尚未连接到引擎")
 	f := &follower{Documents: d}
 	go f.run()
 }
 
-// Close ends it.
+// Close stops the updates.
 func (d *Documents) Close() {
 	d.stop()
 	if d.done != nil {
@@ -28,7 +28,8 @@ func (d *Documents) Close() {
 	}
 }
 
-// Read is closed when all that the replicas share was read once.
+// Read returns a channel that is closed when all shared documents have been
+// read once.
 func (d *Documents) Read() <-chan struct{} { return d.first }
 
 func (d *Documents) wake() {
@@ -38,11 +39,11 @@ func (d *Documents) wake() {
 	}
 }
 
-// A follower keeps the copies what the replicas share.
+// A follower keeps the local copies up to date.
 type follower struct {
 	*Documents
 	unwatch context.CancelFunc // nil without a watch
-	turn    int                // of the document that is looked at next
+	turn    int                // index of the next document to compare
 	stale   int                // how often it was newer than what the watch showed
 }
 
@@ -65,7 +66,8 @@ func (f *follower) run() {
 	}
 }
 
-// round looks after the watch, and does what waits for the engine.
+// round restores the watch if necessary, and does the work that waits for the
+// engine.
 func (f *follower) round() error {
 	engine, err := f.opened()
 	if err != nil {
@@ -83,7 +85,7 @@ func (f *follower) round() error {
 	away := f.away
 	f.mu.Unlock()
 	if away {
-		return nil // until all that is present was shown it is not known what is missing
+		return nil // documents can only be missing after the watch has shown all present ones
 	}
 	if err := f.createMissing(engine); err != nil {
 		return err
@@ -107,9 +109,9 @@ func (d *Documents) opened() (Engine, error) {
 	return engine, err
 }
 
-// compare asks the engine for one document, each time for the next: whether it
-// is there, and whether the watch showed what it has. A watch that did not is
-// made anew.
+// compare reads one document from the engine, in each round the next one. It
+// checks whether the document exists and whether the watch has shown its
+// revision. If not, the watch is restarted.
 func (f *follower) compare(engine Engine) error {
 	f.mu.Lock()
 	names := f.namesLocked()
@@ -131,7 +133,7 @@ func (f *follower) compare(engine Engine) error {
 		f.stale = 0
 		f.turn++
 	default:
-		f.stale++ // or it was written just now
+		f.stale++ // the watch missed it, or it was written just now
 	}
 	f.mu.Lock()
 	f.heard = time.Now()
@@ -143,8 +145,8 @@ func (f *follower) compare(engine Engine) error {
 	return nil
 }
 
-// namesLocked are the documents that the watch showed, and those that it should
-// have shown if they are there.
+// namesLocked returns the documents that the watch has shown, and those that it
+// would have shown if they existed.
 func (f *follower) namesLocked() []string {
 	names := slices.Collect(maps.Keys(f.revisions))
 	for prefix := range f.places {
@@ -156,7 +158,7 @@ func (f *follower) namesLocked() []string {
 	return names
 }
 
-// watch begins to follow all documents.
+// watch starts to follow all documents.
 func (f *follower) watch(engine Engine) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	shown := map[string]uint64{}
@@ -177,7 +179,7 @@ func (f *follower) watch(engine Engine) error {
 	return nil
 }
 
-// reached notes that all that is present was shown.
+// reached records that the watch has shown all present documents.
 func (f *follower) reached(shown map[string]uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +196,7 @@ func (f *follower) reached(shown map[string]uint64) {
 	f.wake()
 }
 
-// lost notes that the engine is away.
+// lost records that the engine is away.
 func (f *follower) lost(err error) {
 	if f.unwatch != nil {
 		f.unwatch()
@@ -209,8 +211,8 @@ func (f *follower) lost(err error) {
 	}
 }
 
-// createMissing makes the documents that only this replica has. Of several that
-// try, one succeeds, and the others read.
+// createMissing creates the documents that only this replica has. If several
+// replicas try, one succeeds and the others read its document.
 func (f *follower) createMissing(engine Engine) error {
 	f.mu.Lock()
 	create := f.create
@@ -243,7 +245,7 @@ func (f *follower) createMissing(engine Engine) error {
 	return nil
 }
 
-// shareLater shares what was learnt.
+// shareLater shares the edits that wait.
 func (f *follower) shareLater() error {
 	f.mu.Lock()
 	waiting := f.later
@@ -265,7 +267,7 @@ func (f *follower) shareLater() error {
 	return nil
 }
 
-// putBack lets edits wait on, unless there is a newer one about the same.
+// putBack queues edits again, unless there is a newer one about the same thing.
 func (d *Documents) putBack(list []edit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

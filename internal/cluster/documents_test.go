@@ -45,7 +45,7 @@ func (w *world) readsBy(dir string, engine cluster.Engine) *reader {
 	return r
 }
 
-// file is a directory with a file of keys.
+// file returns a directory with a file of keys.
 func (w *world) file(text string) string {
 	dir := w.t.TempDir()
 	if text != "" {
@@ -75,7 +75,7 @@ func (r *reader) mustAdd(text string) {
 	synctest.Wait()
 }
 
-// overwrite puts bytes in the place of the record.
+// overwrite replaces the bytes of the record.
 func (w *world) overwrite(data []byte) (before []byte) {
 	w.t.Helper()
 	v, err := w.engine.Get(w.t.Context(), cluster.Records, "keys")
@@ -89,7 +89,7 @@ func (w *world) overwrite(data []byte) (before []byte) {
 	return v.Data
 }
 
-// sealed is what another would have written.
+// sealed returns a record as another replica would write it.
 func sealed(box *seal.Box, text string) []byte {
 	return []byte(box.SealAs(cluster.Records+"/keys", append([]byte("\x01\x7f\x00\x00\x00\x00\x00\x00\x00\x00"), text...)))
 }
@@ -169,7 +169,7 @@ var documentTests = map[string]func(t *testing.T, w *world){
 		}
 		a.wants("one yx")
 		b.wants("one ")
-		again := w.reads(b.dir) // it starts while the engine is away
+		again := w.reads(b.dir) // starts while the engine is away
 		again.wants("one ")
 		w.engine.Away(nil)
 		w.pass(10 * time.Second)
@@ -178,7 +178,7 @@ var documentTests = map[string]func(t *testing.T, w *world){
 		}
 		b.mustAdd("!")
 		a.wants("one yx!")
-		if n := strings.Count(w.said.String(), "cannot be changed"); n != 2 { // a and b
+		if n := strings.Count(w.said.String(), "cannot be changed"); n != 2 { // one by a, one by b
 			t.Errorf("%d warnings:\n%s", n, w.said.String())
 		}
 	},
@@ -249,7 +249,7 @@ var documentTests = map[string]func(t *testing.T, w *world){
 	},
 }
 
-// refusals are records that count for nothing.
+// refusals are records that must be refused.
 var refusals = map[string]func(w *world, a *reader) []byte{
 	"forged":    func(*world, *reader) []byte { return []byte("keys of somebody else") },
 	"truncated": func(w *world, _ *reader) []byte { return sealed(w.box, "")[:40] },
@@ -289,7 +289,7 @@ func TestDocuments(t *testing.T) {
 				w.overwrite(bad)
 				a.wants(string(good))
 				b.wants(string(good))
-				w.pass(4 * time.Second) // what was seen is remembered
+				w.pass(4 * time.Second) // the serials seen so far are saved
 				b.Close()
 				b = w.reads(b.dir)
 				b.wants(string(good))
@@ -303,7 +303,7 @@ func TestDocuments(t *testing.T) {
 			})
 		})
 	}
-	t.Run("cluster/documents/sealed", func(t *testing.T) { // the test writes what the product reads
+	t.Run("cluster/documents/sealed", func(t *testing.T) { // the test writes the format that the product reads
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			a := w.reads(w.file("one"))

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// A Fate is what is known of one run of a replica.
+// A Fate is the known state of one run of a replica.
 type Fate uint8
 
 // The fates.
 const (
-	Unseen Fate = iota // it is not among the replicas, and nobody saw its end
+	Unseen Fate = iota // it is not a member, and its end was not observed
 	Lives
 	Gone // its record ended, or another run has its name
 )
 
-// fates are what became of the runs of replicas. They are guarded by the mutex
-// of Members.
+// fates has the known states of runs of replicas. The mutex of Members guards
+// it.
 type fates struct {
 	watches uint64
-	seen    map[string]time.Time // when a record of a run was last shown, by its boot
-	ended   map[string]bool      // runs whose record was seen to end
+	seen    map[string]time.Time // when the record of a run was last shown, by boot id
+	ended   map[string]bool      // runs whose record has ended
 }
 
 func newFates() fates { return fates{seen: map[string]time.Time{}, ended: map[string]bool{}} }
@@ -43,8 +43,8 @@ func (f *fates) left(one Member) {
 	}
 }
 
-// Fate says what became of one run of a replica, and when it was last heard of;
-// zero when never.
+// Fate returns the state of one run of a replica, and when its record was last
+// shown, or zero.
 func (m *Members) Fate(node, boot string) (Fate, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,9 +59,9 @@ func (m *Members) Fate(node, boot string) (Fate, time.Time) {
 	return Unseen, seen
 }
 
-// Engine is what the replicas agree by, and the number of the watch that shows
-// them: what else is watched is to be watched anew when it is another. It is nil
-// until there is one.
+// Engine returns the engine of the replicas, and the number of the current
+// watch of members. When the number changes, other watches must be restarted
+// too. The engine is nil until it is connected.
 func (m *Members) Engine() (Engine, uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *Members) setEngine(e Engine) {
 	m.opened = e
 }
 
-// Renewed is when the last writing of our own record that succeeded began.
+// Renewed returns when the last successful write of our own record began.
 func (m *Members) Renewed() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +87,7 @@ func (m *Members) noteRenewal(began time.Time) {
 	m.renewed = began
 }
 
-// Changes is closed when something about the replicas has changed.
+// Changes returns a channel that is closed when the members change.
 func (m *Members) Changes() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,8 +99,8 @@ func (m *Members) changedLocked() {
 	m.changes = make(chan struct{})
 }
 
-// Bury removes the record of a run that is known to have ended, so that nobody
-// waits for its end.
+// Bury removes the record of a run that is known to have ended, so that the
+// others need not wait until it expires.
 func (m *Members) Bury(ctx context.Context, node, boot string) error {
 	engine, _ := m.Engine()
 	if engine == nil {

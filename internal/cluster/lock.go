@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// lockLife is how long a lock lasts whose owner has died.
+	// lockLife is how long a lock lasts after its owner has died.
 	lockLife = 30 * time.Second
-	// lockWait is how long it takes until a lock is tried again.
+	// lockWait is the pause before a lock is tried again.
 	lockWait = 200 * time.Millisecond
 )
 
-// Lock makes this replica the only one that works on a document until it calls
-// unlock, or 30 seconds have passed. It waits as long as ctx lets it. The copy
-// is then what the replica before left.
+// Lock gives this replica exclusive access to a document until unlock is called
+// or 30 seconds have passed. It waits for the lock until ctx ends. When it
+// returns, the local copy has the text of the previous lock owner.
 func (d *Documents) Lock(ctx context.Context, name string, local record.Copy) (unlock func(), err error) {
 	engine, err := d.reach()
 	if err != nil {

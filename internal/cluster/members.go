@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// Life is how long a record lasts that is not renewed. A healthy replica must
-	// outlive the election of a leader in NATS, which takes up to 9 seconds.
+	// Life is how long a record lasts without renewal. A healthy replica must
+	// survive a leader election in NATS, which takes up to 9 seconds.
 	Life = 15 * time.Second
-	// renewal is how often a replica says that it is there.
+	// renewal is how often a replica renews its record.
 	renewal = 2 * time.Second
-	// patience bounds one use of the engine.
+	// patience limits one use of the engine.
 	patience = 2 * time.Second
-	// silence is how long a watch may not show what we wrote ourselves.
+	// silence is how long the watch may fail to show our own record.
 	silence = 2*renewal + patience
-	// prefix is of the keys of members.
+	// prefix is the prefix of the keys of members.
 	prefix = "member/"
 )
 
-// A State is what a replica is about to do.
+// A State says whether a replica is about to stop.
 type State string
 
 // The states.
@@ -38,7 +38,7 @@ const (
 	Draining State = "draining"
 )
 
-// A Member is a replica, as it describes itself.
+// A Member is a replica as it describes itself.
 type Member struct {
 	Node    string            `json:"node"`
 	Boot    string            `json:"boot"`
@@ -46,54 +46,54 @@ type Member struct {
 	Version string            `json:"version"`
 	Config  string            `json:"config"` // digest
 	Labels  map[string]string `json:"labels,omitempty"`
-	Weight  int               `json:"weight,omitempty"` // how many servers it takes, compared with the others
+	Weight  int               `json:"weight,omitempty"` // how many servers it takes, relative to the others
 	State   State             `json:"state"`
 	Started time.Time         `json:"started"`
-	// Rejected is why it cannot use the configuration that the replicas share.
+	// Rejected is the reason why it cannot use the shared configuration.
 	Rejected   string `json:"configRejected,omitempty"`
 	RejectedZH string `json:"configRejectedZH,omitempty"`
 }
 
-// A membership is what the engine keeps of a member. The serial grows, so that an
-// old record is known as one.
+// A membership is the record of a member in the engine. The serial grows, so
+// that an old record is recognised.
 type membership struct {
 	Member
 	Serial uint64 `json:"serial"`
 }
 
-// Options make Members.
+// Options are the options of Join.
 type Options struct {
-	Box *seal.Box // for records
-	// Self describes this replica, as it is now.
+	Box *seal.Box // seals the records
+	// Self returns the current description of this replica.
 	Self func() Member
-	// Open connects to the engine, and may take its time. The function that it
-	// returns closes it.
+	// Open connects to the engine and may block for some time. The returned
+	// function closes the connection.
 	Open func() (Engine, func(), error)
 	Log  *slog.Logger
 }
 
-// Members are the replicas that say by an engine that they are there. What was
-// known stays known while the engine is away.
+// Members are the replicas that have a record in the engine. The list is kept
+// while the engine is away.
 type Members struct {
 	opt   Options
 	ctx   context.Context
 	stop  context.CancelFunc
-	soon  chan struct{} // holds one when the record is to be written at once
+	soon  chan struct{} // has one element if the record must be written at once
 	leave chan struct{} // closed when this replica leaves
 	once  sync.Once
 	done  chan struct{}
 
-	// Of run alone.
-	engine   Engine // Engine returns it to others
+	// Used only by run.
+	engine   Engine // the method Engine returns a copy of it (opened)
 	revision uint64
 	serial   uint64
 	unwatch  context.CancelFunc // nil without a watch
 
 	mu      sync.Mutex
 	members map[string]Member // by node
-	serials map[string]uint64 // the last of each boot
+	serials map[string]uint64 // last serial by boot id
 	refused map[string]bool   // keys whose record was refused
-	shown   time.Time         // when the watch last showed our own record, or began
+	shown   time.Time         // when the watch last showed our own record, or started
 	fates   fates
 	opened  Engine
 	renewed time.Time
@@ -103,8 +103,8 @@ type Members struct {
 	why     error
 }
 
-// Join says that this replica is there, and finds the others, until Close. It
-// returns at once. When ctx ends, it ends without leave.
+// Join adds this replica to the cluster and finds the others, until Close. It
+// does not block. When ctx ends, the replica stops without removing its record.
 func Join(ctx context.Context, opt Options) *Members {
 	m := &Members{
 		opt: opt, soon: make(chan struct{}, 1), leave: make(chan struct{}), done: make(chan struct{}),
@@ -116,15 +116,15 @@ func Join(ctx context.Context, opt Options) *Members {
 	return m
 }
 
-// List is the replicas that are known, by name, this one included once the
-// engine has it.
+// List returns the known replicas by name. It includes this one once the engine
+// has its record.
 func (m *Members) List() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.SortedFunc(maps.Values(m.members), func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
 }
 
-// Addresses are those of the replicas that are known.
+// Addresses returns the addresses of the known replicas.
 func (m *Members) Addresses() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,15 +135,15 @@ func (m *Members) Addresses() []string {
 	return list
 }
 
-// Agreement says whether the engine is away, since when it is there or away,
-// and why.
+// Agreement reports whether the engine is away, since when it is away or
+// reached, and why.
 func (m *Members) Agreement() (away bool, since time.Time, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.away, m.since, m.why
 }
 
-// Changed tells the others soon what this replica is by now.
+// Changed makes the replica write its current description soon.
 func (m *Members) Changed() {
 	select {
 	case m.soon <- struct{}{}:
@@ -151,7 +151,7 @@ func (m *Members) Changed() {
 	}
 }
 
-// Close tells the others that this replica ends.
+// Close removes this replica from the cluster.
 func (m *Members) Close() {
 	m.once.Do(func() { close(m.leave) })
 	<-m.done
@@ -188,7 +188,7 @@ func (m *Members) run() {
 	}
 }
 
-// round writes the record anew and looks after the watch.
+// round renews the record and checks the watch.
 func (m *Members) round() {
 	ctx, cancel := context.WithTimeout(m.ctx, patience)
 	defer cancel()
@@ -236,8 +236,8 @@ func (m *Members) renew(ctx context.Context) error {
 	return err
 }
 
-// standing is the revision of the record under our name, which is ours, or of
-// an earlier run; or the error that another replica has our name.
+// standing returns the revision of the record under our name, which is ours or
+// that of an earlier run. It returns an error if another replica has our name.
 func (m *Members) standing(ctx context.Context, self *Member, key string) (uint64, error) {
 	v, err := m.engine.Get(ctx, Live, key)
 	if errors.Is(err, ErrNone) {
@@ -252,13 +252,14 @@ func (m *Members) standing(ctx context.Context, self *Member, key string) (uint6
 	return v.Revision, nil
 }
 
-// open reads a record that one with the secret wrote under this key.
+// open decodes a record that was sealed with the secret under this key.
 func (m *Members) open(v Value) (r membership, ok bool) {
 	plain, ok := m.opt.Box.OpenAs(v.Key, string(v.Data))
 	return r, ok && json.Unmarshal(plain, &r) == nil && prefix+r.Node == v.Key
 }
 
-// farewell takes our record away, so that nobody waits for its end.
+// farewell removes our record, so that the others need not wait until it
+// expires.
 func (m *Members) farewell() {
 	if m.revision == 0 {
 		return

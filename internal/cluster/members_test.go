@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// A world is replicas around one engine, in a bubble of time.
+// A world is several replicas with one engine, in a synctest bubble.
 type world struct {
 	t      *testing.T
 	engine *enginetest.Memory
@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// join adds a replica. It ends without leave by the function that join returns.
+// join adds a replica. crash ends it without removing its record.
 func (w *world) join(node, boot string, draining *atomic.Bool) (m *cluster.Members, crash func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	started := time.Now()
@@ -51,9 +51,9 @@ func (w *world) join(node, boot string, draining *atomic.Bool) (m *cluster.Membe
 	return m, cancel
 }
 
-// pass lets time pass, and everything that happens then.
+// pass lets time pass, and waits until all goroutines block.
 func (w *world) pass(d time.Duration) {
-	time.Sleep(d) // of the bubble
+	time.Sleep(d) // in bubble time
 	synctest.Wait()
 }
 
@@ -161,7 +161,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		a, _ := w.join("a", "1", nil)
 		w.pass(time.Second)
 		w.engine.Away(errors.New("for a moment"))
-		w.engine.Away(nil) // which ends the watch, and no write fails
+		w.engine.Away(nil) // this ends the watch, but no write fails
 		w.join("b", "2", nil)
 		w.pass(20 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")

@@ -8,84 +8,87 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Status is a cluster, as one replica sees it.
+// Status is the state of a cluster as one replica sees it.
 type Status struct {
 	Cluster string         `json:"cluster"`
-	Node    string         `json:"node"` // who says so
+	Node    string         `json:"node"` // the replica that reports
 	Engine  EngineStatus   `json:"engine"`
-	Shares  bool           `json:"configShared,omitempty"` // the configuration is one text for all
+	Shares  bool           `json:"configShared,omitempty"` // all replicas share one configuration text
 	Members []MemberStatus `json:"members"`
-	Placed  []PlacedStatus `json:"placed,omitempty"` // the servers that run once, by name
+	Placed  []PlacedStatus `json:"placed,omitempty"` // servers that run once, by name
 }
 
 // PlacedStatus is a server that runs once in the cluster.
 type PlacedStatus struct {
 	Server string `json:"server"`         // schema, slash, name
-	Node   string `json:"node,omitempty"` // who has it; empty while nobody has
+	Node   string `json:"node,omitempty"` // the owner; empty if there is none
 	Epoch  uint64 `json:"epoch,omitempty"`
 }
 
-// A Move is a server that runs once and changes its replica, or would.
+// A Move is a server that moves to another replica, or would move if it were
+// not in use.
 type Move struct {
 	Server string `json:"server"`
 	From   string `json:"from"`
 	To     string `json:"to"`
 }
 
-// Rebalanced is which servers move, and which stay because they are in use.
+// Rebalanced lists the servers that move, and those that stay because they are
+// in use.
 type Rebalanced struct {
 	Moved []Move `json:"moved"`
 	Busy  []Move `json:"busy"`
-	// Silent are replicas that were not reached: theirs stay.
+	// Silent are replicas that were not reached; their servers stay.
 	Silent []string `json:"silent,omitempty"`
 }
 
 // States of an engine.
 const (
-	EngineNone    = "none" // there is none
+	EngineNone    = "none" // no engine is configured
 	EngineReached = "reached"
 	EngineAway    = "away"
 )
 
-// EngineStatus says whether the replicas can agree.
+// EngineStatus is the state of the engine.
 type EngineStatus struct {
 	Name    string    `json:"name"`
 	State   string    `json:"state"`
-	Since   time.Time `json:"since,omitzero"` // when it was reached, or lost
+	Since   time.Time `json:"since,omitzero"` // when it was reached or lost
 	Error   string    `json:"error,omitempty"`
 	ErrorZH string    `json:"errorZH,omitempty"`
-	Shared  int       `json:"shared,omitempty"` // records that the replicas share
+	Shared  int       `json:"shared,omitempty"` // number of shared records
 }
 
-// MemberStatus is one replica. Of one that nobody ever heard of there is only
-// the address.
+// MemberStatus is the state of one replica. If the replica was never heard of,
+// only its address is set.
 type MemberStatus struct {
 	Member
 	Self      bool   `json:"self,omitempty"`
 	Reachable bool   `json:"reachable"`
-	Differs   bool   `json:"differs,omitempty"` // its configuration is not that of who says so
-	Skew      int    `json:"skew,omitempty"`    // seconds that its clock is behind, where that is too much
+	Differs   bool   `json:"differs,omitempty"` // its configuration differs from that of the reporting replica
+	Skew      int    `json:"skew,omitempty"`    // seconds that its clock is behind, if that is too much
 	Error     string `json:"error,omitempty"`   // why it is not reachable
 	ErrorZH   string `json:"errorZH,omitempty"`
 }
 
-// An Answer is what came of asking a replica at its peer port.
+// An Answer is the result of a request to the peer port of a replica.
 type Answer struct {
-	Name    string // the address as it was given
+	Name    string // the address as configured
 	Address string
-	Member  Member        // when Err is nil
+	Member  Member        // valid if Err is nil
 	Skew    time.Duration // how far its clock is behind ours
 	Err     error
 }
 
-// Well says that all replicas are reached, and the engine if there is one.
+// Well reports whether all replicas, and the engine if there is one, are
+// reachable.
 func (s *Status) Well() bool {
 	return s.Engine.State != EngineAway && !slices.ContainsFunc(s.Members, func(m MemberStatus) bool { return !m.Reachable })
 }
 
-// Compose joins what is known of the replicas: this one, those of the engine,
-// and what each address answered. A replica that was not reached is known by
-// the engine, or by its address alone.
+// Compose merges what is known of the replicas: this one, the members in the
+// engine, and the answer of each address. A replica that was not reached is
+// known from the engine, or only by its address.
 func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 	list := []MemberStatus{{Member: self, Self: true, Reachable: true}}
 	at := func(ok func(*MemberStatus) bool) *MemberStatus {
@@ -121,7 +124,7 @@ func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 		list[i].Differs = list[i].Config != "" && list[i].Config != self.Config
 	}
 	slices.SortStableFunc(list, func(a, b MemberStatus) int {
-		if a.Node == "" || b.Node == "" { // those without a name last
+		if a.Node == "" || b.Node == "" { // unnamed replicas last
 			return strings.Compare(b.Node, a.Node)
 		}
 		return strings.Compare(a.Node, b.Node)
@@ -129,8 +132,8 @@ func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 	return list
 }
 
-// maxSkew is how far the clocks of replicas may be apart. A clock is asked by a
-// date, which is up to a second old.
+// maxSkew is how far the clocks of replicas may differ. The clock is read from
+// a Date header, which is up to a second old.
 const maxSkew = 5 * time.Second
 
 func tooMuch(skew time.Duration) int {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxSerials bounds how many runs of replicas are remembered.
+// maxSerials limits how many runs of replicas are remembered.
 const maxSerials = 10_000
 
-// watch begins to follow the records of all. Until those that are present are
-// shown, what was known before stays.
+// watch starts to follow the records of all members. The previous list stays in
+// use until the present records have been shown.
 func (m *Members) watch() error {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
@@ -72,8 +72,8 @@ func (m *Members) take(to map[string]Member, v Value) {
 	to[r.Node] = r.Member
 }
 
-// reached notes that the engine shows what is there, our own record among it.
-// m.mu is held.
+// reached records that the engine shows the members, if our own record is among
+// them. m.mu is held.
 func (m *Members) reached() {
 	self := m.opt.Self()
 	if own, ok := m.members[self.Node]; !ok || own.Boot != self.Boot {
@@ -86,7 +86,7 @@ func (m *Members) reached() {
 	}
 }
 
-// lost notes that the engine is away. Nothing waits for it.
+// lost records that the engine is away. Nothing waits for it.
 func (m *Members) lost(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

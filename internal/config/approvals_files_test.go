@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// TestApprovalCoversFiles changes what a file holds that an approved entry
-// reads: what would run is no longer what was approved.
+// TestApprovalCoversFiles changes the content of a file that an approved entry
+// reads: then the entry would run something that was not approved.
 func TestApprovalCoversFiles(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		for key, waits := range map[string]bool{
@@ -80,8 +80,8 @@ func TestApprovalCoversFiles(t *testing.T) {
 	}
 }
 
-// TestOwnFilesNeedNoApproval: what a person wrote is theirs, and so are the
-// files that it reads.
+// TestOwnFilesNeedNoApproval: an entry that a person wrote needs no approval,
+// and neither do the files that it reads.
 func TestOwnFilesNeedNoApproval(t *testing.T) {
 	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "${file:part}"}}}`)
 	part := configtest.Put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")

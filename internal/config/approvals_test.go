@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// TestPendingWrites walks what a client may do through us, and what a person
-// does about it.
+// TestPendingWrites checks what a client may write, and how a person approves
+// it.
 func TestPendingWrites(t *testing.T) {
 	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}}`)
 	load := configtest.Options(t, path, nil)
@@ -111,7 +111,8 @@ func TestPendingWrites(t *testing.T) {
 	})
 }
 
-// What a client puts in the place of a person's entry waits, and that one counts.
+// If a client replaces an entry of a person, the new entry waits and the old
+// one stays in use.
 func TestReplacedEntryCounts(t *testing.T) {
 	const own = `{"command": "x", "env": {"A": "1"}, "deny": ["y"]}`
 	path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": `+own+`}}`)
@@ -157,15 +158,15 @@ func TestReplacedEntryCounts(t *testing.T) {
 	expect("approved", "other", "")
 	propose(`{"command": "late"}`)
 	expect("replaced after that", "other", "late")
-	// What a person writes counts at once.
+	// An entry that a person writes takes effect at once.
 	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(`{"command": "mine"}`)) }); err != nil {
 		t.Fatal(err)
 	}
 	expect("written by a person", "mine", "")
 }
 
-// A client that replaces or removes what a person wrote does not take its
-// settings away unseen.
+// A client that replaces or removes an entry of a person cannot remove its
+// restrictions unnoticed.
 func TestTaken(t *testing.T) {
 	const guarded = `{"command": "x", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`
 	settings := []string{`- deny: ["delete_*"]`, `- pin: "hold"`, `- sandbox: {"hosts":"none"}`, `- tools: {"send":{"ask":"true"},"wipe":{"enabled":"false"}}`}
@@ -176,7 +177,7 @@ func TestTaken(t *testing.T) {
 	own := approval.Taken{Server: "fs", Lines: settings}
 	gone := approval.Taken{Server: "fs", Removed: true, Lines: settings}
 	for name, tt := range map[string]struct {
-		person []func(*edit.Draft) error // before the client
+		person []func(*edit.Draft) error // edits before those of the client
 		edits  []func(*edit.Draft) error
 		ask    string
 		want   []approval.Taken

@@ -27,11 +27,11 @@ var (
 	versionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 )
 
-// reservedSchemas are the names that URLs of ours already mean.
+// reservedSchemas are schema names that collide with URL paths of the gateway.
 var reservedSchemas = map[string]bool{"v1": true, "status": true, "s": true}
 
-// fold maps names that people cannot tell apart to one: case, and the
-// full-width forms of ASCII.
+// fold maps names that look the same to one name: it ignores case and converts
+// the full-width forms of ASCII.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0xFF01 && r <= 0xFF5E {
@@ -41,17 +41,18 @@ func fold(name string) string {
 	}, name)
 }
 
-// serverChecker holds one decoded server against the rules that no single
-// field can see.
+// serverChecker checks one decoded server against the rules that concern
+// several fields.
 type serverChecker struct {
 	c    *problem.List
 	s    *Server
 	raw  *document.Node // the entry with variables resolved
 	path string
 	home string
-	// engine says that the replicas of a cluster agree by one.
+	// engine reports whether the replicas of a cluster share state through an
+	// engine.
 	engine bool
-	code   []approval.Script // of the entry, as its files hold it
+	code   []approval.Script // the scripts of the entry, with the code from their files
 }
 
 func (k *serverChecker) report(sev problem.Severity, key, code string, args ...any) *problem.Problem {
@@ -86,7 +87,7 @@ func (k *serverChecker) run() {
 	}
 }
 
-// target settles the type and demands exactly one of command and url.
+// target sets the type and requires exactly one of command, url and scripts.
 func (k *serverChecker) target() {
 	s := k.s
 	switch {
@@ -135,15 +136,15 @@ func (k *serverChecker) url() {
 
 var urlPassword = regexp.MustCompile(`//[^/@\s]*@`)
 
-// HasPassword says whether something that looks like a password stands before
-// the host of a URL, which may be one that cannot be read.
+// HasPassword reports whether a URL seems to have a password before the host.
+// The URL need not be valid.
 func HasPassword(s string) bool { return urlPassword.MatchString(s) }
 
-// safeURL hides what stands before the host.
+// safeURL hides the user and password of a URL.
 func safeURL(s string) string { return urlPassword.ReplaceAllString(s, "//"+hidden+"@") }
 
-// command refuses what only a shell could run. A program whose path really
-// has spaces in it is fine.
+// command refuses a command line that only a shell can run. A program whose
+// path contains spaces is allowed.
 func (k *serverChecker) command() {
 	s := k.s
 	s.Command, s.Cwd = disk.ExpandHome(s.Command, k.home), disk.ExpandHome(s.Cwd, k.home)
@@ -195,7 +196,8 @@ func (k *serverChecker) headers() {
 	}
 }
 
-// userValues refuses values that lead nowhere, or to a place that is taken.
+// userValues refuses per-user values that have no destination, or whose
+// variable or header is already set.
 func (k *serverChecker) userValues() {
 	s, taken := k.s, map[string]bool{}
 	for name := range s.Env {
@@ -247,7 +249,8 @@ func (k *serverChecker) auth() {
 	}
 }
 
-// ofTransport says that a header is part of how messages travel.
+// ofTransport reports whether a header belongs to the transport, so that an
+// entry may not set it.
 func ofTransport(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "host", "connection", "content-length", "content-type", "content-encoding", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "accept", "accept-encoding", "last-event-id":

@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// checkTop holds the sections beside the servers against the rules that no
-// single field can see.
+// checkTop checks the top-level sections against the rules that concern several
+// fields.
 func (r *reader) checkTop() {
 	r.checkStdio()
 	r.checkCORS()
@@ -42,9 +42,9 @@ func (r *reader) checkTop() {
 	r.checkCluster()
 }
 
-// reportTop reports the value of a key of the top. It is quoted as the file
-// has it, never with what a variable held, and one that was not looked up is
-// not judged.
+// reportTop reports the value of a top-level key. It quotes the value as it is
+// written in the file, never the value of a variable. A value whose variables
+// were not resolved is not reported.
 func (r *reader) reportTop(sev problem.Severity, path, code, value string, more ...any) {
 	n := r.at(path)
 	if vars := variable.Names(n); len(vars) > 0 {
@@ -56,7 +56,7 @@ func (r *reader) reportTop(sev problem.Severity, path, code, value string, more 
 	r.c.Add(sev, n.Pos, path, code, append([]any{safeURL(value)}, more...)...)
 }
 
-// at finds a key of the top by its path, or what is nearest to it.
+// at finds a top-level key by its path, or its nearest ancestor that exists.
 func (r *reader) at(path string) *document.Node {
 	n := r.Layout.Top
 	for _, key := range strings.Split(path, ".") {
@@ -69,7 +69,7 @@ func (r *reader) at(path string) *document.Node {
 	return n
 }
 
-// checkStdio replaces what the stdio front cannot do by its default.
+// checkStdio replaces invalid settings of the stdio front by their defaults.
 func (r *reader) checkStdio() {
 	s := &r.cfg.CLI.Stdio
 	s.Encoding = "utf8"
@@ -120,8 +120,8 @@ func (r *reader) checkRoots() {
 	}
 }
 
-// checkRegistries demands of each registry a name of its own and an address
-// that a token may be sent to.
+// checkRegistries requires that each registry has a unique name and an address
+// that is safe for a token: https, or http on loopback.
 func (r *reader) checkRegistries() {
 	seen := map[string]bool{OfficialRegistry: true}
 	for i, g := range r.cfg.Registries {
@@ -140,7 +140,8 @@ func (r *reader) checkRegistries() {
 	}
 }
 
-// asShown is the text of a value that may be absent, as the file has it.
+// asShown returns the text of n as it is written in the file, or "" if n is
+// nil.
 func asShown(n *document.Node) string {
 	if n == nil {
 		return ""

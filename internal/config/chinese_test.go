@@ -13,15 +13,15 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// english is what a Chinese reader should not meet: two words in a row,
-// outside of what is quoted from the file.
+// english matches two English words in a row, which a Chinese message must not
+// contain outside of quotations from the file.
 var (
 	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\$\{[^}]*\}|mcp-all-in-one secret set \S+|chmod \S+|--[a-z-]+`)
 	english = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,}`)
 )
 
-// TestProblemsInChinese reads every file of the corpus, and those below, and
-// looks for words that were left in English.
+// TestProblemsInChinese reads every file of the corpus and those below, and
+// looks for untranslated words.
 func TestProblemsInChinese(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpusDir, "*"))
 	if err != nil || len(files) < 30 {
@@ -57,7 +57,7 @@ func TestProblemsInChinese(t *testing.T) {
 		}
 		for _, p := range problems {
 			p.File, p.Path = "", ""
-			if p.Code == problem.Syntax { // our sentence is around the parser's words, which stay as they are
+			if p.Code == problem.Syntax { // the message contains the parser's text, which is not translated
 				if text := p.In(i18n.Chinese); !strings.Contains(text, "语法错误：") {
 					t.Errorf("%s: %s", name, text)
 				}

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Cluster makes several gateways one: behind a balancer any of them answers
-// any client.
+// Cluster joins several gateways: behind a load balancer, each of them can
+// serve any client.
 type Cluster struct {
 	Name       string            `json:"name" def:"default" doc:"Name of the cluster; replicas of another name are strangers." zh:"集群名称；名称不同的副本互不相认。"`
 	Secret     Secret            `json:"secret" doc:"What makes replicas one: ${file:PATH} with the same text on each, 32 bytes or more (cluster secret new makes one). Several, with spaces or line breaks between them, while it is changed: the first seals, all open." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
@@ -30,7 +30,7 @@ type Cluster struct {
 	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
 
-// ClusterNATS is the NATS that replicas find each other by.
+// ClusterNATS says how to connect to the NATS servers that the replicas share.
 type ClusterNATS struct {
 	URLs  []string `json:"urls" doc:"Addresses of servers of NATS, such as tls://nats.example:4222; one that answers is enough." zh:"NATS 服务器地址，如 tls://nats.example:4222；有一个应答即可。"`
 	Creds string   `json:"creds" doc:"File with the credentials for it; relative to the folder of the config file." zh:"访问 NATS 的凭据文件；相对于配置文件所在目录。"`
@@ -42,26 +42,27 @@ const (
 	EngineNATS = "nats"
 )
 
-// ConfigShared is a configuration that is one text for all replicas.
+// ConfigShared means that all replicas use the same configuration text.
 const ConfigShared = "shared"
 
-// Enabled says that there are other replicas.
+// Enabled reports whether the gateway is a replica of a cluster.
 func (c *Cluster) Enabled() bool { return c.Secret != "" || c.Peer != "" }
 
-// Agrees says that the replicas agree by an engine.
+// Agrees reports whether the replicas share state through an engine.
 func (c *Cluster) Agrees() bool { return c.Enabled() && c.Engine != EngineNone }
 
-// Shares says that the replicas have one configuration, by an engine.
+// Shares reports whether the replicas share one configuration through an
+// engine.
 func (c *Cluster) Shares() bool { return c.Agrees() && c.Config == ConfigShared }
 
-// Secrets are the secrets, the one that seals first.
+// Secrets returns the secrets of the cluster. The first one is used to seal.
 func (c *Cluster) Secrets() []string { return strings.Fields(c.Secret.Reveal()) }
 
-// leastClusterSecret is how many bytes a secret has at least.
+// leastClusterSecret is the minimum length of a secret in bytes.
 const leastClusterSecret = 32
 
-// checkCluster fills in what this machine is called, and refuses what cannot
-// work.
+// checkCluster fills in the node name and the advertised address of this
+// machine, and refuses settings that cannot work.
 func (r *reader) checkCluster() {
 	c := &r.cfg.Cluster
 	if !c.Enabled() {
@@ -72,7 +73,7 @@ func (r *reader) checkCluster() {
 		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
 	}
 	if c.Node == "" {
-		c.Node, _ = os.Hostname() // without one the name is said to be wrong
+		c.Node, _ = os.Hostname() // an empty name is reported below
 	}
 	if _, port, err := net.SplitHostPort(c.Peer); c.Advertise == "" && err == nil {
 		c.Advertise = net.JoinHostPort(c.Node, port)
@@ -89,7 +90,7 @@ func (r *reader) checkCluster() {
 	}
 }
 
-// checkMembers refuses addresses of replicas that cannot be dialled.
+// checkMembers refuses addresses that cannot be dialled.
 func (r *reader) checkMembers() {
 	for _, address := range r.cfg.Cluster.Members {
 		if !isAddress(address, true) {
@@ -98,8 +99,8 @@ func (r *reader) checkMembers() {
 	}
 }
 
-// checkEngine refuses a NATS that cannot be dialled, and one that nobody asked
-// for.
+// checkEngine refuses addresses of NATS that cannot be dialled, and warns about
+// NATS settings that are not used.
 func (r *reader) checkEngine() {
 	c := &r.cfg.Cluster
 	if c.Engine != EngineNATS {
@@ -134,9 +135,10 @@ func (r *reader) checkEngine() {
 	}
 }
 
-// place says why a server cannot run once in the cluster, and lets it run on each
-// replica then. A command runs once where nothing else is said, as it does in
-// one gateway; processes of sessions, projects and users run beside their clients.
+// place sets where a server runs in a cluster. If it cannot run once in the
+// cluster, place says why and lets it run on each replica. A command runs once
+// by default, as it does in a single gateway; processes of sessions, projects
+// and users run on the replica of their client.
 func (k *serverChecker) place() {
 	s := k.s
 	if s.Place == "" && k.engine && s.Type == TypeStdio && !s.ByProject() && len(s.PerUser) == 0 && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
@@ -164,15 +166,15 @@ func (k *serverChecker) place() {
 	s.Place = PlaceEach
 }
 
-// isBucket says whether a text can be in the name of a bucket of NATS.
+// isBucket reports whether s can be part of the name of a NATS bucket.
 func isBucket(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	})
 }
 
-// isAddress says whether a text is a host and a port other than 0. An address
-// that others dial (found) needs a host other than 0.0.0.0 and ::.
+// isAddress reports whether s is a host and a port other than 0. With found,
+// the address is dialled by others and needs a host other than 0.0.0.0 and ::.
 func isAddress(s string, found bool) bool {
 	host, port, err := net.SplitHostPort(s)
 	n, bad := strconv.ParseUint(port, 10, 16)

@@ -9,7 +9,7 @@ import (
 
 const clusterSecret = "0123456789abcdef0123456789abcdef"
 
-// What cannot work is said before a gateway starts.
+// Settings that cannot work are reported before a gateway starts.
 func TestCluster(t *testing.T) {
 	for name, tt := range map[string]struct{ section, fault string }{
 		"absent":            {``, ""},

@@ -1,8 +1,8 @@
 // Package config owns the configuration file.
 //
 // It finds the file, reads it into a Config with defaults and variables, checks
-// it with line and column, compares two versions of it and watches it. It refuses
-// to know what a server is for: nothing here starts, dials or listens.
+// it with line and column, compares two versions of it and watches it. It does
+// not start servers, dial or listen.
 package config
 
 import (
@@ -18,17 +18,17 @@ import (
 
 //go:generate go test -count=1 -run ^TestDocs$ . -update
 
-// DefaultSchema is the schema of servers that are in none.
+// DefaultSchema is the schema of servers that name no schema.
 const DefaultSchema = layout.DefaultSchema
 
 // Config is one file, checked, with its defaults filled in and its variables
-// resolved. Nobody changes it once it is loaded.
+// resolved. It is immutable once it is loaded.
 type Config struct {
 	Path    string          `json:"-"`
 	Format  document.Format `json:"-"`
 	Shape   layout.Shape    `json:"-"`
-	Project bool            `json:"-"` // it came from the working tree
-	Created bool            `json:"-"` // it was missing and has just been written
+	Project bool            `json:"-"` // the file is part of the working tree
+	Created bool            `json:"-"` // the file was missing and has just been written
 	Schemas []*Schema       `json:"-"` // in the order of the file
 
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
@@ -58,10 +58,10 @@ type Config struct {
 	Cluster    Cluster       `json:"cluster" doc:"Several gateways that are one, behind a balancer; see docs/cluster.md." zh:"多个网关合为一体，置于负载均衡之后；见 docs/cluster.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
-	Problems []problem.Problem `json:"-"` // warnings, and servers that are off
+	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off
 
-	home  string           // of the user whose approvals count
-	share approval.Sharing // ... among replicas
+	home  string           // home directory of the user whose approvals count
+	share approval.Sharing // returns the shelf for approvals that the replicas share
 }
 
 // ServerSection says where the gateway listens.
@@ -74,7 +74,7 @@ type ServerSection struct {
 
 	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that others can reach. Everybody on the way can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许在他人可访问的地址上使用明文 HTTP。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
 
-	// PortSet tells a port of 0 from none.
+	// PortSet distinguishes port 0 from an absent port.
 	PortSet bool `json:"-"`
 }
 
@@ -93,7 +93,8 @@ type CLI struct {
 	Stdio Stdio `json:"stdio" doc:"The stdio front." zh:"标准输入输出。"`
 }
 
-// Stdio frames the stdio front. An invalid value is replaced by its default.
+// Stdio configures the framing of the stdio front. An invalid value is replaced
+// by its default.
 type Stdio struct {
 	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"仅支持 utf8。"`
 	Delimiter string        `json:"delimiter" nul:"true" def:"\n" doc:"One control character between messages." zh:"消息之间的分隔控制字符。"`
@@ -123,7 +124,8 @@ type Sampling struct {
 	Key   Secret `json:"key" doc:"API key." zh:"API 密钥。"`
 }
 
-// Inbox says who is told of what waits for a person.
+// Inbox says who is notified of questions, calls and servers that wait for a
+// person.
 type Inbox struct {
 	Webhook Webhook `json:"webhook" doc:"A message for every question, call and server that waits for a person." zh:"每当有提问、调用或服务等待人处理时发送的消息。"`
 	Console string  `json:"console" doc:"Address of this gateway in the links of messages, such as https://gateway.example.com. Absent: the address that it listens on." zh:"消息链接中本网关的地址，如 https://gateway.example.com；缺省为监听地址。"`
@@ -143,7 +145,7 @@ type Answers struct {
 	Elicitation *ElicitationAnswer `json:"elicitation" doc:"Answer to elicitation/create." zh:"对 elicitation/create 的回答。"`
 }
 
-// SamplingAnswer is what sampling/createMessage is answered with.
+// SamplingAnswer is the answer to sampling/createMessage.
 type SamplingAnswer struct {
 	Text       string `json:"text" doc:"Text of the message." zh:"消息文本。"`
 	Model      string `json:"model" def:"fixed" doc:"Model named in the answer." zh:"回答中的模型名。"`
@@ -190,7 +192,7 @@ type Scripts struct {
 	Output   int64         `json:"output" unit:"size" def:"8KiB" min:"256" max:"16777216" doc:"How much of the value of a script is shown; the whole is kept." zh:"脚本返回值的显示上限；完整内容另行保存。"`
 }
 
-// Results says from which size on results are shown in part and kept whole.
+// Results sets the size above which a result is shown in part and kept whole.
 type Results struct {
 	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
 	Blobs int64 `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 passes everything." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为全部显示。"`
@@ -203,42 +205,41 @@ type Results struct {
 	Disk int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
 }
 
-// ResultLimit is the limit of a schema, a server or a tool.
+// ResultLimit is the result limit of a schema, a server or a tool.
 type ResultLimit struct {
 	Limit      int64  `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 leaves it to what is around." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
 	Blobs      int64  `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 leaves it to what is around." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为沿用上级设置。"`
 	Structured string `json:"structured" enum:"whole|cut" doc:"What happens to structured content above the limit; absent leaves it to what is around." zh:"如何处理超过上限的结构化内容；缺省沿用上级设置。"`
 }
 
-// StructuredCut shows structured content in part.
+// StructuredCut means that structured content above the limit is shown in part.
 const StructuredCut = "cut"
 
-// Cuts says whether anything is shown in part.
+// Cuts reports whether large results are shown in part.
 func (r *Results) Cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
 
 func (r *ResultLimit) cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
 
-// Audit says where calls are recorded for good.
+// Audit says where calls are recorded permanently.
 type Audit struct {
 	File     string `json:"file" doc:"File of one JSON line per call; none when absent." zh:"每次调用一行 JSON 的文件；缺省不记录。"`
 	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
 	MaxFiles int    `json:"maxFiles" def:"10" min:"1" max:"1000" doc:"Files that are kept, the current one included." zh:"保留的文件数（含当前文件）。"`
 }
 
-// Metrics says whether figures are shown.
+// Metrics says whether metrics are served.
 type Metrics struct {
 	Enabled bool `json:"enabled" def:"true" doc:"Serve /metrics." zh:"是否提供 /metrics。"`
 }
 
-// Usage says whether calls are counted by the day, and for how long that is
+// Usage says whether calls are counted per day, and how long the figures are
 // kept.
 type Usage struct {
 	Enabled bool `json:"enabled" def:"true" doc:"Count calls: who, what, how long, how much; no arguments, no results." zh:"统计调用：谁、什么、多久、多少；不含参数与结果。"`
 	Days    int  `json:"days" def:"30" min:"1" max:"366" doc:"Days for which figures are kept, also when nothing is counted any more." zh:"统计数据保留的天数，停止统计后也按此清除。"`
 }
 
-// OfficialRegistry is the name of the registry that is asked unless the file
-// says that none is.
+// OfficialRegistry is the name of the registry that is used by default.
 const OfficialRegistry = "official"
 
 // Registry is a list of servers that can be added by name.
@@ -276,9 +277,9 @@ func (c *Config) Schema(name string) *Schema {
 	return nil
 }
 
-// CheckListen returns the problem that forbids listening on host: anything
-// but loopback needs access, and TLS for what access is shown. It returns nil
-// when there is none.
+// CheckListen returns the problem that forbids listening on host, or nil. Any
+// host but loopback needs access, and TLS so that keys and tokens cannot be
+// read on the way.
 func (c *Config) CheckListen(host string) *problem.Problem {
 	code := c.forbidsListening(host)
 	if code == "" {
@@ -301,7 +302,7 @@ func (c *Config) forbidsListening(host string) (code string) {
 	return ""
 }
 
-// IsLoopback says whether a host names this machine only.
+// IsLoopback reports whether host refers only to this machine.
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -8,11 +8,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ErrConfined is what a path to anything but the config file gets.
+// ErrConfined is returned for a path to any file but the config file.
 var ErrConfined = i18n.Errorf("路径遍历检测：不允许访问系统敏感文件", "路径遍历检测：不允许访问系统敏感文件")
 
-// Confine returns the file that a client may name: the current config file and
-// no other, under whatever path. "" is the current file too.
+// Confine returns the file that a client means by path. Only the current config
+// file is allowed, by any path that leads to it; "" also means the current
+// file.
 func Confine(current, path string, o LoadOptions) (string, error) {
 	o = o.WithDefaults()
 	if path == "" {

@@ -16,8 +16,8 @@ import (
 
 const corpusDir = "../../testdata/corpus/C"
 
-// corpus copies one input into a private directory, so that modes and
-// records beside it are the test's own.
+// corpus copies one input into a private directory, so that the test can change
+// modes and records there.
 func corpus(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(corpusDir, name))
@@ -27,8 +27,8 @@ func corpus(t *testing.T, name string) string {
 	return configtest.Write(t, name, string(data))
 }
 
-// TestCorpusRefused holds the inputs that must be refused, each with a code
-// and a place.
+// TestCorpusRefused checks that invalid inputs are refused with a code and a
+// position.
 func TestCorpusRefused(t *testing.T) {
 	for _, tt := range []struct {
 		id, file, code string
@@ -245,7 +245,7 @@ func TestCorpusSizes(t *testing.T) {
 	}
 }
 
-// manyKeys is a YAML object of n keys.
+// manyKeys returns a YAML object with n keys.
 func manyKeys(n int) string {
 	var b strings.Builder
 	b.WriteString("mcpServers:\n")
@@ -255,7 +255,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// quick fails when f takes longer than a person waits.
+// quick fails if f takes longer than a person would wait.
 func quick(t *testing.T, f func()) {
 	t.Helper()
 	start := time.Now()

@@ -64,7 +64,7 @@ func TestCorpusOwner(t *testing.T) {
 	t.Run("door/12 of somebody else", func(t *testing.T) {
 		path := configtest.Write(t, "a.json", emptyFile)
 		o := configtest.Options(t, path, nil)
-		if os.Geteuid() != 0 { // only root gives files away; it trusts its own alone
+		if os.Geteuid() != 0 { // only root can change the owner of a file, and root trusts only its own files
 			path = "/etc/passwd"
 			if info, err := os.Stat(path); err != nil || !disk.WritableByOthers(path, info).Empty() {
 				t.Errorf("a file of root: %v", err)

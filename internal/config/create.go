@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// create writes the first file of a personality, with its directory, unless
-// somebody else just did.
+// create writes the first config file of a personality, and its directory. It
+// keeps a file that another process has written in the meantime.
 func (o LoadOptions) create(found Found) (Found, error) {
 	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
 		return found, i18n.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)

@@ -13,17 +13,17 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// decoder fills structs from nodes and reports what does not fit.
+// decoder fills structs from nodes and reports values that do not fit.
 type decoder struct {
 	c *problem.List
-	// soft makes a value that does not fit a warning; the default stays.
+	// soft makes a value that does not fit a warning instead of an error; the
+	// default stays.
 	soft bool
-	// extra are keys that are read elsewhere, so not unknown.
+	// extra are keys that other code reads, so they are not unknown.
 	extra []string
 }
 
-// report records that n does not fit, unless n cannot because a variable in
-// it is not defined.
+// report records that n does not fit, unless n contains an undefined variable.
 func (d *decoder) report(n *document.Node, path, code string, args ...any) *problem.Problem {
 	if n.Unresolved {
 		return &problem.Problem{}
@@ -42,7 +42,7 @@ func (d *decoder) report(n *document.Node, path, code string, args ...any) *prob
 	return p
 }
 
-// rightType says how each kind of value is written.
+// rightType gives a hint how each kind of value is written.
 var rightType = map[document.Kind][2]string{
 	document.KindString: {"put it into quotes", "请加引号"},
 	document.KindBool:   {"write true or false", "请写 true 或 false"},
@@ -78,7 +78,7 @@ func (d *decoder) object(n *document.Node, v reflect.Value, path string) {
 	}
 }
 
-// unknown warns about a key that nothing reads.
+// unknown warns about a key that no field reads.
 func (d *decoder) unknown(m document.Member, in reflect.Type, path string) {
 	if reason, ok := retired[in][m.Key]; ok {
 		d.c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.NoEffect, m.Key, reason)
@@ -150,7 +150,7 @@ func (d *decoder) kind(n *document.Node, v reflect.Value, f field, path string) 
 	}
 }
 
-// text accepts a string only: a number where text is meant is a slip.
+// text accepts only a string: a number in a text field is a mistake.
 func (d *decoder) text(n *document.Node, path string, nul bool) (string, bool) {
 	if n.Kind != document.KindString {
 		d.report(n, path, problem.WrongType, document.KindString, n.Kind)
@@ -163,8 +163,8 @@ func (d *decoder) text(n *document.Node, path string, nul bool) (string, bool) {
 	return n.Text, true
 }
 
-// scalar accepts numbers and booleans as they are written, for places where
-// only text makes sense anyway: environments and arguments.
+// scalar also accepts numbers and booleans, as they are written. It is used for
+// environment variables and arguments, which are always text.
 func (d *decoder) scalar(n *document.Node, path string) (string, bool) {
 	if n.Kind == document.KindNumber || n.Kind == document.KindBool {
 		return n.Raw, true
@@ -188,8 +188,8 @@ func (d *decoder) oneOf(n *document.Node, s string, f field, path string) bool {
 	return false
 }
 
-// shown is a value as a message may quote it: as written, never with what a
-// variable held.
+// shown returns a value as a message may quote it: as it is written in the
+// file, never with the value of a variable.
 func shown(n *document.Node) string {
 	s := n.Text
 	if n.Expanded || n.Kind == document.KindNumber {

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// list fills a slice. A string is not a list of one: splitting it would be
+// list fills a slice. It refuses a string, because splitting it would be
 // guessing.
 func (d *decoder) list(n *document.Node, v reflect.Value, f field, path string) {
 	if n.Kind != document.KindArray {
@@ -35,7 +35,7 @@ func (d *decoder) list(n *document.Node, v reflect.Value, f field, path string) 
 	v.Set(out)
 }
 
-// table fills a map by name.
+// table fills a map.
 func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string) {
 	if n.Kind != document.KindObject {
 		d.report(n, path, problem.WrongType, document.KindObject, n.Kind)
@@ -62,7 +62,7 @@ func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string)
 	v.Set(out)
 }
 
-// policy fills one policy; true and false are short for its enabled.
+// policy fills one policy; true and false are short for its key enabled.
 func (d *decoder) policy(n *document.Node, v reflect.Value, path string) {
 	if enabled := v.FieldByName("Enabled"); n.Kind == document.KindBool && enabled.IsValid() {
 		on := n.Text == "true"

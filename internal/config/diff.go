@@ -13,9 +13,9 @@ type SchemaDiff struct {
 	Schema  string
 	Added   []*Server
 	Removed []*Server
-	Changed []*Server // new process or connection needed; as they are now
-	Updated []*Server // only the policy changed; as they are now
-	Kept    []*Server // as they are now
+	Changed []*Server // needs a new process or connection; the new version
+	Updated []*Server // only the policy changed; the new version
+	Kept    []*Server // unchanged; the new version
 }
 
 // Empty reports whether nothing changed.
@@ -23,9 +23,9 @@ func (d SchemaDiff) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Updated) == 0
 }
 
-// Diff compares two versions of a file, schema by schema in the order of the
-// new one, then those that went. Either may be nil. A schema that is switched
-// off counts as one without servers.
+// Diff compares two versions of a file: first the schemas of the new one in
+// their order, then the schemas that were removed. Either version may be nil. A
+// schema that is switched off counts as a schema without servers.
 func Diff(old, new *Config) []SchemaDiff {
 	var diffs []SchemaDiff
 	for _, s := range schemasOf(new) {
@@ -85,12 +85,12 @@ func diffSchema(name string, old, new []*Server) SchemaDiff {
 	return d
 }
 
-// local are the settings that are about one machine, and may differ between
-// gateways that are one.
+// local are the settings of one machine. They may differ between the replicas
+// of a cluster.
 var local = []string{"server.", "cluster.", "logging.", "access.keys"}
 
-// Digest tells two configurations apart: servers as the file has them and all
-// settings, but those of one machine.
+// Digest returns a digest of the configuration: the servers as the file has
+// them and all settings except those of one machine.
 func (c *Config) Digest() string {
 	h := digest.New()
 	fresh := reflect.ValueOf(new(Schema)).Elem()

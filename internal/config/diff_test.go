@@ -56,7 +56,7 @@ func TestHashes(t *testing.T) {
 	base := config.Server{Name: "s", Type: config.TypeStdio, Command: "x", Args: []string{"a", "b"}, Share: "auto", Protocol: "auto"}
 	for name, tt := range map[string]struct {
 		change func(*config.Server)
-		hash   bool // whether it must change
+		hash   bool // whether the hash must change
 	}{
 		"nothing":     {func(s *config.Server) {}, false},
 		"name":        {func(s *config.Server) { s.Name = "t" }, false},
@@ -88,7 +88,7 @@ func TestHashes(t *testing.T) {
 }
 
 // TestToolPoliciesAreNoticed changes one field of a tool's policy at a time: a
-// running gateway reads the policy anew only if Diff tells.
+// running gateway reads the policy again only if Diff reports it.
 func TestToolPoliciesAreNoticed(t *testing.T) {
 	load := func(policy string) *config.Config {
 		return configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "tools": {"t": `+policy+`}}}}`, nil)

@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// Files that differ in what is about a machine are the same configuration.
+// Files that differ only in settings of one machine have the same digest.
 func TestDigest(t *testing.T) {
 	digest := func(content string) string {
 		t.Helper()

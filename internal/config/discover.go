@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/folders"
 )
 
-// A Personality is the program that this one answers as.
+// A Personality is the program whose command line and files this program uses.
 type Personality string
 
 // The personalities.
@@ -30,23 +30,25 @@ func (p Personality) mode() string {
 	return "full"
 }
 
-// creates reports whether the personality writes its file when it is missing.
+// creates reports whether the personality writes its config file if the file is
+// missing.
 func (p Personality) creates() bool { return p == MCPAllInOne || p == MCPSProxy }
 
-// EnvConfig is the variable that names the file.
+// EnvConfig is the environment variable that names the config file.
 const EnvConfig = "MCP_AIO_CONFIG"
 
 // Found says which file is used, and why.
 type Found struct {
 	Path    string
 	Source  string   // "flag", "environment", "project", "personality", "user", "system"
-	Project bool     // it came from the working tree
-	Created bool     // it was missing and has just been written
+	Project bool     // the file is part of the working tree
+	Created bool     // the file was missing and has just been written
 	Skipped []string // files of the working tree that need Project
-	Tried   []string // where else it was looked for
+	Tried   []string // other paths that were tried
 }
 
-// Discover finds the file. The first one found wins; nothing is merged.
+// Discover finds the config file. The first file found is used; files are never
+// merged.
 func Discover(o LoadOptions) (Found, error) {
 	o = o.WithDefaults()
 	if path := o.Path; path != "" {
@@ -76,7 +78,8 @@ func Discover(o LoadOptions) (Found, error) {
 	return o.create(found)
 }
 
-// named is a file that somebody named: it is used or it is an error.
+// named returns a file that a flag or a variable names. It is used even if it
+// cannot be read, which is then an error.
 func (o LoadOptions) named(path, source string) (Found, error) {
 	path = disk.From(o.WorkDir, disk.ExpandHome(path, o.Home))
 	found := Found{Path: filepath.Clean(path), Source: source, Project: o.Project}
@@ -86,11 +89,11 @@ func (o LoadOptions) named(path, source string) (Found, error) {
 			return o.create(found)
 		}
 	}
-	return found, nil // reading it says what is wrong with it
+	return found, nil // reading the file reports what is wrong with it
 }
 
-// notFound says where the file was looked for, and which file of the working
-// tree was passed over.
+// notFound lists the paths that were tried, and the file of the working tree
+// that was skipped.
 func notFound(tried, skipped []string) error {
 	e := problem.OfFile("", problem.NotFound)
 	p := &e.Problems[0]
@@ -107,7 +110,7 @@ func notFound(tried, skipped []string) error {
 	return e
 }
 
-// ownFile is the file of the personality; "" without a home directory.
+// ownFile is the config file of the personality; "" without a home directory.
 func (o LoadOptions) ownFile() string {
 	if o.Home == "" {
 		return ""
@@ -121,7 +124,7 @@ func (o LoadOptions) ownFile() string {
 	return filepath.Join(folders.UserDir(o.Home), "mcp.json")
 }
 
-// candidates are the files outside the working tree, in order.
+// candidates are the possible config files outside the working tree, in order.
 func (o LoadOptions) candidates() []Found {
 	var list []Found
 	add := func(dir, source string, names ...string) {
@@ -151,14 +154,15 @@ func projectNames(p Personality) []string {
 	return names
 }
 
-// projectFiles returns what the working tree offers, nearest first: the
-// working directory, and what is above it in the same repository.
+// projectFiles returns the config files of the working tree, nearest first:
+// those in the working directory, then those in its parents in the same
+// repository.
 func (o LoadOptions) projectFiles() []string {
 	var files []string
 	for _, dir := range WorkingTree(o.WorkDir) {
 		for _, name := range projectNames(o.Personality) {
 			if dir == o.Home && strings.HasPrefix(name, ".") && !o.Project {
-				continue // there it is a client's file for all projects
+				continue // in the home directory it is a client's file for all projects
 			}
 			path := filepath.Join(dir, name)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -169,8 +173,8 @@ func (o LoadOptions) projectFiles() []string {
 	return files
 }
 
-// WorkingTree returns dir and its parents up to the root of the repository;
-// only dir when there is no repository.
+// WorkingTree returns dir and its parents up to the root of the repository, or
+// only dir if there is no repository.
 func WorkingTree(dir string) []string {
 	var dirs []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -184,7 +188,7 @@ func WorkingTree(dir string) []string {
 	}
 }
 
-// defaultFile is what a missing file starts as.
+// defaultFile is the initial content of a missing config file.
 func defaultFile(p Personality) []byte {
 	if p == MCPSProxy {
 		return []byte(`{

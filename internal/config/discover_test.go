@@ -16,8 +16,8 @@ import (
 
 const emptyFile = `{"mcpServers": {}}`
 
-// TestDiscoverOrder removes the winner again and again, and so walks down the
-// whole list.
+// TestDiscoverOrder repeatedly removes the file that was found, and so tests
+// the whole list.
 func TestDiscoverOrder(t *testing.T) {
 	for personality, own := range map[config.Personality]string{
 		config.MCPAllInOne: ".mcp-all-in-one/mcp.json", config.MCPSProxy: ".mcps-proxy/config.json", config.MCPX: ".mcpx/config.json",
@@ -78,7 +78,7 @@ func expectPath(t *testing.T, o config.LoadOptions, want string) {
 func TestCreate(t *testing.T) {
 	for _, tt := range []struct {
 		personality config.Personality
-		own         string // "" creates nothing
+		own         string // "" if no file is created
 		shape       layout.Shape
 	}{
 		{config.MCPAllInOne, ".mcp-all-in-one/mcp.json", layout.ShapeServers},
@@ -89,7 +89,7 @@ func TestCreate(t *testing.T) {
 		t.Run(string(tt.personality), func(t *testing.T) {
 			o := configtest.Options(t, "", nil)
 			o.Personality = tt.personality
-			_, err := config.Load(o) // the way `config validate` walks
+			_, err := config.Load(o) // as `config validate` does
 			configtest.ProblemOf(t, err, problem.NotFound)
 			o.Create = true
 			cfg, err := config.Load(o)

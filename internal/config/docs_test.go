@@ -18,7 +18,7 @@ var updateDocs = flag.Bool("update", false, "write the generated pages")
 
 const docsDir = "../../docs"
 
-// TestDocs holds the pages in docs against the code; go generate writes them.
+// TestDocs compares the pages in docs with the code; go generate writes them.
 func TestDocs(t *testing.T) {
 	for name, want := range map[string][]byte{"config.md": config.Reference(), "config.schema.json": config.JSONSchema()} {
 		path := filepath.Join(docsDir, name)
@@ -38,8 +38,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestSchemaAgrees lets an independent validator judge files that we accept
-// and files that we refuse.
+// TestSchemaAgrees checks with an independent validator that the JSON Schema
+// accepts and refuses the same files as the code.
 func TestSchemaAgrees(t *testing.T) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(config.JSONSchema(), &s); err != nil {

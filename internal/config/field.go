@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// field is one key of the file, described by the tags of a struct field: the
-// decoder, the defaults, the JSON Schema and the reference page read nothing
-// else.
+// field is one key of the file, described by the tags of a struct field. The
+// decoder, the defaults, the JSON Schema and the reference page are all derived
+// from it.
 type field struct {
 	index    int
 	name     string
@@ -33,11 +33,11 @@ var (
 	typeSampling = reflect.TypeFor[SamplingAnswer]()
 )
 
-// fieldCache keeps what readFields found: a file with thousands of servers
+// fieldCache caches the results of readFields: a file with thousands of servers
 // asks for the same struct thousands of times.
 var fieldCache sync.Map
 
-// fieldsOf returns the keys that a struct reads.
+// fieldsOf returns the keys of a struct.
 func fieldsOf(t reflect.Type) []field {
 	if fields, ok := fieldCache.Load(t); ok {
 		return fields.([]field)
@@ -72,8 +72,8 @@ func readFields(t reflect.Type) []field {
 	return fields
 }
 
-// setDefaults fills a struct with the defaults of its tags. A tag that does
-// not fit its field is a mistake of ours and panics.
+// setDefaults fills a struct with the defaults of its tags. It panics if a tag
+// does not fit its field.
 func setDefaults(v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		target := v.Field(f.index)

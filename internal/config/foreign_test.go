@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// TestForeignKeys reads entries the way other programs write them.
+// TestForeignKeys reads entries in the form of other programs.
 func TestForeignKeys(t *testing.T) {
 	for name, tt := range map[string]struct {
 		entry string
@@ -93,7 +93,7 @@ func TestMCPXFile(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
 		t.Errorf("req/C7 denied tools (-want +got):\n%s", diff)
 	}
-	if len(cfg.Problems) != 5 { // health checks, structured content, tables (two keys), and a tool of nobody
+	if len(cfg.Problems) != 5 { // health checks, structured content, tables (two keys), and a tool of an unknown server
 		t.Errorf("problems = %v", cfg.Problems)
 	}
 	t.Run("req/S002-26", func(t *testing.T) {
@@ -178,8 +178,8 @@ func TestProxyFile(t *testing.T) {
 	})
 }
 
-// TestRetiredKeys loads files with keys that earlier versions read: each is a
-// remark that says why it has no effect, and never an error.
+// TestRetiredKeys loads files with keys that earlier versions read: each causes
+// a warning with the reason, never an error.
 func TestRetiredKeys(t *testing.T) {
 	for _, c := range []struct{ text, path, why string }{
 		{`{"mcpServers": {}, "exec": "wrapped"}`, "exec", "unchanged"},

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// counted are the limits, by their keys, whose reaching is counted. The others
-// only pace (keepAlive), or are enforced by net/http, which tells nobody
+// counted are the keys of the limits whose hits are counted. The others only
+// pace (keepAlive), or are enforced by net/http, which does not report hits
 // (headerBytes, readHeader).
 var counted = []string{
 	"batch", "bodyIdle", "callIdle", "callTotal", "callsPerMinute", "clientMessage", "depth", "drain", "handshake", "idBytes",
@@ -14,16 +14,16 @@ var counted = []string{
 	"queuedPerKey", "queuedPerServer", "sameCall", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "unfinishedPerKey", "writeIdle",
 }
 
-// Hits count how often each limit was reached. A nil Hits counts nothing.
+// Hits counts how often each limit was reached. A nil *Hits counts nothing.
 type Hits struct {
 	mu sync.Mutex
 	n  map[string]int64
 }
 
-// Add counts that a limit, named by its key, was reached.
+// Add counts one hit of the limit with that key.
 func (h *Hits) Add(limit string) { h.AddN(limit, 1) }
 
-// AddN counts n times.
+// AddN counts n hits.
 func (h *Hits) AddN(limit string, n int) {
 	if h == nil || n == 0 {
 		return
@@ -39,13 +39,13 @@ func (h *Hits) AddN(limit string, n int) {
 	h.n[limit] += int64(n)
 }
 
-// A Hit is how often one limit was reached.
+// A Hit is the number of hits of one limit.
 type Hit struct {
 	Limit string
 	Count int64
 }
 
-// List returns all limits that are counted, by name.
+// List returns all counted limits, sorted by name.
 func (h *Hits) List() []Hit {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every limit has its counter, but for those that nothing can count.
+// Every limit has a counter, except those that cannot be counted.
 func TestEveryLimitIsCounted(t *testing.T) {
 	silent := []string{"keepAlive", "headerBytes", "readHeader"}
 	var h Hits

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limits holds every bound of the gateway. Each can be set in the file; each
-// has an error and a metric of its own where it is enforced.
+// Limits holds every limit of the gateway. Each can be set in the file; each
+// has its own error and metric where it is enforced.
 type Limits struct {
 	ClientMessage int64 `json:"clientMessage" unit:"size" def:"10MiB" min:"1024" doc:"Largest body or stdio line from a client." zh:"客户端消息的最大字节数。"`
 	ServerMessage int64 `json:"serverMessage" unit:"size" def:"16MiB" min:"1024" doc:"Largest line or event from a server." zh:"服务端消息的最大字节数。"`
@@ -48,7 +48,8 @@ var defaultLimits = sync.OnceValue(func() Limits {
 	return l
 })
 
-// Share is how much of a whole one key may have: what was set, or a quarter.
+// Share returns the part of whole that one key may use: set if it is positive,
+// else a quarter.
 func Share(set, whole int) int {
 	if set > 0 {
 		return set
@@ -56,5 +57,5 @@ func Share(set, whole int) int {
 	return (whole + 3) / 4
 }
 
-// DefaultLimits returns the limits of an empty file.
+// DefaultLimits returns the limits of an empty config file.
 func DefaultLimits() Limits { return defaultLimits() }

@@ -19,19 +19,19 @@ import (
 
 // LoadOptions say which file to load and what its variables mean.
 type LoadOptions struct {
-	Path        string                      // the flag; "" searches
+	Path        string                      // value of the flag --config; "" searches
 	Personality Personality                 // "" is mcp-all-in-one
 	Project     bool                        // use the file of the working tree
-	Create      bool                        // write a missing file, where the personality does that
-	Insecure    bool                        // accept a file that others may write
+	Create      bool                        // write a missing file, if the personality does that
+	Insecure    bool                        // accept a file that others can write
 	LookupEnv   func(string) (string, bool) // nil is os.LookupEnv
-	Home        string                      // "" is the user's
-	WorkDir     string                      // "" is the process's
-	System      string                      // "" is this machine's: Places.System
-	Secrets     secrets.Store               // nil is the store of the user in Home
-	AsWritten   bool                        // look no variable up: what has one is taken as it is written
-	AsFiled     bool                        // read the entry that the file has, also where it waits and the one before it runs
-	Share       approval.Sharing            // what replicas share; nil when there is one
+	Home        string                      // "" is the user's home directory
+	WorkDir     string                      // "" is the working directory of the process
+	System      string                      // "" is Places.System of this machine
+	Secrets     secrets.Store               // nil is the secret store of the user in Home
+	AsWritten   bool                        // resolve no variables: values keep their placeholders
+	AsFiled     bool                        // return the entry in the file even if it waits for approval while the previous entry runs
+	Share       approval.Sharing            // what replicas share; nil without a cluster
 }
 
 func (o LoadOptions) WithDefaults() LoadOptions {
@@ -60,8 +60,9 @@ func (o LoadOptions) places() folders.Places {
 	return folders.Places{Getenv: o.LookupEnv, Home: o.Home}
 }
 
-// Load finds, reads and checks the file. What it cannot use is a *LoadError
-// that names every place; what is only odd is in Config.Problems.
+// Load finds, reads and checks the file. If the file cannot be used, the error
+// is a *LoadError that lists every problem with its position; warnings are in
+// Config.Problems.
 func Load(o LoadOptions) (*Config, error) {
 	o = o.WithDefaults()
 	found, err := Discover(o)
@@ -81,8 +82,8 @@ func Load(o LoadOptions) (*Config, error) {
 	return cfg, nil
 }
 
-// Check checks data as if it were the content of the file at path, the same
-// way Load does, and touches nothing.
+// Check checks data as Load does, as if it were the content of the file at
+// path. It writes nothing.
 func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 	o = o.WithDefaults()
 	c := &problem.List{File: path}
@@ -144,7 +145,7 @@ func (r *reader) read() {
 	r.checkTop()
 }
 
-// top reads the sections beside the servers.
+// top reads the top-level sections.
 func (r *reader) top() {
 	v := reflect.ValueOf(r.cfg).Elem()
 	server := r.Layout.Top.Get("server")
@@ -175,8 +176,8 @@ func (r *reader) top() {
 	}
 }
 
-// dropUndefined removes values that lack a variable. Who may enter is never
-// decided by a value that is not there.
+// dropUndefined removes values with an undefined variable. Access must never
+// depend on a value that is missing, so there it is an error.
 func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
 	if n.Unresolved && r.vars.AsWritten {
 		return n
@@ -205,7 +206,8 @@ func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
 	return &c
 }
 
-// absolute makes a path of the file independent of where we run.
+// absolute makes a path in the file relative to the folder of the file instead
+// of the working directory.
 func (r *reader) absolute(path string) string {
 	if path == "" {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Schema reads one schema without its servers.
+// schema reads one schema without its servers.
 func (r *reader) schema(e layout.Schema) {
 	s := &Schema{Name: e.Name}
 	setDefaults(reflect.ValueOf(s).Elem())
@@ -49,8 +49,8 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// server reads one entry. One that waits for approval in the place of a person's
-// leaves that one as it is.
+// server reads one entry. If the entry waits for approval and replaces an
+// approved one, the approved one stays in use.
 func (r *reader) server(schema *Schema, e layout.Entry) {
 	s, why := r.entry(schema, e)
 	was := r.before(schema, e, s)
@@ -63,15 +63,15 @@ func (r *reader) server(schema *Schema, e layout.Entry) {
 	schema.Servers = append(schema.Servers, s)
 }
 
-// before is the entry that s takes the place of once it is approved; nil where
-// there is none, or none that can still be used.
+// before returns the approved entry that s will replace. It is nil if there is
+// none, or if it cannot be used any more.
 func (r *reader) before(schema *Schema, e layout.Entry, s *Server) *Server {
 	raw := r.Marks.Was(s.ID())
 	if !s.Pending || raw == nil || r.o.AsFiled {
 		return nil
 	}
 	own := *r
-	own.c = &problem.List{} // what is wrong with it is not in the file
+	own.c = &problem.List{} // problems of the old entry are not problems of the file
 	if e.Value = document.Parse(raw, document.FormatJSON, own.c); e.Value == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (r *reader) before(schema *Schema, e layout.Entry, s *Server) *Server {
 	return was
 }
 
-// entry reads one entry, as it is, and says why it waits for approval.
+// entry reads one entry of the file, and returns why it waits for approval.
 func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) {
 	path := document.PathText(e.Path)
 	s := &Server{Name: e.Name, Schema: schema.Name, Line: e.At.Line, Column: e.At.Col}
@@ -98,7 +98,7 @@ func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) 
 	vars := r.vars
 	why := r.record.State(r.Marks, s.ID(), s.approval, scripts, func() string { return r.record.FilesOf(e.Value) })
 	if s.Pending = why != approval.WaitsNot; s.Pending {
-		vars = variable.AsWritten // nothing is looked up for what nobody has approved
+		vars = variable.AsWritten // resolve no variables of an entry that is not approved
 		s.Taken = r.Marks.TakenBy(r.Layout, e)
 	}
 	var refs variable.References
@@ -108,7 +108,7 @@ func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) 
 	d := decoder{c: r.c}
 	d.object(expanded, v, path)
 	s.Missing = refs.Missing
-	// Where there is no sandbox yet, an approval cannot ask for one.
+	// Only Linux has a sandbox, so elsewhere an approval cannot ask for one.
 	if !s.Sandbox.Written && r.Marks.Confined(s.ID()) && runtime.GOOS == "linux" {
 		s.Sandbox.On = true
 	}
@@ -127,7 +127,7 @@ func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) 
 	return s, why
 }
 
-// undefined says why a server is off.
+// undefined reports that a server is off because variables are undefined.
 func (r *reader) undefined(s *Server, n *document.Node, path string) {
 	at := firstUnresolved(n)
 	names := make([]string, len(s.Missing))
@@ -150,7 +150,7 @@ func undefinedHint(name string) (en, zh string) {
 	return "set it in the environment, or write ${" + name + ":-default}", "请设置该环境变量，或写成 ${" + name + ":-默认值}"
 }
 
-// firstUnresolved returns where the first undefined variable stands.
+// firstUnresolved returns the position of the first undefined variable.
 func firstUnresolved(n *document.Node) problem.Pos {
 	if n.Unresolved {
 		return n.Pos
@@ -168,7 +168,7 @@ func firstUnresolved(n *document.Node) problem.Pos {
 	return problem.Pos{}
 }
 
-// sameNames refuses names in one schema that cannot be told apart.
+// sameNames refuses names in one schema that look the same.
 func (r *reader) sameNames() {
 	for _, schema := range r.cfg.Schemas {
 		seen := make(map[string]*Server, len(schema.Servers))
@@ -182,7 +182,8 @@ func (r *reader) sameNames() {
 	}
 }
 
-// DeniedTools applies MCPX's list of "server.tool".
+// deniedTools applies the list disabled_tools of an MCPX file, whose items are
+// "server.tool".
 func (r *reader) deniedTools() {
 	n := r.Layout.Denied
 	if n == nil {

@@ -7,12 +7,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Record returns the record of this file.
+// Approvals returns the approval record of this file.
 func (c *Config) Approvals() *approval.Record {
 	return approval.Of(c.Path, c.home, c.Project).SharedBy(c.share)
 }
 
-// takeMarks reads which servers of the file wait for a person.
+// takeMarks reads which servers of the file wait for approval.
 func (r *reader) takeMarks() {
 	r.record = approval.Of(r.cfg.Path, r.o.Home, r.cfg.Project)
 	var err error
@@ -21,8 +21,8 @@ func (r *reader) takeMarks() {
 	}
 }
 
-// pending says that s waits for approval, and how it gets it. Where it takes the
-// place of another one, that one runs.
+// pending reports that s waits for approval, and how to approve it. If s
+// replaces an approved entry, that entry runs until then.
 func (r *reader) pending(s *Server, why approval.Wait, replaces bool) {
 	severity, code := problem.SeverityDisabled, problem.Pending
 	if replaces {
@@ -44,7 +44,7 @@ func (r *reader) pending(s *Server, why approval.Wait, replaces bool) {
 	p.HintZH += "：" + r.approveCommand(s)
 }
 
-// approveCommand is what a person types to approve a server of this file.
+// approveCommand returns the command line that approves a server of this file.
 func (r *reader) approveCommand(s *Server) string {
 	line := []string{"mcp-all-in-one", "approve", s.Name}
 	if s.Schema != layout.DefaultSchema {
@@ -53,7 +53,8 @@ func (r *reader) approveCommand(s *Server) string {
 	if r.cfg.Project {
 		line = append(line, "--project")
 	}
-	// Another program's file, or one that was named, must be named again.
+	// A file of another program, or one that was named with a flag, must be
+	// named again.
 	if r.cfg.Project || r.o.Path != "" || r.o.Personality != MCPAllInOne {
 		line = append(line, "-c", r.cfg.Path)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// EnvironmentFor is the entry's own environment for a process, with the values
-// of its user.
+// EnvironmentFor returns the environment of the entry for a process, with the
+// values of its user.
 func (s *Server) EnvironmentFor(values map[string]string) map[string]Secret {
 	if len(values) == 0 {
 		return s.Env
@@ -22,8 +22,9 @@ func (s *Server) EnvironmentFor(values map[string]string) map[string]Secret {
 	return own
 }
 
-// WithoutUserValues leaves out the variables that only users bring along: what
-// the gateway itself has of that name is not for a process that lacks them.
+// WithoutUserValues removes the variables that users must provide themselves.
+// If a user has not set one, the process must not get the gateway's variable of
+// the same name.
 func (s *Server) WithoutUserValues(env []string) []string {
 	if len(s.PerUser) == 0 {
 		return env

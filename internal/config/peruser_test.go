@@ -7,7 +7,8 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// What every user brings along leads to one place of the server's own.
+// A per-user value goes to exactly one variable or header, which nothing else
+// sets.
 func TestPerUser(t *testing.T) {
 	for name, tt := range map[string]struct{ entry, fault string }{
 		"variable":          {`"command": "x", "perUser": {"hub": {"env": "TOKEN", "description": "your token"}}`, ""},
@@ -36,7 +37,7 @@ func TestPerUser(t *testing.T) {
 	}
 }
 
-// Where a value goes needs a new connection, and a person's approval.
+// A change of where a value goes needs a new connection and a new approval.
 func TestPerUserHash(t *testing.T) {
 	server := func(values string) *config.Server {
 		t.Helper()

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// readFile reads a config file and reports what is wrong with the file
-// itself; false when it cannot be used.
+// readFile reads a config file and reports problems of the file itself. It
+// returns false if the file cannot be used.
 func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 	data, info, err := disk.Read(found.Path, document.MaxBytes)
 	switch {
@@ -34,9 +34,9 @@ func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 	return document.Decode(data, c)
 }
 
-// checkOwner refuses a file that others may write, because writing it is
-// running commands as us. Of a file of the working tree only that is used
-// which a person has approved, so a group may share it.
+// checkOwner refuses a file that others can write, because writing it means
+// running commands as this user. A file of the working tree may be writable by
+// a group, because only approved entries of it are used.
 func checkOwner(found Found, info fs.FileInfo, insecure bool, c *problem.List) {
 	fault := disk.WritableByOthers(found.Path, info)
 	if fault.Empty() {
@@ -68,7 +68,7 @@ func fileKind(info fs.FileInfo) i18n.Text {
 	return i18n.New("something else", "其他类型")
 }
 
-// plainError drops the path that a problem names already.
+// plainError removes the path from err, because the problem already names it.
 func plainError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// Reference returns the reference page of the file in Markdown, made from the
-// same structs that read it.
+// Reference returns the reference page of the file in Markdown. It is generated
+// from the structs that the decoder fills.
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString(referenceIntro)
@@ -49,8 +49,8 @@ func section(b *strings.Builder, title, where string, t reflect.Type) {
 	table(b, fieldsOf(t))
 }
 
-// commonLimits are the limits that people change first; the page shows the
-// others below, as advanced.
+// commonLimits are the limits that people change most often. The page lists the
+// others below them, as advanced.
 var commonLimits = []string{"callIdle", "callTotal", "handshake", "drain", "clientMessage", "serverMessage", "inFlightPerServer", "sessions"}
 
 const advancedLimits = "#### Advanced limits\n\nThe defaults protect the gateway against broken or hostile clients and servers. Few people need to change them.\n\n"
@@ -66,7 +66,7 @@ func table(b *strings.Builder, fields []field) {
 	b.WriteString("\n")
 }
 
-// nested writes the tables of the structs below t.
+// nested writes the tables of the structs inside t.
 func nested(b *strings.Builder, path string, t reflect.Type) {
 	for _, f := range fieldsOf(t) {
 		s := f.typ
@@ -107,7 +107,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// cell keeps a text from ending its cell.
+// cell escapes the column separator in a cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
 const referenceIntro = `# Configuration

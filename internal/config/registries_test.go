@@ -7,7 +7,7 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// Registries are told apart by name, and get tokens over TLS only.
+// Registries have distinct names, and tokens are sent only over TLS.
 func TestRegistries(t *testing.T) {
 	for name, tt := range map[string]struct{ list, fault string }{
 		"absent":         {``, ""},

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// retired are keys that earlier versions read, by the struct that had them, and
-// why they have no effect any more. A file that has one still loads.
+// retired are keys that earlier versions read, by their struct, with the reason
+// why they have no effect any more. A file with such a key still loads.
 var retired = map[reflect.Type]map[string]i18n.Text{
 	reflect.TypeFor[Config](): {"exec": layout.PassedOn},
 	reflect.TypeFor[Schema](): {"exec": layout.PassedOn},

@@ -17,12 +17,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Sandbox says what a server over stdio may do on this machine.
+// Sandbox says what a stdio server may do on this machine.
 type Sandbox struct {
-	// On says that the server is confined. What is not written is as the
-	// approval of the entry says.
+	// On reports whether the server is confined. Without the key, the approval
+	// of the entry decides.
 	On bool `json:"-"`
-	// Written says that the entry has the key.
+	// Written reports whether the entry has the key.
 	Written bool `json:"-"`
 
 	Read   []string `json:"read" doc:"Files and folders it may read besides the system's and its own." zh:"除系统与自身文件外可读取的文件与目录。"`
@@ -33,7 +33,7 @@ type Sandbox struct {
 	Home   bool     `json:"home" doc:"Let it read your home directory; without, it has one of its own." zh:"允许读取用户主目录；否则使用它自己的主目录。"`
 }
 
-// Hosts are the hosts that a server may reach. The zero value is any.
+// Hosts are the hosts that a server may reach. The zero value allows any host.
 type Hosts struct {
 	Listed bool // only Names
 	Names  []string
@@ -52,7 +52,7 @@ func (h Hosts) String() string {
 
 var typeSandbox, typeHosts = reflect.TypeFor[Sandbox](), reflect.TypeFor[Hosts]()
 
-// sandbox reads "on", "off", or an object, which is on.
+// sandbox reads "on", "off", or an object, which means on.
 func (d *decoder) sandbox(n *document.Node, v reflect.Value, path string) {
 	out := Sandbox{On: true, Written: true}
 	switch {
@@ -64,7 +64,7 @@ func (d *decoder) sandbox(n *document.Node, v reflect.Value, path string) {
 	default:
 		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
 	}
-	// A key that cannot be read does not set the server free.
+	// An invalid value must not turn the sandbox off.
 	v.Set(reflect.ValueOf(out))
 }
 
@@ -90,8 +90,8 @@ func (d *decoder) hosts(n *document.Node, v reflect.Value, path string) {
 
 var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
 
-// SplitHost takes a host of a list apart: its name in lower case or its
-// address, and the port, zero when none is written.
+// SplitHost splits a host of a list into its lower-case name or its address,
+// and its port. The port is zero if none is written.
 func SplitHost(text string) (host string, port uint16, ok bool) {
 	host = strings.ToLower(text)
 	if addr, err := netip.ParseAddr(host); err == nil {

@@ -57,7 +57,8 @@ func TestSandboxKey(t *testing.T) {
 	}
 }
 
-// TestApprovedServersAreConfined approves what a client and a project wrote.
+// TestApprovedServersAreConfined approves entries that a client and a project
+// wrote.
 func TestApprovedServersAreConfined(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		t.Run(fmt.Sprintf("install/default project %v", project), func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestApprovedServersAreConfined(t *testing.T) {
 				t.Error("what a person has is confined")
 			}
 			if !project {
-				// Edited by hand, it stays where it is.
+				// An edit by hand does not change the sandbox.
 				text := strings.Replace(read(t, path), `"y"`, `"z"`, 1)
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 	"mcp-all-in-one/internal/config/document"
 )
 
-// SchemaVersion is the dialect of JSONSchema.
+// SchemaVersion is the dialect of the JSON Schema that JSONSchema returns.
 const SchemaVersion = "http://json-schema.org/draft-07/schema#"
 
-// JSONSchema returns the JSON Schema of the file, made from the same structs
-// that read it.
+// JSONSchema returns the JSON Schema of the file. It is generated from the
+// structs that the decoder fills.
 func JSONSchema() []byte {
 	server := structSchema(reflect.TypeFor[Server]())
 	server.Add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd", "scripts"))
@@ -40,7 +40,7 @@ func JSONSchema() []byte {
 	return append(out.AppendJSON(nil, "", "  "), '\n')
 }
 
-// object builds a node from keys and values: strings or nodes.
+// object builds a node from keys and values. A value is a string or a node.
 func object(pairs ...any) *document.Node {
 	n := &document.Node{Kind: document.KindObject}
 	for i := 0; i < len(pairs); i += 2 {
@@ -56,14 +56,15 @@ func object(pairs ...any) *document.Node {
 
 func ref(name string) *document.Node { return object("$ref", "#/definitions/"+name) }
 
-// serverMap is an object of servers by name.
+// serverMap is the schema of an object with servers by name.
 func serverMap() *document.Node {
 	return object("type", "object",
 		"propertyNames", object("pattern", `^[^\s\$\{\}]+$`),
 		"additionalProperties", ref("server"))
 }
 
-// required accepts an object that has one of the keys.
+// required is a list of schemas for anyOf: the object must have one of the
+// keys.
 func required(keys ...string) *document.Node {
 	n := &document.Node{Kind: document.KindArray}
 	for _, k := range keys {
@@ -95,7 +96,7 @@ func structSchema(t reflect.Type) *document.Node {
 	return object("type", "object", "properties", props)
 }
 
-// typeSchema is the schema of one value.
+// typeSchema returns the schema of one value.
 func typeSchema(t reflect.Type, f field) *document.Node {
 	switch {
 	case t == typeDuration:
@@ -157,7 +158,7 @@ func hasKey(t reflect.Type, name string) bool {
 	return slices.ContainsFunc(fieldsOf(t), func(f field) bool { return f.name == name })
 }
 
-// defaultNode is the default of a field as JSON; nil when it has none.
+// defaultNode returns the default of a field as JSON, or nil if it has none.
 func defaultNode(f field) *document.Node {
 	if !f.hasDef {
 		return nil
@@ -169,7 +170,7 @@ func defaultNode(f field) *document.Node {
 	return &document.Node{Kind: document.KindNumber, Text: f.def}
 }
 
-// typeName is what the reference page calls the type of a field.
+// typeName returns the name of a field's type on the reference page.
 func typeName(f field) string {
 	t := f.typ
 	switch {
@@ -203,7 +204,7 @@ func typeName(f field) string {
 	return "text"
 }
 
-// span says what a field accepts, in words.
+// span describes the accepted range of a field.
 func span(f field) string {
 	switch {
 	case len(f.enum) > 0:
@@ -217,7 +218,7 @@ func span(f field) string {
 	return ""
 }
 
-// defaultText is the default of a field on the reference page.
+// defaultText returns the default of a field on the reference page.
 func defaultText(f field) string {
 	if !f.hasDef || f.def == "" {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// Script is a tool that a person wrote: JavaScript that calls tools.
+// Script is a tool that is written in the file: JavaScript that calls other
+// tools.
 type Script struct {
 	Description string          `json:"description" doc:"What it does, as clients read it." zh:"供客户端阅读的说明。"`
 	Arguments   json.RawMessage `json:"arguments" doc:"JSON Schema of its arguments, which are the global args. Absent: it takes none." zh:"参数的 JSON Schema；脚本中为全局变量 args。缺省则没有参数。"`
@@ -20,10 +21,10 @@ type Script struct {
 	Timeout     time.Duration   `json:"timeout" min:"100ms" max:"24h" doc:"How long it may run, without the time in which a person is asked; scripts.timeout when absent." zh:"最长运行时间，不含等待人回答的时间；缺省为 scripts.timeout。"`
 }
 
-// maxScript bounds the code of a script.
+// maxScript is the maximum size of a script in bytes.
 const maxScript = 64 << 10
 
-// scripts settles an entry that is nothing but scripts.
+// scripts checks an entry that consists of scripts, and sets its type.
 func (k *serverChecker) scripts() {
 	s := k.s
 	for key, is := range map[string]string{"command": s.Command, "url": s.URL} {
@@ -36,7 +37,8 @@ func (k *serverChecker) scripts() {
 		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, i18n.New("a command or a url", "一个 command 或 url"))
 	}
 	s.Type, s.Protocol, s.Share = TypeScripts, "legacy", "all"
-	// A person reads them whole before they run, and again when they change.
+	// A person reads scripts in full before they run, and again when they
+	// change. So pinning is not needed.
 	s.Pin = "off"
 	if k.raw.Get("validate") == nil {
 		s.Validate = "full"
@@ -55,7 +57,7 @@ func (k *serverChecker) scripts() {
 	}
 }
 
-// fault says what is wrong with a script.
+// fault returns what is wrong with a script.
 func (s *Script) fault(name, code string) i18n.Text {
 	var schema struct{ Type string }
 	switch fault := spelling.Fault(name); {
@@ -63,7 +65,7 @@ func (s *Script) fault(name, code string) i18n.Text {
 		return fault
 	case s.Code != "" && s.File != "":
 		return i18n.New("has both code and file", "同时有 code 和 file")
-	case s.File != "" && code == "": // what cannot be read is said elsewhere
+	case s.File != "" && code == "": // an unreadable file is reported elsewhere
 	case strings.TrimSpace(code) == "":
 		return i18n.New("has no code", "没有代码")
 	case len(code) > maxScript:

@@ -16,8 +16,8 @@ import (
 
 const stored = `{"mcpServers": {"own": {"scripts": {"say": {"description": "Say it.", "file": "say.js"}, "sum": {"code": "return %s"}}%s}}}`
 
-// TestScriptsWaitForApproval changes scripts in every way: whoever wrote them, they
-// run as a person has approved them.
+// TestScriptsWaitForApproval changes scripts in several ways: they run only as
+// a person has approved them, whoever wrote them.
 func TestScriptsWaitForApproval(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		t.Run(fmt.Sprintf("project=%t", project), func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestScriptsWaitForApproval(t *testing.T) {
 			configtest.Put(t, path, fmt.Sprintf(stored, "2", ""))
 			approved()
 			if project {
-				return // of which everything in an entry waits
+				return // in a project, every change of an entry waits
 			}
 			configtest.Put(t, path, fmt.Sprintf(stored, "2", `, "timeout": "9s"`))
 			if _, s := server(); s.Pending {
@@ -115,7 +115,8 @@ func TestScriptsOfClients(t *testing.T) {
 	if _, s = server(); s.Pending || s.Scripts["sum"].Code != "return 2" {
 		t.Errorf("after the approval it is %+v", s)
 	}
-	// A person who writes through us approves nothing unseen.
+	// A person who writes through the gateway does not approve scripts without
+	// seeing them.
 	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error {
 		return d.SetServer("", "own", []byte(`{"scripts": {"sum": {"code": "return 3"}}}`))
 	}); err != nil {

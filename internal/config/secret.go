@@ -2,13 +2,13 @@ package config
 
 import "log/slog"
 
-// hidden is what a Secret shows instead of itself.
+// hidden is printed instead of the text of a Secret.
 const hidden = "***"
 
-// Secret is a text that never prints: every way of formatting it shows ***.
+// Secret is a text that is never printed: every way of formatting it shows ***.
 type Secret string
 
-// Reveal returns the text itself, for the one place that needs it.
+// Reveal returns the text itself.
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the text.
@@ -20,7 +20,7 @@ func (s Secret) GoString() string { return hidden }
 // MarshalJSON hides the text.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
 
-// MarshalText hides the text, also where it is the key of a map.
+// MarshalText hides the text, also if it is a map key.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // LogValue hides the text.

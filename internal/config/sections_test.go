@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/config/layout"
 )
 
-// A key of ours at the top tells a file from a bare map of servers.
+// layout.Sections must have all our top-level keys: they distinguish a config
+// file from a bare map of servers.
 func TestSections(t *testing.T) {
 	var keys []string
 	for _, f := range fieldsOf(reflect.TypeFor[Config]()) {

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/digest"
 )
 
-// Schema is one set of servers that is offered as one.
+// Schema is a set of servers that clients see as one server.
 type Schema struct {
 	Name    string      `json:"-"`
 	Enabled bool        `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
@@ -33,8 +33,8 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// CutsResults says whether the schema, one of its servers or one of their tools
-// has a limit for results.
+// CutsResults reports whether the schema, one of its servers or one of their
+// tools has a result limit.
 func (s *Schema) CutsResults() bool {
 	if s.Results.cuts() {
 		return true
@@ -62,14 +62,14 @@ func (s *Schema) Server(name string) *Server {
 	return nil
 }
 
-// The types of a server. TypeAuto is a URL of which the file does not say
-// what speaks there.
+// The types of a server. TypeAuto is a URL whose transport the file does not
+// name.
 const (
 	TypeStdio = "stdio"
 	TypeHTTP  = "http"
 	TypeSSE   = "sse"
 	TypeAuto  = "auto"
-	// TypeScripts is a server that is nothing but scripts of a person's, which the
+	// TypeScripts is a server that consists of scripts in the file, which the
 	// gateway runs itself.
 	TypeScripts = "scripts"
 )
@@ -116,18 +116,18 @@ type Server struct {
 
 	Missing      []string `json:"-"` // undefined variables: the server is off
 	Vars         []string `json:"-"` // placeholders in env and headers
-	Pending      bool     `json:"-"` // nobody has approved it yet
+	Pending      bool     `json:"-"` // waits for approval
 	Line, Column int      `json:"-"`
-	// Taken is what clients have taken away that a person who is asked to
-	// approve the entry has to know.
+	// Taken lists changes by clients that a person must know before they
+	// approve the entry.
 	Taken []approval.Taken `json:"-"`
-	// Waiting is the entry that a client has put in the place of this one, and that
-	// no person has approved yet: until then this one counts.
+	// Waiting is the entry with which a client wants to replace this one. This
+	// entry stays in use until a person approves the new one.
 	Waiting *Server `json:"-"`
 
 	entry    string // the entry as a person approves it
-	approval string // its hash
-	shown    string // ... and that of the scripts with it
+	approval string // hash of entry
+	shown    string // hash of entry and of its scripts
 }
 
 // ToolPolicy changes how one tool is offered.
@@ -145,14 +145,14 @@ type ToolPolicy struct {
 	CallsPerMinute int                 `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of it that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此工具的次数；0 为不限制。"`
 }
 
-// Argument is what the gateway does with one argument of a tool.
+// Argument says how the gateway treats one argument of a tool.
 type Argument struct {
 	Value   json.RawMessage `json:"value" doc:"Every call has this value. Clients do not see the argument, and are refused if they send it." zh:"每次调用都使用此值；客户端看不到该参数，发送则被拒绝。"`
 	Default json.RawMessage `json:"default" doc:"Value for calls that leave the argument out." zh:"调用未给出该参数时使用的值。"`
 	Hidden  bool            `json:"hidden" doc:"Clients do not see the argument, and are refused if they send it." zh:"客户端看不到该参数，发送则被拒绝。"`
 }
 
-// Ours says that clients may not send the argument.
+// Ours reports that clients may not send the argument.
 func (a Argument) Ours() bool { return a.Hidden || a.Value != nil }
 
 // Origin says where the entry of a server came from.
@@ -164,8 +164,8 @@ type Origin struct {
 	SHA256   string `json:"sha256" doc:"SHA-256 of the bundle." zh:"安装包的 SHA-256。"`
 }
 
-// Auth says how the gateway signs in to a server by OAuth. All of it may be
-// absent: what is needed is found out.
+// Auth says how the gateway signs in to a server with OAuth. Every field is
+// optional: missing values are discovered.
 type Auth struct {
 	ClientID     string   `json:"clientId" doc:"Client registered with the authorization server, or the https URL of a client metadata document. Absent: one is registered." zh:"在授权服务器上注册的客户端，或客户端元数据文档的 https 地址；缺省自动注册。"`
 	ClientSecret Secret   `json:"clientSecret" doc:"Its secret." zh:"客户端密钥。"`
@@ -176,7 +176,7 @@ type Auth struct {
 	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in to it for himself; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
 }
 
-// UserValue says where a value goes that every user brings along.
+// UserValue says where the gateway puts a value that each user provides.
 type UserValue struct {
 	Env         string `json:"env" doc:"Environment variable that has the value, for a server with a command." zh:"存放该值的环境变量；用于带 command 的服务。"`
 	Header      string `json:"header" doc:"Header that has the value, for a server with a url." zh:"存放该值的请求头；用于带 url 的服务。"`
@@ -198,8 +198,8 @@ type Policy struct {
 	Enabled *bool `json:"enabled" doc:"Offer it." zh:"是否提供。"`
 }
 
-// Inherit says which variables of our environment a child gets besides the
-// harmless ones.
+// Inherit says which environment variables of the gateway a child process gets
+// besides the harmless ones.
 type Inherit struct {
 	All   bool
 	Names []string
@@ -211,7 +211,7 @@ func (s *Server) ID() string { return s.Schema + "/" + s.Name }
 // Runnable reports whether the server may be started or dialled.
 func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }
 
-// Waits is the entry of this server that waits for approval; nil when none does.
+// Waits returns the entry of this server that waits for approval, or nil.
 func (s *Server) Waits() *Server {
 	if s.Pending {
 		return s
@@ -219,8 +219,8 @@ func (s *Server) Waits() *Server {
 	return s.Waiting
 }
 
-// Transport is how the server is reached; a url without a type is tried over
-// HTTP first.
+// Transport returns how the server is reached. A URL without a type is tried
+// over HTTP first.
 func (s *Server) Transport() string {
 	if s.Type == TypeAuto {
 		return TypeHTTP
@@ -228,8 +228,7 @@ func (s *Server) Transport() string {
 	return s.Type
 }
 
-// Hash covers everything that needs a new process or connection when it
-// changes.
+// Hash covers the fields whose change needs a new process or connection.
 func (s *Server) Hash() string {
 	h := digest.New()
 	s.hashEntry(h)
@@ -241,8 +240,8 @@ func (s *Server) Hash() string {
 	return h.Sum()
 }
 
-// ByProject says that the clients of each project have a connection of their
-// own.
+// ByProject reports whether the clients of each project have their own
+// connection.
 func (s *Server) ByProject() bool { return s.Share == "project" }
 
 // The places.
@@ -251,33 +250,34 @@ const (
 	PlaceEach = "each"
 )
 
-// Once says that the server runs once in a cluster.
+// Once reports whether the server runs once in a cluster.
 func (s *Server) Once() bool { return s.Place == PlaceOne }
 
-// Entry is the entry as a person approves it: whole, as the file has it, with
-// characters that do not show written as their numbers. A secret that is a
-// variable is its name; any other text stands there as it is.
+// Entry returns the entry as a person approves it: complete, as the file has
+// it, with invisible characters written as their numbers. A secret in a
+// variable appears as the name of the variable; any other text appears as it
+// is.
 func (s *Server) Entry() string { return s.entry }
 
-// ApprovalHash is the hash of what Entry shows. Variables count as they are
-// written, so that a new value of a variable needs no new approval; what a file
-// of ${file:...} holds is recorded beside it.
+// ApprovalHash returns the hash of Entry. Variables count as they are written,
+// so a new value of a variable needs no new approval. The content of a
+// ${file:...} file is recorded separately.
 func (s *Server) ApprovalHash() string { return s.approval }
 
-// ShownHash is ApprovalHash with the scripts of the entry and their code: the
-// hash of all that a person is shown.
+// ShownHash returns the hash of everything that a person is shown:
+// ApprovalHash, and the scripts of the entry with their code.
 func (s *Server) ShownHash() string { return s.shown }
 
-// policyHash covers everything that Hash does not.
+// policyHash covers the fields that Hash does not cover.
 func (s *Server) policyHash() string {
 	rest := *s
 	rest.Line, rest.Column, rest.entry, rest.approval, rest.shown, rest.Taken, rest.Waiting = 0, 0, "", "", "", nil, nil
-	rest.Env, rest.Headers, rest.Scripts = nil, nil, nil // which Hash has
+	rest.Env, rest.Headers, rest.Scripts = nil, nil, nil // covered by Hash
 	h := digest.New()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
 		p := s.Tools[name]
 		enabled := enabledText(p.Enabled)
-		p.Enabled = nil // a pointer, whose address says nothing
+		p.Enabled = nil // a pointer: its address must not be hashed
 		h.Add("tool", name, enabled, fmt.Sprintf("%+v", p))
 	}
 	rest.Tools = nil

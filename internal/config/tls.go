@@ -10,15 +10,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// TLS says with which certificate the gateway serves HTTPS: one from two files,
-// or one from an ACME authority.
+// TLS selects the certificate for HTTPS: one from two files, or one from an
+// ACME authority.
 type TLS struct {
 	Cert string `json:"cert" doc:"File of the certificate and its chain, PEM. A new file counts from the next connection on." zh:"证书及其链的 PEM 文件；更换文件后，从下一个连接起生效。"`
 	Key  string `json:"key" doc:"File of its private key, PEM." zh:"私钥的 PEM 文件。"`
 	ACME ACME   `json:"acme" doc:"Get the certificate from an ACME authority such as Let's Encrypt, and renew it." zh:"从 Let's Encrypt 等 ACME 机构获取证书并自动续期。"`
 }
 
-// ACME says for which names a certificate is asked for, and where.
+// ACME says for which domains a certificate is requested, and from which
+// authority.
 type ACME struct {
 	Domains   []string `json:"domains" doc:"Public names that lead to this gateway, on port 443. They count as server.hosts. Setting them accepts the authority's terms of service." zh:"指向本网关 443 端口的公开域名；等同于列入 server.hosts。设置即表示接受该机构的服务条款。"`
 	Email     string   `json:"email" doc:"Where the authority may write to." zh:"机构的联系邮箱。"`
@@ -26,15 +27,15 @@ type ACME struct {
 	Cache     string   `json:"cache" doc:"Folder of the account and the certificates. Absent: acme in the state folder." zh:"保存账户与证书的文件夹；缺省为状态文件夹中的 acme。"`
 }
 
-// Enabled says whether HTTPS is served.
+// Enabled reports whether the gateway serves HTTPS.
 func (t *TLS) Enabled() bool { return t.Cert != "" || len(t.ACME.Domains) > 0 }
 
-// Names are the host names that the gateway answers to, besides the host of its
-// address.
+// Names returns the host names that the gateway answers to, besides the host of
+// its address.
 func (s *ServerSection) Names() []string { return append(slices.Clone(s.Hosts), s.TLS.ACME.Domains...) }
 
-// checkTLS refuses a half of a certificate, and names that no authority can
-// give one for.
+// checkTLS refuses a certificate without a key or a key without a certificate,
+// and names for which no authority can issue a certificate.
 func (r *reader) checkTLS() {
 	t := &r.cfg.Server.TLS
 	switch {
@@ -55,8 +56,8 @@ func (r *reader) checkTLS() {
 	}
 }
 
-// isPublicName says whether a name can have a certificate by proving that it
-// leads here: no address, no wildcard, no port.
+// isPublicName reports whether an authority can issue a certificate for the
+// name: it is no address and has no wildcard and no port.
 func isPublicName(name string) bool {
 	_, err := netip.ParseAddr(name)
 	return err != nil && strings.Contains(name, ".") && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "*:/ @")

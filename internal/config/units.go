@@ -14,13 +14,14 @@ var (
 	errSize     = i18n.Errorf(`a size such as "10MiB", or a number of bytes`, `大小（如 "10MiB"，或字节数）`)
 )
 
-// parseDuration reads "30s"; a bare number counts milliseconds.
+// parseDuration reads a duration such as "30s". A bare number counts
+// milliseconds.
 func parseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if ms, err := strconv.ParseFloat(s, 64); err == nil {
 		ns := ms * float64(time.Millisecond)
 		if math.IsNaN(ns) || math.Abs(ns) > float64(math.MaxInt64)/2 {
-			return math.MaxInt64, nil // out of every range, and reported as that
+			return math.MaxInt64, nil // above every maximum, so the range check reports it
 		}
 		return time.Duration(ns), nil
 	}
@@ -30,7 +31,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return 0, errDuration
 }
 
-// sizeUnits are tried in this order: a longer suffix first.
+// sizeUnits are tried in this order, so longer suffixes come first.
 var sizeUnits = []struct {
 	suffix string
 	factor int64
@@ -41,7 +42,7 @@ var sizeUnits = []struct {
 	{"B", 1}, {"", 1},
 }
 
-// parseSize reads "10MiB" or "10MB"; a bare number counts bytes.
+// parseSize reads a size such as "10MiB" or "10MB". A bare number counts bytes.
 func parseSize(s string) (int64, error) {
 	upper := strings.ToUpper(strings.TrimSpace(s))
 	for _, u := range sizeUnits {
@@ -54,7 +55,7 @@ func parseSize(s string) (int64, error) {
 			return 0, errSize
 		}
 		if f *= float64(u.factor); math.Abs(f) > 1<<60 {
-			return math.MaxInt64, nil // out of every range, and reported as that
+			return math.MaxInt64, nil // above every maximum, so the range check reports it
 		}
 		return int64(f), nil
 	}
@@ -71,7 +72,8 @@ func formatSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// ParseSize reads a size as the config file writes it; false where it is none.
+// ParseSize reads a size as it is written in the config file. It returns false
+// if s is not a size.
 func ParseSize(s string) (int64, bool) {
 	n, err := parseSize(s)
 	return n, err == nil

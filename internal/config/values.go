@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// A Value is one key of the file that is not a server, as it counts now.
+// A Value is the current value of one key of the file outside the servers.
 type Value struct {
 	Key            string // server.port
 	Value, Default json.RawMessage
 	Source         string // "file" when it differs from the default, else "default"
-	// Restart says that a change counts after a restart.
+	// Restart reports whether a change takes effect only after a restart.
 	Restart    bool
 	Doc, DocZH string
 	Secret     bool
 	Choices    []string
 }
 
-// restarts are the keys that are read once, at the start.
+// restarts are prefixes of keys that are read only at the start.
 var restarts = []string{"server.", "logging.", "limits.", "cluster."}
 
-// Values lists every key of the file that is not a server.
+// Values lists all keys of the file outside the servers.
 func Values(c *Config) []Value {
 	fresh := new(Config)
 	setDefaults(reflect.ValueOf(fresh).Elem())
 	return appendValues(nil, "", reflect.ValueOf(c).Elem(), reflect.ValueOf(fresh).Elem())
 }
 
-// ChangedValues are the keys of the values that differ between two versions of a
-// file. Secrets are compared by what they are.
+// ChangedValues returns the keys whose values differ between two versions of a
+// file. Secrets are compared by their text.
 func ChangedValues(old, new *Config) []string {
 	return changedValues([]string{}, "", reflect.ValueOf(old).Elem(), reflect.ValueOf(new).Elem())
 }
@@ -71,7 +71,7 @@ func appendValues(list []Value, prefix string, v, def reflect.Value) []Value {
 	return list
 }
 
-// encodeValue writes a value the way the file does.
+// encodeValue encodes a value as it is written in the file.
 func encodeValue(v reflect.Value) json.RawMessage {
 	var raw []byte
 	var err error

@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// debounce is how long a file must be left alone before it is read.
+// debounce is how long a file must stay unchanged before it is read.
 const debounce = 200 * time.Millisecond
 
 // Watcher reloads a file when it changes.
@@ -35,11 +35,11 @@ type Watcher struct {
 	done    sync.WaitGroup
 }
 
-// Watch calls deliver with every new version of the file that cfg came from,
-// or with why the new version cannot be used, in which case the last good one
-// stays. deliver is called by one goroutine, one call at a time. An editor's
-// rename, a link that now points elsewhere, and a file that goes and comes
-// back are followed; an empty or unfinished file is never delivered as a
+// Watch calls deliver with every new version of the file of cfg, or with the
+// error why the new version cannot be used; then the last good version stays in
+// use. One goroutine makes all calls of deliver, one at a time. Watch follows
+// the rename of an editor, a link with a new target, and a file that is removed
+// and created again. An empty or unfinished file is never delivered as a
 // Config.
 func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, error) {
 	n, err := fsnotify.NewWatcher()
@@ -58,7 +58,7 @@ func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, 
 	return w, nil
 }
 
-// Close stops watching; no call of deliver runs when it returns.
+// Close stops watching. No call of deliver is running when it returns.
 func (w *Watcher) Close() error {
 	w.once.Do(func() { close(w.stop) })
 	w.done.Wait()
@@ -66,7 +66,7 @@ func (w *Watcher) Close() error {
 }
 
 // follow watches the directories of the file and of every link on the way to
-// it. Watching the file itself would lose it at the first rename.
+// it. A watch on the file itself would be lost at the first rename.
 func (w *Watcher) follow() {
 	paths := append([]string{w.path}, approval.Of(w.path, w.load.Home, w.load.Project).Files()...)
 	for path, hops := w.path, 0; hops < 20; hops++ {
@@ -78,7 +78,7 @@ func (w *Watcher) follow() {
 		path = next
 	}
 	paths = append(paths, disk.RealPath(w.path))
-	// A directory on the way may be the link that is swapped.
+	// A directory on the way may itself be a link that gets a new target.
 	if dir, err := readLink(filepath.Dir(w.path)); err == nil {
 		paths = append(paths, filepath.Dir(w.path), dir)
 	}
@@ -89,7 +89,7 @@ func (w *Watcher) follow() {
 		case w.notify.Add(dir) == nil:
 			w.dirs[dir] = true
 		default:
-			w.notify.Add(filepath.Dir(dir)) // it went; its parent tells when it is back
+			w.notify.Add(filepath.Dir(dir)) // the directory was removed; its parent reports when it is back
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (w *Watcher) run() {
 			if !ok {
 				return
 			}
-			timer.Reset(debounce) // events were lost: look for ourselves
+			timer.Reset(debounce) // events were lost, so check the file
 		case <-timer.C:
 			w.follow()
 			w.look()
@@ -130,7 +130,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// look delivers the file when it is another than the last one delivered.
+// look delivers the file if it differs from the last version delivered.
 func (w *Watcher) look() {
 	sum, err := w.fingerprint()
 	if err == nil && sum == w.last && w.lastErr == "" {
@@ -146,19 +146,20 @@ func (w *Watcher) look() {
 		return
 	}
 	if after, err := w.fingerprint(); err != nil || after != sum {
-		return // it changed while we read: its own event is on the way
+		return // it changed during the load, and an event for that will follow
 	}
 	w.last, w.lastErr = sum, ""
 	w.deliver(cfg, nil)
 }
 
-// fingerprint covers what Load reads: the file and the marks beside it.
+// fingerprint covers the files that Load reads: the config file and the
+// approval record beside it.
 func (w *Watcher) fingerprint() ([sha256.Size]byte, error) {
 	return fingerprint(w.path, w.load.Home, w.load.Project)
 }
 
-// Fingerprint is equal as long as the file of a configuration, and the record of
-// what was approved in it, are.
+// Fingerprint changes if the file of a configuration or its approval record
+// changes.
 func Fingerprint(cfg *Config) ([sha256.Size]byte, error) {
 	return fingerprint(cfg.Path, cfg.home, cfg.Project)
 }

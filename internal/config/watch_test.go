@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// watched is a file under watch and what came of it.
+// watched is a watched file, and the configs and errors that were delivered.
 type watched struct {
 	path    string
 	configs chan *config.Config
@@ -67,7 +67,7 @@ func (w *watched) expect(t *testing.T, command string) {
 	}
 }
 
-// expectError waits for a version that cannot be used.
+// expectError waits for the error of an invalid version.
 func (w *watched) expectError(t *testing.T, code string) {
 	t.Helper()
 	select {
@@ -92,7 +92,7 @@ func TestWatch(t *testing.T) {
 	})
 	t.Run("fault/F17 editor renames", func(t *testing.T) {
 		w := start(t)
-		for i := range 3 { // the watch must outlive the first inode
+		for i := range 3 { // the watch must survive the replacement of the first inode
 			name := fmt.Sprintf("v%d", i)
 			tmp := configtest.Put(t, w.path+".new", content(name))
 			if err := os.Rename(w.path, w.path+"~"); err != nil {
@@ -203,8 +203,8 @@ func TestWatchLinks(t *testing.T) {
 	})
 }
 
-// TestWatchRandomEdits changes a file in every way at once; only whole
-// versions may come out, and the last one must.
+// TestWatchRandomEdits changes a file in many ways. Only complete versions may
+// be delivered, and the last one must be.
 func TestWatchRandomEdits(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		w := watch(t, configtest.Put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))

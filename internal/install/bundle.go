@@ -23,9 +23,10 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// Bounds of a bundle. The ratio is for files that are large enough to matter.
+// Limits of a bundle. The ratio is only checked for files of at least ratioFrom
+// bytes.
 const (
-	MaxPacked   = 256 << 20 // bytes of the archive
+	MaxPacked   = 256 << 20 // size of the archive in bytes
 	maxUnpacked = 1 << 30
 	maxEntries  = 50_000
 	maxRatio    = 200
@@ -33,8 +34,8 @@ const (
 	fetchTime   = 10 * time.Minute
 )
 
-// IsBundle says whether a word names a bundle: a file or an address that ends
-// in .mcpb or .dxt.
+// IsBundle reports whether a word names a bundle: a file or an address that
+// ends in .mcpb or .dxt.
 func IsBundle(word string) bool {
 	if u, err := url.Parse(word); err == nil && u.Scheme != "" && u.Host != "" {
 		if u.Scheme != "https" && u.Scheme != "http" {
@@ -46,19 +47,19 @@ func IsBundle(word string) bool {
 	return strings.HasSuffix(word, ".mcpb") || strings.HasSuffix(word, ".dxt")
 }
 
-// A Bundle is a checked archive of a server.
+// A Bundle is a checked archive with a server.
 type Bundle struct {
 	Source   string // file or address
 	SHA256   string
-	Signed   bool // it carries a signature, which nobody has checked
+	Signed   bool // it has a signature, which is not verified
 	Manifest Manifest
 
 	file *os.File
 	zip  *zip.Reader
 }
 
-// FetchBundle opens a bundle: a file, or an address, which is downloaded into a
-// temporary file. sum is the SHA-256 that it must have; "" asks for none.
+// FetchBundle opens a bundle. source is a file, or an address, which is
+// downloaded to a temporary file. sum is the required SHA-256; "" accepts any.
 func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
 	file, err := openSource(ctx, source)
 	if err != nil {
@@ -67,8 +68,8 @@ func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
 	return OpenBundle(file, source, sum)
 }
 
-// OpenBundle is FetchBundle for a file that is open; source is what it is
-// called. It closes the file, now or with the bundle.
+// OpenBundle is like FetchBundle for an open file; source is its name. It
+// closes the file if it fails, else Close does.
 func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 	b := &Bundle{Source: source, file: file}
 	if err := b.open(sum); err != nil {
@@ -78,7 +79,8 @@ func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 	return b, nil
 }
 
-// Unpacked is a bundle that was unpacked below dir: its manifest alone.
+// Unpacked returns a bundle that was unpacked below dir, with only its
+// manifest.
 func Unpacked(dir, sum string) (*Bundle, error) {
 	b := &Bundle{SHA256: sum}
 	if !sha256Text.MatchString(sum) {
@@ -107,7 +109,7 @@ func openSource(ctx context.Context, source string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(file.Name()) // it ends with us
+	os.Remove(file.Name()) // the open file lasts until it is closed
 	if err := download(ctx, source, file); err != nil {
 		file.Close()
 		return nil, fail(env.CodeBundleAway, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
@@ -165,7 +167,7 @@ func (b *Bundle) open(sum string) error {
 	return b.readManifest()
 }
 
-// signed looks for the mark that the official tool puts behind a signature.
+// signed looks for the marker that the official tool writes after a signature.
 func (b *Bundle) signed(size int64) bool {
 	tail := make([]byte, min(size, 64))
 	if _, err := b.file.ReadAt(tail, size-int64(len(tail))); err != nil {
@@ -174,7 +176,7 @@ func (b *Bundle) signed(size int64) bool {
 	return strings.Contains(string(tail), "MCPB_SIG_END")
 }
 
-// checkEntries judges the whole archive before anything of it is used.
+// checkEntries checks the whole archive before any of it is used.
 func (b *Bundle) checkEntries() error {
 	if len(b.zip.File) > maxEntries {
 		return badBundle("it has more than %d entries", "条目超过 %d 个", maxEntries)
@@ -200,8 +202,8 @@ func (b *Bundle) checkEntries() error {
 	return nil
 }
 
-// checkEntry refuses names that lead out of the bundle's folder and everything
-// that is neither a file nor a folder.
+// checkEntry refuses names that lead out of the bundle's folder, and entries
+// that are neither files nor folders.
 func checkEntry(f *zip.File) error {
 	switch name := strings.TrimSuffix(f.Name, "/"); {
 	case !safeName(name):
@@ -218,7 +220,7 @@ func checkEntry(f *zip.File) error {
 	return nil
 }
 
-// safeName says whether a name means the same file below a folder on every
+// safeName reports whether a name means the same file inside a folder on every
 // system.
 func safeName(name string) bool {
 	if name == "" || len(name) > 1024 || strings.ContainsAny(name, "\\:\x00") || !utf8.ValidString(name) {
@@ -237,8 +239,8 @@ func safeName(name string) bool {
 	return true
 }
 
-// agrees holds the local header of an entry against the central directory, for
-// other programs read that one.
+// agrees compares the local header of an entry with the central directory,
+// because other programs read the local header.
 func (b *Bundle) agrees(f *zip.File) error {
 	at, err := f.DataOffset()
 	if err != nil {

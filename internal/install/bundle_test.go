@@ -17,14 +17,14 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// here is a machine that has everything.
+// here returns a machine that has all programs.
 func here(t *testing.T) *System {
 	t.Helper()
 	return &System{OS: "linux", Can: func(string) bool { return true }, Has: func(string) string { return "v22.1.0" },
 		Folders: map[string]string{"HOME": "/home/me"}, Bundles: filepath.Join(t.TempDir(), "bundles")}
 }
 
-// packed is a zip of entries in order: names and contents.
+// packed writes a zip file with entries in order: names and contents alternate.
 func packed(t *testing.T, change func(*zip.FileHeader), entries ...string) string {
 	t.Helper()
 	var buf bytes.Buffer
@@ -116,7 +116,7 @@ func TestOfficialBundles(t *testing.T) {
 	}
 }
 
-// A bundle may name a folder that it would like, and gets none that nobody chose.
+// A bundle may suggest a folder, but gets only folders that a person chose.
 func TestFolderOfBundle(t *testing.T) {
 	for _, folder := range []string{"/", "${HOME}", t.TempDir()} {
 		t.Run("install/folder/"+folder, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestBadBundles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := bytes.LastIndex(raw, []byte("PK\x01\x02")) + 24 // the size in the central directory
+		at := bytes.LastIndex(raw, []byte("PK\x01\x02")) + 24 // position of the size in the central directory
 		raw[at], raw[at+1] = 1, 0
 		refused(t, put(t, raw), "refused")
 	})
@@ -229,7 +229,7 @@ func TestBadBundles(t *testing.T) {
 	})
 }
 
-// refused demands that nothing of a bundle is left.
+// refused checks that a bundle is refused and no file of it remains.
 func refused(t *testing.T, path, want string) {
 	t.Helper()
 	s := here(t)
@@ -248,8 +248,8 @@ func refused(t *testing.T, path, want string) {
 	}
 }
 
-// An address of a bundle is fetched like every stranger's: this machine and
-// private networks are not.
+// The address of a bundle is untrusted: addresses of this machine and of
+// private networks are not fetched.
 func TestBundleFromAddress(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	t.Cleanup(srv.Close)
@@ -263,8 +263,8 @@ func TestBundleFromAddress(t *testing.T) {
 	}
 }
 
-// FuzzManifest: whatever a manifest says, a plan of it runs its own files or the
-// program of its type.
+// FuzzManifest checks that the plan of any manifest runs only the bundle's own
+// files or the program of its type.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(goodManifest))
 	f.Add([]byte(`{"dxt_version":"0.1","name":"x","server":{"type":"uv","entry_point":"a.py","mcp_config":{}},"user_config":{"a":{"type":"string","default":["x"],"multiple":true}}}`))
@@ -296,7 +296,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// BenchmarkUnpack unpacks as many files as the bundle of a published server has.
+// BenchmarkUnpack unpacks as many files as a published bundle has.
 func BenchmarkUnpack(b *testing.B) {
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)

@@ -1,9 +1,9 @@
-// Package install turns what a stranger publishes into an entry of the config
-// file: records of MCP registries and bundles.
+// Package install creates entries of the config file from untrusted sources:
+// records of MCP registries and bundles.
 //
-// It reads, judges and asks; nothing here starts a server, and nothing that it
-// reads is expanded, rendered or run. Every text that came from outside leaves
-// it with its variables made harmless and its hidden characters made visible.
+// It reads, checks and asks. It does not start servers, and does not expand,
+// render or run what it reads. In every text from outside, it escapes variables
+// and makes hidden characters visible.
 package install
 
 import (
@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// An Error is a refusal with a code of its own; its text has the way out.
+// An Error is a refusal with its own code. Its text says what to do.
 type Error struct {
 	Code string
 	Text i18n.Text
@@ -22,14 +22,14 @@ type Error struct {
 
 func (e *Error) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *Error) In(l i18n.Lang) string { return e.Text.In(l) }
 
 func fail(code, en, zh string, args ...any) *Error {
 	return &Error{Code: code, Text: i18n.New(en, zh, args...)}
 }
 
-// An Entry is a server as it is written into the config file.
+// An Entry is a server in the form that the config file has.
 type Entry struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command,omitempty"`
@@ -41,10 +41,10 @@ type Entry struct {
 	Sandbox any               `json:"sandbox,omitempty"`
 	Origin  *config.Origin    `json:"-"`
 
-	needs *Profile // what it needs beside its own files
+	needs *Profile // what it needs besides its own files
 }
 
-// JSON is the entry as it is written.
+// JSON returns the JSON text for the config file.
 func (e *Entry) JSON() ([]byte, error) {
 	type origin struct {
 		Registry string `json:"registry,omitempty"`
@@ -63,13 +63,13 @@ func (e *Entry) JSON() ([]byte, error) {
 	}{e, o})
 }
 
-// A Profile is a sandbox of an entry that needs more than its own files.
+// A Profile is the sandbox of an entry that needs more than its own files.
 type Profile struct {
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
 }
 
-// Confine gives a command a sandbox: "on", or its profile.
+// Confine sets the sandbox of a command: "on", or its profile.
 func (e *Entry) Confine() {
 	switch {
 	case e.Command == "":
@@ -80,11 +80,11 @@ func (e *Entry) Confine() {
 	}
 }
 
-// maxShown is how many characters of a stranger's text are shown.
+// maxShown is how many characters of an untrusted text are shown.
 const maxShown = 300
 
-// Show is a text from outside on one line: every character that does not show
-// as its number, at most 300 characters.
+// Show returns a text from outside on one line: at most 300 characters, with
+// invisible characters written as their numbers.
 func Show(s string) string {
 	s = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s)
 	if r := []rune(s); len(r) > maxShown {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A keeper keeps the records that were fetched, one file each, for a time when
-// their registry cannot be reached.
+// A keeper stores fetched records, one file each, for use while their registry
+// cannot be reached.
 type keeper struct{ dir string }
 
 func (k keeper) folder(registry string) string {
@@ -22,8 +22,8 @@ func (k keeper) file(registry, name, version string) string {
 	return filepath.Join(k.folder(registry), url.PathEscape(name)+"@"+url.PathEscape(version)+".json")
 }
 
-// put keeps a record. That it could not is no reason to fail: nothing depends
-// on it while the registry can be reached.
+// put stores a record. It ignores errors: the stored record is only needed
+// while the registry cannot be reached.
 func (k keeper) put(registry string, rec *Record, data []byte) {
 	if k.dir == "" || os.MkdirAll(k.folder(registry), 0o700) != nil {
 		return
@@ -31,7 +31,7 @@ func (k keeper) put(registry string, rec *Record, data []byte) {
 	_ = os.WriteFile(k.file(registry, rec.Server.Name, rec.Server.Version), data, 0o600)
 }
 
-// get returns a record that was kept; nil when there is none that can be read.
+// get returns a stored record, or nil if there is none that can be read.
 func (k keeper) get(registry, name, version string) *Record {
 	data, err := os.ReadFile(k.file(registry, name, version))
 	if err != nil {
@@ -45,7 +45,7 @@ func (k keeper) get(registry, name, version string) *Record {
 	return rec
 }
 
-// list names what is kept of a registry: NAME@VERSION.
+// list returns the stored records of a registry as NAME@VERSION.
 func (k keeper) list(registry string) []string {
 	entries, err := os.ReadDir(k.folder(registry))
 	if err != nil {

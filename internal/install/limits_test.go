@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// How large a bundle may be, packed and unpacked.
+// TestLargeBundles checks the size limits of a bundle, packed and unpacked.
 func TestLargeBundles(t *testing.T) {
 	t.Run("install/bad-bundle/packed size", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.mcpb")
@@ -57,8 +57,8 @@ func TestLargeBundles(t *testing.T) {
 	})
 }
 
-// Texts of strangers are shown on one line, with what does not show as its
-// number, and not all of it.
+// Untrusted texts are shown on one line, shortened, with invisible characters
+// written as their numbers.
 func TestHostileTexts(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"lines":     {"a\r\nb\nc\td", "a b c d"},
@@ -78,7 +78,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// A registry that is not there is a failure, and the next one is not asked.
+// An unreachable registry is an error, and the next one is not asked.
 func TestRegistryDown(t *testing.T) {
 	t.Run("install/bad-record/down", func(t *testing.T) {
 		srv := httptest.NewServer(nil)

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A Manifest is the manifest.json of a bundle, versions 0.1 to 0.4. What it says
-// about tools and prompts is not read: the server itself says that.
+// A Manifest is the manifest.json of a bundle, versions 0.1 to 0.4. Its lists
+// of tools and prompts are not read, because the server itself lists them.
 type Manifest struct {
 	Version     string `json:"manifest_version"`
 	Older       string `json:"dxt_version"`
@@ -57,8 +57,8 @@ type userConfig struct {
 	Max         json.Number     `json:"max"`
 }
 
-// The lengths are compared apart: a regular expression with such a count is
-// compiled for a millisecond at every start of the program.
+// The lengths are checked separately: compiling a regular expression with such
+// a count takes a millisecond at every start of the program.
 var (
 	bundleName     = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]*$`)
 	releaseVersion = regexp.MustCompile(`^[!-.0-\[\]-~]+$`)
@@ -66,8 +66,8 @@ var (
 
 func isBundleName(s string) bool { return len(s) <= 128 && bundleName.MatchString(s) }
 
-// isReleaseVersion accepts a version of any scheme: characters that show, no
-// space, and nothing that a path is made of.
+// isReleaseVersion accepts a version of any scheme: visible characters, no
+// spaces, and no path separators.
 func isReleaseVersion(s string) bool { return len(s) <= 255 && releaseVersion.MatchString(s) }
 
 func (b *Bundle) readManifest() error {
@@ -125,14 +125,14 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// A System is the machine that a bundle is to run on.
+// A System describes the machine on which a bundle is to run.
 type System struct {
 	OS  string              // runtime.GOOS
-	Can func(string) bool   // a program is in PATH
-	Has func(string) string // the version that a program says, "" if it does not
-	// Folders are HOME, DESKTOP, DOCUMENTS and DOWNLOADS.
+	Can func(string) bool   // reports whether a program is in PATH
+	Has func(string) string // returns the version that a program reports, or ""
+	// Folders are the paths of HOME, DESKTOP, DOCUMENTS and DOWNLOADS.
 	Folders map[string]string
-	// Bundles is the folder of all bundles.
+	// Bundles is the folder into which bundles are unpacked.
 	Bundles string
 }
 
@@ -143,7 +143,7 @@ func (s *System) platform() string {
 	return s.OS
 }
 
-// A BundlePlan is how a bundle would be run here.
+// A BundlePlan is how a bundle would run on this machine.
 type BundlePlan struct {
 	Bundle    *Bundle
 	Questions []Question
@@ -151,7 +151,8 @@ type BundlePlan struct {
 	system    *System
 }
 
-// Plan checks whether the bundle runs here, and what has to be asked.
+// Plan checks whether the bundle runs on this machine, and collects the
+// questions.
 func (b *Bundle) Plan(s *System) (*BundlePlan, error) {
 	m := &b.Manifest
 	if list := m.Compatibility.Platforms; len(list) > 0 && !slices.Contains(list, s.platform()) {
@@ -187,10 +188,12 @@ func (p *BundlePlan) override(over launch) {
 	}
 }
 
-// programs are what a type of server is run by, beside files of the bundle.
+// programs are the programs that may run a type of server, besides files of the
+// bundle.
 var programs = map[string][]string{"node": {"node"}, "python": {"python3", "python"}, "uv": {"uv"}, "binary": nil}
 
-// checkCommand lets a bundle run its own files, or the interpreter of its type.
+// checkCommand allows a bundle to run only its own files or the interpreter of
+// its type.
 func (p *BundlePlan) checkCommand() error {
 	m := &p.Bundle.Manifest
 	command := p.launch.Command
@@ -217,8 +220,8 @@ func (p *BundlePlan) checkCommand() error {
 	return nil
 }
 
-// checkEnv refuses variables that steer a loader, except Python's path to the
-// bundle itself.
+// checkEnv refuses variables that control what programs load, except a
+// PYTHONPATH inside the bundle.
 func (p *BundlePlan) checkEnv(name, value string) error {
 	if name == "PYTHONPATH" && value != "" {
 		inside := true
@@ -234,7 +237,7 @@ func (p *BundlePlan) checkEnv(name, value string) error {
 
 var configName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// ask turns what the manifest lets the user configure into questions.
+// ask creates a question for each user setting of the manifest.
 func (p *BundlePlan) ask() error {
 	for _, name := range env.SortedKeys(p.Bundle.Manifest.User) {
 		u := p.Bundle.Manifest.User[name]
@@ -254,7 +257,7 @@ func (p *BundlePlan) ask() error {
 			q.Kind = KindEnv
 		}
 		if q.Default = p.defaultOf(u); q.opens() {
-			// What the server may touch is never the choice of its author.
+			// The author must not choose the files that the server may use.
 			q.Placeholder, q.Default = q.Default, ""
 		}
 		p.Questions = append(p.Questions, q)
@@ -262,7 +265,8 @@ func (p *BundlePlan) ask() error {
 	return nil
 }
 
-// defaultOf is the default of a setting as text; of several the first.
+// defaultOf returns the default of a setting as text; if there are several, the
+// first.
 func (p *BundlePlan) defaultOf(u userConfig) string {
 	var v any
 	if len(u.Default) == 0 || json.Unmarshal(u.Default, &v) != nil {
@@ -284,7 +288,7 @@ func (p *BundlePlan) defaultOf(u userConfig) string {
 	return text
 }
 
-// Fill makes the entry under a local name.
+// Fill creates the entry with a local name.
 func (p *BundlePlan) Fill(local string, answers Answers) (*Filled, error) {
 	b := p.Bundle
 	f := &bundleFiller{plan: p, filler: filler{local: local, answers: answers, secrets: map[string]string{}}, dir: b.Folder(p.system.Bundles)}
@@ -313,7 +317,7 @@ func (p *BundlePlan) Fill(local string, answers Answers) (*Filled, error) {
 	return &Filled{e, f.secrets}, nil
 }
 
-// bundleFiller replaces the variables of a manifest, each once.
+// bundleFiller replaces the variables of a manifest once, not recursively.
 type bundleFiller struct {
 	filler
 	plan *BundlePlan
@@ -335,7 +339,7 @@ func (f *bundleFiller) question(name string) *Question {
 	return nil
 }
 
-// arg is one argument, or several where a setting has several values.
+// arg returns one argument, or several if a setting has several values.
 func (f *bundleFiller) arg(text string) ([]string, error) {
 	if m := manifestVariable.FindStringSubmatch(text); m != nil && m[0] == text {
 		if q := f.question(m[1]); q != nil && q.Repeated && !q.Secret {
@@ -353,7 +357,8 @@ func (f *bundleFiller) arg(text string) ([]string, error) {
 	return []string{filled}, nil
 }
 
-// text replaces the variables of one text; false when an answer is missing.
+// text replaces the variables of one text. It returns false if an answer is
+// missing.
 func (f *bundleFiller) text(text string) (string, bool, error) {
 	var t template
 	for {
@@ -381,7 +386,8 @@ func (f *bundleFiller) text(text string) (string, bool, error) {
 	return f.one(append(t, piece{text: text}))
 }
 
-// profile lets the server read its bundle and what the person chose for it.
+// profile lets the server access its bundle and the files and folders that the
+// person chose.
 func (f *bundleFiller) profile() *Profile {
 	p := &Profile{Read: []string{literal(f.dir)}}
 	for i := range f.plan.Questions {
@@ -400,8 +406,8 @@ func (f *bundleFiller) profile() *Profile {
 
 var versionNumbers = regexp.MustCompile(`^\D*(\d+)(?:\.(\d+))?(?:\.(\d+))?`)
 
-// satisfies compares a version with the demand of a manifest, ">=18.0.0". A
-// demand in another form is not ours to judge.
+// satisfies compares a version with the requirement of a manifest, ">=18.0.0".
+// It accepts every requirement in another form.
 func satisfies(have, want string) bool {
 	least, ok := strings.CutPrefix(strings.TrimSpace(want), ">=")
 	if !ok || strings.ContainsAny(least, "<>|^~ ") {

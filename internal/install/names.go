@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// LocalName is the name that a server gets here unless the person says another:
-// what follows the last slash, without the words that every server has.
+// LocalName returns the default local name of a server: the part after the last
+// slash, without prefixes and suffixes such as "mcp" and "server".
 func LocalName(name string) string {
 	local := name[strings.LastIndexByte(name, '/')+1:]
 	for _, word := range []string{"mcp-server-", "server-", "mcp-"} {
@@ -33,7 +33,7 @@ func (p *Plan) origin() *config.Origin {
 	return &config.Origin{Registry: p.Record.Registry, Name: s.Name, Version: s.Version}
 }
 
-// Source is the repository that a record names, without its scheme.
+// Source returns the repository that a record names, without its scheme.
 func (r *Record) Source() string {
 	if r.Server.Repository == nil {
 		return ""
@@ -45,8 +45,8 @@ func (r *Record) Source() string {
 	return Show(strings.TrimSuffix(u.Host+u.Path, ".git"))
 }
 
-// OwnerFits says whether the owner in a name of io.github is the owner of the
-// repository; known is false where the name does not tell.
+// OwnerFits reports whether the owner in an io.github name is the owner of the
+// repository. known is false if the name does not contain an owner.
 func (r *Record) OwnerFits() (fits, known bool) {
 	space, _, _ := strings.Cut(r.Server.Name, "/")
 	owner, ok := strings.CutPrefix(strings.ToLower(space), "io.github.")
@@ -56,8 +56,8 @@ func (r *Record) OwnerFits() (fits, known bool) {
 	return strings.HasPrefix(strings.ToLower(r.Source()), "github.com/"+owner+"/"), true
 }
 
-// LooksLike returns the first of the names that another could be taken for: one
-// that looks the same and is not, or is one edit away.
+// LooksLike returns the first of the others that name could be mistaken for: it
+// looks the same but differs, or is one edit away.
 func LooksLike(name string, others []string) string {
 	for _, other := range others {
 		if other == name {
@@ -70,7 +70,7 @@ func LooksLike(name string, others []string) string {
 	return ""
 }
 
-// Mark gives the entry of a bundle that a registry names its origin there.
+// Mark sets the registry as the origin of the entry of a bundle.
 func (p *Plan) Mark(e *Entry) {
 	o := p.origin()
 	o.Bundle, o.SHA256 = e.Origin.Bundle, e.Origin.SHA256

@@ -16,9 +16,9 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// TestOfficialRegistry asks the official registry's own server, built from its
-// Go module, with its seed. It needs a PostgreSQL database, which REGISTRY_DB
-// names: postgres://...; run it with -tags registry.
+// TestOfficialRegistry tests against the official registry's own server, built
+// from its Go module, with its seed data. It needs a PostgreSQL database:
+// REGISTRY_DB=postgres://... Run it with -tags registry.
 func TestOfficialRegistry(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {

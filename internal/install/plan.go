@@ -10,8 +10,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// The ways in which a server is offered, in the order in which they are
-// preferred.
+// The ways in which a server can run, in the order of preference.
 const (
 	Remote = "remote"
 	NPM    = "npm"
@@ -21,18 +20,18 @@ const (
 	NuGet  = "nuget"
 )
 
-// Ways are all of them, in that order.
+// Ways lists all ways in that order.
 var Ways = []string{Remote, NPM, PyPI, MCPB, OCI, NuGet}
 
-// A Plan is how a server of a registry would be run here.
+// A Plan is how a server of a registry would run on this machine.
 type Plan struct {
 	Record *Record
-	// Way is one of Ways; Package says in words what is used.
+	// Way is one of Ways; Package describes the package.
 	Way, Package string
-	// Program must be there to run it; "" when none is needed.
+	// Program is the program that must be installed; "" if none.
 	Program   string
 	Questions []Question
-	// Download is the address of a bundle, SHA256 what its bytes must have.
+	// Download is the address of a bundle, SHA256 its required hash.
 	Download, SHA256 string
 
 	kind    string // type of a remote server
@@ -48,7 +47,7 @@ type part struct {
 	flag     string
 	value    *template
 	repeated bool
-	boolean  bool // the flag alone, when the answer is true
+	boolean  bool // only the flag, if the answer is true
 }
 
 type setting struct {
@@ -56,18 +55,19 @@ type setting struct {
 	value template
 }
 
-// PlanOptions are what a plan depends on beside the record.
+// PlanOptions are the inputs of a plan besides the record.
 type PlanOptions struct {
-	// Way is what the person chose; "" takes the first that can run here.
+	// Way is the choice of the person; "" takes the first way that can run on
+	// this machine.
 	Way string
-	// Can says whether a program is there.
+	// Can reports whether a program is installed.
 	Can func(program string) bool
-	// Bases are the addresses of package registries that are trusted beside the
-	// public ones.
+	// Bases are the addresses of package registries that are trusted in
+	// addition to the public ones.
 	Bases []string
 }
 
-// NewPlan turns a record into a plan. It reads nothing but its arguments.
+// NewPlan creates a plan from a record. It depends only on its arguments.
 func NewPlan(r *Record, o PlanOptions) (*Plan, error) {
 	if r.Meta.Official.Status == "deleted" {
 		return nil, fail(env.CodeRecord, "%s %s was deleted from its registry: refused", "%s %s 已从注册表中删除：已拒绝", r.Server.Name, r.Server.Version)
@@ -97,7 +97,8 @@ func NewPlan(r *Record, o PlanOptions) (*Plan, error) {
 	return nil, fail(env.CodeRecord, "%s offers nothing that can be run here; there is %s", "%s 没有提供可在此运行的内容；现有 %s", r.Server.Name, strings.Join(r.Offers(), ", "))
 }
 
-// Offers are the ways in which a record offers its server, as it calls them.
+// Offers returns the ways in which a record offers its server, in the record's
+// own words.
 func (r *Record) Offers() []string {
 	var list []string
 	if len(r.Server.Remotes) > 0 {
@@ -111,7 +112,7 @@ func (r *Record) Offers() []string {
 	return list
 }
 
-// needs is why a plan cannot be carried out, and where to get what is missing.
+// needs returns the error that a program is missing, and where to get it.
 func needs(program string) error {
 	where := map[string]string{
 		"npx": "https://nodejs.org", "node": "https://nodejs.org",
@@ -121,7 +122,7 @@ func needs(program string) error {
 	return fail(env.CodeNeeds, "needs %s, which is not in PATH: install it from %s", "需要 %s，但 PATH 中没有：请从 %s 安装", program, where)
 }
 
-// planWay plans one way; nil when the record does not offer it.
+// planWay plans one way. It returns nil if the record does not offer it.
 func planWay(r *Record, way string, o PlanOptions) (*Plan, error) {
 	if way == Remote {
 		for _, t := range r.Server.Remotes {
@@ -169,8 +170,8 @@ func planRemote(r *Record, t transport) (*Plan, error) {
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// The grammars of identifiers and versions. What is not an exact version of one
-// package of a registry could be a path, an address or a range.
+// The grammars of identifiers and versions. A text that is not an exact version
+// of one package of a registry could be a path, an address or a range.
 var (
 	npmName     = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*$`)
 	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
@@ -180,12 +181,12 @@ var (
 	nugetName   = regexp.MustCompile(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`)
 )
 
-// runners are the package registries whose packages a program runs by name.
+// runners are the package registries whose packages a program can run by name.
 var runners = map[string]struct {
 	program       string
 	name, version *regexp.Regexp
 	bases         []string
-	base          string // the variable that names another base
+	base          string // the variable that sets another base
 	args          func(p pack) (before, after []string)
 }{
 	NPM: {"npx", npmName, npmVersion, []string{"https://registry.npmjs.org"}, "npm_config_registry",
@@ -196,7 +197,8 @@ var runners = map[string]struct {
 		func(p pack) ([]string, []string) { return []string{p.ID + "@" + p.Version, "--yes", "--"}, nil }},
 }
 
-// WayOf is the way whose packages a program runs; "" for another program.
+// WayOf returns the way whose packages a program runs, or "" for another
+// program.
 func WayOf(program string) string {
 	for way, run := range runners {
 		if run.program == program {
@@ -247,7 +249,7 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	return p, nil
 }
 
-// bundle plans the download of a bundle; its manifest says the rest.
+// bundle plans the download of a bundle. Its manifest has the rest.
 func (p *Plan) bundle(pk pack) error {
 	u, err := url.Parse(pk.ID)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -321,7 +323,8 @@ func (p *Plan) argument(a argument) error {
 	return nil
 }
 
-// bare says that a named argument has no value: nothing says what it could be.
+// bare reports whether a named argument is only a flag: no field suggests a
+// value.
 func (a *argument) bare() bool {
 	return a.Value == "" && a.Default == "" && a.Format == "" && a.Placeholder == "" && a.Hint == "" && len(a.Choices) == 0 && !a.Secret
 }

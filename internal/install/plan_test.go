@@ -32,7 +32,7 @@ func can(programs ...string) func(string) bool {
 	return func(p string) bool { return slices.Contains(programs, p) }
 }
 
-// The seed of the official registry, planned.
+// TestPlanSeed plans the seed data of the official registry.
 func TestPlanSeed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file, name, way string
@@ -67,7 +67,7 @@ func TestPlanSeed(t *testing.T) {
 	}
 }
 
-// planOf plans a record that is written here.
+// planOf plans a record with the given body.
 func planOf(t *testing.T, body string) (*Plan, error) {
 	t.Helper()
 	rec, err := ParseRecord([]byte(`{"server":{"name":"a.b/c","description":"d","version":"1.0.0",`+body+`}}`), "a.b/c")
@@ -145,7 +145,7 @@ func TestBadPlans(t *testing.T) {
 	})
 }
 
-// What a person answers becomes an entry; what a stranger wrote stays text.
+// Answers of a person become an entry; untrusted text stays text.
 func TestFill(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {
@@ -211,7 +211,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		q        Question
-		in, want string // want "" is refused
+		in, want string // want is "" if the answer is refused
 	}{
 		"number":         {Question{Format: "number"}, "1.5", "1.5"},
 		"not a number":   {Question{Format: "number"}, "x", ""},
@@ -281,8 +281,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzPlan: whatever a registry says, an entry that is made of it is read back
-// by the config file as exactly its texts, and looks nothing up.
+// FuzzPlan checks that an entry from any record is read back by the config file
+// as exactly its texts, without resolving variables.
 func FuzzPlan(f *testing.F) {
 	for _, file := range []string{"airtable-mcp-server.latest", "time-mcp-nuget.latest", "time-mcp-pypi.latest"} {
 		data, err := os.ReadFile(filepath.Join("testdata", "registry", file+".json"))
@@ -321,7 +321,7 @@ func FuzzPlan(f *testing.F) {
 		home := t.TempDir()
 		cfg, err := config.Check(filepath.Join(home, "a.json"), fmt.Appendf(nil, `{"mcpServers":{"n":%s}}`, entry), config.LoadOptions{Home: home, WorkDir: home, System: home, LookupEnv: looked, Secrets: secretsOf(filled.Secrets)})
 		if err != nil {
-			return // the file has its own rules, and refuses
+			return // the config file has stricter rules and refuses the entry
 		}
 		s := cfg.Schema(config.DefaultSchema).Server("n")
 		if len(s.Missing) > 0 {

@@ -14,10 +14,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Question is something that only the person who installs can say.
+// A Question is a value that only the person who installs the server can
+// provide.
 type Question struct {
-	// ID is what answers are given under: the name of a variable, a header or
-	// an argument.
+	// ID identifies the answer: the name of a variable, a header or an
+	// argument.
 	ID          string
 	Kind        Kind
 	Description string
@@ -28,13 +29,13 @@ type Question struct {
 	Secret      bool
 	Repeated    bool
 	Format      string // "", string, number, boolean, filepath, directory
-	Min, Max    string // of a number, where the manifest says
+	Min, Max    string // range of a number, if the manifest has one
 }
 
-// JSON is the question in words that a person compares; what it does not say is
-// left out.
+// JSON returns the question in a form that a person can compare. Empty fields
+// are left out.
 func (q *Question) JSON() []byte {
-	raw, _ := json.Marshal(struct { // of texts and flags
+	raw, _ := json.Marshal(struct { // text and flags can always be encoded
 		ID          string   `json:"name"`
 		Kind        Kind     `json:"kind"`
 		Description string   `json:"description,omitempty"`
@@ -51,10 +52,10 @@ func (q *Question) JSON() []byte {
 	return raw
 }
 
-// opens says that the answer is a file or folder that the server may use.
+// opens reports whether the answer is a file or folder that the server may use.
 func (q *Question) opens() bool { return q.Format == "filepath" || q.Format == "directory" }
 
-// A Kind is where an answer goes.
+// A Kind is where an answer is used.
 type Kind string
 
 // The kinds of questions.
@@ -64,7 +65,7 @@ const (
 	KindArg    Kind = "arg"
 )
 
-// Flag is how the answer is given beforehand.
+// Flag returns the command-line flag that answers the question.
 func (q *Question) Flag() string {
 	switch q.Kind {
 	case KindEnv:
@@ -75,12 +76,12 @@ func (q *Question) Flag() string {
 	return "--arg " + q.ID + "=..."
 }
 
-// Answers are the texts that the person gave, by kind and id.
+// Answers are the answers of a person, by kind and id.
 type Answers map[Kind]map[string][]string
 
 func (a Answers) of(q *Question) []string { return a[q.Kind][q.ID] }
 
-// Set takes an answer.
+// Set sets the answer to a question.
 func (a Answers) Set(q *Question, texts ...string) {
 	if a[q.Kind] == nil {
 		a[q.Kind] = map[string][]string{}
@@ -88,8 +89,8 @@ func (a Answers) Set(q *Question, texts ...string) {
 	a[q.Kind][q.ID] = texts
 }
 
-// Check holds one answer to what was asked for. A path becomes absolute, the
-// number of a choice the choice.
+// Check checks one answer. It makes a path absolute, and replaces the number of
+// a choice by the choice.
 func (q *Question) Check(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err == nil && len(q.Choices) > 0 && !slices.Contains(q.Choices, text) && n >= 1 && n <= len(q.Choices) {
 		return q.Choices[n-1], nil
@@ -157,7 +158,7 @@ func (q *Question) checkPath(text string) (string, error) {
 	return path, nil
 }
 
-// within says whether a path is a folder or something in it, links followed.
+// within reports whether path is folder or inside it, after following links.
 func within(path, folder string) bool {
 	rest, err := filepath.Rel(disk.RealPath(folder), disk.RealPath(path))
 	return err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
@@ -167,7 +168,7 @@ func (q *Question) refuse(en, zh string, args ...any) error {
 	return fail(env.CodeAnswer, "%s: %v", "%s：%v", Show(q.ID), i18n.New(en, zh, args...))
 }
 
-// Settle checks the answers, and takes the default where there is none.
+// Settle checks the answers and fills in defaults.
 func Settle(list []Question, answers Answers) error {
 	for i := range list {
 		q := &list[i]
@@ -191,8 +192,7 @@ func Settle(list []Question, answers Answers) error {
 	return nil
 }
 
-// Missing are the questions without which no entry can be made, and that have
-// no answer yet.
+// Missing returns the required questions that have no answer yet.
 func Missing(list []Question, answers Answers) []Question {
 	var open []Question
 	for _, q := range list {
@@ -203,7 +203,7 @@ func Missing(list []Question, answers Answers) []Question {
 	return open
 }
 
-// NoTerminal is why an entry cannot be made where nobody can be asked.
+// NoTerminal returns the error for open questions without a terminal to ask on.
 func NoTerminal(open []Question) error {
 	flags := make([]string, len(open))
 	for i := range open {
@@ -212,7 +212,7 @@ func NoTerminal(open []Question) error {
 	return fail(env.CodeAsk, "no terminal to ask on; give %s", "没有可供询问的终端；请提供 %s", strings.Join(flags, " "))
 }
 
-// NotAsked is an answer to a question that nobody asks.
+// NotAsked returns the error for an answer to an unknown question.
 func NotAsked(id string, list []Question) error {
 	names := make([]string, len(list))
 	for i, q := range list {

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Recall is what an entry says about the answers that it was made with, so that
-// nobody is asked again for what he has answered.
+// Recall has the answers from which an entry was made, so that a person need
+// not answer the same questions again.
 type Recall struct {
 	Answers Answers
-	// a secret is not read: its answer is a mark, and the text that the entry
-	// has in its place is put there again
+	// Secrets are not read. The answer to a secret question is a mark, and Keep
+	// replaces it by the text that the entry has in its place.
 	mark    string
-	secrets map[string]string // texts by the names of secrets
+	secrets map[string]string // texts in the entry, by the name of the secret
 }
 
-// NewRecall looks for the answers in an entry that fill has made from questions.
-// What a person has changed in it since is left out, and so is what holds
-// variables of his own.
+// NewRecall looks for the answers in an entry that fill has made from
+// questions. Parts that a person has changed since, and parts with the person's
+// own variables, are left out.
 func NewRecall(list []Question, local string, entry *Entry, fill func(string, Answers) (*Filled, error)) *Recall {
 	r := &Recall{Answers: Answers{}, mark: rand.Text(), secrets: map[string]string{}}
 	marked := Answers{}
 	for i := range list {
 		texts := []string{r.markOf(i)}
-		if list[i].Repeated { // as often as it can have been answered
+		if list[i].Repeated { // the maximum number of answers
 			texts = slices.Repeat(texts, len(entry.Args)+1)
 		}
 		marked.Set(&list[i], texts...)
@@ -60,8 +60,7 @@ func (r *Recall) markOf(i int) string { return fmt.Sprintf("%s.%d.", r.mark, i) 
 
 func reference(secret string) string { return "${secret:" + secret + "}" }
 
-// Keep puts the texts of the entry in the places of the secrets that nobody
-// gave anew.
+// Keep restores the entry's texts for the secrets that were not given again.
 func (r *Recall) Keep(f *Filled) {
 	for name, text := range f.Secrets {
 		if !strings.HasPrefix(text, r.mark) {
@@ -81,7 +80,7 @@ func (r *Recall) Keep(f *Filled) {
 	}
 }
 
-// switches recalls the answers that are there as a flag alone, or not at all.
+// switches recalls boolean answers, which appear as a flag or not at all.
 func (r *Recall) switches(list []Question, local string, entry *Entry, off *Filled, marked Answers, fill func(string, Answers) (*Filled, error)) {
 	for i := range list {
 		q := &list[i]
@@ -103,15 +102,16 @@ func (r *Recall) switches(list []Question, local string, entry *Entry, off *Fill
 	}
 }
 
-// A matcher holds texts with marks in them against those of an entry.
+// A matcher compares texts that contain marks with the texts of an entry.
 type matcher struct {
 	recall *Recall
 	list   []Question
-	tokens map[string]int // what stands for the answer to a question
-	names  map[int]string // secrets by their questions
+	tokens map[string]int // the mark or secret reference for the answer to a question
+	names  map[int]string // names of secrets by question
 }
 
-// pattern is a text with its marks as groups, and the questions of these.
+// pattern converts a text to a pattern with a group for each mark, and returns
+// the questions of the groups.
 func (m *matcher) pattern(marked string) (*regexp.Regexp, []int) {
 	var b strings.Builder
 	var questions []int
@@ -128,20 +128,20 @@ func (m *matcher) pattern(marked string) (*regexp.Regexp, []int) {
 			continue
 		}
 		if m.list[m.tokens[token]].Kind == KindArg && b.Len() == 0 {
-			b.WriteString("([^-].*)") // no answer is an option
+			b.WriteString("([^-].*)") // an answer never starts with -
 		} else {
 			b.WriteString("(.+)")
 		}
 		questions = append(questions, m.tokens[token])
 		marked = marked[len(token):]
-		for strings.HasPrefix(marked, ","+token) { // several in one text
+		for strings.HasPrefix(marked, ","+token) { // several answers in one text
 			marked = marked[1+len(token):]
 		}
 	}
 	return regexp.MustCompile("(?s)^" + b.String() + "$"), questions
 }
 
-// text takes the answers from a text of the entry.
+// text extracts the answers from a text of the entry.
 func (m *matcher) text(marked, text string) {
 	re, questions := m.pattern(marked)
 	found := re.FindStringSubmatch(text)
@@ -162,8 +162,8 @@ func (m *matcher) take(i int, text string) {
 	}
 }
 
-// words takes the answers from the arguments: those that are the same in both
-// are found first, so that an option nobody gave shifts nothing.
+// words extracts the answers from the arguments. It aligns the equal arguments
+// first, so that a missing option does not shift the others.
 func (m *matcher) words(marked, words []string) {
 	patterns := make([]*regexp.Regexp, len(marked))
 	worth := make([]int, len(marked))

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecall: the answers that an entry was made with are found in it again, and
-// the same answers make the same entry.
+// TestRecall checks that the answers are recovered from an entry, and that the
+// same answers make the same entry.
 func TestRecall(t *testing.T) {
 	const record = `{"server": {"name": "io.github.o/n", "version": "1.0.0", "packages": [{"registryType": "npm", "identifier": "n", "version": "1.0.0", "transport": {"type": "stdio"},
   "packageArguments": [
@@ -42,7 +42,7 @@ func TestRecall(t *testing.T) {
 			}
 			entry := *made.Entry
 			entry.Args = append([]string{}, entry.Args...)
-			// the person keeps a secret elsewhere, and has added something
+			// The person keeps a secret elsewhere, and has added an argument.
 			entry.Env["TOKEN"] = "${MY_TOKEN}"
 			entry.Args = append(entry.Args, "--mine")
 			r := NewRecall(plan.Questions, "n", &entry, plan.Fill)

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Bounds of what a stranger may write into a record or a manifest.
+// Limits of an untrusted record or manifest.
 const (
 	maxRecord   = 1 << 20
 	maxDepth    = 64
@@ -21,7 +21,7 @@ const (
 	maxPackages = 20
 )
 
-// A Record is what a registry says about one version of a server.
+// A Record is a registry's data about one version of a server.
 type Record struct {
 	Server struct {
 		Name        string      `json:"name"`
@@ -40,9 +40,10 @@ type Record struct {
 		} `json:"io.modelcontextprotocol.registry/official"`
 	} `json:"_meta"`
 
-	// Registry is the name of the registry that was asked.
+	// Registry is the name of the registry that the record comes from.
 	Registry string `json:"-"`
-	// Kept says that it comes from an earlier time: the registry was not reached.
+	// Kept means that the record was stored earlier, because the registry
+	// cannot be reached.
 	Kept bool `json:"-"`
 }
 
@@ -95,18 +96,18 @@ type argument struct {
 	Repeated bool   `json:"isRepeated"`
 }
 
-// NamePattern is the form of a server's name in a registry.
+// NamePattern is the syntax of a server's name in a registry.
 var NamePattern = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
-// IsName says whether a word names a server in a registry: a dot before the
-// slash, no scheme. A version may follow.
+// IsName reports whether a word names a server in a registry: it has a dot
+// before the slash, and no scheme. A version may follow.
 func IsName(word string) bool {
 	name, _, _ := strings.Cut(word, "@")
 	space, _, _ := strings.Cut(name, "/")
 	return NamePattern.MatchString(name) && strings.Contains(space, ".") && !strings.HasPrefix(space, ".")
 }
 
-// ParseRecord reads the answer of a registry about the server of that name.
+// ParseRecord parses the response of a registry for the server with that name.
 func ParseRecord(data []byte, name string) (*Record, error) {
 	r := new(Record)
 	if err := parseStrict(data, r); err != nil {
@@ -121,7 +122,7 @@ func ParseRecord(data []byte, name string) (*Record, error) {
 	return r, nil
 }
 
-// check holds a record to its bounds.
+// check checks the limits of a record.
 func (r *Record) check() error {
 	s := &r.Server
 	switch inputs := r.inputs(); {
@@ -137,7 +138,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// inputs counts what a record could ask for.
+// inputs counts the inputs of a record.
 func (r *Record) inputs() int {
 	n := 0
 	count := func(in input) { n += 1 + len(in.Variables) }
@@ -160,8 +161,8 @@ func (r *Record) inputs() int {
 	return n
 }
 
-// parseStrict reads JSON that cannot be read in two ways: one value, no key
-// twice, not too deep, not too large.
+// parseStrict parses JSON that all parsers read the same way: one value, no
+// duplicate keys, limited depth and size.
 func parseStrict(data []byte, v any) error {
 	if len(data) > maxRecord {
 		return fail(env.CodeRecord, "it is larger than %d bytes: refused", "超过 %d 字节：已拒绝", maxRecord)
@@ -196,7 +197,7 @@ func scanValue(dec *json.Decoder, depth int) error {
 			if err != nil {
 				return fail(env.CodeRecord, "it is not JSON: %v", "不是 JSON：%v", i18n.Why(err))
 			}
-			// Go reads keys of another case as the same.
+			// encoding/json ignores the case of keys.
 			name := strings.ToLower(key.(string))
 			if seen[name] {
 				return fail(env.CodeRecord, "the key %s is there twice: refused", "键 %s 出现两次：已拒绝", Show(name))

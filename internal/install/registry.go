@@ -17,17 +17,17 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// officialURL is where the official registry is.
+// officialURL is the address of the official registry.
 const officialURL = "https://registry.modelcontextprotocol.io"
 
 const (
 	pageSize = "50"
 	maxPages = 20
-	// MinSearch is how many characters a word to search for has at least.
+	// MinSearch is the minimum length of a search word.
 	MinSearch = 3
 )
 
-// Registries are the registries that are asked, in order.
+// Registries are the configured registries, in order.
 type Registries struct {
 	list []*registry
 	kept keeper
@@ -39,8 +39,8 @@ type registry struct {
 	client           *http.Client
 }
 
-// Open returns the registries of a configuration: nil is the official one, an
-// empty list none. Records that were fetched are kept in dir.
+// Open returns the registries of a configuration: nil means the official one,
+// an empty list none. Fetched records are stored in dir.
 func Open(list []config.Registry, dir string) *Registries {
 	r := &Registries{kept: keeper{dir}}
 	for _, c := range list {
@@ -52,18 +52,19 @@ func Open(list []config.Registry, dir string) *Registries {
 	return r
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (r *Registries) Close() {
 	for _, g := range r.list {
 		g.client.CloseIdleConnections()
 	}
 }
 
-// errNotFound is a registry's 404, the only answer that leads to the next one.
+// errNotFound is a 404 of a registry. After any other error the next registry
+// is not asked.
 var errNotFound = i18n.Errorf("not found", "未找到")
 
-// asked are the registries that may be asked for a name: those that it is bound
-// to, or all.
+// asked returns the registries that may be asked for a name: those whose names
+// match it, or else all.
 func (r *Registries) asked(name string) []*registry {
 	var bound []*registry
 	for _, g := range r.list {
@@ -77,7 +78,7 @@ func (r *Registries) asked(name string) []*registry {
 	return r.list
 }
 
-// Find fetches the record of a server; version "" is the latest.
+// Find fetches the record of a server. An empty version means the latest.
 func (r *Registries) Find(ctx context.Context, name, version string) (*Record, error) {
 	asked := r.asked(name)
 	if len(asked) == 0 {
@@ -114,8 +115,8 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 	return nil, r.unknown(ctx, asked, name)
 }
 
-// offline is a registry that could not be asked: what was fetched before will
-// do for an exact version.
+// offline handles a registry that cannot be reached. For an exact version it
+// returns the stored record.
 func (r *Registries) offline(g *registry, name, version string, cause error) (*Record, error) {
 	if version != "" {
 		if rec := r.kept.get(g.url, name, version); rec != nil {
@@ -135,7 +136,8 @@ func (r *Registries) unreachable(g *registry, cause error) error {
 		"无法访问注册表 %s：%v；以前取得过的内容可用 add NAME@VERSION 离线添加：%s", g.name, i18n.Why(cause), strings.Join(list, ", "))
 }
 
-// unknown is a name that no registry has, with those that are near it.
+// unknown returns the error for a name that no registry has, with similar
+// names.
 func (r *Registries) unknown(ctx context.Context, asked []*registry, name string) error {
 	var names []string
 	word := LocalName(name)
@@ -143,7 +145,7 @@ func (r *Registries) unknown(ctx context.Context, asked []*registry, name string
 		for _, g := range asked {
 			found, err := g.search(ctx, word)
 			if err != nil {
-				continue // it only helps to find what was meant
+				continue // the search only improves the message
 			}
 			for _, rec := range found {
 				names = append(names, rec.Server.Name)
@@ -159,7 +161,7 @@ func (r *Registries) unknown(ctx context.Context, asked []*registry, name string
 	return fail(env.CodeUnknownName, "no registry knows %s; near: %s", "没有注册表收录 %s；相近的有：%s", name, strings.Join(names[:min(3, len(names))], ", "))
 }
 
-// versions are those that a registry has of a server, as it orders them.
+// versions returns the versions of a server in the order of the registry.
 func (g *registry) versions(ctx context.Context, name string) []string {
 	data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions", nil)
 	if err != nil {
@@ -176,11 +178,12 @@ func (g *registry) versions(ctx context.Context, name string) []string {
 	return versions
 }
 
-// anyName fits no pattern but one that takes all names.
+// anyName matches only patterns that match every name.
 const anyName = ""
 
-// Search lists the servers whose names have a word in them, in the order of the
-// registries. A name is listed by the registries that Find asks for it. A registry that fails is among the errors.
+// Search lists the servers whose names contain a word, in the order of the
+// registries. A name is listed only by the registries that Find asks for it.
+// The errors are those of the registries that failed.
 func (r *Registries) Search(ctx context.Context, word string) ([]*Record, []error) {
 	var all []*Record
 	var faults []error
@@ -224,8 +227,7 @@ func (g *registry) search(ctx context.Context, word string) ([]*Record, error) {
 	return all, nil
 }
 
-// parsePage reads one page of a list. A record in it that cannot be used is
-// left out: the others are not to blame.
+// parsePage parses one page of a list. It skips invalid records.
 func parsePage(data []byte) (list []*Record, next string, err error) {
 	var page struct {
 		Servers  []*Record `json:"servers"`

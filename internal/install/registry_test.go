@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// recorded serves the answers that the official registry's own server gave from
-// its seed.
+// recorded serves recorded responses of the official registry's own server with
+// its seed data.
 func recorded(t *testing.T) *httptest.Server {
 	t.Helper()
 	files := map[string]string{
@@ -60,7 +60,7 @@ func opened(t *testing.T, list ...config.Registry) *Registries {
 	return r
 }
 
-// all binds every name to a registry, so that no other is asked.
+// all binds every name to a registry, so that no other registry is asked.
 var all = []string{"*"}
 
 func codeOf(err error) string {
@@ -104,8 +104,8 @@ func TestSearchRegistries(t *testing.T) {
 	}
 }
 
-// Only a 404 leads to the next registry, and a name that is bound to one is
-// asked for there alone.
+// Only a 404 leads to the next registry, and a bound name is asked for only at
+// its registry.
 func TestOrderOfRegistries(t *testing.T) {
 	good := recorded(t)
 	var asked atomic.Int32
@@ -148,7 +148,7 @@ func TestOrderOfRegistries(t *testing.T) {
 	})
 }
 
-// What was fetched before works offline, by its exact version.
+// A stored record works offline, by its exact version.
 func TestOffline(t *testing.T) {
 	srv := recorded(t)
 	dir := t.TempDir()
@@ -172,8 +172,8 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// A token goes to its own registry only: no redirect is followed with it, and
-// no address but a public one without a line of configuration.
+// A token is sent only to its own registry: redirects are not followed.
+// Non-public addresses are used only if they are configured.
 func TestRegistryLeadsNowhere(t *testing.T) {
 	var reached atomic.Int32
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -199,7 +199,7 @@ func TestRegistryLeadsNowhere(t *testing.T) {
 	}
 }
 
-// Registries that lie or do not end.
+// TestBadRegistries has registries that send wrong or endless responses.
 func TestBadRegistries(t *testing.T) {
 	record := func(name string) string {
 		return fmt.Sprintf(`{"server":{"name":%q,"description":"d","version":"1.0.0"},"_meta":{}}`, name)
@@ -253,8 +253,8 @@ func TestBadRegistries(t *testing.T) {
 	})
 }
 
-// A search shows a name only from the registry that add would ask for it, and
-// asks nobody whose names all belong to another.
+// Search lists a name only from the registry that add would ask for it. It does
+// not ask a registry if all names are bound to another.
 func TestSearchKeepsNamesBound(t *testing.T) {
 	var asked atomic.Int32
 	good := recorded(t)

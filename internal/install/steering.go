@@ -10,7 +10,7 @@ import (
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnvName refuses variables that steer a loader.
+// checkEnvName refuses variables that control what programs load.
 func checkEnvName(name string) error {
 	if !envName.MatchString(name) {
 		return fail(env.CodeSteers, "sets %s, which is not a name of a variable: refused", "设置了 %s，它不是变量名：已拒绝", Show(name))

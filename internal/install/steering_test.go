@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A record may set what its server reads, and nothing that makes a program load
-// or run something else.
+// A record may set variables of its server, but none that makes a program load
+// or run other code.
 func TestSteeringVariables(t *testing.T) {
 	for _, name := range strings.Fields(`
 		OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES OPENSSL_CONF_INCLUDE SSLKEYLOGFILE LD_LIBRARY_PATH LD_AUDIT DYLD_LIBRARY_PATH GCONV_PATH GLIBC_TUNABLES LOCPATH

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A template is a value with the answers to questions in it.
+// A template is a value that contains answers to questions.
 type template []piece
 
 // A piece is text, or the answer to a question.
@@ -21,8 +21,9 @@ type piece struct {
 
 var variable = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`)
 
-// template reads an input. One without a value is a question as a whole; in a
-// value the variables that the record describes are.
+// template reads an input. An input without a value is one question. In a
+// value, each variable that the record describes is a question unless it has a
+// value.
 func (p *Plan) template(in input, kind Kind, id string) (template, error) {
 	if in.Value == "" {
 		q, err := p.ask(in, kind, id)
@@ -55,7 +56,7 @@ func (p *Plan) template(in input, kind Kind, id string) (template, error) {
 
 var questionID = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// ask adds a question. The same one is asked once.
+// ask adds a question unless it was already added.
 func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
 	switch in.Format {
 	case "", "string", "number", "boolean", "filepath":
@@ -72,21 +73,21 @@ func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
 		Default: in.Default, Required: in.Required, Secret: in.Secret, Format: in.Format}
 	for i := range p.Questions {
 		if p.Questions[i].ID == id && p.Questions[i].Kind == kind {
-			return &q, nil // its answer is found by kind and id
+			return &q, nil // the answer is looked up by kind and id
 		}
 	}
 	p.Questions = append(p.Questions, q)
 	return &q, nil
 }
 
-// A filled plan is an entry, and the secrets that it refers to.
+// A Filled is an entry and the secrets that it refers to.
 type Filled struct {
 	Entry   *Entry
 	Secrets map[string]string
 }
 
-// Typed fills in an entry that a person wrote. The values of the variables and
-// headers that are secret go to the store.
+// Typed returns an entry that a person typed. The values of the secret
+// variables and headers are put into the secret store.
 func Typed(local string, e *Entry, secret []string) *Filled {
 	f := &filler{local: local, secrets: map[string]string{}}
 	out := *e
@@ -102,15 +103,15 @@ func Typed(local string, e *Entry, secret []string) *Filled {
 	return &Filled{&out, f.secrets}
 }
 
-// filler puts answers into templates.
+// filler replaces the questions in templates by answers.
 type filler struct {
 	local   string
 	answers Answers
 	secrets map[string]string
 }
 
-// Fill makes the entry under a local name. Answers are those that Settle has
-// seen; what is missing is left out.
+// Fill creates the entry with a local name. Settle must have checked the
+// answers. Inputs without an answer are left out.
 func (p *Plan) Fill(local string, answers Answers) (*Filled, error) {
 	f := &filler{local: local, answers: answers, secrets: map[string]string{}}
 	e := &Entry{Type: p.kind, Command: p.command, Origin: p.origin()}
@@ -150,7 +151,7 @@ func (f *filler) settings(list []setting) (map[string]string, error) {
 	return all, nil
 }
 
-// arg is one argument as it is written; nothing when its answer is missing.
+// arg returns one argument, or nothing if its answer is missing.
 func (f *filler) arg(a part) ([]string, error) {
 	if a.value == nil {
 		return []string{a.flag}, nil
@@ -168,7 +169,7 @@ func (f *filler) arg(a part) ([]string, error) {
 	return []string{a.flag, text}, nil
 }
 
-// each is an argument that is there as often as it was answered.
+// each returns an argument once for each of its answers.
 func (f *filler) each(a part, q *Question) ([]string, error) {
 	var list []string
 	for _, answer := range f.answers.of(q) {
@@ -185,7 +186,7 @@ func (f *filler) each(a part, q *Question) ([]string, error) {
 	return list, nil
 }
 
-// one fills a template; false when an answer is missing.
+// one fills a template. It returns false if an answer is missing.
 func (f *filler) one(t template) (string, bool, error) {
 	var v value
 	for _, piece := range t {
@@ -212,7 +213,7 @@ func (f *filler) one(t template) (string, bool, error) {
 	return v.String(), true, nil
 }
 
-// secretName is the name of a secret in the store: NAME.VAR.
+// secretName returns the name of a secret in the store: NAME.VAR.
 func (f *filler) secretName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("${}:", r) {

@@ -13,11 +13,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Folder is where a bundle is unpacked below the folder of all bundles.
+// Folder returns the folder of a bundle below the folder of all bundles.
 func (b *Bundle) Folder(dir string) string { return filepath.Join(dir, b.SHA256) }
 
-// Unpack puts the files of the bundle into its folder below dir: all of them,
-// or none.
+// Unpack unpacks the bundle into its folder below dir, completely or not at
+// all.
 func (b *Bundle) Unpack(dir string) error {
 	if _, err := os.Stat(b.Folder(dir)); err == nil {
 		return nil
@@ -46,7 +46,8 @@ func (b *Bundle) unpackTo(dir string) error {
 	}
 	defer root.Close()
 	left, made, buf := int64(maxUnpacked), map[string]bool{}, make([]byte, 64<<10)
-	// Entries of one folder follow one another, so it is opened once for them.
+	// Consecutive entries are usually in the same folder, so it is opened once
+	// for them.
 	current, in := root, "."
 	defer func() { current.Close() }()
 	for _, f := range b.zip.File {
@@ -87,8 +88,8 @@ func (b *Bundle) unpackTo(dir string) error {
 	return nil
 }
 
-// unpackFile writes one file, and holds it to what its header says while it is
-// inflated.
+// unpackFile writes one file. While inflating, it checks the size against the
+// header.
 func unpackFile(root *os.Root, f *zip.File, name string, mode fs.FileMode, left int64, buf []byte) (int64, error) {
 	in, err := f.Open()
 	if err != nil {

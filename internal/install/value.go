@@ -6,17 +6,17 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// A value is a text for the config file in the making. What came from outside
-// stays text there; a secret is a reference to the store.
+// A value builds a text for the config file. Text from outside is escaped; a
+// secret becomes a reference to the store.
 type value struct {
-	done strings.Builder // closed runs of text, escaped, and references
+	done strings.Builder // escaped text and references
 	run  strings.Builder // text since the last reference
 }
 
 func (v *value) text(s string) { v.run.WriteString(s) }
 
-// secret adds a reference to the store. Text before it must not make it part of
-// a variable, or a variable of it.
+// secret adds a reference to the store. The text before it must not combine
+// with the reference to another variable.
 func (v *value) secret(name string) error {
 	run := v.run.String()
 	open := strings.LastIndex(run, "${")
@@ -30,8 +30,8 @@ func (v *value) secret(name string) error {
 
 func (v *value) String() string { return v.done.String() + literal(v.run.String()) }
 
-// literal writes a text from outside so that the config file reads exactly it,
-// with nothing in it taken for a variable.
+// literal escapes a text from outside so that the config file contains no
+// variable in it.
 func literal(s string) string {
 	var b strings.Builder
 	for {

@@ -19,8 +19,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// known is what this process knows of the files of a prefix: the hashes that
-// they must have, and those that were found, each with the state of its file.
+// known is what this process knows about the files of a prefix: the hashes that
+// they must have, and the hashes found, each with the stamp of its file.
 type known struct {
 	want  map[string]string
 	found map[string]hashed
@@ -31,14 +31,14 @@ type hashed struct {
 	hash  string
 }
 
-// prefixes are the known files by their folder. installing guards it.
+// prefixes has the known files by folder. installing guards it.
 var prefixes = map[string]*known{}
 
 func forget(dir string) { delete(prefixes, dir) }
 
-// Verify compares a server with its lock, and its installed files with what was
-// installed, all of them. What is not installed yet is not compared: it is
-// installed from the lock alone.
+// Verify compares a server with its lock, and all its installed files with the
+// hashes from the installation. A package that is not installed yet is not
+// compared: it will be installed only from the lock.
 func (f *File) Verify(ctx context.Context, s *config.Server) error {
 	if err := f.Check(ctx, s); err != nil {
 		return err
@@ -59,8 +59,9 @@ func (f *File) Verify(ctx context.Context, s *config.Server) error {
 	return compare(s, dir)
 }
 
-// compare compares the files of a prefix with what was installed. The list of
-// hashes is read once: a later change of it hides nothing from this process.
+// compare compares the files of a prefix with the hashes from the installation.
+// The list of hashes is read once, so a later change of the list cannot hide a
+// change of a file from this process.
 func compare(s *config.Server, dir string) error {
 	k := prefixes[dir]
 	if k == nil {
@@ -100,12 +101,12 @@ func compare(s *config.Server, dir string) error {
 	return nil
 }
 
-// hashes returns the hash of every file below dir. A file that is as it was when
-// it was hashed is not read again; the others are read side by side, because a
-// server waits for them to start.
+// hashes returns the hash of every file in dir. A file that is unchanged since
+// it was hashed is not read again. The others are read in parallel, because the
+// start of a server waits for them.
 func (k *known) hashes(dir string) (map[string]string, error) {
 	all, found := map[string]string{}, map[string]hashed{}
-	var guard sync.Mutex // of all and found
+	var guard sync.Mutex // guards all and found
 	var readers errgroup.Group
 	readers.SetLimit(runtime.GOMAXPROCS(0))
 	keep := func(name string, h hashed, settled bool) {
@@ -157,11 +158,11 @@ func (k *known) hashes(dir string) (map[string]string, error) {
 	return all, err
 }
 
-// A package has thousands of small files; a buffer for each would cost more than
-// to read them.
+// A package has thousands of small files. Allocating a buffer for each would
+// cost more than reading them.
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// contentHash is the hash of the content of a file.
+// contentHash returns the hash of the content of a file.
 func contentHash(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -170,7 +171,7 @@ func contentHash(path string) (string, error) {
 	defer file.Close()
 	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buffer)
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{file}, buffer[:]); err != nil { // a File brings a buffer of its own
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{file}, buffer[:]); err != nil { // hide the File's WriteTo, which allocates its own buffer
 		return "", err
 	}
 	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil

@@ -14,12 +14,12 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// A toolError is what npm or uv said when it failed.
+// A toolError has the output of npm or uv when it failed.
 type toolError struct{ name, said string }
 
 func (e *toolError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *toolError) In(l i18n.Lang) string {
 	said := e.said
 	if len(said) > 2000 {
@@ -30,17 +30,17 @@ func (e *toolError) In(l i18n.Lang) string {
 
 func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
 
-// A Program is what a locked server is started with.
+// A Program says how a locked server is started.
 type Program struct {
 	Path string
 	Args []string
 	Env  []string
-	// Prefix is the folder that it has to be able to read; "" when there is none.
+	// Prefix is the folder that the program must be able to read, or "".
 	Prefix string
 }
 
-// Hold returns how a server is started as the lock has it, or why it is not.
-// environ is the environment that it will have.
+// Hold returns how to start a server as it is locked, or why it must not be
+// started. environ is the environment of the process.
 func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*Program, error) {
 	e := f.Servers[Key(s)]
 	if e == nil {
@@ -70,8 +70,8 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 	return &Program{Path: path, Args: args, Env: writeNothing(environ), Prefix: dir}, nil
 }
 
-// writeNothing keeps Python from adding compiled files to a prefix, where
-// everything is what was installed.
+// writeNothing prevents Python from adding compiled files to a prefix, which
+// must contain only installed files.
 func writeNothing(environ []string) []string {
 	const name = "PYTHONDONTWRITEBYTECODE="
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, name) })
@@ -92,7 +92,8 @@ func (f *File) Check(ctx context.Context, s *config.Server) error {
 	return f.checkTree(ctx, s, e)
 }
 
-// entryOf is the entry of a server, if the server is the one that was locked.
+// entryOf returns the lock entry of a server, if its config entry is the one
+// that was locked.
 func (f *File) entryOf(s *config.Server) (*Entry, error) {
 	e := f.Servers[Key(s)]
 	switch {
@@ -115,8 +116,8 @@ func (f *File) checkProgram(s *config.Server, e *Entry) error {
 	return nil
 }
 
-// checkTree holds the lock file of the tool to the hash in mcp.lock, and the
-// runtime here to the one that it was made for.
+// checkTree compares the lock file of the tool with the hash in mcp.lock, and
+// the installed runtime with the one that was locked.
 func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error {
 	now, program := "", "node"
 	if e.NPM != "" {
@@ -144,7 +145,8 @@ func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error 
 
 var integrity = regexp.MustCompile(`wanted (sha\d+-\S+) but got (sha\d+-[^\s.]+)`)
 
-// explain says in our words that a package is not the one that was locked.
+// explain replaces the integrity error of npm or uv by a message that names the
+// server and mcp.lock.
 func explain(s *config.Server, e *Entry, err error) error {
 	var failed *toolError
 	if !errors.As(err, &failed) {
@@ -157,8 +159,8 @@ func explain(s *config.Server, e *Entry, err error) error {
 	return i18n.Errorf("%s: installing what mcp.lock says: %w", "%s：按 mcp.lock 安装失败：%w", s.Name, err)
 }
 
-// Allows says whether the lock has a definition as it is now. A server that was
-// locked without its definitions may show any.
+// Allows reports whether the lock has this version of a definition. A server
+// that was locked without its definitions may show any.
 func (f *File) Allows(id, kind, name, fingerprint string) bool {
 	e := f.Servers[id]
 	if e == nil {

@@ -1,7 +1,8 @@
-// Package lock owns mcp.lock: what exactly the servers of a config file run.
+// Package lock owns mcp.lock, which says exactly what the servers of a config
+// file run.
 //
-// npm and uv resolve; this package keeps what they say, has it installed from
-// that alone, and holds what is started against it.
+// npm and uv resolve the packages. This package stores the result, lets them
+// install only from that, and compares the started programs with it.
 package lock
 
 import (
@@ -19,12 +20,12 @@ import (
 
 // The levels of an entry: how much of a server it covers.
 const (
-	LevelTree  = "tree"  // the package and everything that it depends on
+	LevelTree  = "tree"  // the package and all its dependencies
 	LevelFile  = "file"  // the program itself
-	LevelTools = "tools" // what it offers
+	LevelTools = "tools" // its definitions
 )
 
-// An Entry is one server in the lock.
+// An Entry is the lock of one server.
 type Entry struct {
 	Level        string            `json:"level"`
 	NPM          string            `json:"npm,omitempty"`
@@ -35,7 +36,7 @@ type Entry struct {
 	Tree         string            `json:"tree,omitempty"`
 	Packages     int               `json:"packages,omitempty"`
 	Scripts      []string          `json:"scripts,omitempty"`
-	Build        []string          `json:"build,omitempty"` // packages that are built here
+	Build        []string          `json:"build,omitempty"` // packages that are built on this machine
 	Runtime      string            `json:"runtime,omitempty"`
 	Entry        string            `json:"entry"`
 	Tools        map[string]string `json:"tools,omitempty"`
@@ -43,13 +44,13 @@ type Entry struct {
 	Instructions string            `json:"instructions,omitempty"`
 }
 
-// A File is mcp.lock, with the lock files of the tools beside it.
+// A File is mcp.lock, together with the lock files of npm and uv beside it.
 type File struct {
 	path    string
 	Servers map[string]*Entry
 }
 
-// Open reads the lock beside a config file; one that is not there is empty.
+// Open reads the lock beside a config file. A missing lock is empty.
 func Open(configPath string) (*File, error) {
 	return open(filepath.Join(filepath.Dir(configPath), "mcp.lock"))
 }
@@ -64,17 +65,17 @@ func open(path string) (*File, error) {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields() // what a newer version holds is not held by this one
+	dec.DisallowUnknownFields() // this version cannot enforce what a newer version has locked
 	if err := dec.Decode(&f.Servers); err != nil {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
 	}
 	return f, nil
 }
 
-// Path is where the lock is.
+// Path returns the path of the lock.
 func (f *File) Path() string { return f.path }
 
-// Key is the name of a server in the lock.
+// Key returns the name of a server in the lock.
 func Key(s *config.Server) string {
 	if s.Schema == config.DefaultSchema {
 		return s.Name
@@ -82,13 +83,13 @@ func Key(s *config.Server) string {
 	return s.ID()
 }
 
-// Dir is where the lock files of the tools for a server are.
+// Dir returns the folder with the npm or uv lock files of a server.
 func (f *File) Dir(key string) string {
 	return filepath.Join(f.path+".d", url.PathEscape(key))
 }
 
-// Put writes the entry of a server. The lock is read again: what others locked
-// meanwhile stays.
+// Put writes the entry of a server. It reads the lock again first, to keep what
+// others have locked in the meantime.
 func (f *File) Put(key string, e *Entry) error {
 	now, err := open(f.path)
 	if err != nil {
@@ -99,7 +100,7 @@ func (f *File) Put(key string, e *Entry) error {
 	return f.Write()
 }
 
-// Write writes the lock: sorted, one server a block, for people to read.
+// Write writes the lock sorted and indented, so that people can read it.
 func (f *File) Write() error {
 	data, err := json.MarshalIndent(f.Servers, "", "  ")
 	if err != nil {
@@ -108,7 +109,7 @@ func (f *File) Write() error {
 	return replace(f.path, append(data, '\n'))
 }
 
-// replace writes a file at once.
+// replace writes a file atomically.
 func replace(path string, data []byte) error {
 	tmp := path + ".tmp"
 	if err := os.WriteFile(tmp, data, 0o644); err != nil {
@@ -120,7 +121,7 @@ func replace(path string, data []byte) error {
 	return nil
 }
 
-// EntryHash is the hash of an entry of the config file.
+// EntryHash returns the hash of an entry of the config file.
 func EntryHash(s *config.Server) string { return hashOf(s.ApprovalHash()) }
 
 func hashOf(approval string) string { return "sha256-" + approval }

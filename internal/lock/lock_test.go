@@ -83,7 +83,7 @@ func newRegistry(t *testing.T) *npmRegistry {
 	return r
 }
 
-// hasScript says whether the manifest in the tarball has an install script.
+// hasScript reports whether the manifest in the tarball has an install script.
 func (r *npmRegistry) hasScript() bool {
 	z, err := gzip.NewReader(bytes.NewReader(r.tarball))
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *npmRegistry) hasScript() bool {
 	return bytes.Contains(all.Bytes(), []byte(`"postinstall"`))
 }
 
-// server is a config file with one server that npx runs from a registry.
+// server writes a config file with one server that npx runs from a registry.
 func server(t *testing.T, registry, more string) (string, *config.Server) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -136,8 +136,8 @@ func locked(t *testing.T, path string, s *config.Server) *File {
 
 const oldCode, newCode = "#!/usr/bin/env node\nconsole.log('old', process.argv[2])\n", "#!/usr/bin/env node\nconsole.log('new', process.argv[2])\n"
 
-// A registry that serves other bytes under the same version, with the integrity
-// that fits them, is found out; what was installed before still runs.
+// A registry that serves other bytes under the same version, with a matching
+// integrity, is detected. An existing installation still runs.
 func TestSwappedTarball(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -174,7 +174,7 @@ func TestSwappedTarball(t *testing.T) {
 	t.Run("install/lock/swapped", func(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		_, other := server(t, r.URL, "")
-		s.Env["npm_config_cache"] = other.Env["npm_config_cache"] // of another machine
+		s.Env["npm_config_cache"] = other.Env["npm_config_cache"] // as on another machine
 		_, err := f.Hold(t.Context(), s, os.Environ())
 		want := fmt.Sprintf("s: swap-me@1.0.0 has %s, mcp.lock says %s: not started; the package was replaced, or the registry lies", integrityOf(r.tarball), was)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -192,7 +192,7 @@ func TestSwappedTarball(t *testing.T) {
 			"with its old time": func(path string) error {
 				info, err := os.Stat(path)
 				if err == nil {
-					err = os.WriteFile(path, []byte(newCode), 0o700) // as long as the old one
+					err = os.WriteFile(path, []byte(newCode), 0o700) // the same length as the old code
 				}
 				if err == nil {
 					err = os.Chtimes(path, info.ModTime(), info.ModTime())
@@ -248,7 +248,7 @@ func TestSwappedTarball(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			forget(p.Prefix) // as another process
+			forget(p.Prefix) // as in another process
 			if err := f.Verify(t.Context(), s); err == nil || !strings.Contains(err.Error(), changed) {
 				t.Errorf("verify: %v", err)
 			}
@@ -278,7 +278,7 @@ func TestSwappedTarball(t *testing.T) {
 	})
 }
 
-// What does not fit the lock does not start.
+// A server that differs from the lock is not started.
 func TestRefusals(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	r := newRegistry(t)
@@ -355,8 +355,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// Definitions that differ are withheld; a server that was locked without them
-// may show any.
+// Definitions that differ from the lock are withheld. A server that was locked
+// without definitions may show any.
 func TestAllows(t *testing.T) {
 	f := &File{Servers: map[string]*Entry{
 		"a": {Tools: map[string]string{"t": "1"}, Prompts: map[string]string{"p": "2"}, Instructions: "3"},

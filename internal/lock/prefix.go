@@ -17,18 +17,19 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// prefixDir is the folder that what is locked is installed into.
+// prefixDir returns the folder into which a locked package is installed.
 func prefixDir(e *Entry) string {
 	sum := sha256.Sum256([]byte("locked " + e.Runtime + " " + e.Tree))
 	return filepath.Join(folders.StateDir(), "prefix", hex.EncodeToString(sum[:16]))
 }
 
-// filesOf is the list of the hashes of all files of a prefix. It is beside the
-// prefix: who can write there only cannot change it.
+// filesOf returns the path of the list with the hashes of all files of a
+// prefix. The list is beside the prefix, so that a server which can write in
+// the prefix cannot change the list.
 func filesOf(dir string) string { return dir + ".files" }
 
-// isInstalled says whether a prefix was installed to its end. Its folder may have
-// been removed since, as the errors advise.
+// isInstalled reports whether a prefix was installed completely. Its folder may
+// have been removed since, as the error messages advise.
 func isInstalled(dir string) bool {
 	_, err := os.Lstat(filesOf(dir))
 	_, gone := os.Lstat(dir)
@@ -43,11 +44,11 @@ func readLock(path string) ([]byte, error) {
 	return data, nil
 }
 
-// installing lets one installation happen at a time.
+// installing serializes installations.
 var installing sync.Mutex
 
-// install puts what is locked into dir, from the lock file alone. What is there
-// already is compared with its hashes.
+// install installs a locked package into dir, only from the lock file. An
+// existing installation is compared with its hashes.
 func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir string) error {
 	installing.Lock()
 	defer installing.Unlock()
@@ -64,7 +65,7 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 	for _, name := range lockFiles {
 		data, err := os.ReadFile(filepath.Join(f.Dir(Key(s)), name))
 		if err != nil {
-			continue // of the other tool
+			continue // a lock file of the other tool
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return err
@@ -90,8 +91,8 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 	return replace(filesOf(dir), data)
 }
 
-// syncPyPI installs what a uv.lock says. Only packages that a person accepted
-// are built.
+// syncPyPI installs the packages of a uv.lock. Only packages that a person has
+// accepted are built.
 func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error {
 	args := []string{"sync", "--quiet", "--locked", "--no-install-project"}
 	if len(e.Build) == 0 {
@@ -113,10 +114,11 @@ func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error
 	return compile(ctx, dir)
 }
 
-// compile writes the compiled form of every Python file: what is there from the
-// start is compared like any other file, and the server writes no other (see
-// Program.Env). Without -S, Python would run the .pth files of the packages.
-// What does not compile cannot be imported either, so failures do not matter.
+// compile writes the compiled form of every Python file. So the compiled files
+// are compared like any other file, and the server writes no others (see
+// Program.Env). Without -S, Python would run the .pth files of the packages. A
+// file that does not compile cannot be imported either, so failures are
+// ignored.
 func compile(ctx context.Context, dir string) error {
 	venv := filepath.Join(dir, ".venv")
 	err := exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), "-I", "-S", "-m", "compileall", "-qq", filepath.Join(venv, "lib")).Run()

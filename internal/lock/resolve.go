@@ -19,10 +19,10 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// Stage has npm or uv resolve what a server runs, into a lock of its own in the
-// folder dir: nothing holds to it before Take takes it over. version is one other
-// than the entry asks for, unless it is empty. What the server offers is not in
-// it yet.
+// Stage lets npm or uv resolve the package of a server, into a separate lock in
+// the folder dir. The staged lock has no effect until Take. If version is not
+// empty, it replaces the version in the entry. The staged lock does not contain
+// the server's definitions yet.
 func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, error) {
 	e := &Entry{Entry: EntryHash(s)}
 	f := &File{path: filepath.Join(dir, "mcp.lock"), Servers: map[string]*Entry{Key(s): e}}
@@ -50,10 +50,10 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	return f, err
 }
 
-// lockFiles are the files of the tools that are kept.
+// lockFiles are the files of npm and uv that are kept.
 var lockFiles = []string{"package.json", "package-lock.json", "pyproject.toml", "uv.lock"}
 
-// keep puts the lock files of a tool beside the lock.
+// keep copies the lock files of npm or uv next to the lock.
 func (f *File) keep(key, work string) error {
 	dir := f.Dir(key)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -62,7 +62,7 @@ func (f *File) keep(key, work string) error {
 	for _, name := range lockFiles {
 		data, err := os.ReadFile(filepath.Join(work, name))
 		if err != nil {
-			_ = os.Remove(filepath.Join(dir, name)) // of another tool, from before
+			_ = os.Remove(filepath.Join(dir, name)) // left over from another tool
 			continue
 		}
 		if err := replace(filepath.Join(dir, name), data); err != nil {
@@ -96,7 +96,7 @@ func resolveNPM(ctx context.Context, e *Entry, name, version string, s *config.S
 	return nil
 }
 
-// A tree is what a package-lock.json pins.
+// A tree has the packages that a package-lock.json pins.
 type tree struct{ packages map[string]npmPackage }
 
 type npmPackage struct {
@@ -108,7 +108,8 @@ type npmPackage struct {
 	Link      bool   `json:"link"`
 }
 
-// readTree reads a package-lock.json, and refuses packages that it does not pin.
+// readTree reads a package-lock.json. It fails if a package has no integrity
+// hash.
 func readTree(path string) (*tree, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -122,7 +123,7 @@ func readTree(path string) (*tree, error) {
 	}
 	delete(file.Packages, "")
 	for name, p := range file.Packages {
-		if p.Link || p.Integrity == "" && !p.InBundle { // what is in a bundle is in the tarball around it
+		if p.Link || p.Integrity == "" && !p.InBundle { // a bundled package is covered by the tarball that contains it
 			return nil, i18n.Errorf("%s has no integrity, so nothing holds it: refused", "%s 没有 integrity，无法锁定：已拒绝", name)
 		}
 	}
@@ -142,7 +143,7 @@ func (t *tree) hash() string {
 	return "sha256-" + hex.EncodeToString(h.Sum(nil))
 }
 
-// scripts are the packages that would run something when they are installed.
+// scripts returns the packages that have install scripts.
 func (t *tree) scripts() []string {
 	var list []string
 	for name, p := range t.packages {
@@ -188,7 +189,7 @@ var (
 	lockedSource = regexp.MustCompile(`(?m)^sdist = `)
 )
 
-// toBuild are the packages of a uv.lock that there is only the source of.
+// toBuild returns the packages of a uv.lock that are only available as source.
 func toBuild(data []byte) []string {
 	var list []string
 	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
@@ -200,7 +201,7 @@ func toBuild(data []byte) []string {
 	return list
 }
 
-// normalized is a name as PyPI compares names.
+// normalized returns a package name in the form in which PyPI compares names.
 func normalized(name string) string {
 	return strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
 }
@@ -210,7 +211,7 @@ func fileHash(data []byte) string {
 	return "sha256-" + hex.EncodeToString(sum[:])
 }
 
-// programHash is the hash of the program that a command names.
+// programHash returns the hash of the program that a command names.
 func programHash(command string) (string, error) {
 	path, err := exec.LookPath(command)
 	if err != nil {
@@ -219,8 +220,8 @@ func programHash(command string) (string, error) {
 	return contentHash(path)
 }
 
-// tool runs npm or uv in a folder, with the registries that the entry sets. A
-// failure says what it wrote last.
+// tool runs npm or uv in a folder, with the registries that the entry sets. Its
+// error contains the last output.
 func tool(ctx context.Context, s *config.Server, dir, name string, args ...string) ([]byte, error) {
 	path := beside(s.Command, name)
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -241,7 +242,8 @@ func tool(ctx context.Context, s *config.Server, dir, name string, args ...strin
 	return out, i18n.Errorf("running %s: %w", "运行 %s 失败：%w", name, err)
 }
 
-// beside is a tool that comes with the program of a command.
+// beside returns the tool from the folder of the command's program, or else the
+// plain name.
 func beside(command, name string) string {
 	if filepath.IsAbs(command) {
 		path := filepath.Join(filepath.Dir(command), name)
@@ -254,8 +256,8 @@ func beside(command, name string) string {
 
 var firstNumbers = regexp.MustCompile(`(\d+)(\.\d+)?`)
 
-// runtimeOf is what runs a server, in the precision that matters: node 22,
-// python 3.12.
+// runtimeOf returns the runtime of a server with the version that matters: node
+// 22, python 3.12.
 func runtimeOf(ctx context.Context, s *config.Server, program string) string {
 	out, err := exec.CommandContext(ctx, beside(s.Command, program), "--version").Output()
 	m := firstNumbers.FindSubmatch(out)

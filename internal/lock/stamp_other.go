@@ -2,8 +2,8 @@
 
 package lock
 
-// A stamp is the state of a file. Nothing here tells every change, so files are
-// read each time.
+// A stamp is the state of a file. This platform has no reliable one, so files
+// are read each time.
 type stamp struct{}
 
 func stampOf(string) (stamp, bool) { return stamp{}, false }

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stamp is the state of a file, which every change of it changes. Its ctime
-// cannot be set by a program.
+// A stamp is the state of a file. Every change of the file changes it, because
+// programs cannot set the ctime.
 type stamp struct {
 	device, inode uint64
 	size          int64
 	mtime, ctime  unix.Timespec
 }
 
-// stampOf returns the state of a file, and whether it tells a later change: one
-// within the same tick of the file system's clock would leave it as it is.
+// stampOf returns the state of a file, and whether a later change will change
+// it. A change within the same tick of the file system's clock would not.
 func stampOf(path string) (stamp, bool) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {

@@ -12,12 +12,14 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// Newest asks for the newest version of a package, whatever the entry says.
+// Newest requests the newest version of a package, even if the entry names
+// another.
 const Newest = "*"
 
-// Upgrade resolves the package of a server anew, in the folder dir, and changes
-// nothing else: the new lock can be tried before Take makes it the one that
-// holds. An entry that names a version gets the new one; next is that server.
+// Upgrade resolves the package of a server again, in the folder dir, and
+// changes nothing else. The new lock can be tried before Take makes it
+// effective. If the entry names a version, next is the server with the new
+// version.
 func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir string) (staged *File, next *config.Server, err error) {
 	e, err := f.entryOf(s)
 	switch {
@@ -39,9 +41,9 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 	return staged, next, nil
 }
 
-// Take makes what was staged for a server the lock of it. approval is the hash
-// of its entry where that has changed, and else empty. A server that others have
-// locked meanwhile is not the one that a person compared.
+// Take makes the staged lock of a server effective. approval is the hash of its
+// entry if the entry has changed, else empty. Take fails if the server was
+// locked again in the meantime, because a person has compared another lock.
 func (f *File) Take(key string, staged *File, approval string) error {
 	now, err := open(f.path)
 	if err != nil {
@@ -61,7 +63,7 @@ func (f *File) Take(key string, staged *File, approval string) error {
 	return f.Put(key, staged.Servers[key])
 }
 
-// Version is the version of the package that is locked.
+// Version returns the version of the locked package.
 func (e *Entry) Version() string {
 	if _, version, ok := strings.Cut(e.PyPI, "=="); ok {
 		return version
@@ -69,12 +71,13 @@ func (e *Entry) Version() string {
 	return e.NPM[strings.LastIndexByte(e.NPM, '@')+1:]
 }
 
-// A Pinned is a package of a tree: its version, and the hashes of its content. A
-// registry can serve other bytes under the same version, and a dependency of the
-// same name and version can be another package.
+// A Pinned is a package of a tree: its version and the hashes of its content.
+// The hashes matter because a registry can serve other bytes under the same
+// version, and a dependency with the same name and version can be another
+// package.
 type Pinned struct{ Version, Content string }
 
-// Pinned are the packages of a server by their place in the tree.
+// Pinned returns the packages of a server by their path in the tree.
 func (f *File) Pinned(key string) (map[string]Pinned, error) {
 	all := map[string]Pinned{}
 	if f.Servers[key].NPM != "" {
@@ -93,11 +96,11 @@ func (f *File) Pinned(key string) (map[string]Pinned, error) {
 	}
 	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
 		m := lockedName.FindStringSubmatch(block)
-		if m == nil || m[1] == "locked" { // the project around them
+		if m == nil || m[1] == "locked" { // the project that contains them
 			continue
 		}
 		p := Pinned{m[2], strings.Join(lockedHash.FindAllString(block, -1), " ")}
-		if other, ok := all[m[1]]; ok { // one for each of several platforms
+		if other, ok := all[m[1]]; ok { // there is one version for each of several platforms
 			p = Pinned{other.Version + ", " + p.Version, other.Content + " " + p.Content}
 		}
 		all[m[1]] = p
@@ -105,11 +108,11 @@ func (f *File) Pinned(key string) (map[string]Pinned, error) {
 	return all, nil
 }
 
-// isVersion is what may stand behind a package's name; npm and uv take much
-// more, among it addresses.
+// isVersion matches the versions that are allowed after a package's name. npm
+// and uv accept much more, including addresses.
 var isVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!-]*$`)
 
-// CheckVersion refuses what is no version.
+// CheckVersion refuses a text that is not a version.
 func CheckVersion(version string) error {
 	if !isVersion.MatchString(version) {
 		return i18n.Errorf("%q is no version of a package", "%q 不是软件包的版本", version)

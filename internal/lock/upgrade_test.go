@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// written is a lock with entries, of which those that are given have a lock file
-// of npm.
+// written returns a lock with entries. trees are the npm lock files of some of
+// them.
 func written(t *testing.T, servers map[string]*Entry, trees map[string]string) *File {
 	t.Helper()
 	f := &File{path: filepath.Join(t.TempDir(), "mcp.lock"), Servers: servers}
@@ -26,7 +26,7 @@ func written(t *testing.T, servers map[string]*Entry, trees map[string]string) *
 	return f
 }
 
-// While a person reads what differs, others lock.
+// Another command locks while a person reads the differences.
 func TestTakeMeanwhile(t *testing.T) {
 	t.Parallel()
 	start := func() (asked, other, staged *File) {
@@ -68,7 +68,7 @@ func TestTakeMeanwhile(t *testing.T) {
 	})
 }
 
-// Two commands that lock at the same time have both read the lock before.
+// Two concurrent commands have both read the lock before either writes it.
 func TestPutMeanwhile(t *testing.T) {
 	t.Parallel()
 	one := written(t, map[string]*Entry{}, nil)
@@ -86,7 +86,8 @@ func TestPutMeanwhile(t *testing.T) {
 	}
 }
 
-// Two packages of the same name and version are told apart by their content.
+// Two packages with the same name and version are distinguished by their
+// content.
 func TestPinnedContent(t *testing.T) {
 	t.Parallel()
 	tree := func(integrity string) map[string]Pinned {

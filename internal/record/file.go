@@ -10,14 +10,15 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// maxFile bounds a document.
+// maxFile is the maximum size of a document.
 const maxFile = 64 << 20
 
-// A File is a document that is a file, which need not be there.
+// A File is a document in a file, which need not exist.
 type File struct {
 	Path string
-	// Durable has a change outlive a crash of the machine. What can be learnt
-	// again need not: to wait for the disk costs a start with many servers much.
+	// Durable makes a change survive a crash of the machine. It is not set for
+	// data that can be learnt again: waiting for the disk would slow down a
+	// start with many servers.
 	Durable bool
 }
 
@@ -30,7 +31,7 @@ func (f File) Read() ([]byte, error) {
 	return data, err
 }
 
-// Change edits the file: a reader, at any time, finds the old content or
+// Change edits the file atomically: a reader always finds the old content or
 // the new one.
 func (f File) Change(edit func([]byte) ([]byte, error)) error {
 	return f.locked(func() error {
@@ -46,7 +47,7 @@ func (f File) Change(edit func([]byte) ([]byte, error)) error {
 	})
 }
 
-// Later changes the file now.
+// Later is the same as Change.
 func (f File) Later(_ string, edit func([]byte) ([]byte, error)) error { return f.Change(edit) }
 
 // Write replaces the content.
@@ -84,8 +85,8 @@ func (f File) replace(data []byte) error {
 	return os.Rename(tmp, f.Path)
 }
 
-// Keep copies the file before other content replaces it, and returns the name of
-// the copy.
+// Keep saves a copy of the file before other content replaces it, and returns
+// the path of the copy.
 func (f File) Keep() (string, error) {
 	data, err := f.Read()
 	if err != nil || data == nil || !f.Durable {

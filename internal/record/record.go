@@ -1,6 +1,7 @@
-// Package record holds small texts that several writers change: keys, approvals,
-// pins. Alone a gateway keeps each in a file. Replicas share them, and each
-// keeps a copy in the same file, so that it goes on with what it knows.
+// Package record has small texts that several writers change: keys, approvals,
+// pins. A gateway without replicas keeps each in a file. Replicas share the
+// texts, and each keeps a copy in the same file, so that it can continue while
+// the replicas cannot agree.
 package record
 
 import (
@@ -9,36 +10,36 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Document is a text that others may change at any time.
+// A Document is a text that other writers may change at any time.
 type Document interface {
-	// Read returns the text as it is known here; nil when there is none.
+	// Read returns the text as this replica knows it; nil if there is none.
 	Read() ([]byte, error)
-	// Change writes what edit makes of the text, alone among all writers. Where
-	// replicas share it, edit may be called again with a newer text, the error
-	// may be ErrChanged, and it is a *NoAgreement when they cannot agree.
+	// Change writes the result of edit, with exclusive access. If replicas
+	// share the text, edit may be called again with a newer text, the error may
+	// be ErrChanged, and it is a *NoAgreement if the replicas cannot agree.
 	Change(edit func(old []byte) ([]byte, error)) error
-	// Later is Change for what was learnt and can be learnt again: it counts
-	// here at once, and is shared when the replicas can agree. A later edit
-	// about the same thing takes the place of one that waits, and edit may be
-	// called long after Later has returned.
+	// Later is like Change, for data that was learnt and can be learnt again.
+	// It takes effect on this replica at once, and is shared when the replicas
+	// can agree. A newer edit about the same thing replaces one that waits.
+	// edit may be called long after Later has returned.
 	Later(about string, edit func(old []byte) ([]byte, error)) error
 }
 
-// A Copy is where a replica keeps what it knows of a shared document, in a form
-// that is a document, too.
+// A Copy is a replica's local copy of a shared document. It is a Document
+// itself.
 type Copy interface {
 	Document
 	// Write replaces the text; nil removes it.
 	Write(data []byte) error
 }
 
-// A Shelf has documents by name.
+// A Shelf has the shared documents by name.
 type Shelf interface {
-	// Document is the one of that name, whose text is kept here in local.
+	// Document returns the document with that name, whose local copy is local.
 	Document(name string, local Copy) Document
 }
 
-// On is a document of a shelf; without a shelf it is local.
+// On returns a document of a shelf, or local if shelf is nil.
 func On(shelf Shelf, name string, local Copy) Document {
 	if shelf == nil {
 		return local
@@ -46,31 +47,31 @@ func On(shelf Shelf, name string, local Copy) Document {
 	return shelf.Document(name, local)
 }
 
-// The names of documents. Those that end with a slash begin the names of many.
+// The names of documents. A name that ends with a slash is a prefix of many.
 const (
-	Config    = "config"    // the configuration, where it is shared
+	Config    = "config"    // the configuration, if it is shared
 	Keys      = "keys"      // access keys
-	Approvals = "approvals" // what waits for approval
+	Approvals = "approvals" // entries that wait for approval
 	Memory    = "memory"    // what was learnt about servers
 	Pins      = "pins/"     // definitions, by server
 	Tokens    = "tokens/"   // sign-ins at servers, by grant
 )
 
-// ErrChanged says that others changed a document again and again, so that an
-// edit did not come through.
+// ErrChanged means that an edit failed because other replicas changed the
+// document repeatedly.
 var ErrChanged = i18n.Errorf("other replicas change it at the same time: look at it again, and repeat", "其他副本正在同时修改：请重新查看后再试")
 
-// A NoAgreement is why a shared document was not changed: the replicas cannot
-// agree.
+// A NoAgreement means that a shared document was not changed because the
+// replicas cannot agree.
 type NoAgreement struct {
-	Since  time.Time // zero when that is not known
-	Unsure bool      // it may have been changed all the same
+	Since  time.Time // zero if unknown
+	Unsure bool      // the change may have been made
 	Err    error
 }
 
 func (e *NoAgreement) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *NoAgreement) In(l i18n.Lang) string {
 	since, end := i18n.Text{}, i18n.New("nothing was changed", "没有作任何更改")
 	if !e.Since.IsZero() {

@@ -75,8 +75,8 @@ func follow(p Profile, request []byte, requestTo, errorFrom, socket int) error {
 	_, writing := to.Write(request)
 	to.Close()
 	if p.Learn != "" {
-		// The launcher's last call is noted like any other. One that fails before
-		// says so below.
+		// The launcher's own execve is noted like any other call, so answer must
+		// already run. A launcher that fails earlier reports its error below.
 		if listener, err := receive(socket, 0); err == nil {
 			go answer(p, listener)
 		}

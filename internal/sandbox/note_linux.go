@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// note writes down what the caller is about to do. It may do it in any case.
+// note records the call of the caller. The call is allowed in any case.
 func (c *caller) note(to *notes) {
 	args := c.n.data.args
 	switch nr := uint32(c.n.data.nr); {
@@ -45,7 +45,7 @@ func (c *caller) note(to *notes) {
 	}
 }
 
-// noteExec notes a program, and the one that the first line of a script names,
+// noteExec records a program and, for a script, the interpreter in its first line,
 // which the kernel opens.
 func (c *caller) noteExec(to *notes, dir int, at uint64) {
 	real := c.noteOpen(to, dir, at, unix.O_RDONLY)
@@ -58,9 +58,8 @@ func (c *caller) noteExec(to *notes, dir int, at uint64) {
 	}
 }
 
-// noteOpen notes a file that is there, or a folder that one is made in. What is
-// not there needs no rule. It returns the file with links followed, if it is
-// there.
+// noteOpen records a file that exists, or that the call creates. A missing file needs
+// no rule. noteOpen returns the real path of the file if it exists.
 func (c *caller) noteOpen(to *notes, dir int, at, flags uint64) (real string) {
 	name, errno := c.path(at)
 	if errno != 0 || name == "" {
@@ -80,7 +79,7 @@ func (c *caller) noteOpen(to *notes, dir int, at, flags uint64) (real string) {
 	}
 	for _, self := range []string{"/proc/self", "/proc/thread-self", process} {
 		if name == self || strings.HasPrefix(name, self+"/") {
-			return "" // its own
+			return "" // its own process
 		}
 	}
 	writes := flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0
@@ -100,7 +99,8 @@ func (c *caller) noteOpen(to *notes, dir int, at, flags uint64) (real string) {
 	return ""
 }
 
-// noteConnect notes a connection: other sockets ask for names, or send nothing.
+// noteConnect records a connection. It ignores datagram sockets, which resolve names or
+// send nothing.
 func (c *caller) noteConnect(to *notes, fd int, at, size uint64) {
 	if size < 2 || size > unix.SizeofSockaddrAny {
 		return

@@ -9,15 +9,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Note is something that a server did while nothing confined it.
+// A Note is an action of an unconfined server.
 type Note struct {
 	// Call is one of the kinds below.
 	Call string `json:"call"`
-	// What is a file, an address or a host, with links followed.
+	// What is a file (its real path), an address or a host.
 	What   string `json:"what,omitempty"`
 	Write  bool   `json:"write,omitempty"`
 	Folder bool   `json:"folder,omitempty"`
-	// Profile is what it may do confined; of the first note alone.
+	// Profile is what the server may do when it is confined. Only the first note has
+	// it.
 	Profile *Profile `json:"profile,omitempty"`
 }
 
@@ -26,29 +27,29 @@ const (
 	noteProfile = "profile"
 	noteOpen    = "open"
 	noteConnect = "connect"
-	noteHost    = "host" // by name, through the proxy
+	noteHost    = "host" // a host name, through the proxy
 	noteUnix    = "unix"
 	noteListen  = "listen"
 )
 
-// maxNotes bounds what is noted of one server.
+// maxNotes is the maximum number of notes about one server.
 const maxNotes = 20_000
 
-// notes are a file of notes, each once. The gateway and its helper both add to it.
+// notes is a file of distinct notes. The gateway and its helper both write to it.
 type notes struct {
 	mu   sync.Mutex
 	file *os.File
 	seen map[Note]bool
 }
 
-// openNotes opens a file of notes; nil where there is none.
+// openNotes opens a file of notes. It returns nil if path is empty.
 func openNotes(path string) *notes {
 	if path == "" {
 		return nil
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		file = nil // the process goes on, and nothing is learnt
+		file = nil // the process continues, and nothing is recorded
 	}
 	return &notes{file: file, seen: map[Note]bool{}}
 }
@@ -70,11 +71,11 @@ func (x *notes) add(n Note) {
 	if err != nil {
 		return
 	}
-	_, _ = x.file.Write(append(line, '\n')) // what is not written is not learnt
+	_, _ = x.file.Write(append(line, '\n')) // if this fails, the note is lost
 }
 
-// learn lets a program do everything, and notes it. What it would be allowed to
-// do is the first note.
+// learn allows a program to connect to every host, and records what it does. The first
+// note is the profile that would confine it.
 func (x *Proxy) learn(s Server, p *Program, profile *Profile) (release func(), err error) {
 	to := openNotes(s.Learn)
 	end, err := x.open(grant{server: s.ID, noted: func(host string) { to.add(Note{Call: noteHost, What: host}) }}, p, profile)
@@ -101,7 +102,7 @@ func readNotes(path string) (allowed Profile, list []Note, err error) {
 	for lines.Scan() {
 		var n Note
 		if err := json.Unmarshal(lines.Bytes(), &n); err != nil {
-			continue // the process could write there, too
+			continue // the process can write to the file too
 		}
 		if n.Call == noteProfile && n.Profile != nil && !known {
 			allowed, known = *n.Profile, true

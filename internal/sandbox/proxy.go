@@ -22,7 +22,7 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// dialWait bounds how long connecting to a host may take, helloWait how long a
+// dialWait limits how long connecting to a host may take; helloWait limits how long a
 // client may take to send its first message.
 const (
 	dialWait  = 30 * time.Second
@@ -121,7 +121,7 @@ func (x *Proxy) open(g grant, p *Program, profile *Profile) (release func(), err
 	}, nil
 }
 
-// start begins to listen, when the first server needs the proxy.
+// start starts listening when the first server needs the proxy.
 func (x *Proxy) start() error {
 	if x.closed {
 		return net.ErrClosed

@@ -11,22 +11,22 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// Wants are what a server did, unconfined, that its sandbox would refuse.
+// Wants are the actions of an unconfined server that its sandbox would refuse.
 type Wants struct {
-	// Read, Write and Hosts could be added to its sandbox; Listen could be set.
+	// Read, Write and Hosts could be added to its sandbox rules; Listen could be set.
 	Read   []string
 	Write  []string
 	Hosts  []string
 	Listen bool
-	// Secrets are files that hold keys, or belong to others: nobody proposes to
-	// allow them. Unix are sockets, and Direct public addresses that it reached
-	// without asking the proxy, which no list of names allows.
+	// Secrets are files with keys or files of other programs; they are never proposed.
+	// Unix are sockets. Direct are public addresses that the server connected to
+	// without the proxy; a list of host names cannot allow them.
 	Secrets []string
 	Unix    []string
 	Direct  []string
 }
 
-// Learnt reads what was noted of a server.
+// Learnt reads the notes about a server.
 func Learnt(path string) (*Wants, error) {
 	allowed, list, err := readNotes(path)
 	if err != nil {
@@ -72,8 +72,7 @@ func Learnt(path string) (*Wants, error) {
 	return w, nil
 }
 
-// outermost are paths without those in one of the others, or in what is there
-// anyway.
+// outermost removes paths that are inside another of the paths, or inside one of there.
 func outermost(paths, there []string) []string {
 	slices.Sort(paths)
 	var out []string
@@ -85,9 +84,9 @@ func outermost(paths, there []string) []string {
 	return out
 }
 
-// known is what is known about files here.
+// known classifies the files of this machine.
 type known struct {
-	read, write []string // what may be read, and written, anyway
+	read, write []string // already readable or writable
 	home        string
 	secrets     []string
 }
@@ -96,7 +95,7 @@ func newKnown(p Profile) known {
 	k := known{home: realPath(folders.Home()), write: p.Write}
 	k.read = slices.Concat(p.Read, p.Write)
 	for i, path := range k.read {
-		k.read[i] = realPath(path) // /lib is a link, and what is noted is not
+		k.read[i] = realPath(path) // /lib may be a link, but notes have real paths
 	}
 	for _, name := range []string{
 		".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".password-store",
@@ -122,7 +121,7 @@ func realPath(path string) string {
 	return path
 }
 
-// allows says that a sandbox needs nothing more for it.
+// allows reports whether the sandbox already allows the action.
 func (k *known) allows(n Note) bool {
 	list := k.read
 	if n.Write {
@@ -131,8 +130,8 @@ func (k *known) allows(n Note) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return within(n.What, dir) })
 }
 
-// secret says that a file holds keys, or is the gateway's. The whole of a folder
-// that has such files in it is one.
+// secret reports whether a file has keys or belongs to the gateway. A shared folder
+// counts as secret too, because it contains such files.
 func (k *known) secret(path string) bool {
 	return k.shared(path) && isFolder(path) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(path, s) })
 }
@@ -142,8 +141,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// fold is the folder to allow for a file: the one that it is in, unless other
-// things are in there, too.
+// fold returns the path to allow for a file: its folder, or the file itself if the
+// folder also has files of other programs or secrets.
 func (k *known) fold(n Note) string {
 	dir := filepath.Dir(n.What)
 	if n.Folder || k.common(dir) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) }) {
@@ -152,15 +151,15 @@ func (k *known) fold(n Note) string {
 	return dir
 }
 
-// common says that many programs have files in a folder.
+// common reports whether many programs have files in a folder.
 func (k *known) common(dir string) bool {
 	hidden := k.home != "" && filepath.Dir(dir) == k.home && strings.HasPrefix(filepath.Base(dir), ".")
 	system := slices.ContainsFunc([]string{"/dev", "/proc", "/sys"}, func(top string) bool { return within(dir, top) })
 	return hidden || system || k.shared(dir) || slices.Contains([]string{realPath(os.TempDir()), "/var/tmp", "/var/lib", "/var/run"}, dir)
 }
 
-// shared says that a folder is the root, one directly below it, or has the home
-// directory in it.
+// shared reports whether a folder is the root, is directly below it, or contains the
+// home directory.
 func (k *known) shared(dir string) bool {
 	return strings.Count(dir, "/") < 2 || k.home != "" && within(k.home, dir)
 }

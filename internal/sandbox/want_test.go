@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLearnt: what is proposed is no wider than the folder of a file, and never
-// holds keys.
+// TestLearnt checks that Learnt proposes at most the folder of a file, and never
+// files with keys.
 func TestLearnt(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -33,7 +33,7 @@ func TestLearnt(t *testing.T) {
 		opens(in(".ssh/id_rsa")), opens(in("state/mcp-all-in-one/servers/other")), {Call: noteOpen, What: home, Folder: true}, {Call: noteOpen, What: "/", Folder: true}, opens("/etc/shadow"),
 		{Call: noteConnect, What: "127.0.0.1:4000"}, {Call: noteConnect, What: "127.0.0.1:5432"}, {Call: noteConnect, What: "8.8.8.8:443"},
 		{Call: noteHost, What: "api.example.com:443"}, {Call: noteHost, What: "api.example.com:443"}, {Call: noteUnix, What: "/run/x.sock"}, {Call: noteListen},
-		// a second profile would be the server's own word
+		// only the server itself could have written a second profile
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/"}, Write: []string{"/"}}},
 	}
 	path := filepath.Join(t.TempDir(), "notes")
@@ -67,7 +67,7 @@ func TestLearnt(t *testing.T) {
 	}
 }
 
-// TestReaches compares hosts as they are written with those that are wanted.
+// TestReaches compares hosts in a list with wanted hosts.
 func TestReaches(t *testing.T) {
 	list := []string{"api.example.com", "*.below.com:8443", "10.0.0.5", "10.0.0.6:5432"}
 	for wanted, want := range map[string]bool{

@@ -7,7 +7,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A whole script: in a new process, in one that waits, and a call of it.
+// BenchmarkRun measures a whole script in a new process and in a waiting one,
+// and a single call.
 func BenchmarkRun(b *testing.B) {
 	r := newRunner(b)
 	run := func(b *testing.B, code string) *Outcome {
@@ -28,7 +29,7 @@ func BenchmarkRun(b *testing.B) {
 			b.StopTimer()
 			r.Warm()
 			r.wg.Wait()
-			// It answers once it is there.
+			// It responds when it is ready.
 			_, _ = r.warm.child.conn.Call(b.Context(), &jsonrpc.Request{Method: "ping"})
 			b.StartTimer()
 			run(b, "return 1")

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// bombs are scripts that want more than there is. Each ends at the limit named.
+// bombs are scripts that exceed a limit. Each must end at the named limit.
 var bombs = []struct{ name, code, limit string }{
 	{"loop", `while (true) {}`, "cpu"},
 	{"for loop", `for (let i = 0; ; i++) Math.sqrt(i)`, "cpu"},
@@ -40,8 +40,9 @@ var bombs = []struct{ name, code, limit string }{
 	{"proxy chain", `let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); return p.x`, "depth"},
 }
 
-// maxBeside is what the process of a script may take beside the script: the
-// program itself, and what is allocated until the meter looks again.
+// maxBeside is how much memory the process of a script may use besides the
+// script: the program itself, and what is allocated before the meter checks
+// again.
 const maxBeside = 40 << 20
 
 type nobody struct{}

@@ -14,9 +14,9 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// RunChild is the body of the process of one script: it waits for its job on
-// standard input, runs it, and answers on standard output. It returns the exit
-// code.
+// RunChild is the main function of the process of one script. It reads its job
+// from standard input, runs it, and writes the result to standard output. It
+// returns the exit code.
 func RunChild() int {
 	if err := work(); err != nil {
 		os.Stderr.WriteString("script: " + err.Error() + "\n")
@@ -33,7 +33,7 @@ func work() error {
 	p := &pipe{in: stdio.NewStream(os.Stdin, io.Discard, stdio.StreamOptions{MaxLine: maxLine})}
 	var e *engine
 	var err error
-	if !p.ready(time.Now()) { // it waits for a job, and uses the time
+	if !p.ready(time.Now()) { // no job yet, so use the time
 		if e, err = newEngine(); err != nil {
 			return err
 		}
@@ -55,33 +55,34 @@ func work() error {
 	return nil
 }
 
-// maxLine is the longest message on the pipe: a value with what is around it.
+// maxLine is the longest message on the pipe: a value and its envelope.
 const maxLine = MaxValue + 1<<20
 
-// maxDepth is how deep a message on the pipe may be nested.
+// maxDepth is the maximum nesting of a message on the pipe.
 const maxDepth = 1 << 20
 
-// A pipe is the child's side of the pipe. The engine's goroutine alone reads from
-// it, and waits there for its answers: in a process that does one thing at a time
-// nothing is handed from thread to thread.
+// A pipe is the child's side of the pipe. Only the engine's goroutine reads
+// from it, and waits there for its responses. So the process, which does one
+// thing at a time, never switches threads.
 type pipe struct {
 	in *stdio.Stream
-	mu sync.Mutex // held by who writes
+	mu sync.Mutex // held while writing
 }
 
 // write writes messages, each with its line end.
 func (p *pipe) write(messages []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	os.Stdout.Write(messages) // if nobody reads, nobody waits for us either
+	os.Stdout.Write(messages) // if the gateway does not read, it does not wait for us either
 }
 
-// ready waits until there is something to read, or until a time.
+// ready waits until there is input, or until the given time.
 func (p *pipe) ready(until time.Time) bool {
 	return p.in.Buffered() || awaitInput(until)
 }
 
-// job waits for the one job of the process, and the id of its request.
+// job waits for the only job of the process, and returns the id of its request
+// too.
 func (p *pipe) job() (id []byte, job *Job, err error) {
 	for {
 		data, _, err := p.in.Read()
@@ -103,7 +104,8 @@ func (p *pipe) job() (id []byte, job *Job, err error) {
 	}
 }
 
-// run runs the job and watches its limits: the first of the two to end decides.
+// run runs the job and watches its limits. The first of the two to finish
+// determines the outcome.
 func (p *pipe) run(e *engine, job *Job) *Outcome {
 	if err := bound(job.Limits); err != nil {
 		return faulty("InternalError", err.Error())
@@ -122,7 +124,8 @@ func (p *pipe) run(e *engine, job *Job) *Outcome {
 	select {
 	case o = <-ended:
 	case limit := <-m.reached:
-		// The engine is left as it is: the process ends with this answer.
+		// The engine is not stopped, because the process ends after this
+		// response.
 		o = &Outcome{Fault: &Fault{Name: "Limit", Limit: limit}}
 	}
 	o.Tail, o.LogBytes = l.rest()
@@ -130,11 +133,11 @@ func (p *pipe) run(e *engine, job *Job) *Outcome {
 	return o
 }
 
-// A journal is what a script logs: the first lines are sent at once, of the
-// others the last are kept.
+// A journal has the log of a script: the first lines are sent at once, and the
+// last of the others are kept.
 type journal struct {
 	pipe       *pipe
-	head, tail int64 // how much of each
+	head, tail int64 // sizes in bytes
 
 	mu    sync.Mutex
 	total int64
@@ -166,7 +169,7 @@ func (l *journal) rest() (tail string, total int64) {
 	return string(l.last), l.total
 }
 
-// A meter watches the limits of the process while the engine computes.
+// A meter checks the limits of the process while the engine computes.
 type meter struct {
 	limits  Limits
 	base    usage
@@ -182,7 +185,7 @@ type usage struct {
 	peak int64
 }
 
-// meterTick is how often the limits are looked at.
+// meterTick is how often the limits are checked.
 const meterTick = 5 * time.Millisecond
 
 func newMeter(limits Limits) *meter {
@@ -191,8 +194,9 @@ func newMeter(limits Limits) *meter {
 	return m
 }
 
-// work says that the engine computes from now on, and rest that it waits. A script
-// does both with every call, so they cost next to nothing.
+// work records that the engine computes from now on; rest records that it
+// waits. A script alternates between the two with every call, so both must be
+// cheap.
 func (m *meter) work() {
 	m.busy.Store(true)
 	if m.asleep.CompareAndSwap(true, false) {
@@ -207,18 +211,19 @@ func (m *meter) used() (cpu time.Duration, peak int64) {
 	return u.cpu - m.base.cpu, u.peak
 }
 
-// short says that the script came near the limit of its memory.
+// short reports whether the script came close to its memory limit.
 func (m *meter) short() bool { return measure().peak > m.base.peak+m.limits.Memory/2 }
 
-// watch looks at the limits. It sleeps while the script waits: a script that waits
-// for a person costs nothing.
+// watch checks the limits. It sleeps while the script waits, so a script that
+// waits for a person costs nothing.
 func (m *meter) watch() {
 	tick := time.NewTicker(meterTick)
 	defer tick.Stop()
 	for {
 		if !m.busy.Load() {
 			m.asleep.Store(true)
-			// The engine may have begun in between; one of the two takes the mark back.
+			// The engine may have started in between. Either work or watch
+			// resets asleep.
 			if !m.busy.Load() || !m.asleep.CompareAndSwap(true, false) {
 				tick.Stop()
 				<-m.wake
@@ -238,6 +243,6 @@ func (m *meter) watch() {
 	}
 }
 
-// memorySlack is what the process may take beyond the memory of the script: the
-// message that is being read, and the engine itself.
+// memorySlack is how much memory the process may use besides that of the
+// script: the message being read, and the engine itself.
 const memorySlack = 12 << 20

@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine has nothing to do: the process is in a job, has no handles but its
-// standard ones, and the engine offers no way to open another.
+// confine has nothing to do: the process is in a job object, has only its
+// standard handles, and the engine cannot open others.
 func confine() error { return nil }
 
-// bound leaves the limits to the meter.
+// bound does nothing: the meter checks the limits.
 func bound(Limits) error { return nil }
 
-// awaitInput waits until standard input has something to read, or until a time.
-// Nothing can wait for both on a pipe of this system.
+// awaitInput waits until standard input is readable, or until the given time.
+// It polls, because Windows cannot wait for a pipe with a timeout.
 func awaitInput(until time.Time) bool {
 	for {
 		var waiting uint32
 		ok, _, _ := peekPipe.Call(os.Stdin.Fd(), 0, 0, 0, uintptr(unsafe.Pointer(&waiting)), 0)
 		if ok == 0 || waiting > 0 {
-			return true // reading says what is wrong
+			return true // the next read returns the error
 		}
 		left := time.Until(until)
 		if left <= 0 {

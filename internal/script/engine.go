@@ -25,30 +25,30 @@ import (
 var prelude string
 
 const (
-	// maxStack is how deep functions may call each other.
+	// maxStack is the maximum depth of function calls.
 	maxStack = 2000
-	// gcThreshold is how much a script may allocate between collections.
+	// gcThreshold is how many bytes a script may allocate between collections.
 	gcThreshold = 1 << 20
 )
 
-// An engine runs one script. One goroutine owns it.
+// An engine runs one script. It is owned by one goroutine.
 type engine struct {
 	vm    *quickjs.VM
 	pipe  *pipe
 	log   *journal
 	meter *meter
 	mark  string
-	// quoted is how a text in JSON begins that begins with the mark.
+	// quoted is the beginning of a JSON string that begins with the mark.
 	quoted string
-	calls  int      // that are not settled
-	queue  [][]byte // those of them that wait for their turn to be sent
-	out    []byte   // what is sent at the end of this turn
-	sleeps []sleep  // the first to end comes first
-	// The functions of the prelude.
+	calls  int      // number of calls without a response
+	queue  [][]byte // calls that wait to be sent
+	out    []byte   // messages to send at the end of this turn
+	sleeps []sleep  // sorted by end time
+	// Functions of the prelude.
 	start, settle, done, unawaited, value, fault quickjs.Value
 }
 
-// A settlement is the outcome of one request of the script.
+// A settlement is the result of one request of the script.
 type settlement struct {
 	id    int
 	ok    bool
@@ -56,18 +56,19 @@ type settlement struct {
 	large bool
 }
 
-// A sleep is a pause that the script waits for.
+// A sleep is a pause of the script.
 type sleep struct {
 	until time.Time
 	id    int
 }
 
-// maxSent is how many requests are with the gateway; the others wait here. It is
-// less than the gateway reads, which therefore always reads what is sent.
+// maxSent is how many requests may be outstanding at the gateway; the others
+// are queued here. It is less than the number that the gateway reads, so the
+// gateway always reads what is sent.
 const maxSent = maxAsked / 4
 
-// newEngine returns an engine with the globals of a script, ready for its job:
-// that takes longer than a short script.
+// newEngine returns an engine with the globals of a script, ready for its job.
+// Creating it takes longer than running a short script.
 func newEngine() (*engine, error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
@@ -103,7 +104,7 @@ func faulty(name, message string) *Outcome {
 	return &Outcome{Fault: &Fault{Name: name, Message: message}}
 }
 
-// prepare gives the script its globals.
+// prepare defines the globals of the script.
 func (e *engine) prepare() error {
 	if err := e.vm.RegisterHostFunc("__send", e.send); err != nil {
 		return err
@@ -154,8 +155,8 @@ func (e *engine) config(job *Job) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// send takes what the prelude asks for: a line of the log, a pause, a request
-// to the gateway.
+// send handles a request of the prelude: a line of the log, a pause, or a
+// request to the gateway.
 func (e *engine) send(args []any) (any, error) {
 	if len(args) != 3 {
 		return nil, i18n.Errorf("send takes three arguments", "send 需要三个参数")
@@ -185,7 +186,7 @@ func (e *engine) send(args []any) (any, error) {
 	return nil, nil
 }
 
-// flush sends what the script asked for in this turn, as one.
+// flush sends the requests of this turn in one write.
 func (e *engine) flush() {
 	room := maxSent - (e.calls - len(e.queue))
 	n := min(room, len(e.queue))
@@ -202,7 +203,8 @@ func (e *engine) flush() {
 	}
 }
 
-// receive waits for the next settlement; an error means that the gateway is gone.
+// receive waits for the next settlement. An error means that the gateway has
+// closed the pipe.
 func (e *engine) receive() (s settlement, err error) {
 	if len(e.sleeps) > 0 && !e.pipe.ready(e.sleeps[0].until) {
 		s = settlement{id: e.sleeps[0].id, ok: true}
@@ -243,7 +245,8 @@ func refusal(name, message string) []byte {
 	return fmt.Appendf(nil, `{"name":%q,"message":%s}`, name, jsonrpc.Quote(message))
 }
 
-// marked gives the handle of a value that was too large its mark.
+// marked replaces the placeholder in the handle of a large value by the mark of
+// this run.
 func (e *engine) marked(value []byte) string {
 	text := string(value)
 	if rest, ok := strings.CutPrefix(text, "{"+handleMark); ok {
@@ -252,7 +255,7 @@ func (e *engine) marked(value []byte) string {
 	return text
 }
 
-// digits writes marked numbers as what they are.
+// digits writes marked strings as numbers.
 func (e *engine) digits(text string) []byte {
 	if !strings.Contains(text, e.quoted) {
 		return []byte(text)
@@ -270,8 +273,8 @@ func (e *engine) digits(text string) []byte {
 	}
 }
 
-// loop runs what is ready and waits for what is asked, until the script has
-// ended and nothing that it began still runs.
+// loop runs pending jobs and waits for responses until the script has ended and
+// all its calls have too.
 func (e *engine) loop() *Outcome {
 	for {
 		n, err := e.vm.ExecutePendingJobs()
@@ -290,7 +293,8 @@ func (e *engine) loop() *Outcome {
 				return e.outcome()
 			case len(e.sleeps) > 0:
 			case e.meter.short():
-				// Without memory the engine leaves a promise unsettled and says nothing.
+				// Without memory the engine leaves a promise unsettled and
+				// reports no error.
 				return &Outcome{Fault: &Fault{Name: "Limit", Limit: LimitMemory}}
 			default:
 				return faulty("Error", "the script waits for nothing: a promise that it awaits is never settled")
@@ -302,8 +306,8 @@ func (e *engine) loop() *Outcome {
 	}
 }
 
-// next waits for one settlement and hands it to the script. Where one is there
-// already, what the script asks for can wait for the end of the turn.
+// next waits for one settlement and passes it to the script. If a settlement is
+// already buffered, the script's requests can wait until the end of the turn.
 func (e *engine) next() *Outcome {
 	if !e.pipe.in.Buffered() {
 		e.flush()
@@ -320,7 +324,7 @@ func (e *engine) next() *Outcome {
 	return nil
 }
 
-// outcome reads what the script came to.
+// outcome reads the result of the script.
 func (e *engine) outcome() *Outcome {
 	o := &Outcome{}
 	unawaited, err := e.unawaited.Call(quickjs.UndefinedValue)
@@ -349,7 +353,7 @@ func (e *engine) outcome() *Outcome {
 	return o
 }
 
-// broken is an error of the engine outside any promise.
+// broken returns the outcome for an error of the engine outside any promise.
 func (e *engine) broken(err error) *Outcome {
 	var js *quickjs.Error
 	if !errors.As(err, &js) {
@@ -361,7 +365,7 @@ func (e *engine) broken(err error) *Outcome {
 	return &Outcome{Fault: f}
 }
 
-// readFault reads what the prelude wrote about an error.
+// readFault parses the prelude's description of an error.
 func readFault(raw []byte, short bool) *Fault {
 	var said struct{ Name, Message, Stack string }
 	if err := json.Unmarshal(raw, &said); err != nil {
@@ -373,7 +377,7 @@ func readFault(raw []byte, short bool) *Fault {
 	return f
 }
 
-// inCode finds a place in the given code; the function around it adds two
+// inCode matches a position in the given code. The wrapper function adds two
 // lines.
 var inCode = regexp.MustCompile(`<input>:(\d+)(?::(\d+))?`)
 
@@ -389,10 +393,10 @@ func (f *Fault) locate(stack string) {
 		return
 	}
 	f.Line = line - linesAround
-	f.Column, _ = strconv.Atoi(m[2]) // stays 0 where it is not told
+	f.Column, _ = strconv.Atoi(m[2]) // stays 0 if unknown
 }
 
-// name names the limit behind an error of the engine. Where there is no memory
+// name sets the limit that caused an error of the engine. If there is no memory
 // left for an error, the engine throws null.
 func (f *Fault) name(short bool) {
 	switch {
@@ -403,7 +407,7 @@ func (f *Fault) name(short bool) {
 	}
 }
 
-// hasLarge says whether JSON has whole numbers that a double may not hold.
+// hasLarge reports whether JSON has integers that a double may not represent.
 func hasLarge(raw []byte) bool {
 	inText, digits := false, 0
 	for i := 0; i < len(raw); i++ {

@@ -9,14 +9,14 @@ import (
 	"mcp-all-in-one/internal/kept"
 )
 
-// filterLimits bound a filter: a result of the largest size has to fit, as Go
-// keeps it.
+// filterLimits are the limits of a filter: the largest result must fit as a Go
+// value.
 var filterLimits = Limits{Memory: 384 << 20, CPU: 3 * time.Second}
 
-// filterWait is how long a filter may take, with the start of its process.
+// filterWait limits the time of a filter, including the start of its process.
 const filterWait = 10 * time.Second
 
-// Filter runs a jq filter in a process of its own, two at once. It is a
+// Filter runs a jq filter in its own process, at most two at once. It is a
 // kept.Filter.
 func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit int64) (kept.Part, error) {
 	if r == nil {

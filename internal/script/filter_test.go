@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFilters runs jq filters that want more than there is, in their own
-// process, and some that do not.
+// TestFilters runs jq filters in their own process; some of them exceed a
+// limit.
 func TestFilters(t *testing.T) {
 	r := newRunner(t)
 	doc := []byte(`{"a":"` + strings.Repeat("y", 20_000) + `","n":12345678901234567890}`)

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// newRunner starts scripts with the product: the test program itself may have
-// the race detector, which takes more memory than a script may use.
+// newRunner runs scripts with the product binary: the test binary may have the
+// race detector, which needs more memory than a script may use.
 func newRunner(t testing.TB) *Runner {
 	t.Helper()
 	exe := mcptest.BuildProduct(t)

@@ -14,16 +14,16 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A Runner starts scripts, each in a process of its own. Its methods may be
-// called concurrently.
+// A Runner starts scripts, each in its own process. Its methods may be called
+// concurrently.
 type Runner struct {
 	launcher *stdio.Launcher
 	exe      string
 
-	filters chan struct{} // one for each that runs
+	filters chan struct{} // has one element for each running filter
 
 	mu     sync.Mutex
-	warm   *warming // nil for none
+	warm   *warming // may be nil
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -40,7 +40,8 @@ type child struct {
 	host *host
 }
 
-// A host is what a script asks, once it is known who that is.
+// A host answers the requests of a script. Its handler is set when the job is
+// known.
 type host struct {
 	mu sync.Mutex
 	jsonrpc.Handler
@@ -71,7 +72,8 @@ func (h *host) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	}
 }
 
-// maxAsked is how many requests of one script are read before the others wait.
+// maxAsked is how many unanswered requests of one script are read before the
+// others wait.
 const maxAsked = 256
 
 func (r *Runner) start(ctx context.Context) (*child, error) {
@@ -84,15 +86,15 @@ func (r *Runner) start(ctx context.Context) (*child, error) {
 	return &child{c, conn, h}, nil
 }
 
-// end ends the process and waits until nothing of it runs.
+// end kills the process and waits until it has ended.
 func (c *child) end() {
 	c.Kill()
 	c.conn.Close()
 	<-c.Done()
 }
 
-// leave waits until a process that has answered is gone. It ends by itself, which
-// is cheaper than to look for all that it might have started.
+// leave waits until a process that has responded has ended. It ends by itself,
+// which is cheaper than looking for the processes it might have started.
 func (c *child) leave() {
 	c.conn.Close()
 	late := time.AfterFunc(leaveWait, c.Kill)
@@ -100,13 +102,13 @@ func (c *child) leave() {
 	<-c.Done()
 }
 
-// leaveWait is how long a process may take to end after its answer.
+// leaveWait is how long a process may take to end after its response.
 const leaveWait = time.Second
 
-// warmFor is how long a process waits for the next script.
+// warmFor is how long an idle process waits for the next script.
 const warmFor = 5 * time.Minute
 
-// Warm lets one process wait for the next script, for a while.
+// Warm starts a process that waits for the next script for a while.
 func (r *Runner) Warm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +124,7 @@ func (r *Runner) Warm() {
 	})
 }
 
-// A warming is a process that waits for its job, or is about to.
+// A warming is a process that waits for its job, or is being started.
 type warming struct {
 	started chan struct{} // closed once the other fields are set
 	child   *child
@@ -130,8 +132,8 @@ type warming struct {
 	cool    *time.Timer
 }
 
-// take returns a process for a script: the one that waits, or a new one. One that
-// is being started is there sooner than another.
+// take returns a process for a script: the waiting one, or a new one. If one is
+// being started, take waits for it, because it is ready sooner than another.
 func (r *Runner) take(ctx context.Context) (*child, error) {
 	w := r.waiting(nil)
 	if w == nil {
@@ -150,8 +152,8 @@ func (r *Runner) take(ctx context.Context) (*child, error) {
 	}
 }
 
-// waiting is the process that waits, which is the caller's from now on; where
-// only is set, that one alone.
+// waiting returns the waiting process, which the caller then owns. If only is
+// set, it returns only that one.
 func (r *Runner) waiting(only *warming) *warming {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,7 +166,7 @@ func (r *Runner) waiting(only *warming) *warming {
 	return w
 }
 
-// drop ends the process that waits.
+// drop ends the waiting process.
 func (r *Runner) drop(only *warming) {
 	if w := r.waiting(only); w != nil {
 		<-w.started
@@ -174,7 +176,7 @@ func (r *Runner) drop(only *warming) {
 	}
 }
 
-// Close ends what waits.
+// Close ends the waiting process, after the others have ended.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -183,8 +185,8 @@ func (r *Runner) Close() {
 	r.drop(nil)
 }
 
-// retire lets a process go that has done its job, while the caller goes on: the
-// kernel takes longer to remove a process than a short script to run.
+// retire lets a process end in the background: the kernel takes longer to
+// remove a process than a short script takes to run.
 func (r *Runner) retire(c *child) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,9 +197,9 @@ func (r *Runner) retire(c *child) {
 	r.wg.Go(c.leave)
 }
 
-// Run runs a script; asked answers what it asks and hears what it logs. When
-// ctx ends, so does the script, and the error is the cause. Nothing of the
-// script runs when Run returns.
+// Run runs a script. asked handles its requests and its log notifications. When
+// ctx ends, the script is stopped and the error is the cause. The script does
+// not run any more when Run returns.
 func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Outcome, error) {
 	job.Limits = job.Limits.Or(Defaults)
 	params, err := json.Marshal(job)
@@ -236,12 +238,12 @@ func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Out
 	return &o, nil
 }
 
-// outOfMemory is what the Go runtime says when the kernel gives no more. Where
-// it touches memory that it did not get, a line begins with the signal; one of
-// Go code would be a panic.
+// outOfMemory matches the output of the Go runtime when the kernel refuses
+// memory. If the runtime accesses memory that it did not get, a line begins
+// with the signal; in Go code that would be a panic.
 var outOfMemory = regexp.MustCompile(`(?m)out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|^SIGSEGV: `)
 
-// died says why a process ended without an answer: the kernel or its own
+// died returns why a process ended without a response: the kernel or its own
 // runtime ended it.
 func (c *child) died(l Limits) *Outcome {
 	c.end()

@@ -1,9 +1,9 @@
-// Package script runs JavaScript that calls tools, each script in a process of
-// its own that can do nothing but talk over its pipe.
+// Package script runs JavaScript that calls tools. Each script runs in its own
+// process, which can only communicate over its pipe.
 //
-// It owns the engine, which runs in the child process, the protocol between the
-// two and the limits. It refuses to know what a tool is: the caller of a script
-// answers what it asks.
+// The package owns the engine, which runs in the child process, the protocol
+// between the two processes, and the limits. It does not know what a tool is:
+// the caller of Run answers the requests of the script.
 package script
 
 import (
@@ -15,17 +15,17 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Command is the argument that makes the program the process of one script. It
-// is not for people.
+// Command is the argument that makes the program run as the process of one
+// script. It is not for people.
 const Command = "__script"
 
 // The methods between the gateway and the process of a script.
 const (
-	// MethodRun hands the process its one job; the answer is an Outcome.
+	// MethodRun sends the process its only job; the result is an Outcome.
 	MethodRun = "script/run"
 	// MethodLog is a notification with a line that the script logged.
 	MethodLog = "script/log"
-	// What the script asks for: Params are the struct of that name.
+	// The requests of the script.
 	MethodCall      = "script/call"
 	MethodRaw       = "script/raw"
 	MethodInspect   = "script/inspect"
@@ -36,10 +36,10 @@ const (
 	MethodKeptSlice = "script/slice"
 )
 
-// Limits bound one script. A zero field stands for its default.
+// Limits are the limits of one script. A zero field means its default.
 type Limits struct {
-	Memory  int64         `json:"memory"` // bytes that the script may use
-	CPU     time.Duration `json:"cpu"`    // of its process
+	Memory  int64         `json:"memory"` // memory of the script in bytes
+	CPU     time.Duration `json:"cpu"`    // CPU time of its process
 	Timeout time.Duration `json:"timeout"`
 	Calls   int           `json:"calls"`
 	// Parallel is how many calls run at once; the others wait in order.
@@ -50,17 +50,17 @@ type Limits struct {
 	Code   int64 `json:"code"`
 }
 
-// Defaults are the limits where nothing else is said.
+// Defaults are the default limits.
 var Defaults = Limits{
 	Memory: 64 << 20, CPU: 5 * time.Second, Timeout: 120 * time.Second, Calls: 100, Parallel: 8,
 	Output: 8 << 10, Log: 4 << 10, Code: 64 << 10,
 }
 
-// MaxValue is the size of the largest value that passes between a script and a
-// tool, or comes back from the script.
+// MaxValue is the maximum size of a value that passes between a script and a
+// tool, or that the script returns.
 const MaxValue = 16 << 20
 
-// Or fills in the defaults.
+// Or replaces zero fields by those of d.
 func (l Limits) Or(d Limits) Limits {
 	return Limits{
 		Memory: or(l.Memory, d.Memory), CPU: or(l.CPU, d.CPU), Timeout: or(l.Timeout, d.Timeout), Calls: or(l.Calls, d.Calls),
@@ -78,38 +78,38 @@ func or[T int | int64 | time.Duration](v, otherwise T) T {
 // A Job is one script to run.
 type Job struct {
 	Code string `json:"code"`
-	// Args is the global of that name; nil leaves it out.
+	// Args is the global args; nil leaves it undefined.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Seed seeds Math.random; 0 takes any. At is the time at which the
-	// clock of the script stands; zero lets it run.
+	// Seed seeds Math.random; 0 means a random seed. At stops the clock of the
+	// script at that time; zero lets it run.
 	Seed   uint64    `json:"seed,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Limits Limits    `json:"limits"`
-	// JQ is a filter to run on Args instead, of which at most Most bytes are
-	// wanted; the value is a kept.Part.
+	// JQ is a filter to run on Args instead of Code. The value is a kept.Part
+	// of at most Most bytes.
 	JQ   string `json:"jq,omitempty"`
 	Most int64  `json:"most,omitempty"`
 }
 
-// An Outcome is how a script ended.
+// An Outcome is the result of a script.
 type Outcome struct {
-	// Value is the JSON of what it returned; nil where that is undefined.
+	// Value is the returned value as JSON; nil if it is undefined.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Fault is what ended it instead.
+	// Fault is set if the script failed.
 	Fault *Fault `json:"fault,omitempty"`
-	// Tail is what it logged after the lines that were sent while it ran,
-	// LogBytes the size of all that it logged.
+	// Tail is the end of the log after the lines that were sent while the
+	// script ran. LogBytes is the size of the whole log.
 	Tail     string `json:"tail,omitempty"`
 	LogBytes int64  `json:"logBytes,omitempty"`
-	// Unawaited is how many calls still ran when the script returned.
+	// Unawaited is how many calls were still running when the script returned.
 	Unawaited int           `json:"unawaited,omitempty"`
 	CPU       time.Duration `json:"cpu"`
-	// Peak is the largest size that its process had.
+	// Peak is the maximum memory size of its process.
 	Peak int64 `json:"peak"`
 }
 
-// A Fault is what went wrong in a script. Line and Column are places in the
-// given code; 0 where they are not known.
+// A Fault is the error that ended a script. Line and Column are a position in
+// the given code, or 0 if it is unknown.
 type Fault struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
@@ -130,7 +130,7 @@ const (
 	LimitDepth   = "depth"
 )
 
-// Sentence says what ended a script. What the engine said of it is English.
+// Sentence describes the fault. Messages of the engine are in English.
 func (f *Fault) Sentence(l Limits) i18n.Text {
 	at := i18n.Plain("")
 	if f.Line > 0 {
@@ -157,16 +157,17 @@ func (f *Fault) Sentence(l Limits) i18n.Text {
 	return i18n.New("%s: %s%v%v", "%s：%s%v%v", f.Name, f.Message, at, more)
 }
 
-// importing finds an import, which a script cannot have.
+// importing matches import and export statements, which a script cannot use.
 var importing = regexp.MustCompile(`(?m)^\s*(import|export)\b`)
 
-// Explain lets the sentence of a fault know the code.
+// Explain examines the code, so that Sentence can explain the fault better.
 func (f *Fault) Explain(code string) *Fault {
 	f.imports = importing.MatchString(code)
 	return f
 }
 
-// looksTyped says whether a message of the parser may be about a type.
+// looksTyped reports whether a parser message may be caused by a type
+// annotation.
 func looksTyped(message string) bool {
 	return strings.Contains(message, "':'") || strings.Contains(message, "missing initializer") || strings.Contains(message, "expecting")
 }

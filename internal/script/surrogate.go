@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// wellFormed is JSON of the engine without halves of characters, which
-// JavaScript has and JSON between programs has not: each is U+FFFD. The engine
-// writes them as \ud800 to \udfff.
+// wellFormed replaces unpaired surrogates in JSON of the engine by U+FFFD.
+// JavaScript strings may have them, but JSON for other programs must not. The
+// engine writes them as \ud800 to \udfff.
 func wellFormed(json string) string {
 	if !strings.Contains(json, `\ud`) {
 		return json
@@ -37,7 +37,7 @@ func wellFormed(json string) string {
 	return b.String()
 }
 
-// unitAt is the code unit that is escaped at a place.
+// unitAt returns the code unit of the \u escape at index i.
 func unitAt(json string, i int) (unit uint64, ok bool) {
 	if i+6 > len(json) || json[i] != '\\' || json[i+1] != 'u' {
 		return 0, false

@@ -16,13 +16,14 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// fiftyWriters has fifty writers on five replicas add a line each to one
-// document: every line is there once, or its writer was told that it is not.
+// fiftyWriters lets fifty writers on five replicas add one line each to a
+// document. Every line must be there exactly once unless its writer got an
+// error.
 func fiftyWriters(t *testing.T, e cluster.Engine) {
 	box := seal.Random().Box(seal.Record)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	told := map[string]bool{} // whether it was written, by line
+	told := map[string]bool{} // whether the write succeeded, by line
 	var copies []record.File
 	for range 5 {
 		local := record.File{Path: filepath.Join(t.TempDir(), "copy")}
@@ -59,8 +60,8 @@ func fiftyWriters(t *testing.T, e cluster.Engine) {
 	checkCopies(t, copies, told)
 }
 
-// checkCopies waits until all copies are alike, and holds them to what the
-// writers were told.
+// checkCopies waits until all copies are equal, and compares them with the
+// results that the writers got.
 func checkCopies(t *testing.T, copies []record.File, told map[string]bool) {
 	t.Helper()
 	want := 0
@@ -83,7 +84,7 @@ func checkCopies(t *testing.T, copies []record.File, told map[string]bool) {
 	t.Logf("%d writers of %d came through", want, len(told))
 }
 
-// awaitText reads a copy until it is as wanted.
+// awaitText reads a copy until ok accepts it.
 func awaitText(t *testing.T, local record.File, ok func([]byte) bool) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

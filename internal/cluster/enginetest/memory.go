@@ -1,5 +1,5 @@
-// Package enginetest holds what every Engine must do, and one in memory that
-// does it, for tests.
+// Package enginetest tests the properties of every Engine, and has an Engine in
+// memory for tests.
 package enginetest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// Memory is an Engine for several replicas in one process. Its time is that of
-// testing/synctest in a bubble.
+// Memory is an Engine for several replicas in one process. In a
+// testing/synctest bubble it uses the time of the bubble.
 type Memory struct {
 	mu       sync.Mutex
 	away     error
@@ -27,14 +27,14 @@ type place struct{ bucket, key string }
 
 type kept struct {
 	cluster.Value
-	end *time.Timer // nil when it has none
+	end *time.Timer // nil if it does not expire
 }
 
-// New is an engine without values.
+// New returns an engine without values.
 func New() *Memory { return &Memory{values: map[place]kept{}} }
 
-// Away lets every use of the engine fail with err, and watches say nothing,
-// until it is called with nil. Who watches by then has to watch anew.
+// Away makes every use of the engine fail with err until it is called with nil.
+// Existing watches end and must be started again.
 func (m *Memory) Away(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,8 +91,8 @@ func (m *Memory) Delete(_ context.Context, bucket, key string, revision uint64) 
 	return nil
 }
 
-// mayChange says why a value may not be changed, and stops its clock when it
-// may.
+// mayChange returns an error if the value may not be changed; else it stops the
+// expiry timer of the value.
 func (m *Memory) mayChange(at place, revision uint64) error {
 	if m.away != nil {
 		return m.away
@@ -134,7 +134,7 @@ func (m *Memory) tellWatchers(bucket string, v cluster.Value) {
 	}
 }
 
-// Watch shows values.
+// Watch watches values.
 func (m *Memory) Watch(ctx context.Context, bucket, prefix string, see func(cluster.Value)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

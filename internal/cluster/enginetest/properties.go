@@ -12,17 +12,17 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// A Property is something that every Engine must do.
+// A Property is a requirement for every Engine.
 type Property struct {
 	Name  string
 	Check func(t *testing.T, e cluster.Engine)
 }
 
-// patience bounds how long a watch or a message may take.
+// patience is how long a watch or a message may take.
 const patience = 30 * time.Second
 
-// Properties are what every Engine must do. Each is checked with an engine that
-// has no values in the bucket named "test".
+// Properties are the requirements for every Engine. Each is checked with an
+// engine without values in the bucket "test".
 var Properties = []Property{
 	{"create if absent", createIfAbsent},
 	{"compare and swap", compareAndSwap},
@@ -124,8 +124,8 @@ func endsByItself(t *testing.T, e cluster.Engine) {
 	}
 }
 
-// renewedStays shows that writing a value anew sets its end anew, by the end of
-// one that was written at the same time and not renewed.
+// renewedStays checks that writing a value again extends its life: it waits
+// until another value, written at the same time and not renewed, has expired.
 func renewedStays(t *testing.T, e cluster.Engine) {
 	seen := watch(t, e, "")
 	revision := put(t, e, "renewed", "0", 0, time.Second)
@@ -135,7 +135,7 @@ func renewedStays(t *testing.T, e cluster.Engine) {
 	wantValue(t, e, "renewed", "1", renewed)
 }
 
-// A sight is what a watch showed and nobody looked at yet.
+// A sight has the values from a watch that were not checked yet.
 type sight struct{ values chan cluster.Value }
 
 func watch(t *testing.T, e cluster.Engine, prefix string) *sight {
@@ -189,7 +189,7 @@ func watchPresentFirst(t *testing.T, e cluster.Engine) {
 	seen := watch(t, e, "room/")
 	seen.wants(t, "room/a", "new")
 	seen.wants(t, "room/b", "b")
-	seen.wants(t, "", "") // these were present
+	seen.wants(t, "", "") // end of the present values
 	put(t, e, "room/a", "newer", second, 0)
 	seen.wants(t, "room/a", "newer")
 	put(t, e, "other/b", "elsewhere", 0, 0)

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// A queue hands things to one function, one after the other.
+// A queue passes elements to one function, one at a time.
 type queue[T any] struct {
 	mu   sync.Mutex
 	list []T
-	more chan struct{} // holds one when the list may have something
+	more chan struct{} // has one element if the list may have one
 }
 
 func (q *queue[T]) wake() chan struct{} {
@@ -40,7 +40,7 @@ func (q *queue[T]) take() []T {
 	return list
 }
 
-// serve calls take for what is added, until ctx ends, and then done.
+// serve calls take for each added element until ctx ends, and then done.
 func (q *queue[T]) serve(ctx context.Context, take func(T), done func()) {
 	more := q.wake()
 	go func() {

@@ -13,20 +13,20 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// wait bounds one question to NATS whose asker has no bound.
+// wait limits a request to NATS if the caller's context has no deadline.
 const wait = 5 * time.Second
 
-// kept is how many versions of a document stay, for people who want an earlier
-// one back.
+// kept is how many versions of a document are kept, so that people can restore
+// an earlier one.
 const kept = 10
 
-// Errors of JetStream that its client has no name for.
+// Error codes of JetStream that its client library does not name.
 const (
-	codeNoPeers     = 10005 // there are fewer servers than copies
-	codeNotReplicas = 10074 // there is one server
+	codeNoPeers     = 10005 // there are fewer servers than replicas of the bucket
+	codeNotReplicas = 10074 // there is only one server
 )
 
-// bucket opens a bucket, and makes it where there is none.
+// bucket opens a bucket, and creates it if it does not exist.
 func (e *Engine) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
 	e.mu.Lock()
 	kv := e.buckets[name]
@@ -75,7 +75,7 @@ func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_"
 
 func (e *Engine) subject(topic string) string { return "aio." + e.name + "." + topic }
 
-// bounded is ctx with a bound where it has none.
+// bounded adds a timeout to ctx unless it has a deadline.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {
 		return ctx, func() {}
@@ -83,8 +83,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, wait)
 }
 
-// encode writes a key as a subject: words with dots between them, where other
-// characters are = and two digits.
+// encode converts a key to a subject: words separated by dots. Other characters
+// become = and two hex digits.
 func encode(key string) string {
 	var b strings.Builder
 	for _, c := range []byte(key) {
@@ -100,7 +100,7 @@ func encode(key string) string {
 	return b.String()
 }
 
-// decode reads what encode wrote.
+// decode is the inverse of encode.
 func decode(subject string) string {
 	var b strings.Builder
 	for i := 0; i < len(subject); i++ {

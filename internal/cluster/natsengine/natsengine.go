@@ -1,5 +1,6 @@
-// Package natsengine is the Engine on NATS: buckets are key-value buckets of
-// JetStream, messages are plain messages. Nothing is dialled before Open.
+// Package natsengine implements cluster.Engine with NATS: buckets are key-value
+// buckets of JetStream, messages are core NATS messages. Nothing is dialled
+// before Open.
 package natsengine
 
 import (
@@ -18,20 +19,20 @@ import (
 )
 
 const (
-	// copies is how many servers of NATS keep a value, where there are as many.
+	// copies is how many NATS servers store a value, if there are that many.
 	copies = 3
-	// markers is how long it stays known that a value was removed.
+	// markers is how long the marker of a removed value is kept.
 	markers = time.Minute
-	// retry is how long a lost connection is left alone before the next try.
+	// retry is the pause before a lost connection is dialled again.
 	retry = time.Second
 )
 
-// Options make an Engine.
+// Options are the options of Open.
 type Options struct {
-	Cluster string // its name, in the names of buckets and subjects
-	Node    string // what NATS calls our connection
+	Cluster string // name of the cluster, part of the names of buckets and subjects
+	Node    string // name of the connection in NATS
 	URLs    []string
-	Creds   string // a file; empty for none
+	Creds   string // path of a file; may be empty
 	Log     *slog.Logger
 }
 
@@ -45,17 +46,18 @@ type Engine struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	buckets map[string]jetstream.KeyValue // those that were opened
+	buckets map[string]jetstream.KeyValue // the opened ones
 }
 
-// Open connects. It may wait a few seconds for NATS, and succeeds without it:
-// the connection is made when it can be, and made anew when it is lost.
+// Open connects to NATS. It may wait a few seconds, and succeeds even if NATS
+// is not reachable: the connection is made in the background, also after it was
+// lost.
 func Open(opt Options) (*Engine, error) {
 	e := &Engine{name: opt.Cluster, buckets: map[string]jetstream.KeyValue{}}
 	options := []nats.Option{
 		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix(e.subject("_inbox")),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retry), nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectBufSize(-1), // what cannot be sent fails: it would be old when it is sent
+		nats.ReconnectBufSize(-1), // a message that cannot be sent now fails: it would be outdated later
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { opt.Log.Debug("NATS", "err", err) }),
 	}
@@ -74,8 +76,9 @@ func Open(opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends all watches and the connection. The connection comes first: it
-// ends watches also where NATS has just come back and they are being renewed.
+// Close ends all watches and the connection. The connection is closed first:
+// that also ends watches that are being renewed because NATS has just come
+// back.
 func (e *Engine) Close() {
 	e.end()
 	e.conn.Close()
@@ -109,7 +112,8 @@ func (e *Engine) Put(ctx context.Context, bucket, key string, data []byte, revis
 		fresh, err := kv.Create(ctx, encode(key), data, options...)
 		return fresh, e.failed(bucket, err)
 	}
-	// An update of the client has no end, so the message is sent as it would.
+	// Update of the client library has no TTL, so the message is published
+	// directly in the same form.
 	options := []jetstream.PublishOpt{jetstream.WithExpectLastSequencePerSubject(revision)}
 	if ttl > 0 {
 		options = append(options, jetstream.WithMsgTTL(ttl))
@@ -123,7 +127,7 @@ func (e *Engine) Put(ctx context.Context, bucket, key string, data []byte, revis
 
 // Delete removes a value.
 func (e *Engine) Delete(ctx context.Context, bucket, key string, revision uint64) error {
-	if revision == 0 { // which would be any
+	if revision == 0 { // revision 0 would match any revision
 		return cluster.ErrConflict
 	}
 	kv, err := e.bucket(ctx, bucket)
@@ -133,7 +137,7 @@ func (e *Engine) Delete(ctx context.Context, bucket, key string, revision uint64
 	return e.failed(bucket, kv.Purge(ctx, encode(key), jetstream.LastRevision(revision), jetstream.PurgeTTL(markers)))
 }
 
-// Watch shows values.
+// Watch watches values.
 func (e *Engine) Watch(ctx context.Context, bucket, prefix string, see func(cluster.Value)) error {
 	kv, err := e.bucket(ctx, bucket)
 	if err != nil {
@@ -145,11 +149,11 @@ func (e *Engine) Watch(ctx context.Context, bucket, prefix string, see func(clus
 		stop()
 		return e.failed(bucket, err)
 	}
-	context.AfterFunc(ctx, func() { w.Stop() }) // a connection that is gone has no watch either
+	context.AfterFunc(ctx, func() { w.Stop() }) // on a closed connection there is no watch to stop
 	e.running.Go(func() {
 		defer stop()
 		present := true
-		for entry := range w.Updates() { // until it is closed: who sends must not wait for us
+		for entry := range w.Updates() { // until it is closed: the sender must not block on us
 			switch {
 			case ctx.Err() != nil:
 			case entry == nil:
@@ -183,7 +187,7 @@ func (e *Engine) Hear(ctx context.Context, topic string, hear func([]byte)) erro
 	})
 	if err == nil {
 		flush, done := bounded(ctx)
-		err = e.conn.FlushWithContext(flush) // NATS knows by then
+		err = e.conn.FlushWithContext(flush) // then NATS has the subscription
 		done()
 	}
 	if err != nil {
@@ -192,21 +196,21 @@ func (e *Engine) Hear(ctx context.Context, topic string, hear func([]byte)) erro
 	}
 	context.AfterFunc(ctx, func() {
 		stop()
-		sub.Unsubscribe() // a connection that is gone has no subscription either
+		sub.Unsubscribe() // a closed connection has no subscription
 	})
 	return nil
 }
 
-// within is a context that ends with the engine, too.
+// within returns a context that also ends with the engine.
 func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(e.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// failed says what an error of NATS is to those who use an Engine. After others
-// than those of the interface the bucket is opened anew: it may be gone, with
-// the memory of a server.
+// failed converts an error of NATS to an error of the Engine interface. After
+// any other error the bucket is opened again: it may have been lost with the
+// memory of a server.
 func (e *Engine) failed(bucket string, err error) error {
 	var api *jetstream.APIError
 	switch {

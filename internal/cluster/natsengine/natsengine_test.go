@@ -41,8 +41,8 @@ func TestNATS(t *testing.T) {
 	}
 }
 
-// While NATS is away everything fails soon, and works again afterwards, also
-// with a server that lost what it had in memory.
+// While NATS is away every call fails quickly. Afterwards calls succeed again,
+// even if the server has lost its memory.
 func TestAway(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	e := open(t, "team", server)
@@ -71,8 +71,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// Without a server to be found there is an engine all the same, which finds it
-// later.
+// Open succeeds while no server is reachable, and connects later.
 func TestStartsBefore(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	server.Down()

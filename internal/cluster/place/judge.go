@@ -8,33 +8,33 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// A Kind says where a server is, seen from this replica.
+// A Kind says where a server runs, seen from this replica.
 type Kind uint8
 
 // The kinds.
 const (
-	Nowhere Kind = iota // nobody has it, or who has it is about to end
+	Nowhere Kind = iota // it has no owner, or the owner is about to stop
 	Here
 	There
 )
 
-// A Spot is where a server is, as far as this replica knows.
+// A Spot is where a server runs, as far as this replica knows.
 type Spot struct {
 	Kind  Kind
-	Owner cluster.Member // where Kind is There
+	Owner cluster.Member // set if Kind is There
 	Epoch uint64
-	// Hurry says that a copy that ran here until now is to be ended at once,
-	// because another one may be started soon.
+	// Hurry means that a copy that still runs here must be stopped at once,
+	// because another replica may start one soon.
 	Hurry bool
 }
 
-// same says that two spots mean the same to those who use the server.
+// same reports whether two spots are equal for the users of the server.
 func (s Spot) same(o Spot) bool {
 	return s.Kind == o.Kind && s.Epoch == o.Epoch && s.Owner.Boot == o.Owner.Boot && s.Owner.Address == o.Owner.Address
 }
 
-// Where says where a server is, and a channel that is closed when it is
-// somewhere else. placed is false for a server that does not run once.
+// Where returns where a server runs, and a channel that is closed when that
+// changes. placed is false for a server that does not run once in the cluster.
 func (k *Keeper) Where(name string) (spot Spot, change <-chan struct{}, placed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -45,8 +45,8 @@ func (k *Keeper) Where(name string) (spot Spot, change <-chan struct{}, placed b
 	return s.spot, s.change, true
 }
 
-// nowLocked is a server, with where it is by now; nil for one that does not run
-// once.
+// nowLocked returns a server with its current spot, or nil if it does not run
+// once in the cluster.
 func (k *Keeper) nowLocked(name string) *server {
 	s := k.servers[name]
 	if s != nil {
@@ -55,7 +55,7 @@ func (k *Keeper) nowLocked(name string) *server {
 	return s
 }
 
-// List is where all servers are, by name.
+// List returns where all servers run, by name.
 func (k *Keeper) List() (list []cluster.PlacedStatus) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,8 +75,9 @@ func (k *Keeper) List() (list []cluster.PlacedStatus) {
 	return list
 }
 
-// Begin enters a copy that is about to be started here; false where the server
-// is not here any more. End is called when the copy has ended.
+// Begin registers a copy that is about to start here. It returns false if the
+// server does not belong to this replica any more. End must be called when the
+// copy has ended.
 func (k *Keeper) Begin(name string, epoch uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +89,7 @@ func (k *Keeper) Begin(name string, epoch uint64) bool {
 	return true
 }
 
-// End takes a copy out that has ended.
+// End unregisters a copy that has ended.
 func (k *Keeper) End(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,7 +99,7 @@ func (k *Keeper) End(name string) {
 	k.Wake()
 }
 
-// Holds says whether this replica has a server in an epoch.
+// Holds reports whether this replica owns a server in an epoch.
 func (k *Keeper) Holds(name string, epoch uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,8 +107,8 @@ func (k *Keeper) Holds(name string, epoch uint64) bool {
 	return s != nil && s.spot.Kind == Here && s.spot.Epoch == epoch
 }
 
-// Doubt notes that the owner of an epoch says that it does not have a server.
-// It is asked again later: it may not know yet.
+// Doubt records that the owner of an epoch denies having a server. It is asked
+// again later, because it may not know yet.
 func (k *Keeper) Doubt(name string, epoch uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,7 +119,7 @@ func (k *Keeper) Doubt(name string, epoch uint64) {
 	k.Wake()
 }
 
-// judgeLocked finds out where all servers are by now.
+// judgeLocked updates the spots of all servers.
 func (k *Keeper) judgeLocked() {
 	now := time.Now()
 	for name, s := range k.servers {
@@ -157,12 +158,13 @@ func (k *Keeper) spotLocked(name string, s *server, now time.Time) Spot {
 	return Spot{Kind: There, Owner: owner, Epoch: r.epoch, Hurry: s.Fence}
 }
 
-// unsure says that the others may soon believe that this replica has ended.
+// unsure reports whether the others may soon assume that this replica has
+// ended.
 func unsure(m *cluster.Members, now time.Time) bool {
 	return now.Sub(m.Renewed()) > cluster.Life-margin
 }
 
-// member is the replica of a record, if it lives.
+// member returns the replica that a record names, if it is alive.
 func member(m *cluster.Members, r record) (cluster.Member, bool) {
 	for _, one := range m.List() {
 		if one.Node == r.Node && one.Boot == r.Boot {
@@ -172,14 +174,15 @@ func member(m *cluster.Members, r record) (cluster.Member, bool) {
 	return cluster.Member{}, false
 }
 
-// givesAwayLocked says that a server that is here is to go elsewhere: this
-// replica ends, or drains and another one can have it, or it moves.
+// givesAwayLocked reports whether a server that runs here must move: this
+// replica stops, or it drains and another replica can take the server, or the
+// server is being moved.
 func (k *Keeper) givesAwayLocked(s *server, r record, self cluster.Member) bool {
 	return k.leaving || (self.State == cluster.Draining || s.moving != 0 && s.moving == r.epoch) && k.nextLocked(s, self.Node) != ""
 }
 
-// Rebalance gives the servers that are here to the replicas that they would be
-// on if all were placed now. One that is in use stays.
+// Rebalance gives the servers of this replica to the replicas that would get
+// them if all servers were placed now. A server in use stays.
 func (k *Keeper) Rebalance(idle func(server string) bool) (out cluster.Rebalanced) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -203,8 +206,8 @@ func (k *Keeper) Rebalance(idle func(server string) bool) (out cluster.Rebalance
 	return out
 }
 
-// todoLocked is what is to be written: what this replica takes, and what it
-// gives away.
+// todoLocked returns the records to write: for the servers that this replica
+// takes, and for those that it gives away.
 func (k *Keeper) todoLocked() (list []writing) {
 	away, since, _ := k.opt.Members.Agreement()
 	if !k.known || !k.wanted || away {
@@ -220,8 +223,9 @@ func (k *Keeper) todoLocked() (list []writing) {
 			case k.givesAwayLocked(s, r, self):
 				list = append(list, handOver(k.opt.Members, name, s, self, r))
 			case s.fenced == r.epoch && !unsure(k.opt.Members, now):
-				// Another one may have it, and we would not know: only a writing
-				// that succeeds shows that it is still ours.
+				// Another replica may have taken the server without our
+				// knowledge. Only a successful write proves that it is still
+				// ours.
 				list = append(list, writing{name, record{Node: self.Node, Boot: self.Boot, Over: r.epoch}})
 			}
 			continue
@@ -240,7 +244,7 @@ func (k *Keeper) todoLocked() (list []writing) {
 	return append(list, k.strayLocked(self)...)
 }
 
-// handOver gives a server to the next one, or to nobody.
+// handOver assigns a server to the next replica, or to none.
 func handOver(m *cluster.Members, name string, s *server, self cluster.Member, r record) writing {
 	w := writing{name, record{Over: r.epoch}}
 	if next := nextFor(m, name, s, self.Node); next != nil {
@@ -249,7 +253,8 @@ func handOver(m *cluster.Members, name string, s *server, self cluster.Member, r
 	return w
 }
 
-// strayLocked gives back what was handed to this replica and is not wanted here.
+// strayLocked releases servers that were assigned to this replica but that Want
+// did not list.
 func (k *Keeper) strayLocked(self cluster.Member) (list []writing) {
 	for name, r := range k.records {
 		if r.Node != "" && r.Boot == self.Boot && k.servers[name] == nil {
@@ -259,8 +264,8 @@ func (k *Keeper) strayLocked(self cluster.Member) (list []writing) {
 	return list
 }
 
-// vacant says that nobody has a server: its owner has ended, as far as that has
-// to be known. since is when the engine was reached.
+// vacant reports whether a server has no owner: the owner has ended, with the
+// certainty that the server requires. since is when the engine was reached.
 func vacant(m *cluster.Members, s *server, r record, now, since time.Time) bool {
 	if now.Sub(since) < settle {
 		return false

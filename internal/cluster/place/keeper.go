@@ -1,10 +1,10 @@
-// Package place decides where servers run that run once in a cluster.
+// Package place decides which replica runs a server that runs once in a cluster.
 //
-// A record in the engine says which run of which replica has a server; the
-// revision of the record is the epoch. The replica that the server's name leads
-// to writes it, and nothing moves while its owner lives and does not drain.
-// Everybody else follows the records. No call waits for the engine: what was
-// known stays known while it is away.
+// A record in the engine names the owner of a server: a replica and one run of
+// it. The revision of the record is the epoch. The replica that ranks first for
+// the server's name writes the record. A server does not move while its owner
+// is alive and does not drain. All other replicas follow the records. No call
+// waits for the engine: the last known records stay in use while it is away.
 package place
 
 import (
@@ -18,80 +18,80 @@ import (
 )
 
 const (
-	// bucket holds the records. They outlive the engine, and so do epochs.
+	// bucket has the records. They must survive the engine, and so must epochs.
 	bucket = "place"
-	// look is how often it is looked for what no event tells.
+	// look is the interval for checks that no event triggers.
 	look = 250 * time.Millisecond
 	// settle is how long a replica that has found the others waits for more of
-	// them before it takes what nobody has.
+	// them before it takes servers without an owner.
 	settle = time.Second
-	// absent is how long a replica whose end nobody saw may be missing: after
-	// the engine was away, all write their records anew.
+	// absent is how long a replica may be missing without an observed end:
+	// after the engine was away, all replicas write their records again.
 	absent = 6 * time.Second
-	// turn is how much later the next one takes a server that the one before it
-	// does not take.
+	// turn is how much later the next replica takes a server that the one
+	// ranked before it does not take.
 	turn = 3 * time.Second
-	// margin is how long before the others may take a fenced server its copy is
-	// stopped.
+	// margin: the copy of a fenced server is stopped this long before other
+	// replicas may take the server.
 	margin = 3 * time.Second
-	// doubt is how long an owner that says it does not have a server is not
-	// asked again.
+	// doubt is how long an owner that denies having a server is not asked
+	// again.
 	doubt = 200 * time.Millisecond
-	// patience bounds one use of the engine.
+	// patience limits one use of the engine.
 	patience = 2 * time.Second
 )
 
-// A Server is one that runs once in the cluster.
+// A Server is a server that runs once in the cluster.
 type Server struct {
-	On    map[string]string // the labels that a replica must have
-	Fence bool              // it is stopped where the others cannot be reached
+	On    map[string]string // labels that a replica must have
+	Fence bool              // stop it while the others cannot be reached
 }
 
-// Options make a Keeper.
+// Options are the options of Open.
 type Options struct {
 	Members *cluster.Members
-	// Self is this replica, as it is now.
+	// Self returns the current description of this replica.
 	Self func() cluster.Member
 	Box  *seal.Box
 	Log  *slog.Logger
 }
 
-// A Keeper knows where servers run, and takes those that this replica should
-// run.
+// A Keeper knows where servers run, and takes the servers that this replica
+// should run.
 type Keeper struct {
 	opt  Options
 	ctx  context.Context
 	stop context.CancelFunc
 	done chan struct{}
-	wake chan struct{} // holds one when there is something to look at
+	wake chan struct{} // has one element if there is something to check
 
-	// Of run alone.
-	watch   uint64 // the number of the watch of the members that ours goes with
+	// Used only by run.
+	watch   uint64 // number of the members' watch for which our watch was started
 	unwatch context.CancelFunc
 
 	mu      sync.Mutex
-	known   bool // what is present was shown
-	wanted  bool // it was said which servers run once
+	known   bool // the watch has shown all present records
+	wanted  bool // Want was called
 	records map[string]record
 	servers map[string]*server
-	gone    chan struct{} // closed and replaced when a copy of a server ended
+	gone    chan struct{} // closed and replaced after each written record
 	leaving bool          // all servers are given away, and none is taken
 }
 
-// A server is what this replica wants and knows of one.
+// A server is the local state of one server.
 type server struct {
 	Server
 	spot     Spot
 	change   chan struct{}
-	running  int       // copies here
-	vacant   time.Time // since when it has no owner; zero while it has one
-	doubted  uint64    // the epoch whose owner says that it does not have it
+	running  int       // number of copies here
+	vacant   time.Time // since when it has no owner; zero if it has one
+	doubted  uint64    // epoch whose owner denies having the server
 	doubtEnd time.Time
-	moving   uint64 // the epoch in which it is given away, though nothing ends
-	fenced   uint64 // the epoch in which its copy here was stopped, to be safe
+	moving   uint64 // epoch in which Rebalance moves it
+	fenced   uint64 // epoch in which its copy here was stopped by the fence
 }
 
-// Open follows the records until Close. It returns at once.
+// Open follows the records until Close. It does not block.
 func Open(ctx context.Context, opt Options) *Keeper {
 	k := &Keeper{
 		opt: opt, done: make(chan struct{}), wake: make(chan struct{}, 1), gone: make(chan struct{}),
@@ -102,14 +102,14 @@ func Open(ctx context.Context, opt Options) *Keeper {
 	return k
 }
 
-// Close ends it. What runs here goes on.
+// Close stops following the records. Servers that run here continue.
 func (k *Keeper) Close() {
 	k.stop()
 	<-k.done
 }
 
-// Want says which servers run once, by name. A server that is not among them is
-// not this replica's any more.
+// Want sets which servers run once, by name. This replica releases servers that
+// are not listed.
 func (k *Keeper) Want(servers map[string]Server) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,7 +131,7 @@ func (k *Keeper) Want(servers map[string]Server) {
 	k.Wake()
 }
 
-// Wake lets it look at what has changed.
+// Wake makes the Keeper check for changes.
 func (k *Keeper) Wake() {
 	select {
 	case k.wake <- struct{}{}:
@@ -163,8 +163,8 @@ func (k *Keeper) run() {
 	}
 }
 
-// Leave gives all servers away, and takes none any more. It returns when
-// nothing is here, or ctx ends.
+// Leave gives all servers away and takes no more. It returns when this replica
+// owns none, or when ctx ends.
 func (k *Keeper) Leave(ctx context.Context) {
 	k.mu.Lock()
 	k.leaving = true
@@ -186,7 +186,7 @@ func (k *Keeper) Leave(ctx context.Context) {
 	}
 }
 
-// owned counts the servers that a run of a replica has.
+// owned counts the servers that a run of a replica owns.
 func owned(servers map[string]*server, records map[string]record, boot string) (n int) {
 	for name := range servers {
 		if records[name].Boot == boot {

@@ -30,7 +30,7 @@ var servers = map[string]place.Server{
 	"s/gpu":    {On: map[string]string{"gpu": "yes"}},
 }
 
-// A gate is the way of one replica to the engine.
+// A gate is the connection of one replica to the engine.
 type gate struct {
 	cluster.Engine
 	mu   sync.Mutex
@@ -91,7 +91,8 @@ func (g *gate) Watch(ctx context.Context, bucket, prefix string, see func(cluste
 	return g.Engine.Watch(ctx, bucket, prefix, see)
 }
 
-// A world is replicas around one engine, and the copies of servers that run.
+// A world is several replicas with one engine, and the running copies of
+// servers.
 type world struct {
 	engine *enginetest.Memory
 	box    *seal.Box
@@ -101,7 +102,7 @@ type world struct {
 
 	mu      sync.Mutex
 	running map[string]map[string]uint64 // epochs by server and boot
-	epochs  map[string]string            // who began in an epoch of a server
+	epochs  map[string]string            // which run of a replica started a copy in an epoch of a server
 	wrong   []string
 }
 
@@ -111,7 +112,7 @@ type replica struct {
 	boot     string
 	gate     *gate
 	draining atomic.Bool
-	kill     context.CancelFunc // nil when it is dead
+	kill     context.CancelFunc // nil if it is dead
 	members  *cluster.Members
 	keeper   *place.Keeper
 	over     sync.WaitGroup
@@ -130,8 +131,8 @@ func newWorld(n int) *world {
 	return w
 }
 
-// self is what the replica says of itself in one of its runs. A watch of a run
-// that was killed may still ask for it while the next run starts.
+// self is the description of a replica in one of its runs. The watch of a
+// killed run may still ask for it while the next run starts.
 func (r *replica) self(boot string, started time.Time) cluster.Member {
 	m := cluster.Member{Node: r.node, Boot: boot, Started: started, Address: r.node + ":1", State: cluster.Ready, Weight: 1}
 	if r.node != "a" {
@@ -173,10 +174,10 @@ func (r *replica) end() {
 	r.kill = nil
 	r.keeper.Close()
 	r.members.Close()
-	r.over.Wait() // its children are gone soon
+	r.over.Wait() // its child processes end soon
 }
 
-// bury lets another replica find out that this one is dead.
+// bury lets the other replicas know that this one is dead.
 func (r *replica) bury() {
 	for _, other := range r.w.all {
 		if r.kill == nil && other.kill != nil {
@@ -187,11 +188,11 @@ func (r *replica) bury() {
 
 const (
 	childDies  = 700 * time.Millisecond // after its gateway was killed
-	inFlight   = 2 * time.Second        // how long the calls of a copy that is to end take
-	everything = 90 * time.Second       // by then all is where it should be
+	inFlight   = 2 * time.Second        // how long the calls of an ending copy take
+	everything = 90 * time.Second       // by then every server must be in its place
 )
 
-// serve starts and ends the copies of a server, as a replica does.
+// serve starts and stops the copies of a server as a replica does.
 func (w *world) serve(ctx context.Context, k *place.Keeper, boot, name string) {
 	for ctx.Err() == nil {
 		spot, change, _ := k.Where(name)
@@ -247,7 +248,7 @@ func (w *world) ended(name, boot string) {
 	delete(w.running[name], boot)
 }
 
-// check says what is not as it should be in a world that is left alone.
+// check returns what is wrong in a world after a quiet period.
 func (w *world) check() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,8 +271,7 @@ func (w *world) check() string {
 	return strings.Join(wrong, "\n")
 }
 
-// A step is one thing that happens to one replica, and how long nothing happens
-// afterwards.
+// A step is one event of one replica, and the pause after it.
 type step struct {
 	What string
 	Who  int
@@ -298,10 +298,10 @@ func (w *world) do(s step) {
 		r.draining.Store(true)
 		r.members.Changed()
 	}
-	time.Sleep(s.Then) // of the bubble
+	time.Sleep(s.Then) // in bubble time
 }
 
-// Whatever happens, an epoch has one owner, a fenced server never has two
+// In every schedule, an epoch has one owner, a fenced server never has two
 // copies, and in the end every server runs once.
 func TestModel(t *testing.T) {
 	t.Run("fault/T54", func(t *testing.T) {

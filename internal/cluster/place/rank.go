@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// ranked are the replicas that may have a server, the first one first: each
-// server has an order of its own, in which a replica of twice the weight is
-// first twice as often.
+// ranked returns the replicas that may run a server, the best first. Each
+// server has its own order, in which a replica with twice the weight is first
+// twice as often.
 func ranked(name string, on map[string]string, members []cluster.Member) []cluster.Member {
 	fit := slices.DeleteFunc(slices.Clone(members), func(m cluster.Member) bool {
 		return m.State != cluster.Ready || !satisfies(m, on)
@@ -44,8 +44,8 @@ func score(name string, m cluster.Member) float64 {
 	return -float64(max(m.Weight, 1)) / math.Log(part)
 }
 
-// rankLocked is the place of a replica in the order of a server; false where it
-// may not have it.
+// rankLocked returns the rank of a replica for a server, or false if it may not
+// run the server.
 func (k *Keeper) rankLocked(name string, s *server, node string) (int, bool) {
 	if k.leaving {
 		return 0, false
@@ -54,7 +54,7 @@ func (k *Keeper) rankLocked(name string, s *server, node string) (int, bool) {
 	return i, i >= 0
 }
 
-// nextLocked names a replica other than one that may have a server; empty where
+// nextLocked returns a node, except the node not, that may run a server; "" if
 // there is none.
 func (k *Keeper) nextLocked(s *server, not string) string {
 	if next := nextFor(k.opt.Members, "", s, not); next != nil {
@@ -63,7 +63,8 @@ func (k *Keeper) nextLocked(s *server, not string) string {
 	return ""
 }
 
-// nextFor is the first replica other than one that may have a server.
+// nextFor returns the first replica, except the node not, that may run a server;
+// nil if there is none.
 func nextFor(members *cluster.Members, name string, s *server, not string) *cluster.Member {
 	for _, m := range ranked(name, s.On, members.List()) {
 		if m.Node != not {

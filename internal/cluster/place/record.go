@@ -8,19 +8,20 @@ import (
 	"mcp-all-in-one/internal/cluster"
 )
 
-// A record is what the engine keeps of where a server runs. Without a node
-// nobody has it.
+// A record is the engine's record of where a server runs. Without a node, the
+// server has no owner.
 type record struct {
 	Node string `json:"node,omitempty"`
 	Boot string `json:"boot,omitempty"`
-	// Over is the revision that it was written over, so that an old record that
-	// somebody writes again is known as one.
+	// Over is the revision that the record replaced, so that a replayed old
+	// record is recognised.
 	Over uint64 `json:"over,omitempty"`
 
-	epoch uint64 // its own revision
+	epoch uint64 // the record's own revision
 }
 
-// follow watches the records, anew whenever the members are.
+// follow watches the records. It restarts the watch whenever the members' watch
+// is restarted.
 func (k *Keeper) follow() {
 	engine, number := k.opt.Members.Engine()
 	if engine == nil || number == 0 || k.unwatch != nil && number == k.watch {
@@ -66,18 +67,18 @@ func (k *Keeper) take(to map[string]record, v cluster.Value) {
 		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with our secret, or is an old one", "server", v.Key)
 		return
 	}
-	if v.Revision > last { // a writing of ours may be known before it is shown
+	if v.Revision > last { // our own write may be known before the watch shows it
 		to[v.Key] = r
 	}
 }
 
-// A writing is a record that is to be written.
+// A writing is a record to be written.
 type writing struct {
 	server string
 	record
 }
 
-// write writes a record where the one before it is still the last.
+// write writes a record if the previous one is still the last.
 func (k *Keeper) write(w writing) {
 	engine, _ := k.opt.Members.Engine()
 	if engine == nil {
@@ -91,7 +92,7 @@ func (k *Keeper) write(w writing) {
 		w.epoch, err = engine.Put(ctx, bucket, w.server, data, w.Over, 0)
 	}
 	switch {
-	case errors.Is(err, cluster.ErrConflict): // somebody was faster, and the watch shows who
+	case errors.Is(err, cluster.ErrConflict): // another replica wrote first, and the watch will show it
 		k.opt.Log.Debug("another replica has written where a server runs", "server", w.server)
 	case err != nil:
 		k.opt.Log.Debug("writing where a server runs", "server", w.server, "err", err)
@@ -108,7 +109,7 @@ func (k *Keeper) wrote(w writing) {
 	}
 	k.judgeLocked()
 	k.Wake()
-	close(k.gone) // Leave counts anew
+	close(k.gone) // Leave counts again
 	k.gone = make(chan struct{})
 	k.opt.Log.Info("server placed", "server", w.server, "node", w.Node, "epoch", w.epoch)
 }

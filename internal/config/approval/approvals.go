@@ -1,5 +1,5 @@
-// Package approval records which servers of a file a person has approved, as the
-// hash of their entries, and what clients have taken away from them.
+// Package approval records which servers of a file a person has approved, by
+// the hash of their entries, and which restrictions clients have removed.
 package approval
 
 import (
@@ -20,39 +20,41 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// ErrChanged is what Approve says when the entry is no longer the one that
-// the person has seen.
+// ErrChanged is returned by Approve if the entry has changed since the person
+// saw it.
 var ErrChanged = i18n.Errorf("the entry has changed since it was shown", "条目在显示之后又被修改")
 
-// Record records which servers of one file a person has still to approve.
+// Record records which servers of one file wait for approval.
 //
-// For the user's own file it is a list of marks beside the file, whatever
-// path led to it: what a client wrote through us is marked, and editing the
-// Entry by hand takes the mark's force because its hash no longer fits. For a
-// file of the working tree it is a list of what was approved, kept in the
-// user's directory, and everything else is pending.
+// For the user's own file it is a list of marks beside the real file, even if
+// the path is a link. An entry that a client wrote through the gateway is
+// marked. A person who edits the entry makes the mark ineffective, because its
+// hash no longer fits. For a file of the working tree it is a list of approved
+// entries in the user's directory, and every other entry is pending.
 type Record struct {
 	path    string
 	home    string
-	key     string // of this file in its records
+	key     string // key of this file in its records
 	records []string
 	names   disk.Names
 	project bool
 	share   Sharing
 }
 
-// A Sharing is asked for what replicas share when something is to be written
-// there. It returns nil for one that is alone.
+// A Sharing returns the shelf that the replicas share. It is called before a
+// record is written. It returns nil for a gateway without replicas.
 type Sharing func() (record.Shelf, error)
 
-// Copy is the file of the first record: of what replicas share it is a copy.
+// Copy is the file of the first record. If replicas share the record, it is a
+// local copy.
 func (a *Record) Copy() record.File { return record.File{Path: a.records[0], Durable: true} }
 
-// Files are the files of the records.
+// Files returns the paths of the records.
 func (a *Record) Files() []string { return a.records }
 
-// document is the first record, where it is written. Files of working trees are
-// not those of other machines.
+// document is the first record, where changes are written. The record of a
+// working tree is never shared, because other machines have other working
+// trees.
 func (a *Record) document() (record.Document, error) {
 	if a.share == nil || a.project {
 		return a.Copy(), nil
@@ -61,7 +63,7 @@ func (a *Record) document() (record.Document, error) {
 	return record.On(shelf, record.Approvals, a.Copy()), err
 }
 
-// SharedBy makes replicas share the record.
+// SharedBy lets replicas share the record.
 func (a *Record) SharedBy(share Sharing) *Record {
 	a.share = share
 	return a
@@ -73,8 +75,8 @@ func Of(path, home string, project bool) *Record {
 		return &Record{} // no file, nothing to record
 	}
 	if project {
-		// Where it was found counts too: the same text means something else in
-		// another working tree.
+		// The path counts too: the same text has another meaning in another
+		// working tree.
 		a := &Record{path: path, key: filepath.Join(disk.RealPath(filepath.Dir(path)), filepath.Base(path)), home: home, project: true}
 		if home != "" {
 			a.records = []string{filepath.Join(folders.UserDir(home), "approvals.json")}
@@ -89,12 +91,12 @@ func Of(path, home string, project bool) *Record {
 	return a
 }
 
-// Listed notes that the file has marks, which only helps to find them by a
-// second name of the file.
+// Listed adds the file to the list of files with marks. The list is only needed
+// to find the marks by a second name of the file.
 func (a *Record) Listed() { _ = a.names.Add(a.path) }
 
-// namesOf is the list of the files whose servers have been marked. It is in the
-// user's directory; without one there is none.
+// namesOf is the list of the files that have marks. It is in the user's
+// directory; without a home directory it is empty.
 func namesOf(home string) disk.Names {
 	if home == "" {
 		return disk.Names{}
@@ -102,19 +104,20 @@ func namesOf(home string) disk.Names {
 	return disk.NamesAt(filepath.Join(folders.UserDir(home), "files.json"))
 }
 
-// A wait is why an entry is pending.
+// A Wait is the reason why an entry is pending.
 type Wait uint8
 
 const (
 	WaitsNot Wait = iota
 	waitsFirst
-	WaitsEarlier // an earlier version recorded it
-	WaitsFiles   // its files do not hold what they held at the approval
-	WaitsScripts // nobody has approved its scripts as they are
+	WaitsEarlier // an earlier version wrote its mark
+	WaitsFiles   // the content of its files differs from that at the approval
+	WaitsScripts // its scripts are not approved as they are now
 )
 
-// State says whether an entry of that hash, with those scripts, is pending. What
-// its files hold is asked for only where that is left to decide.
+// State returns whether and why an entry with that hash and those scripts is
+// pending. It calls files, which hashes the files of the entry, only if the
+// result depends on it.
 func (a *Record) State(all Marks, id, hash string, scripts Scripts, files func() string) Wait {
 	m := all[id]
 	switch {
@@ -132,29 +135,31 @@ func (a *Record) State(all Marks, id, hash string, scripts Scripts, files func()
 	return WaitsNot
 }
 
-// FilesOf is the filesHash of an entry of this file.
+// FilesOf returns the filesHash of an entry of this file.
 func (a *Record) FilesOf(n *document.Node) string {
 	return filesHash(&variable.Resolver{Home: a.home, Base: filepath.Dir(a.path)}, n)
 }
 
-// Confined says whether the person who approved a server wants it in a sandbox.
+// Confined reports whether the person who approved a server chose to run it in
+// a sandbox.
 func (all Marks) Confined(id string) bool { return all[id].confined }
 
-// A proposal is a server that somebody who may not approve has written: the
-// hash of the entry before, "" when there was none, and now, "" when there is
-// none; and the principal.
+// A Proposal is a change of a server by a principal (By) that may not approve
+// it. Was is the hash of the entry before, or "" if there was none. Is is the
+// hash of the entry now, or "" if it is removed.
 type Proposal struct {
 	ID, Was, Is, By string
-	Waited          bool            // the entry before waited for approval
-	Replaces        bool            // it was a person's
-	Held            json.RawMessage // ... and this held the server back
-	Entry           json.RawMessage // what counts until it is approved; nil for what counted before
+	Waited          bool            // the previous entry waited for approval
+	Replaces        bool            // the previous entry was written or approved by a person
+	Held            json.RawMessage // restrictions of that previous entry
+	Entry           json.RawMessage // the entry in use until the approval; nil keeps the one recorded before
 	EntryHash       string
 }
 
-// Propose records that servers wait for approval, and the hash of the file that
-// a client is about to write; "" for a person's. What was marked stays so:
-// the file may still have the entry, or have it under another name.
+// Propose records that servers wait for approval. content is the hash of the
+// file that a client is about to write, or "" if a person writes it. Older
+// marks are kept: the file may still have their entries, or have them under
+// another name.
 func (a *Record) Propose(list []Proposal, content string) error {
 	if len(list) == 0 && content == "" {
 		return nil
@@ -182,7 +187,7 @@ func (all Marks) Propose(list []Proposal) {
 		if p.Entry != nil {
 			m.was, m.wasHash = p.Entry, p.EntryHash
 		}
-		if p.Was == "" || p.Is == "" { // it takes the place of nothing, or nothing takes its place
+		if p.Was == "" || p.Is == "" { // nothing is replaced, or the entry is removed
 			m.was, m.wasHash = nil, ""
 		}
 		if p.Is != "" {
@@ -208,7 +213,7 @@ func (all Marks) Propose(list []Proposal) {
 	}
 }
 
-// own records that a person has written servers, so that they wait no longer.
+// Own records that a person has written servers, so that they no longer wait.
 func (a *Record) Own(list []Proposal) error {
 	all, err := a.Read()
 	if err != nil {
@@ -225,11 +230,11 @@ func (a *Record) Own(list []Proposal) error {
 		for _, p := range list {
 			m := all[p.ID]
 			if p.Was == "" {
-				m.confined = false // a new entry of a person's own
+				m.confined = false // a new entry that a person wrote
 			}
 			m.held, m.was, m.wasHash = nil, nil, ""
 			all.put(p.ID, m)
-			if p.Is != "" { // to remove it approves nothing
+			if p.Is != "" { // removing an entry approves nothing
 				all.drop(p.ID, p.Is, "")
 			}
 		}
@@ -237,17 +242,19 @@ func (a *Record) Own(list []Proposal) error {
 	})
 }
 
-// Approve lets a server be started, confined unless its entry says otherwise.
-// shown is the hash of what the person saw; when the file has another entry by
-// now, or the entry other scripts, it is ErrChanged, and nothing is approved.
+// Approve approves a server. It runs in a sandbox unless its entry says
+// otherwise. shown is the hash of what the person saw. If the entry or its
+// scripts have changed since then, Approve returns ErrChanged and approves
+// nothing.
 func (a *Record) Approve(id, shown string) error { return a.approve(id, shown, true) }
 
-// ApproveUnconfined is Approve without a sandbox, unless the entry has one.
+// ApproveUnconfined is like Approve but without a sandbox, unless the entry has
+// one.
 func (a *Record) ApproveUnconfined(id, shown string) error { return a.approve(id, shown, false) }
 
 func (a *Record) approve(id, shown string, confined bool) error {
 	if !a.project {
-		unlock, err := disk.Lock(disk.RealPath(a.path)) // nobody changes the entry meanwhile
+		unlock, err := disk.Lock(disk.RealPath(a.path)) // the entry must not change meanwhile
 		if err != nil {
 			return err
 		}
@@ -278,9 +285,9 @@ func (a *Record) approve(id, shown string, confined bool) error {
 	})
 }
 
-// Asker returns the principal who proposed the entry of that hash, "" if the
-// record does not say. A record that cannot be read names nobody: Approve,
-// which reads it again, fails.
+// Asker returns the principal who proposed the entry with that hash, or "" if
+// the record does not say. If the record cannot be read, Asker returns "" and
+// Approve, which reads it again, fails.
 func (a *Record) Asker(id, hash string) string {
 	all, err := a.Read()
 	if err != nil {
@@ -289,9 +296,10 @@ func (a *Record) Asker(id, hash string) string {
 	return all[id].by[entryOf(hash)]
 }
 
-// filesHash is a hash of what the files hold that the entry n reads; "" when
-// there are none. A file can hold a command as well as a password, so every file counts
-// except those that headers read, which run nothing.
+// filesHash hashes the contents of the files that the entry n reads; "" if it
+// reads none. A file can contain a command as well as a password, so every file
+// counts. Files that are read for headers do not count, because headers run
+// nothing.
 func filesHash(r *variable.Resolver, n *document.Node) string {
 	own := layout.OwnServer(n, "", &problem.List{})
 	h := digest.New()

@@ -18,38 +18,38 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// RecordOf is the file of marks beside a config file.
+// RecordOf returns the path of the marks beside a config file.
 func RecordOf(real string) string { return real + ".pending.json" }
 
-// Marks are the hashes that a record has by server id.
+// Marks are the marks of a record by server id.
 type Marks map[string]mark
 
-// A mark has the hashes of one server, and for some of them the principal who
-// proposed the entry, or what the files held that an approved one reads. Of an
-// earlier version is one that was written as a single hash, which did not cover
-// the whole entry: it is pending whatever it says.
+// A mark has the hashes of one server. For some hashes it has the principal who
+// proposed the entry, or the filesHash of an approved entry. A mark of an
+// earlier version is a single hash that did not cover the whole entry, so the
+// server is always pending.
 type mark struct {
 	hashes []string
 	by     map[string]string // principal by hash
 	files  map[string]string // filesHash at the approval, by hash
-	// confined says that the person who approved the server wants it in a
-	// sandbox, where its entry says nothing about one. It stays when the entry
-	// is edited.
+	// confined means that the person who approved the server chose a sandbox.
+	// It counts if the entry does not mention a sandbox, and stays when the
+	// entry is edited.
 	confined bool
-	// scripts is the hash of its scripts as a person has approved them, whatever
-	// else the entry says.
+	// scripts is the hash of the scripts that a person has approved. It does
+	// not depend on the rest of the entry.
 	scripts string
-	// held is what held the server back as a person had written it, before a
-	// client replaced or removed it.
+	// held are the restrictions that a person had set before a client replaced
+	// or removed the server.
 	held json.RawMessage
-	// was is the whole entry that a client has replaced, and its hash: it counts
-	// until a person approves another one.
+	// was is the whole entry that a client has replaced, and wasHash its hash.
+	// The server runs with it until a person approves another entry.
 	was     json.RawMessage
 	wasHash string
 	earlier string
 }
 
-// markJSON is a mark in a record that says more than the list of hashes.
+// markJSON is the JSON form of a mark that has more than hashes.
 type markJSON struct {
 	Hashes   []string          `json:"hashes"`
 	By       map[string]string `json:"by,omitempty"`
@@ -61,11 +61,11 @@ type markJSON struct {
 	WasHash  string            `json:"wasHash,omitempty"`
 }
 
-// wholeFile stands for the id of a server where a mark is about the file as a
-// client has written it last.
+// wholeFile is used instead of a server id for the mark of the file that a
+// client wrote last.
 const wholeFile = ""
 
-// Wrote says whether a client has written the file that has this content.
+// Wrote reports whether a client has written a file with this content.
 func (a *Record) Wrote(data []byte) (bool, error) {
 	all, err := a.Read()
 	return slices.Contains(all[wholeFile].hashes, ContentHash(data)), err
@@ -76,7 +76,8 @@ func ContentHash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxHashes bounds how many versions of an entry stay marked; the oldest go.
+// maxHashes is how many versions of an entry stay marked; the oldest are
+// dropped.
 const maxHashes = 50
 
 func (m *mark) UnmarshalJSON(data []byte) error {
@@ -102,17 +103,18 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.hashes)
 }
 
-// Was is the entry that a server had before a client replaced it. The server runs
-// with it until a person approves the new one. It is nil if no client has replaced
-// the entry.
+// Was returns the entry that a server had before a client replaced it. The
+// server runs with it until a person approves the new one. It is nil if no
+// client has replaced the entry.
 func (all Marks) Was(id string) json.RawMessage { return all[id].was }
 
-// Restores says that an entry of that hash is the one that a client has replaced.
+// Restores reports whether hash is the hash of the entry that a client has
+// replaced.
 func (all Marks) Restores(id, hash string) bool { return hash != "" && all[id].wasHash == hash }
 
-// drop takes one hash of a server away, because a person has seen the entry.
-// files is what its files hold at its
-// approval; "" for none, or for an entry that a person wrote.
+// drop removes one hash of a server, because a person has seen the entry. files
+// is the filesHash at the approval. It is "" if the entry reads no files, or if
+// a person wrote the entry.
 func (all Marks) drop(id, hash, files string) {
 	m := all[id]
 	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
@@ -125,7 +127,7 @@ func (all Marks) drop(id, hash, files string) {
 	all.put(id, m)
 }
 
-// put keeps a mark that says something.
+// put stores a mark, or deletes it if it is empty.
 func (all Marks) put(id string, m mark) {
 	if len(m.hashes) == 0 && len(m.files) == 0 && !m.confined && m.scripts == "" && m.held == nil && m.earlier == "" {
 		delete(all, id)
@@ -134,7 +136,7 @@ func (all Marks) put(id string, m mark) {
 	all[id] = m
 }
 
-// change edits the marks of this file, in every record that has some.
+// change edits the marks of this file in every record that has some.
 func (a *Record) change(edit func(Marks) (changed bool)) error {
 	if len(a.records) == 0 {
 		return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", secrets.ErrNoHome)
@@ -158,7 +160,7 @@ func (a *Record) change(edit func(Marks) (changed bool)) error {
 }
 
 func (a *Record) changeIn(path string, doc record.Document, edit func(Marks) bool) error {
-	if _, err := a.readRecord(path); err != nil { // others may write it, for instance
+	if _, err := a.readRecord(path); err != nil { // fails if others can write the record, for instance
 		return err
 	}
 	return doc.Change(func(old []byte) ([]byte, error) {
@@ -179,8 +181,8 @@ func (a *Record) changeIn(path string, doc record.Document, edit func(Marks) boo
 	})
 }
 
-// marksIn are the marks of this file in a record. One beside a config file is
-// about that file only, however its name is spelled there.
+// marksIn returns the marks of this file in a record. A record beside a config
+// file is only about that file, whatever name it uses for the file.
 func (a *Record) marksIn(files map[string]Marks) Marks {
 	if a.project {
 		if files[a.key] == nil {
@@ -195,7 +197,7 @@ func (a *Record) marksIn(files map[string]Marks) Marks {
 	return all
 }
 
-// add adds the marks of another record.
+// add merges the marks of another record.
 func (all Marks) add(more Marks) {
 	for id, m := range more {
 		m.hashes = slices.Concat(all[id].hashes, slices.DeleteFunc(slices.Clone(m.hashes), func(h string) bool {
@@ -225,7 +227,7 @@ func joined(a, b map[string]string) map[string]string {
 	return c
 }
 
-// read returns the marks of this file.
+// Read returns the marks of this file.
 func (a *Record) Read() (Marks, error) {
 	all := Marks{}
 	for _, record := range a.records {
@@ -238,8 +240,9 @@ func (a *Record) Read() (Marks, error) {
 	return all, nil
 }
 
-// readRecord reads a record. One of approvals must be the user's alone; one of
-// Marks beside a file that others may write is no worse than that file.
+// readRecord reads a record. A record of approvals must be writable only by the
+// user. Marks beside a file that others can write are no greater risk than that
+// file.
 func (a *Record) readRecord(path string) (map[string]Marks, error) {
 	files := map[string]Marks{}
 	data, info, err := disk.Read(path, document.MaxBytes)

@@ -12,21 +12,23 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Scripts are those of one entry, with the code that a file of theirs holds.
-// Whoever wrote them, and wherever, they run only as a person has approved them.
+// Scripts are the scripts of one entry, with the code from their files. They
+// run only as a person has approved them, whoever wrote them and whichever file
+// they are in.
 type Scripts struct {
 	List []Script
-	// Hash covers all of them, code included; "" where there are none.
+	// Hash covers all scripts with their code; "" if there are none.
 	Hash string
 }
 
-// A Script is one of an entry. Err is why the file with its code cannot be read.
+// A Script is one script of an entry. Err is set if the file with its code
+// cannot be read.
 type Script struct {
 	Name, Code string
 	Err        error
 }
 
-// Scripts are those of an entry of this file; of nil none.
+// Scripts returns the scripts of an entry of this file. n may be nil.
 func (a *Record) Scripts(n *document.Node) (s Scripts) {
 	if n == nil {
 		return s
@@ -52,8 +54,8 @@ func (a *Record) Scripts(n *document.Node) (s Scripts) {
 	return s
 }
 
-// Text is the code of the scripts as a person reads it: line by line, with
-// characters that do not show written as their numbers.
+// Text returns the code of the scripts for a person to read: line by line, with
+// invisible characters written as their numbers.
 func (s Scripts) Text() string {
 	var b strings.Builder
 	for _, one := range s.List {
@@ -69,8 +71,8 @@ func (s Scripts) Text() string {
 	return b.String()
 }
 
-// Shown is the hash of what a person is shown of an entry: that of the entry, and
-// that of its scripts with their code.
+// Shown returns the hash of what a person is shown of an entry: the hash of the
+// entry, and the hash of its scripts with their code.
 func (s Scripts) Shown(entry string) string {
 	if s.Hash == "" {
 		return entry
@@ -78,7 +80,7 @@ func (s Scripts) Shown(entry string) string {
 	return entry + "." + s.Hash
 }
 
-// entryOf is the hash of the entry alone in what Shown returned.
+// entryOf returns the hash of the entry from a result of Shown.
 func entryOf(shown string) string {
 	entry, _, _ := strings.Cut(shown, ".")
 	return entry

@@ -13,18 +13,18 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// holding are the keys of an entry that hold its server back.
+// holding are the keys of an entry that restrict its server.
 var holding = []string{"enabled", "allow", "deny", "tools", "prompts", "resources", "pin", "sandbox", "validate", "callsPerMinute", layout.DeniedKey}
 
-// A Taken is what held a server back that a person had written, and what a
-// client has put in its place.
+// A Taken lists restrictions that a person had set for a server and that a
+// client has changed or removed.
 type Taken struct {
-	Server  string   // as the file names it
-	Removed bool     // the server is gone, too
-	Lines   []string // "- " and a setting as it was, "+ " and as it is
+	Server  string   // the name in the file
+	Removed bool     // the client removed the whole server
+	Lines   []string // "- " with the old setting, "+ " with the new one
 }
 
-// Say says it in words, before the lines.
+// Say returns the sentence before the lines.
 func (t Taken) Say() i18n.Text {
 	if t.Removed {
 		return i18n.New("a client removed the server %s, and with it:", "客户端移除了服务 %s，同时移除了：", t.Server)
@@ -32,10 +32,10 @@ func (t Taken) Say() i18n.Text {
 	return i18n.New("a client takes away what you had set for %s:", "客户端去掉了你为 %s 所做的设置：", t.Server)
 }
 
-// In says all of it in a language.
+// In returns the sentence and the lines in a language.
 func (t Taken) In(l i18n.Lang) string { return t.Say().In(l) + "\n  " + strings.Join(t.Lines, "\n  ") }
 
-// held is what holds a server back, as its entry says it in our words.
+// held returns the restrictions of an entry, under the gateway's own key names.
 func held(l *layout.Layout, e layout.Entry) *document.Node {
 	own := layout.OwnServer(l.Approvable(e), "", &problem.List{})
 	kept := own.With(nil)
@@ -47,7 +47,8 @@ func held(l *layout.Layout, e layout.Entry) *document.Node {
 	return layout.Canonical(kept)
 }
 
-// HeldText is held as a record keeps it; "" when nothing holds the server back.
+// HeldText returns the result of held in the form of a record; nil if there are
+// no restrictions.
 func HeldText(l *layout.Layout, e layout.Entry) json.RawMessage {
 	if n := held(l, e); len(n.Members) > 0 {
 		return n.AppendJSON(nil, "", "")
@@ -55,9 +56,9 @@ func HeldText(l *layout.Layout, e layout.Entry) json.RawMessage {
 	return nil
 }
 
-// TakenBy is what clients have taken away, for the person who is asked to
-// approve e: from the server itself, and from those that are gone, whose place
-// it may take.
+// TakenBy returns the restrictions that clients have removed, for the person
+// who is asked to approve e: those of the server itself, and those of removed
+// servers, because e may replace one of them.
 func (all Marks) TakenBy(l *layout.Layout, e layout.Entry) []Taken {
 	var list []Taken
 	id := e.Schema + "/" + e.Name
@@ -73,7 +74,7 @@ func (all Marks) TakenBy(l *layout.Layout, e layout.Entry) []Taken {
 	return list
 }
 
-// takenLines are the settings of was that is has not, or has otherwise.
+// takenLines returns the settings in was that are absent or different in is.
 func takenLines(was json.RawMessage, is *document.Node) []string {
 	if len(was) == 0 {
 		return nil

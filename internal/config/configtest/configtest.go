@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// Write puts a file into a fresh directory and returns its path.
+// Write writes a file into a new directory and returns its path.
 func Write(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -21,7 +21,8 @@ func Write(t testing.TB, name, content string) string {
 	return path
 }
 
-// Options are those of a user without environment and home.
+// Options returns the options of a user with an empty home directory and only
+// the variables in env.
 func Options(t testing.TB, path string, env map[string]string) config.LoadOptions {
 	t.Helper()
 	return config.LoadOptions{
@@ -30,7 +31,7 @@ func Options(t testing.TB, path string, env map[string]string) config.LoadOption
 	}
 }
 
-// MustLoad loads a file of that content.
+// MustLoad loads a file with that content.
 func MustLoad(t testing.TB, name, content string, env map[string]string) *config.Config {
 	t.Helper()
 	cfg, err := config.Load(Options(t, Write(t, name, content), env))
@@ -40,7 +41,7 @@ func MustLoad(t testing.TB, name, content string, env map[string]string) *config
 	return cfg
 }
 
-// ProblemOf returns the problem of that code for which a load was refused.
+// ProblemOf returns the error with that code from a refused load.
 func ProblemOf(t testing.TB, err error, code string) problem.Problem {
 	t.Helper()
 	var le *problem.LoadError
@@ -56,7 +57,7 @@ func ProblemOf(t testing.TB, err error, code string) problem.Problem {
 	return problem.Problem{}
 }
 
-// Warned returns the problem of that code that did not stop the load.
+// Warned returns the problem with that code that did not prevent the load.
 func Warned(t testing.TB, cfg *config.Config, code string) problem.Problem {
 	t.Helper()
 	for _, p := range cfg.Problems {
@@ -68,7 +69,7 @@ func Warned(t testing.TB, cfg *config.Config, code string) problem.Problem {
 	return problem.Problem{}
 }
 
-// Put writes a file with its directories, and returns its path.
+// Put writes a file and its directories, and returns its path.
 func Put(t testing.TB, path, content string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -10,10 +10,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// MaxBytes bounds the size of a file.
+// MaxBytes is the maximum size of a file.
 const MaxBytes = 16 << 20
 
-// Decode strips a byte order mark and refuses what is not UTF-8.
+// Decode strips a byte order mark and refuses text that is not UTF-8.
 func Decode(data []byte, c *problem.List) ([]byte, bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
@@ -39,7 +39,8 @@ func Decode(data []byte, c *problem.List) ([]byte, bool) {
 	return data, true
 }
 
-// FormatOf tells the format by the file's name, else by its first character.
+// FormatOf determines the format from the file's name, or else from its first
+// character.
 func FormatOf(path string, data []byte) Format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":

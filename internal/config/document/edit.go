@@ -8,12 +8,13 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ErrInPlace is a file that cannot be edited without losing what a person
-// wrote into it.
+// ErrInPlace means that a file cannot be edited without losing its comments or
+// layout.
 var ErrInPlace = i18n.Errorf("this file cannot be changed in place without losing comments or layout: change it by hand", "无法在保留注释与排版的情况下修改此文件：请手动修改")
 
-// edit is one change of a file: the value at path is set, or removed when
-// Value is nil. An insert appends to the object or list that holds it.
+// edit is one change of a file: it sets the value at path, or removes it if
+// value is nil. With insert it appends to the object or list at the parent
+// path.
 type edit struct {
 	path   []Step
 	value  *Node
@@ -60,8 +61,9 @@ func objectEdits(path []Step, from, to *Node) []edit {
 	return edits
 }
 
-// listEdits edits a list whose items say their name, when items only changed,
-// went or were appended; false when the list must be written anew.
+// listEdits edits a list whose items have names, if items only changed, were
+// removed or were appended. It returns false if the whole list must be
+// rewritten.
 func listEdits(path []Step, from, to *Node) ([]edit, bool) {
 	var edits []edit
 	next := 0
@@ -87,7 +89,7 @@ func listEdits(path []Step, from, to *Node) ([]edit, bool) {
 	return edits, true
 }
 
-// ItemName is the name that an item of a list has; empty when it has none.
+// ItemName returns the name of a list item, or "" if it has none.
 func ItemName(n *Node) string {
 	if v := n.Get("name"); v != nil {
 		return v.Text
@@ -95,8 +97,8 @@ func ItemName(n *Node) string {
 	return ""
 }
 
-// Rewrite returns data changed so that it holds to, with everything else of
-// it as it was.
+// Rewrite changes data from the value from to the value to, and keeps the rest
+// of the text.
 func Rewrite(data []byte, format Format, from, to *Node) ([]byte, error) {
 	edits := editsBetween(nil, from, to)
 	if len(edits) == 0 {
@@ -112,7 +114,7 @@ func Rewrite(data []byte, format Format, from, to *Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What people wrote is not worth a guess: the result is read back.
+	// The text of a person must not be damaged, so the result is parsed again.
 	if got := Parse(bytes.TrimPrefix(out, BOM), format, &problem.List{}); got == nil || !got.Equal(to) {
 		return nil, ErrInPlace
 	}
@@ -123,7 +125,8 @@ func Rewrite(data []byte, format Format, from, to *Node) ([]byte, error) {
 var BOM = []byte("\xEF\xBB\xBF")
 
 // LikeBefore gives an edited text the byte order mark and the line breaks of
-// the text before, as far as those were all of one kind.
+// the text before it. Line breaks change only if the old ones are all of one
+// kind.
 func LikeBefore(before, after []byte) []byte {
 	lf, crlf := []byte("\n"), []byte("\r\n")
 	if n := bytes.Count(before, lf); n > 0 && n == bytes.Count(before, crlf) {
@@ -135,7 +138,7 @@ func LikeBefore(before, after []byte) []byte {
 	return after
 }
 
-// Render writes a whole file that did not exist before.
+// Render returns the text of a new file.
 func Render(n *Node, format Format) []byte {
 	if format == FormatYAML {
 		return appendYAML(nil, n, 0)

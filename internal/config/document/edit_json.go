@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// editJSON applies edits to a JSON file and leaves every other byte alone.
+// editJSON applies edits to a JSON file and keeps every other byte.
 func editJSON(data []byte, edits []edit) ([]byte, error) {
 	mark := data[:len(data)-len(bytes.TrimPrefix(data, BOM))]
 	root, err := hujson.Parse(slices.Clone(data[len(mark):]))
@@ -17,7 +17,8 @@ func editJSON(data []byte, edits []edit) ([]byte, error) {
 		return nil, err
 	}
 	j := jsonEditor{root: &root, unit: indentUnit(data)}
-	// Removing an item moves those behind it, so the last comes first.
+	// Removing an item shifts the items after it, so the last item is removed
+	// first.
 	ordered := slices.Clone(edits)
 	slices.SortStableFunc(ordered, func(a, b edit) int { return removalOrder(b) - removalOrder(a) })
 	for _, e := range ordered {
@@ -28,7 +29,7 @@ func editJSON(data []byte, edits []edit) ([]byte, error) {
 	return append(slices.Clone(mark), root.Pack()...), nil
 }
 
-// removalOrder puts the removal of list items last, from the end.
+// removalOrder sorts the removal of list items last, from the end of the list.
 func removalOrder(e edit) int {
 	if n := len(e.path); e.value == nil && n > 0 && !e.path[n-1].IsKey {
 		return e.path[n-1].Index - 1<<30
@@ -57,8 +58,7 @@ func (j *jsonEditor) apply(e edit) error {
 	return ErrInPlace
 }
 
-// find returns the value at path and the indentation of the line that it
-// starts on.
+// find returns the value at path and the indentation of its first line.
 func (j *jsonEditor) find(path []Step) (hujson.ValueTrimmed, string) {
 	v, indent := j.root.Value, ""
 	for _, s := range path {
@@ -159,8 +159,7 @@ func (j *jsonEditor) inArray(a *hujson.Array, index int, indent string, e edit) 
 	return nil
 }
 
-// remove takes a member or item out together with the comments that are its
-// own.
+// remove removes a member or item together with its own comments.
 func (j *jsonEditor) remove(path []Step) error {
 	var pointer strings.Builder
 	for _, s := range path {
@@ -173,7 +172,7 @@ func (j *jsonEditor) remove(path []Step) error {
 	return j.root.Patch([]byte(`[{"op": "remove", "path": ` + string(Quote(pointer.String())) + `}]`))
 }
 
-// settleComma keeps a trailing comma where there was one and none elsewhere.
+// settleComma keeps a trailing comma if there was one, and adds none otherwise.
 func settleComma(last *hujson.Value, after hujson.Extra, comma bool) hujson.Extra {
 	switch {
 	case comma && last.AfterExtra == nil:

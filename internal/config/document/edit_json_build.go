@@ -7,10 +7,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// appendPlace says how a value appended to an object or list is led in: its
-// leading extra, its indentation, whether it may take several lines, and the
-// extra that then stands before the closing bracket. before is the extra of
-// the last sibling, after what stands before the closing bracket now.
+// appendPlace returns how to lay out a value that is appended to an object or
+// list: the extra before it, its indentation, whether it may span several
+// lines, and the new extra before the closing bracket. before is the extra
+// before the last sibling; after is the current extra before the closing
+// bracket.
 func (j *jsonEditor) appendPlace(before, after hujson.Extra, indent string, siblings bool) (lead hujson.Extra, own string, multi bool, closing hujson.Extra) {
 	own, multi = lineIndent(before)
 	if !siblings {
@@ -37,8 +38,8 @@ func (j *jsonEditor) appendPlace(before, after hujson.Extra, indent string, sibl
 
 func lastLine(b []byte) []byte { return b[bytes.LastIndexByte(b, '\n')+1:] }
 
-// lineIndent returns the white space between the last line break of extra
-// and its end; false when there is no line break.
+// lineIndent returns the white space after the last line break of extra. It
+// returns false if there is no line break.
 func lineIndent(extra hujson.Extra) (string, bool) {
 	i := bytes.LastIndexByte(extra, '\n')
 	if i < 0 {
@@ -48,8 +49,8 @@ func lineIndent(extra hujson.Extra) (string, bool) {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))], true
 }
 
-// indentUnit is one level of the file's own indentation; "" when the file is
-// one line.
+// indentUnit returns one level of the file's indentation, or "" if the file is
+// a single line.
 func indentUnit(data []byte) string {
 	if !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) {
 		return ""
@@ -63,8 +64,8 @@ func indentUnit(data []byte) string {
 	return "  "
 }
 
-// build makes the parser's tree of a value; multi spreads it over lines that
-// start at indent.
+// build converts a value to the parser's tree. With multi it spans several
+// lines, indented by indent.
 func (j *jsonEditor) build(n *Node, indent string, multi bool) hujson.ValueTrimmed {
 	inner, closing := hujson.Extra(nil), hujson.Extra(nil)
 	if multi {
@@ -112,8 +113,8 @@ func (j *jsonEditor) step() string {
 	return j.unit
 }
 
-// flat reports whether a list reads well on one line: scalars, and not many
-// characters of them.
+// flat reports whether a list fits on one line: it has only scalars, and few
+// characters.
 func flat(n *Node) bool {
 	width := 0
 	for _, item := range n.Items {

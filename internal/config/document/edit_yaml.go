@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// editYAML applies edits to a YAML file in block style by replacing whole
-// lines, or the one scalar on a line, so that every other line stays. What it
-// cannot do that way it replaces one level up, and refuses at the root.
+// editYAML applies edits to a YAML file in block style. It replaces whole
+// lines, or the only scalar of a line, and keeps every other line. If an edit
+// cannot be made that way, it replaces the parent value, and refuses the edit
+// at the root.
 func editYAML(data []byte, from, to *Node, edits []edit) ([]byte, error) {
 	body := bytes.TrimPrefix(data, BOM)
 	mark := slices.Clone(data[:len(data)-len(body)])
 	crlf := bytes.Contains(data, []byte("\r\n"))
 	text := strings.ReplaceAll(string(body), "\r\n", "\n")
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		out, err := editJSON(data, edits) // JSON is YAML too
+		out, err := editJSON(data, edits) // JSON is also YAML
 		if err != nil {
 			return nil, ErrInPlace
 		}
@@ -34,7 +35,7 @@ func editYAML(data []byte, from, to *Node, edits []edit) ([]byte, error) {
 	return append(mark, out...), nil
 }
 
-// splice replaces lines[from:to] because of the value at path.
+// splice replaces lines[from:to] with the new text of the value at path.
 type splice struct {
 	from, to int
 	lines    []string
@@ -48,12 +49,12 @@ type yamlEditor struct {
 	whole    [][]Step // values that are replaced as a whole
 }
 
-// apply carries the splices out, the last first so that the numbers of the
-// lines before it stay right.
+// apply executes the splices, the last first, so that the line numbers of the
+// others stay valid.
 func (y *yamlEditor) apply() []string {
 	lines := y.lines
 	order := slices.Clone(y.splices)
-	slices.Reverse(order) // splices at one place keep their order
+	slices.Reverse(order) // splices at the same line keep their order
 	slices.SortStableFunc(order, func(a, b splice) int { return b.from - a.from })
 	for _, s := range order {
 		lines = slices.Replace(slices.Clone(lines), s.from, s.to, s.lines...)
@@ -85,9 +86,9 @@ func (y *yamlEditor) plan(e edit) error {
 	switch {
 	case e.value != nil && y.replaceScalar(parent.At([]Step{last}), e):
 	case shared:
-		return y.planAbove(e) // "- name: x" shares its line with the dash
+		return y.planAbove(e) // "- name: x": the key shares its line with the dash
 	case e.value == nil && y.emptied(e.path[:len(e.path)-1]):
-		return y.planAbove(e) // nothing would be left to show what it was
+		return y.planAbove(e) // an empty parent would have no text that shows its kind
 	case e.value == nil:
 		y.splices = append(y.splices, splice{start, end, nil, e.path})
 	default:
@@ -96,8 +97,8 @@ func (y *yamlEditor) plan(e edit) error {
 	return nil
 }
 
-// planAbove replaces the value that holds the edit's place as a whole, and so
-// does every edit inside it.
+// planAbove replaces the whole parent value of the edit, including every other
+// edit inside it.
 func (y *yamlEditor) planAbove(e edit) error {
 	path := e.path[:len(e.path)-1]
 	value := y.counterpart(path)
@@ -110,7 +111,7 @@ func (y *yamlEditor) planAbove(e edit) error {
 	return err
 }
 
-// emptied reports whether the object or list at path loses all it has.
+// emptied reports whether the object or list at path becomes empty.
 func (y *yamlEditor) emptied(path []Step) bool {
 	to := y.counterpart(path)
 	return to == nil || len(to.Members)+len(to.Items) == 0
@@ -120,7 +121,7 @@ func hasPrefix(path, prefix []Step) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// counterpart returns what the value at path becomes; nil when it goes.
+// counterpart returns the new value for path, or nil if the value is removed.
 func (y *yamlEditor) counterpart(path []Step) *Node {
 	from, to := y.from, y.to
 	for _, s := range path {

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// isBlock reports whether an object or list is written in block style: its
-// first member or dash stands where the lines say.
+// isBlock reports whether an object or list is written in block style: only
+// spaces and dashes precede its first key or dash on the line.
 func (y *yamlEditor) isBlock(n *Node) bool {
 	switch {
 	case n.Kind == KindObject && len(n.Members) > 0:
@@ -22,7 +22,7 @@ func (y *yamlEditor) isBlock(n *Node) bool {
 	return false
 }
 
-// before returns what stands on the line before a place.
+// before returns the text of the line before a position.
 func (y *yamlEditor) before(at problem.Pos) string {
 	if at.Line < 1 || at.Line > len(y.lines) {
 		return "?"
@@ -31,7 +31,7 @@ func (y *yamlEditor) before(at problem.Pos) string {
 	return string(r[:min(at.Col-1, len(r))])
 }
 
-// dash returns the place of the dash that leads an item in.
+// dash returns the position of the dash before an item.
 func (y *yamlEditor) dash(item *Node) (problem.Pos, bool) {
 	before := y.before(item.Pos)
 	i := strings.LastIndexByte(before, '-')
@@ -41,8 +41,8 @@ func (y *yamlEditor) dash(item *Node) (problem.Pos, bool) {
 	return problem.Pos{Line: item.Line, Col: utf8.RuneCountInString(before[:i]) + 1}, true
 }
 
-// itemPlace returns where a member's key or an item's dash stands; shared is
-// true for a key on the line of a dash.
+// itemPlace returns the position of a member's key or an item's dash. shared is
+// true for a key on the same line as a dash.
 func (y *yamlEditor) itemPlace(parent *Node, s Step) (at problem.Pos, shared bool) {
 	if !s.IsKey {
 		at, _ = y.dash(parent.Items[s.Index])
@@ -56,10 +56,9 @@ func (y *yamlEditor) itemPlace(parent *Node, s Step) (at problem.Pos, shared boo
 	return problem.Pos{Line: 1, Col: 1}, true
 }
 
-// blockEnd returns the line after the last one that belongs to the member or
-// item whose first line is from and that starts at the column indent. Blank
-// lines at the end, and comments that start further left, belong to what
-// follows.
+// blockEnd returns the line after the last line of the member or item whose
+// first line is from and whose column is indent. Trailing blank lines and
+// comments that start further left belong to the next member or item.
 func (y *yamlEditor) blockEnd(from, indent int, item bool) int {
 	end := from + 1
 	for i := from + 1; i < len(y.lines); i++ {
@@ -83,8 +82,8 @@ func (y *yamlEditor) blockEnd(from, indent int, item bool) int {
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
 
-// replaceScalar replaces a value that is one token on one line, and so keeps
-// the comment behind it.
+// replaceScalar replaces a value that is one token on one line, and keeps the
+// comment after it.
 func (y *yamlEditor) replaceScalar(old *Node, e edit) bool {
 	value := e.value
 	if old == nil || old.Kind >= KindArray || value.Kind >= KindArray || old.Line < 1 || old.Line > len(y.lines) {
@@ -104,8 +103,8 @@ func (y *yamlEditor) replaceScalar(old *Node, e edit) bool {
 	return true
 }
 
-// tokenLength returns how many bytes the scalar at the start of rest takes;
-// -1 when it is not all on this line.
+// tokenLength returns the length in bytes of the scalar at the start of rest,
+// or -1 if it does not end on this line.
 func tokenLength(rest string, old *Node) int {
 	if rest == "" {
 		return -1
@@ -136,7 +135,7 @@ func tokenLength(rest string, old *Node) int {
 	return -1
 }
 
-// itemLines writes a member or an item at an indentation.
+// itemLines returns the lines of a member or an item with that indentation.
 func (y *yamlEditor) itemLines(s Step, value *Node, indent int) []string {
 	holder := &Node{Kind: KindArray, Items: []*Node{value}}
 	if s.IsKey {
@@ -171,7 +170,7 @@ func appendYAML(dst []byte, n *Node, indent int) []byte {
 	return dst
 }
 
-// appendYAMLValue writes what stands behind a key or a dash.
+// appendYAMLValue writes the value after a key or a dash.
 func appendYAMLValue(dst []byte, v *Node, indent int) []byte {
 	if len(v.Members)+len(v.Items) == 0 || v.Kind == KindArray && flat(v) {
 		return append(dst, " "+yamlScalar(v)+"\n"...)
@@ -179,8 +178,8 @@ func appendYAMLValue(dst []byte, v *Node, indent int) []byte {
 	return appendYAML(append(dst, '\n'), v, indent)
 }
 
-// yamlScalar writes a value on one line: plain where nothing else could be
-// meant, else as JSON, which is YAML.
+// yamlScalar writes a value on one line: as a plain scalar if it cannot be
+// misread, else as JSON, which is also YAML.
 func yamlScalar(n *Node) string {
 	if n.Kind != KindString {
 		return string(n.AppendJSON(nil, "", ""))

@@ -9,13 +9,14 @@ import (
 // A Format is the syntax of a file.
 type Format string
 
-// The formats. JSON with comments and trailing commas is JSON here.
+// The formats. FormatJSON allows comments and trailing commas.
 const (
 	FormatJSON Format = "json"
 	FormatYAML Format = "yaml"
 )
 
-// Parse reads a file of either format; nil after it has reported why not.
+// Parse parses a file in either format. It returns nil if it has reported an
+// error.
 func Parse(data []byte, format Format, c *problem.List) *Node {
 	var n *Node
 	if format == FormatYAML {

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// Without returns a file without some of the keys at its top, and with
-// everything else as it was; nil when nothing would be left.
+// Without removes some top-level keys from a file and keeps the rest of the
+// text. It returns nil if nothing is left.
 func Without(data []byte, format Format, keys []string) ([]byte, error) {
 	c := &problem.List{}
 	root := Parse(bytes.TrimPrefix(data, BOM), format, c)
@@ -25,8 +25,8 @@ func Without(data []byte, format Format, keys []string) ([]byte, error) {
 	return Rewrite(data, format, root, rest)
 }
 
-// Graft returns a file whose values of some keys at its top are those of another
-// file of the same format, with the comments that these have there.
+// Graft replaces the values of some top-level keys by those of another file of
+// the same format, with their comments there.
 func Graft(data, other []byte, format Format, keys []string) ([]byte, error) {
 	data, err := Without(data, format, keys)
 	if err != nil {
@@ -56,7 +56,7 @@ func Graft(data, other []byte, format Format, keys []string) ([]byte, error) {
 		out = graftJSON(plain, other, members)
 	}
 	if got := Parse(bytes.TrimPrefix(out, BOM), format, &problem.List{}); got == nil || !got.Equal(to) {
-		return plain, nil // without those comments
+		return plain, nil // without the comments
 	}
 	return LikeBefore(data, out), nil
 }
@@ -65,7 +65,7 @@ func braced(data []byte) bool {
 	return FormatOf("", bytes.TrimPrefix(data, BOM)) == FormatJSON
 }
 
-// graftJSON takes the text of members from another file.
+// graftJSON copies the text of members from another file.
 func graftJSON(data, other []byte, members []Member) []byte {
 	into, err := hujson.Parse(bytes.TrimPrefix(data, BOM))
 	if err != nil {
@@ -87,13 +87,13 @@ func graftJSON(data, other []byte, members []Member) []byte {
 	return into.Pack()
 }
 
-// ownComments are the comments on the lines right above a member.
+// ownComments returns the comments on the lines directly above a member.
 func ownComments(before string) string {
 	lines := strings.Split(before, "\n")
 	if len(lines) < 2 {
 		return ""
 	}
-	lines = lines[1 : len(lines)-1] // what is behind the member before it, and its own indentation
+	lines = lines[1 : len(lines)-1] // without the rest of the previous member's line and the member's own indentation
 	first := len(lines)
 	for first > 0 && strings.TrimSpace(lines[first-1]) != "" {
 		first--
@@ -104,7 +104,7 @@ func ownComments(before string) string {
 	return "\n" + strings.Join(lines[first:], "\n")
 }
 
-// graftYAML takes the lines of members from another file.
+// graftYAML copies the lines of members from another file.
 func graftYAML(data, other []byte, members []Member) []byte {
 	lines := func(text []byte) *yamlEditor {
 		return &yamlEditor{lines: strings.Split(strings.ReplaceAll(string(bytes.TrimPrefix(text, BOM)), "\r\n", "\n"), "\n")}

@@ -16,11 +16,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxDepth bounds the nesting of a file; the deepest key needs nine.
+// maxDepth is the maximum nesting of a file; the deepest key needs nine levels.
 const maxDepth = 100
 
-// parseJSON reads JSON, comments and trailing commas allowed. It returns nil
-// after it has reported a problem.
+// parseJSON reads JSON with comments and trailing commas. It returns nil if it
+// has reported a problem.
 func parseJSON(data []byte, c *problem.List) *Node {
 	lines := NewLines(data)
 	if at, deep := jsonDepth(data, maxDepth); deep {
@@ -38,7 +38,7 @@ func parseJSON(data []byte, c *problem.List) *Node {
 }
 
 // jsonDepth returns where brackets nest deeper than max. The parser recurses
-// without a bound of its own, so this must come first.
+// without a limit, so this check must come first.
 func jsonDepth(data []byte, max int) (at int, deep bool) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -86,7 +86,7 @@ func skipComment(data []byte, i int) int {
 
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 
-// jsonError takes the place out of the parser's text.
+// jsonError extracts the position from the parser's error text.
 func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -98,15 +98,14 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
 	}
-	text, _, _ := strings.Cut(m[3], "invalid literal:") // what follows may be a secret
+	text, _, _ := strings.Cut(m[3], "invalid literal:") // the rest of the text may be a secret
 	if text == "" {
 		return at, i18n.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
 	return at, i18n.Plain(text)
 }
 
-// PlainJSON is a text without its comments and trailing commas. An error names
-// the line.
+// PlainJSON removes comments and trailing commas. An error names the line.
 func PlainJSON(data []byte) ([]byte, error) {
 	lines := NewLines(data)
 	if at, deep := jsonDepth(data, maxDepth); deep {
@@ -120,12 +119,12 @@ func PlainJSON(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// AtPlace is an error at a place of a file.
+// AtPlace returns an error at a position of a file.
 func AtPlace(at problem.Pos, text i18n.Text) error {
 	return i18n.Errorf("line %d, column %d: %v", "第 %d 行第 %d 列：%v", at.Line, at.Col, text)
 }
 
-// jsonReader turns the parser's tree into ours.
+// jsonReader converts the parser's tree to Nodes.
 type jsonReader struct {
 	lines Lines
 	c     *problem.List
@@ -177,13 +176,13 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// Lines turns offsets into places.
+// Lines converts offsets to positions.
 type Lines struct {
 	data   []byte
 	starts []int
 }
 
-// NewLines finds the lines of a text.
+// NewLines indexes the lines of a text.
 func NewLines(data []byte) Lines {
 	starts := []int{0}
 	for i, b := range data {
@@ -194,7 +193,7 @@ func NewLines(data []byte) Lines {
 	return Lines{data, starts}
 }
 
-// Pos is the place of an offset.
+// Pos returns the position of an offset.
 func (l Lines) Pos(offset int) problem.Pos {
 	offset = min(offset, len(l.data))
 	line := sort.SearchInts(l.starts, offset+1)

@@ -1,5 +1,5 @@
-// Package document reads a config file, JSON with comments or YAML, as a tree of
-// values that know their places, and changes the text without losing comments
+// Package document parses a config file, JSON with comments or YAML, into a
+// tree of values with positions, and changes the text without losing comments
 // or layout.
 package document
 
@@ -27,7 +27,7 @@ const (
 
 func (k Kind) String() string { return k.In(i18n.English) }
 
-// In names the kind in a language.
+// In returns the name of the kind in a language.
 func (k Kind) In(l i18n.Lang) string { return kindNames[k].In(l) }
 
 var kindNames = [...]i18n.Text{
@@ -35,28 +35,28 @@ var kindNames = [...]i18n.Text{
 	i18n.New("a list", "数组"), i18n.New("an object", "对象"),
 }
 
-// Node is one value of a file, whatever its format, with its place.
+// Node is one value of a file in either format, with its position.
 type Node struct {
 	problem.Pos
 	Kind    Kind
-	Text    string // a string's text; a number or boolean as JSON writes it
-	Raw     string // a scalar as the file writes it
+	Text    string // the text of a string; a number or boolean in JSON form
+	Raw     string // a scalar as it is written in the file
 	Items   []*Node
 	Members []Member
 
-	Expanded   bool // Text had variables in it; raw is the text as written
-	Unresolved bool // ... of which at least one is not defined
-	Kept       bool // a draft was given [REDACTED] here, and keeps what the file has
+	Expanded   bool // Text had variables; Raw is the text as written
+	Unresolved bool // at least one variable is not resolved
+	Kept       bool // the draft had [REDACTED] here, so the value in the file is kept
 }
 
 // Member is one key of an object.
 type Member struct {
-	problem.Pos // of the key
+	problem.Pos // position of the key
 	Key         string
 	Value       *Node
 }
 
-// Get returns the member of that key, or nil.
+// Get returns the value of that key, or nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -75,14 +75,15 @@ func (n *Node) Add(key string, v *Node) { n.Members = append(n.Members, Member{K
 // Has reports whether n is an object with that key.
 func (n *Node) Has(key string) bool { return n.Get(key) != nil }
 
-// With returns a shallow copy of the object with other members.
+// With returns a shallow copy of the object with those members.
 func (n *Node) With(members []Member) *Node {
 	c := *n
 	c.Members = members
 	return &c
 }
 
-// At follows a path of keys and indexes; nil when it leads nowhere.
+// At follows a path of keys and indexes. It returns nil if there is no such
+// value.
 func (n *Node) At(path []Step) *Node {
 	for _, s := range path {
 		if n == nil {
@@ -100,8 +101,8 @@ func (n *Node) At(path []Step) *Node {
 	return n
 }
 
-// Equal reports whether two nodes hold the same value; the order of an
-// object's members does not count.
+// Equal reports whether two nodes have the same value. The order of an object's
+// members does not matter.
 func (n *Node) Equal(o *Node) bool {
 	if n == nil || o == nil {
 		return n == o
@@ -129,7 +130,7 @@ func (n *Node) Equal(o *Node) bool {
 	return true
 }
 
-// AppendJSON appends the value as JSON; indent "" writes one line.
+// AppendJSON appends the value as JSON, on one line if indent is "".
 func (n *Node) AppendJSON(dst []byte, prefix, indent string) []byte {
 	inner := prefix + indent
 	brk := func(dst []byte, p string) []byte {
@@ -175,7 +176,7 @@ func (n *Node) AppendJSON(dst []byte, prefix, indent string) []byte {
 	return append(dst, n.Text...)
 }
 
-// Quote returns s as a JSON string, without escaping what HTML dislikes.
+// Quote returns s as a JSON string without HTML escaping.
 func Quote(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -193,11 +194,11 @@ type Step struct {
 	Index int
 }
 
-// KeyStep is the step to a member, IndexStep to an item.
+// KeyStep is the step to a member, IndexStep the step to an item.
 func KeyStep(k string) Step { return Step{IsKey: true, Key: k} }
 func IndexStep(i int) Step  { return Step{Index: i} }
 
-// PathText writes a path as people do: schemas.default.mcpServers.x.args[0].
+// PathText formats a path: schemas.default.mcpServers.x.args[0].
 func PathText(path []Step) string {
 	var b strings.Builder
 	for _, s := range path {

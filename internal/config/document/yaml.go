@@ -16,10 +16,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxAliased bounds how many values the aliases of a file may unfold to.
+// maxAliased is the maximum number of values that the aliases of a file may
+// expand to.
 const maxAliased = 10_000
 
-// parseYAML reads one YAML document. It returns nil after it has reported a
+// parseYAML reads one YAML document. It returns nil if it has reported a
 // problem.
 func parseYAML(data []byte, c *problem.List) *Node {
 	file, err := yamlFile(data)
@@ -56,7 +57,7 @@ func parseYAML(data []byte, c *problem.List) *Node {
 	return n
 }
 
-// yamlPlaceError is an error of ours at a place.
+// yamlPlaceError is an error of this package with a position.
 type yamlPlaceError struct {
 	at  problem.Pos
 	err error
@@ -67,8 +68,8 @@ func (e *yamlPlaceError) Unwrap() error { return e.err }
 
 func (e *yamlPlaceError) In(l i18n.Lang) string { return l.Of(e.err) }
 
-// yamlFile parses data. The parser is not ours and has panicked on odd input
-// before; a file must never take the process down.
+// yamlFile parses data. The third-party parser has panicked on odd input
+// before, and a file must never crash the process.
 func yamlFile(data []byte) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -82,7 +83,7 @@ func yamlFile(data []byte) (file *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
-// yamlError takes the place out of the parser's error.
+// yamlError extracts the position from the parser's error.
 func yamlError(err error) (problem.Pos, i18n.Text) {
 	var ours *yamlPlaceError
 	if errors.As(err, &ours) {
@@ -115,13 +116,13 @@ func yamlPos(n ast.Node) problem.Pos {
 	return problem.Pos{Line: max(tk.Position.Line, 1), Col: max(tk.Position.Column, 1)}
 }
 
-// anchor is a value that aliases repeat, and how many values it holds.
+// anchor is a value that aliases repeat, and the number of values in it.
 type anchor struct {
 	n    *Node
 	size int
 }
 
-// yamlReader turns the parser's tree into ours.
+// yamlReader converts the parser's tree to Nodes.
 type yamlReader struct {
 	c       *problem.List
 	anchors map[string]anchor
@@ -129,7 +130,7 @@ type yamlReader struct {
 	bomb    problem.Pos
 }
 
-// Node converts one value; size is how many values it unfolds to.
+// node converts one value. size is the number of values it expands to.
 func (y *yamlReader) node(v ast.Node, path string) (n *Node, size int) {
 	n = &Node{Pos: yamlPos(v)}
 	switch t := v.(type) {
@@ -207,7 +208,7 @@ func (y *yamlReader) object(n *Node, values []*ast.MappingValueNode, path string
 	return size
 }
 
-// merge returns the members that a << key brings in.
+// merge returns the members that a << key adds.
 func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]Member, int) {
 	v, size := y.node(mv.Value, path)
 	switch v.Kind {

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxKeys bounds the keys of one YAML object: the parser's time grows with
-// their square.
+// maxKeys is the maximum number of keys of one YAML object: the parser's time
+// grows with their square.
 const maxKeys = 20_000
 
 var (
@@ -23,8 +23,8 @@ type yamlLevel struct {
 	keys int
 }
 
-// boundYAML refuses what would take the parser too deep or too long. The
-// parser recurses without a bound of its own, so this must come first.
+// boundYAML refuses input that would make the parser recurse too deep or run
+// too long. The parser recurses without a limit, so this check must come first.
 func boundYAML(tokens token.Tokens) error {
 	levels := []yamlLevel{{}}
 	for i, t := range tokens {
@@ -55,8 +55,8 @@ func boundYAML(tokens token.Tokens) error {
 	return nil
 }
 
-// startColumn is where what a token belongs to starts: a colon belongs to its
-// key.
+// startColumn returns the start column of the element that a token belongs to:
+// a colon belongs to its key.
 func startColumn(tokens token.Tokens, i int) int {
 	if tokens[i].Type == token.MappingValueType && i > 0 && tokens[i-1].Position.Line == tokens[i].Position.Line {
 		i--
@@ -64,8 +64,8 @@ func startColumn(tokens token.Tokens, i int) int {
 	return tokens[i].Position.Column
 }
 
-// blockLevel ends the levels that start to the right of col and opens one
-// there unless it is open.
+// blockLevel closes the levels that start to the right of col, and opens a
+// level at col unless it is open.
 func blockLevel(levels []yamlLevel, col int) []yamlLevel {
 	for len(levels) > 1 && !levels[len(levels)-1].flow && levels[len(levels)-1].col > col {
 		levels = levels[:len(levels)-1]

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// faultyDisk is the real disk until its steps run out; then every step is
+// faultyDisk is the real disk for a number of steps; then every step calls
 // fault.
 type faultyDisk struct {
 	disk.OS
@@ -59,7 +59,7 @@ type faultyFile struct {
 	d *faultyDisk
 }
 
-// Write writes half before the fault strikes, as a full disk does.
+// Write writes half of the data before the fault, as a full disk does.
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if f.d.steps <= 0 {
 		n, _ := f.File.Write(p[:len(p)/2])
@@ -85,8 +85,8 @@ func crashWrite(path, home string, d disk.Disk) error {
 	return err
 }
 
-// TestMain lets the test binary be the process that dies: it writes a file
-// and kills itself at the step that the environment names.
+// TestMain lets the test binary act as a process that crashes: it writes a file
+// and kills itself at the step in the environment variable.
 func TestMain(m *testing.M) {
 	if spec, ok := os.LookupEnv(crashEnv); ok {
 		steps, path, _ := strings.Cut(spec, ":")
@@ -112,8 +112,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// expectOldOrNew demands that the file is whole, whatever happened, and that
-// the next write works and cleans up.
+// expectOldOrNew checks that the file is complete after a fault, and that the
+// next write succeeds and cleans up.
 func expectOldOrNew(t *testing.T, path string) (isNew bool) {
 	t.Helper()
 	cfg, err := config.Load(configtest.Options(t, path, nil))

@@ -47,7 +47,7 @@ func link(t *testing.T, make func(old, new string) error, old, new string) strin
 	return new
 }
 
-// TestOneFileOneTruth looks at marks through every name that a file has.
+// TestOneFileOneTruth reads the marks through every name of a file.
 func TestOneFileOneTruth(t *testing.T) {
 	dir := t.TempDir()
 	file := configtest.Put(t, filepath.Join(dir, "a", "mcp.json"), emptyFile)
@@ -105,8 +105,8 @@ func TestOneFileOneTruth(t *testing.T) {
 	})
 }
 
-// TestWaitingGoesOn makes changes to an entry that waits, which nobody makes
-// who has read it.
+// TestWaitingGoesOn changes an entry that waits for approval, by writers who
+// have not read it: it must continue to wait.
 func TestWaitingGoesOn(t *testing.T) {
 	o := configtest.Options(t, "", nil)
 	path := configtest.Write(t, "mcp.json", emptyFile)
@@ -169,7 +169,7 @@ func TestWaitingGoesOn(t *testing.T) {
 	})
 }
 
-// noRename is a disk that is full when it matters.
+// noRename is a disk that is full when a file is renamed.
 type noRename struct{ disk.OS }
 
 func (noRename) Rename(string, string) error { return errors.New("no space left on device") }
@@ -213,7 +213,7 @@ func TestEarlierRecords(t *testing.T) {
 	}
 }
 
-// TestEntryIsWhole compares what is shown and hashed with the file.
+// TestEntryIsWhole compares the shown and hashed entry with the file.
 func TestEntryIsWhole(t *testing.T) {
 	load := func(t *testing.T, name, content string) *config.Server {
 		t.Helper()
@@ -260,8 +260,8 @@ func TestEntryIsWhole(t *testing.T) {
 	})
 }
 
-// TestErrorsNameReferences puts a value that fits nowhere behind a variable,
-// in every key, and reads what is said about it.
+// TestErrorsNameReferences puts an invalid value into a variable, uses it in
+// every key, and checks that no message contains the value.
 func TestErrorsNameReferences(t *testing.T) {
 	const held = "LEAKED value"
 	env := map[string]string{"HELD": held}

@@ -1,6 +1,7 @@
-// Package edit changes a configuration file: a Draft of it is edited, checked the
-// way config.Load does, and written in its place with its comments. What a client
-// writes waits for approval, and secrets that it may not see stay as they are.
+// Package edit changes a configuration file. A Draft of the file is edited,
+// checked as config.Load does, and written to the file with its comments.
+// Changes by a client wait for approval, and secrets that the client may not
+// see are kept.
 package edit
 
 import (
@@ -21,21 +22,23 @@ import (
 type Draft struct {
 	path   string
 	format document.Format
-	file   []byte // what the file holds
-	data   []byte // what the draft began with
-	text   []byte // what it is to be, byte for byte; nil for what root makes of data
+	file   []byte // content of the file
+	data   []byte // text that the draft started from
+	text   []byte // the exact new text; nil if it is made from data and root
 	mode   fs.FileMode
-	old    *document.Node // nil: there is no file yet
+	old    *document.Node // nil if there is no file yet
 	root   *document.Node
-	unread map[string]bool // ids of servers that were changed by somebody who has not read them
-	// switched are the ids of servers that were switched on, or off.
+	unread map[string]bool // ids of servers that were changed by a writer who has not read them
+	// switched are the ids of servers that were switched on (true) or off
+	// (false).
 	switched map[string]bool
-	// proposed are the ids of servers that wait for approval even if a person writes them.
+	// proposed are the ids of servers that wait for approval even if a person
+	// writes the file.
 	proposed map[string]bool
 }
 
-// Entry returns the entry of a server as JSON, as it is written; nil when
-// there is none.
+// Entry returns the entry of a server as JSON, with its variables as written.
+// It returns nil if there is none.
 func (d *Draft) Entry(schema, name string) []byte {
 	e := d.find(schema, name)
 	if e == nil {
@@ -44,7 +47,8 @@ func (d *Draft) Entry(schema, name string) []byte {
 	return e.Value.AppendJSON(nil, "", "  ")
 }
 
-// ApprovalHash is the hash that the entry of a server will be loaded with.
+// ApprovalHash returns the hash that the entry of a server will have when it is
+// loaded.
 func (d *Draft) ApprovalHash(schema, name string) string {
 	e := d.find(schema, name)
 	if e == nil {
@@ -53,8 +57,8 @@ func (d *Draft) ApprovalHash(schema, name string) string {
 	return layout.Hash(layout.Of(d.root, &problem.List{}).Approvable(*e))
 }
 
-// SetServer adds a server, or changes the one of that name. entry is a JSON
-// object; a value of [REDACTED] keeps what the file has there.
+// SetServer adds a server or replaces the one with that name. entry is a JSON
+// object; a value of [REDACTED] keeps the value in the file.
 func (d *Draft) SetServer(schema, name string, entry []byte) error {
 	c := &problem.List{File: name}
 	v := document.Parse(entry, document.FormatJSON, c)
@@ -78,15 +82,15 @@ func (d *Draft) SetServer(schema, name string, entry []byte) error {
 	return d.addServer(schema, name, v)
 }
 
-// ChangeServer is SetServer for a change that is made to an entry nobody has
-// read for it: one that waits for approval goes on waiting.
+// ChangeServer is like SetServer for a change by a writer who has not read the
+// whole entry: if the entry waits for approval, it continues to wait.
 func (d *Draft) ChangeServer(schema, name string, entry []byte) error {
 	d.isUnread(schema, name)
 	return d.SetServer(schema, name, entry)
 }
 
-// ProposeServer is SetServer for an entry that no person has written or read: it
-// waits for approval.
+// ProposeServer is like SetServer for an entry that no person has written or
+// read: it waits for approval.
 func (d *Draft) ProposeServer(schema, name string, entry []byte) error {
 	if d.proposed == nil {
 		d.proposed = map[string]bool{}
@@ -105,7 +109,7 @@ func (d *Draft) isUnread(schema, name string) {
 	d.unread[schema+"/"+name] = true
 }
 
-// addServer puts a new entry behind the others.
+// addServer appends a new entry.
 func (d *Draft) addServer(schema, name string, v *document.Node) error {
 	if d.root == nil {
 		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
@@ -146,7 +150,7 @@ func (d *Draft) RemoveServer(schema, name string) error {
 	return nil
 }
 
-// EnableServer switches a server on or off, by the key that the entry uses
+// EnableServer switches a server on or off, with the key that the entry uses
 // for that.
 func (d *Draft) EnableServer(schema, name string, on bool) error {
 	e := d.find(schema, name)
@@ -168,7 +172,7 @@ func (d *Draft) EnableServer(schema, name string, on bool) error {
 }
 
 // Replace replaces the whole content. data is JSON or YAML; a value of
-// [REDACTED] keeps what the file has there.
+// [REDACTED] keeps the value in the file.
 func (d *Draft) Replace(data []byte) error {
 	c := &problem.List{}
 	text, ok := document.Decode(data, c)
@@ -206,7 +210,7 @@ func (d *Draft) find(schema, name string) *layout.Entry {
 	return nil
 }
 
-// content renders the draft.
+// content returns the new text of the file.
 func (d *Draft) content() ([]byte, error) {
 	if d.root == nil {
 		return nil, i18n.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
@@ -220,13 +224,13 @@ func (d *Draft) content() ([]byte, error) {
 	return document.Rewrite(d.data, d.format, d.old, d.root)
 }
 
-// changed reports whether there is something to write.
+// changed reports whether the file must be written.
 func (d *Draft) changed() bool {
 	return d.old == nil || !d.old.Equal(d.root) || d.text != nil && !bytes.Equal(d.text, d.data)
 }
 
-// onlyServersChanged reports whether everything beside the servers is as it
-// was: the shape, the schemas and every other key.
+// onlyServersChanged reports whether everything except the servers is
+// unchanged: the shape, the schemas and every other key.
 func (d *Draft) onlyServersChanged() bool {
 	strip := func(root *document.Node) *document.Node {
 		if root == nil {
@@ -247,8 +251,8 @@ func (d *Draft) onlyServersChanged() bool {
 	return strip(d.old).Equal(strip(d.root))
 }
 
-// replaceAt returns root with the value at path replaced, added, or removed
-// when value is nil; root itself stays as it is.
+// replaceAt returns a copy of root with the value at path replaced, added, or
+// removed if value is nil.
 func replaceAt(root *document.Node, path []document.Step, value *document.Node) *document.Node {
 	if len(path) == 0 {
 		return value
@@ -281,7 +285,7 @@ func replaceAt(root *document.Node, path []document.Step, value *document.Node) 
 	return &c
 }
 
-// SetValue sets one key of the file that is not a server; null takes it out.
+// SetValue sets one key of the file outside the servers; null removes it.
 func (d *Draft) SetValue(key string, value []byte) error {
 	c := &problem.List{File: key}
 	n := document.Parse(value, document.FormatJSON, c)

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// serversOf is where the servers of a schema are.
+// serversOf returns the path of the servers of a schema.
 func (d *Draft) serversOf(l *layout.Layout, schema string) ([]document.Step, error) {
 	isDefault := schema == layout.DefaultSchema || schema == ""
 	if l.Shape != layout.ShapeSchemas {
@@ -30,7 +30,7 @@ func (d *Draft) serversOf(l *layout.Layout, schema string) ([]document.Step, err
 	return nil, d.noSchema(l, schema)
 }
 
-// AddSchema adds an empty schema; one that is there stays as it is.
+// AddSchema adds an empty schema. An existing schema is kept.
 func (d *Draft) AddSchema(name string) error {
 	if d.root == nil {
 		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
@@ -47,11 +47,11 @@ func (d *Draft) AddSchema(name string) error {
 	return nil
 }
 
-// A NameError says that a file has no schema, or no server, of a name.
+// A NameError means that a file has no schema or no server with that name.
 type NameError struct {
 	Name   string
-	Server bool   // it is the name of a server
-	Schema string // where the server was looked for
+	Server bool   // Name is the name of a server
+	Schema string // schema of the missing server
 	File   string
 	Known  []string
 	Fixed  bool // the file has a shape without schemas
@@ -59,7 +59,7 @@ type NameError struct {
 
 func (e *NameError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *NameError) In(l i18n.Lang) string {
 	switch {
 	case e.Fixed:

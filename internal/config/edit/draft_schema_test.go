@@ -28,7 +28,7 @@ func TestAddSchema(t *testing.T) {
 			if before == jsonBefore && cfg.Schema("default").Server("one") == nil {
 				t.Errorf("the servers that were there are gone:\n%s", after)
 			}
-			// A new server of the default schema still has its place.
+			// A new server of the default schema can still be added.
 			if name == "empty.json" {
 				again := update(t, name, after, func(d *Draft) error { return d.SetServer("", "one", []byte(`{"command": "y"}`)) })
 				if configtest.MustLoad(t, name, again, nil).Schema("default").Server("one") == nil {

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// FuzzLoad feeds the loader anything: it must not panic, must say where an
-// error is, and must read back what it writes.
+// FuzzLoad loads arbitrary data: the loader must not panic, must report the
+// position of an error, and must read back what it writes.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(corpusDir, "*"))
 	if err != nil || len(files) == 0 {
@@ -58,7 +58,7 @@ func expectPlaces(t *testing.T, data []byte, err error) {
 	if !errors.As(err, &le) || le.Error() == "" {
 		t.Fatalf("error = %T %v", err, err)
 	}
-	lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1 // a lone \r ends a line of YAML
+	lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1 // a single \r ends a line in YAML
 	for _, p := range le.Problems {
 		if p.Line < 1 || p.Column < 1 || p.Line > lines {
 			t.Errorf("no place in a file of %d lines: %+v", lines, p)
@@ -69,8 +69,8 @@ func expectPlaces(t *testing.T, data []byte, err error) {
 	}
 }
 
-// expectEditable adds a server to a file that loads. It works or is refused;
-// what it writes is never another file than meant.
+// expectEditable adds a server to a valid file. That succeeds or is refused,
+// but never writes another content than intended.
 func expectEditable(t *testing.T, data []byte, format document.Format) {
 	t.Helper()
 	text, ok := document.Decode(data, &problem.List{})

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/config/document"
 )
 
-// TestLineBreaks changes files with the line breaks of Windows and a byte order
-// mark: both stay, and new lines are like the others.
+// TestLineBreaks edits files with Windows line breaks and a byte order mark:
+// both are kept, and new lines have the same line breaks.
 func TestLineBreaks(t *testing.T) {
 	for name, text := range map[string]string{
 		"mcp.json":  "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {\"command\": \"ls\"}\n  }\n}\n",

@@ -6,9 +6,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// SetMember returns a file of any program with the value at a path of keys set
-// to a JSON value, or taken out when value is nil. Comments and layout stay.
-// Of a list the items that are objects with a name are told apart by it.
+// SetMember sets the value at a path of keys in a file of any program to a JSON
+// value, or removes it if value is nil. Comments and layout are kept. List
+// items that are objects with a name are identified by it.
 func SetMember(data []byte, format document.Format, value []byte, path ...string) ([]byte, error) {
 	c := &problem.List{}
 	before, root := data, &document.Node{Kind: document.KindObject}

@@ -13,12 +13,12 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Redacted stands for a secret in what Redact returns.
+// Redacted replaces a secret in the result of Redact.
 const Redacted = "[REDACTED]"
 
 // Redact returns a file as JSON with its secrets replaced: values of env and
-// headers that are more than variables, keys, and URLs with a password or a
-// token in them. Writing the result back keeps the secrets.
+// headers unless they are only variables, keys, and URLs that contain a
+// password or a token. Writing the result back keeps the secrets.
 func Redact(data []byte) ([]byte, error) {
 	c := &problem.List{}
 	text, ok := document.Decode(data, c)
@@ -30,17 +30,18 @@ func Redact(data []byte) ([]byte, error) {
 		return nil, c.Err()
 	}
 	root = redacted(root, false)
-	// Who has the address of a webhook can send messages to its receiver.
+	// Anyone who knows the address of a webhook can send messages to its
+	// receiver.
 	if address := root.Get("inbox").Get("webhook").Get("url"); address != nil && address.Kind == document.KindString && !onlyVariables(address.Text) {
 		address.Text = Redacted
 	}
 	return root.AppendJSON(nil, "", "  "), nil
 }
 
-// secretHolders are the keys whose every value is a secret.
+// secretHolders are the keys whose values are objects of secrets.
 var secretHolders = []string{"env", "environment", "envs", "headers", "customHeaders", "http_headers", "requestHeaders"}
 
-// secretKeys are the keys that are secrets themselves, wherever they stand.
+// secretKeys are the keys whose value is a secret, at any depth.
 var secretKeys = []string{"key", "apiKey", "api_key", "token", "password", "secret", "clientSecret", "client_secret", "CLIENT_SECRET"}
 
 func redacted(n *document.Node, secret bool) *document.Node {
@@ -75,8 +76,8 @@ var (
 	scheme      = regexp.MustCompile(`^(?i:bearer|basic|token|apikey|digest)?$`)
 )
 
-// onlyVariables reports whether a text holds nothing but variables without
-// defaults, and at most the word that names how to authenticate.
+// onlyVariables reports whether a text has only variables without defaults, and
+// at most the name of an authentication scheme.
 func onlyVariables(s string) bool {
 	for _, v := range placeholder.FindAllString(s, -1) {
 		if strings.Contains(v, ":-") {
@@ -107,7 +108,7 @@ func secretURL(s string) bool {
 	return false
 }
 
-// unredact puts back what Redact took out. Items of lists are found again by
+// unredact restores the secrets that Redact replaced. List items are matched by
 // their name.
 func unredact(n, old *document.Node) (*document.Node, error) {
 	if n.Kind == document.KindString && n.Text == Redacted {
@@ -134,13 +135,13 @@ func unredact(n, old *document.Node) (*document.Node, error) {
 	return &c, nil
 }
 
-// keeps reports whether anything in n was put back.
+// keeps reports whether n contains a restored secret.
 func keeps(n *document.Node) bool {
 	return n.Kept || slices.ContainsFunc(n.Items, keeps) || slices.ContainsFunc(n.Members, func(m document.Member) bool { return keeps(m.Value) })
 }
 
-// keptElsewhere refuses a draft in which a secret that the writer has not seen
-// would be sent to another address than before.
+// keptElsewhere refuses a draft that would send a secret, which the writer has
+// not seen, to another address than before.
 func (d *Draft) keptElsewhere() error {
 	before := layout.Below(d.old).ByID()
 	after := layout.Below(d.root).ByID()
@@ -154,15 +155,15 @@ func (d *Draft) keptElsewhere() error {
 	return nil
 }
 
-// destination is where the secrets of an entry are sent: the origin of its
+// destination returns where the secrets of an entry are sent: the origin of its
 // address and the origin of its authorization server.
 func destination(n *document.Node) [2]string {
 	own := layout.OwnServer(n, "", &problem.List{})
 	return [2]string{originOf(own.Get("url")), originOf(own.Get("auth").Get("issuer"))}
 }
 
-// originOf is the origin of a URL; one that cannot be read, as before its
-// variables are known, is its own.
+// originOf returns the origin of a URL. If the URL cannot be parsed, for
+// example because its variables are not resolved, it returns the whole text.
 func originOf(n *document.Node) string {
 	if n == nil {
 		return ""

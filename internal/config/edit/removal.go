@@ -10,20 +10,21 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A RemovalError is a write of a client that would remove servers of a person's
-// to which no person has agreed.
+// A RemovalError means that a client's write would remove servers that a person
+// has written or approved, and no person has agreed.
 type RemovalError struct{ IDs []string }
 
 func (e *RemovalError) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *RemovalError) In(l i18n.Lang) string {
 	return i18n.New("nobody has agreed to remove %s", "没有人同意移除 %s", i18n.Seen(strings.Join(e.IDs, ", "))).In(l)
 }
 
-// Removed are the ids of the servers that a client's edit of the file at path
-// would remove, and that a person has written or approved. What only clients
-// have written is not among them. An edit that would be refused is an error.
+// Removed returns the ids of the servers that a client's edit of the file at
+// path would remove and that a person has written or approved. Servers that
+// only clients have written are not included. It returns an error if the edit
+// would be refused.
 func Removed(path string, o WriteOptions, edit func(*Draft) error) ([]string, error) {
 	o.Load = o.Load.WithDefaults()
 	d, err := openDraft(disk.RealPath(path))
@@ -59,8 +60,8 @@ func (o WriteOptions) removed(d *Draft, record *approval.Record) ([]string, erro
 	return ids, nil
 }
 
-// agreed holds what a client's write removes against what a person has agreed
-// to: the file may have changed since that person was asked.
+// agreed checks that a client's write removes only servers that a person has
+// agreed to remove. The file may have changed since the person was asked.
 func (o WriteOptions) agreed(d *Draft, record *approval.Record) error {
 	if !o.Pending {
 		return nil

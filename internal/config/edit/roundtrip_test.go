@@ -11,17 +11,17 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 )
 
-// sample is a file with comments everywhere, and what they belong to.
+// sample is a file with many comments, and the server of each comment.
 type sample struct {
 	text     string
 	names    []string
 	comments map[string][]string // by server
-	fixed    []string            // belong to no server
+	fixed    []string            // comments that belong to no server
 }
 
 var someText = rapid.SampledFrom([]string{"x", "a b", "true", "12", "ü 时间", `q"uo'te`, "#no", "a: b", "- x", "${V}", "", "line\nbreak", "/p/a-th", "*", "&a", "{x}", "null", "~", " lead", "trail "})
 
-// drawSample draws a file in one of the layouts that people write.
+// drawSample draws a file in one of the common layouts.
 func drawSample(t *rapid.T, yaml bool) sample {
 	s := sample{comments: map[string][]string{}}
 	mark := 0
@@ -76,8 +76,8 @@ func drawSample(t *rapid.T, yaml bool) sample {
 	return s
 }
 
-// TestRoundTrip edits drawn files at random: every comment that belongs to
-// something that stays must stay, and the file must say what was asked for.
+// TestRoundTrip edits random files: every comment that belongs to a kept value
+// must be kept, and the file must have the requested values.
 func TestRoundTrip(t *testing.T) {
 	for _, yaml := range []bool{false, true} {
 		t.Run(map[bool]string{false: "json", true: "yaml"}[yaml], func(t *testing.T) {
@@ -111,7 +111,7 @@ func roundTrip(t *rapid.T, yaml bool) {
 			entry := fmt.Sprintf(`{"command": %s, "args": [%s], "env": {"K": "[REDACTED]", "NEW": %s}}`,
 				document.Quote("c"+someText.Draw(t, "command")), document.Quote(someText.Draw(t, "arg")), document.Quote(someText.Draw(t, "new")))
 			err = d.SetServer("", name, []byte(entry))
-			// Comments inside a list that is replaced go with it.
+			// Comments inside a replaced list are removed with it.
 			expected = append(expected, s.comments[name][:2]...)
 			left++
 			if err != nil {

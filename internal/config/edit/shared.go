@@ -18,29 +18,31 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// ownSections are what each replica says of itself where the rest is shared.
+// ownSections are the sections that each replica has for itself when the rest
+// of the file is shared.
 var ownSections = []string{"server", "cluster", "logging"}
 
-// A Copy is a config file whose text replicas share, with its comments. The
-// sections that each replica has for itself are no part of that text. What
-// cannot be used here is not written: the file stays as it was.
+// A Copy is a config file whose text replicas share, including its comments.
+// The sections in ownSections are not part of the shared text. A shared text
+// that is invalid on this replica is not written: the file stays as it was.
 type Copy struct {
 	path string
 	load config.LoadOptions
 
 	mu       sync.Mutex
-	known    []byte // the text that was read or written last
-	backup   string // what the file was before that
+	known    []byte // the shared text that was last read or written
+	backup   string // path of the backup of the file before the last write
 	rejected error
 }
 
-// CopyOf is the file at path as a copy of what replicas share.
+// CopyOf returns the file at path as a copy of the shared text.
 func CopyOf(path string, load config.LoadOptions) *Copy {
 	load.Path = path
 	return &Copy{path: disk.RealPath(path), load: load.WithDefaults()}
 }
 
-// Read is the text as it is shared; nil for a file that has nothing to share.
+// Read returns the shared text of the file; nil if the file has nothing to
+// share.
 func (c *Copy) Read() ([]byte, error) {
 	data, _, err := disk.Read(c.path, document.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +54,7 @@ func (c *Copy) Read() ([]byte, error) {
 	return sharedPart(c.path, data)
 }
 
-// sharedPart is what replicas share of a file.
+// sharedPart returns the text of a file that replicas share.
 func sharedPart(path string, data []byte) ([]byte, error) {
 	format := document.FormatOf(path, data)
 	text, err := document.Without(data, format, ownSections)
@@ -61,19 +63,19 @@ func sharedPart(path string, data []byte) ([]byte, error) {
 	}
 	root := document.Parse(bytes.TrimPrefix(text, document.BOM), format, &problem.List{})
 	if root != nil && len(layout.Below(root).Entries) == 0 && !slices.ContainsFunc(root.Members, func(m document.Member) bool { return !slices.Contains(layout.HolderKeys(), m.Key) }) {
-		return nil, nil // it waits for what the others have
+		return nil, nil // the file has no servers yet and waits for the text of the other replicas
 	}
 	return text, nil
 }
 
-// Known is the text that this process has read or written last.
+// Known returns the text that this process has last read or written.
 func (c *Copy) Known() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known
 }
 
-// Know takes the file as it is for what is known.
+// Know sets Known to the current text of the file.
 func (c *Copy) Know() error {
 	text, err := c.Read()
 	c.mu.Lock()
@@ -82,28 +84,28 @@ func (c *Copy) Know() error {
 	return err
 }
 
-// Rejected is why the text that is shared cannot be used here; nil when it is.
+// Rejected returns why the shared text cannot be used on this replica, or nil.
 func (c *Copy) Rejected() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rejected
 }
 
-// Backup is what the file was before the last text took its place.
+// Backup returns the path of the backup from the last write.
 func (c *Copy) Backup() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.backup
 }
 
-// Write makes the file what the replicas share, if it can be used here.
+// Write writes the shared text to the file if it is valid on this replica.
 func (c *Copy) Write(text []byte) error {
 	if text == nil {
-		return nil // a gateway without a file has nothing to go on with
+		return nil // a gateway needs a file to continue with
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	unlock, err := disk.Lock(c.path + ".shared") // Update holds that of the file while its text is agreed on
+	unlock, err := disk.Lock(c.path + ".shared") // Update holds the lock of the file itself until the replicas have agreed on the text
 	if err != nil {
 		return err
 	}
@@ -138,7 +140,8 @@ func (c *Copy) Write(text []byte) error {
 	return nil
 }
 
-// joined is a shared text with the sections of this file, checked.
+// joined combines a shared text with the own sections of the file, and checks
+// the result.
 func (c *Copy) joined(text, file []byte) ([]byte, error) {
 	data, err := document.Graft(text, file, document.FormatOf(c.path, file), ownSections)
 	if err != nil {
@@ -154,7 +157,7 @@ func (c *Copy) joined(text, file []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Change changes the file alone.
+// Change changes only the file.
 func (c *Copy) Change(edit func([]byte) ([]byte, error)) error {
 	old, err := c.Read()
 	if err != nil {
@@ -167,14 +170,14 @@ func (c *Copy) Change(edit func([]byte) ([]byte, error)) error {
 	return c.Write(text)
 }
 
-// Later is Change.
+// Later is the same as Change.
 func (c *Copy) Later(_ string, edit func([]byte) ([]byte, error)) error { return c.Change(edit) }
 
-// tries is how often an edit is made anew because another replica wrote.
+// tries is how often an edit is repeated because another replica wrote.
 const tries = 3
 
-// shared is the document of the file at path where replicas share it, and its
-// copy here; nil where the file is all there is.
+// shared returns the document that replicas share for the file of d, and the
+// local copy of it. Both are nil if the file is not shared.
 func (o WriteOptions) shared(d *Draft) (record.Document, *Copy, error) {
 	if o.Load.Share == nil || o.Load.Project || d.old == nil || !d.old.Has("cluster") {
 		return nil, nil, nil
@@ -191,10 +194,10 @@ func (o WriteOptions) shared(d *Draft) (record.Document, *Copy, error) {
 	return doc, local, nil
 }
 
-// share edits a text that replicas share: the new one counts if nobody changed
-// it meanwhile, else the edit is made again in what they wrote.
+// share edits a text that replicas share. If another replica has changed the
+// text in the meantime, the edit is repeated on the newer text.
 func (o WriteOptions) share(d *Draft, doc record.Document, local *Copy, edit func(*Draft) error) (*WriteResult, error) {
-	base, err := sharedPart(d.path, d.file) // of what was read for the draft: the file may be a newer one by now
+	base, err := sharedPart(d.path, d.file) // from the file as the draft read it: the file may be newer by now
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +232,7 @@ func (o WriteOptions) share(d *Draft, doc record.Document, local *Copy, edit fun
 	return nil, record.ErrChanged
 }
 
-// on is a draft of a newer text that replicas share.
+// on returns a draft of a newer shared text.
 func (d *Draft) on(text []byte) (*Draft, error) {
 	data := d.file
 	if text != nil {
@@ -242,8 +245,8 @@ func (d *Draft) on(text []byte) (*Draft, error) {
 	return next, next.read(data)
 }
 
-// ReplaceText replaces the text that replicas share, with the comments of the
-// new one. The sections of this replica stay.
+// ReplaceText replaces the text that replicas share, including comments. The
+// own sections of this replica are kept.
 func (d *Draft) ReplaceText(text []byte) error {
 	c := &problem.List{}
 	text, ok := document.Decode(text, c)

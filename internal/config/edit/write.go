@@ -19,42 +19,44 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ErrServersOnly is why a write on behalf of a client was refused: it may
-// Propose servers and nothing else.
+// ErrServersOnly is returned for a client's write that changes more than
+// servers.
 var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
 
-// WriteOptions say how a file is written.
+// WriteOptions says how a file is written.
 type WriteOptions struct {
-	// Load is what the new content is checked with; Path is not used.
+	// Load has the options for checking the new content; its Path is not used.
 	Load config.LoadOptions
-	// Pending is set where the writer is not a person with the right to run
-	// commands here: every entry that the write adds or changes waits for
-	// approval, and nothing but servers may change.
+	// Pending is set if the writer is not a person with the right to run
+	// commands on this machine. Then every entry that the write adds or changes
+	// waits for approval, and only servers may change.
 	Pending bool
-	// Agreed are the ids of the servers that a person has agreed to lose by such
-	// a write. It removes no other server that a person has written or approved.
+	// Agreed are the ids of the servers that a person has agreed to remove with
+	// a pending write. Such a write removes no other server that a person has
+	// written or approved.
 	Agreed []string
-	// By is the principal who writes; the record of what waits names it.
+	// By is the principal who writes; the approval record names it.
 	By string
-	// Now is the time in the backup's name; nil is the clock.
+	// Now returns the time for the backup's name; nil is time.Now.
 	Now func() time.Time
 
 	disk disk.Disk
 }
 
-// WriteResult says what a write did.
+// WriteResult is the result of a write.
 type WriteResult struct {
 	Path    string
-	Backup  string         // "" when there was no file before
-	Changed bool           // false: the file says this already, and was not touched
+	Backup  string         // "" if there was no file before
+	Changed bool           // false if the file already has this content; then it was not written
 	Pending []string       // ids of the servers that now wait for approval
-	Kept    []string       // ... and those of them that keep a secret of the file, which the writer has not seen
-	Config  *config.Config // the new content, checked
+	Kept    []string       // those of Pending that keep a secret of the file, which the writer has not seen
+	Config  *config.Config // the new content
 }
 
-// Update changes the file at path: edit works on a draft, then the result is
-// checked the way Load does, the old file is kept as a backup, and the new one
-// takes its place at once. Comments and layout stay. Writers take turns.
+// Update changes the file at path. edit changes a draft; then the result is
+// checked as Load does, the old file is kept as a backup, and the new one
+// replaces it atomically. Comments and layout are kept. A lock serializes
+// writers.
 func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult, error) {
 	o.Load = o.Load.WithDefaults()
 	if o.disk == nil {
@@ -64,7 +66,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 		o.Now = time.Now
 	}
 	named := path
-	path = disk.RealPath(path) // a link stays a link
+	path = disk.RealPath(path) // if path is a link, it stays one
 	unlock, err := disk.Lock(path)
 	if err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 	return res, err
 }
 
-// alone edits a file that is nobody else's.
+// alone edits a file that is not shared with replicas.
 func (o WriteOptions) alone(d *Draft, edit func(*Draft) error) (*WriteResult, error) {
 	disk.RemoveStale(o.disk, d.path)
 	if err := edit(d); err != nil {
@@ -99,9 +101,9 @@ func (o WriteOptions) alone(d *Draft, edit func(*Draft) error) (*WriteResult, er
 	return o.commit(d, func(data []byte, theirs bool) (string, error) { return o.replace(d, data, theirs) })
 }
 
-// check holds a draft to what may be written.
+// check checks that a draft may be written.
 func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err error) {
-	o.Load.AsWritten = o.Load.AsWritten || o.Pending || len(d.proposed) > 0 // a client's words are judged before anything in them is looked up
+	o.Load.AsWritten = o.Load.AsWritten || o.Pending || len(d.proposed) > 0 // variables in a client's text are not resolved before it is approved
 	o.Load.AsFiled = true
 	if data, err = d.content(); err != nil {
 		return nil, nil, err
@@ -115,8 +117,8 @@ func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err erro
 	return cfg, data, d.keptElsewhere()
 }
 
-// commit checks a draft, notes what waits for approval, and puts its content in
-// the place of the old one, which may be what a client wrote.
+// commit checks a draft, records what waits for approval, and replaces the old
+// content. theirs reports whether a client wrote the old content.
 func (o WriteOptions) commit(d *Draft, put func(data []byte, theirs bool) (backup string, err error)) (*WriteResult, error) {
 	cfg, data, err := o.check(d)
 	if err != nil {
@@ -138,8 +140,8 @@ func (o WriteOptions) commit(d *Draft, put func(data []byte, theirs bool) (backu
 	if err != nil {
 		return nil, err
 	}
-	// The marks come first: a crash in between leaves marks for entries that
-	// are not there, which means nothing.
+	// The marks are written first. After a crash in between there are marks for
+	// entries that do not exist, which have no effect.
 	content := ""
 	if o.Pending || len(d.proposed) > 0 {
 		content = approval.ContentHash(data)
@@ -156,7 +158,7 @@ func (o WriteOptions) commit(d *Draft, put func(data []byte, theirs bool) (backu
 	return res, record.Own(owned)
 }
 
-// replace writes the file, and keeps the old one.
+// replace writes the file and keeps a backup of the old one.
 func (o WriteOptions) replace(d *Draft, data []byte, theirs bool) (backup string, err error) {
 	mode := fs.FileMode(0o600)
 	if d.old != nil {
@@ -168,12 +170,12 @@ func (o WriteOptions) replace(d *Draft, data []byte, theirs bool) (backup string
 	return backup, disk.Replace(o.disk, d.path, data, mode)
 }
 
-// sort tells the servers that the draft adds, changes or removes into those that
-// wait for approval, or of which there is something to remember for one, and
-// those that are the person's who writes.
+// sort divides the servers that the draft adds, changes or removes. waiting are
+// those that wait for approval or whose marks must change for one; owned are
+// those of the person who writes.
 func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) (waiting, owned []approval.Proposal, err error) {
 	if o.Load.Project && !o.Pending {
-		return nil, nil, nil // of a project everything waits that is not approved
+		return nil, nil, nil // in a project file, every entry waits unless it is approved
 	}
 	all, err := record.Read()
 	if err != nil {
@@ -198,7 +200,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 			}
 			p := propose(id, s.ApprovalHash())
 			if on, ok := d.switched[id]; ok && all.Was(id) != nil {
-				p.Entry, p.EntryHash = switched(all.Was(id), on) // that is what runs
+				p.Entry, p.EntryHash = switched(all.Was(id), on) // the server runs with this entry
 			}
 			unread := d.unread[id] || keeps(after[id])
 			switch {
@@ -232,7 +234,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) 
 	return waiting, owned, nil
 }
 
-// switched is an entry, switched on or off, and its hash.
+// switched returns an entry that is switched on or off, and its hash.
 func switched(entry json.RawMessage, on bool) (json.RawMessage, string) {
 	n := document.Parse(entry, document.FormatJSON, &problem.List{})
 	if n == nil {
@@ -244,7 +246,7 @@ func switched(entry json.RawMessage, on bool) (json.RawMessage, string) {
 	return n.AppendJSON(nil, "", ""), layout.Hash(n)
 }
 
-// tell gives the servers that a write makes wait what it has taken away.
+// tell sets Taken of the servers that wait for approval because of this write.
 func tell(res *WriteResult, l *layout.Layout, all approval.Marks) {
 	for _, schema := range res.Config.Schemas {
 		for _, s := range schema.Servers {
@@ -255,7 +257,7 @@ func tell(res *WriteResult, l *layout.Layout, all approval.Marks) {
 	}
 }
 
-// openDraft reads the file for editing; a missing one is an empty draft.
+// openDraft reads the file for editing. A missing file is an empty draft.
 func openDraft(path string) (*Draft, error) {
 	d := &Draft{path: path}
 	data, info, err := disk.Read(path, document.MaxBytes)
@@ -276,7 +278,7 @@ func openDraft(path string) (*Draft, error) {
 	return d, nil
 }
 
-// read begins a draft of a text.
+// read starts a draft from a text.
 func (d *Draft) read(data []byte) error {
 	c := &problem.List{File: d.path}
 	text, ok := document.Decode(data, c)

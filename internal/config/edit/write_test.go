@@ -75,7 +75,7 @@ func TestEditsKeepTheRest(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, before string
 		edit               func(*Draft) error
-		old, new           string // the one place that changes
+		old, new           string // the only text that changes
 	}{
 		{"json add", "a.json", jsonBefore, add,
 			"    }\n    // the end\n  },", "    },\n    // the end\n    \"three\": {\n      \"command\": \"x\",\n      \"args\": [\"a b\"],\n      \"env\": {\n        \"N\": \"1\"\n      }\n    }\n  },"},
@@ -212,7 +212,8 @@ func TestBackups(t *testing.T) {
 	})
 }
 
-// However often a client writes, the last version of a person stays.
+// The last backup of a person's version is kept, no matter how often a client
+// writes.
 func TestBackupsOfAPerson(t *testing.T) {
 	path := configtest.Write(t, "mcp.json", emptyFile)
 	o := WriteOptions{Load: configtest.Options(t, path, nil)}

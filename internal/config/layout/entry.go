@@ -12,14 +12,15 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// An approved entry is one text: the whole entry as the file has it, with its
-// variables as they are written. Its hash is what an approval is of, so a key
-// that is new tomorrow is covered too.
+// An approval is for one text: the whole entry as the file has it, with its
+// variables as written. The approval records the hash of that text, so it also
+// covers keys that later versions add.
 
-// DeniedKey is what an entry shows MCPX's list of tools as that are off.
+// DeniedKey is the key under which an entry shows its part of MCPX's list of
+// disabled tools.
 const DeniedKey = "disabled_tools of the file"
 
-// Approvable is an entry with all that the file says about it.
+// Approvable returns an entry with everything that the file says about it.
 func (l *Layout) Approvable(e Entry) *document.Node {
 	n := literal(e.Value)
 	denied := l.DeniedTools()[e.Schema+"/"+e.Name]
@@ -33,8 +34,8 @@ func (l *Layout) Approvable(e Entry) *document.Node {
 	return n.With(append(slices.Clip(n.Members), document.Member{Key: DeniedKey, Value: list}))
 }
 
-// literal returns n with every number and boolean as the file writes it, for
-// that is what a program gets in its arguments and environment.
+// literal returns n with every number and boolean as the file writes it,
+// because a program gets them in that form in its arguments and environment.
 func literal(n *document.Node) *document.Node {
 	c := *n
 	switch n.Kind {
@@ -57,8 +58,7 @@ func literal(n *document.Node) *document.Node {
 }
 
 // Hash hashes a value in canonical form: JSON in one line, keys in order,
-// numbers and booleans as texts, so that it does not matter whether the file
-// is read as JSON or as YAML.
+// numbers and booleans as strings. So JSON and YAML files have the same hash.
 func Hash(n *document.Node) string {
 	sum := sha256.Sum256(Canonical(n).AppendJSON(nil, "", ""))
 	return hex.EncodeToString(sum[:])
@@ -83,7 +83,7 @@ func Canonical(n *document.Node) *document.Node {
 	return &c
 }
 
-// Hashes are the ApprovalHashes of the servers of a file, by id.
+// Hashes returns the approval hashes of the servers of a file, by id.
 func (l *Layout) Hashes() map[string]string {
 	all := make(map[string]string, len(l.Entries))
 	for _, e := range l.Entries {
@@ -92,13 +92,13 @@ func (l *Layout) Hashes() map[string]string {
 	return all
 }
 
-// Entry is the server of that id, which is there.
+// Entry returns the server with that id, which must exist.
 func (l *Layout) Entry(id string) Entry {
 	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Schema+"/"+e.Name == id })
 	return l.Entries[i]
 }
 
-// Read is the layout of the file at path as it is now.
+// Read reads the layout of the file at path.
 func Read(path string) (*Layout, error) {
 	c := &problem.List{File: path}
 	data, _, err := disk.Read(path, document.MaxBytes)
@@ -120,8 +120,8 @@ func Read(path string) (*Layout, error) {
 	return l, nil
 }
 
-// DeniedTools are the tools of MCPX's list of "server.tool", by server id.
-// What names no server is under "".
+// DeniedTools returns the tools in MCPX's list of "server.tool", by server id.
+// Items that name no server are under "".
 func (l *Layout) DeniedTools() map[string][]string {
 	if l.Denied == nil {
 		return nil
@@ -147,7 +147,7 @@ func (l *Layout) DeniedTools() map[string][]string {
 	return all
 }
 
-// Below is the layout of a tree; an empty one when there is none.
+// Below returns the layout of a tree; it is empty if the tree has none.
 func Below(root *document.Node) *Layout {
 	if root != nil {
 		if l := Of(root, &problem.List{}); l != nil {
@@ -157,7 +157,7 @@ func Below(root *document.Node) *Layout {
 	return &Layout{}
 }
 
-// byID are the entries of the servers by their id.
+// ByID returns the entries of the servers by id.
 func (l *Layout) ByID() map[string]*document.Node {
 	entries := map[string]*document.Node{}
 	for _, e := range l.Entries {

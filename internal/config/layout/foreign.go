@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// ServerNames are the names that other programs give to our keys.
+// ServerNames maps the key names of other programs to ours.
 var ServerNames = map[string]string{
 	"serverUrl": "url", "httpUrl": "url", "endpoint": "url",
 	"customHeaders": "headers", "http_headers": "headers", "requestHeaders": "headers",
@@ -20,24 +20,23 @@ var ServerNames = map[string]string{
 	"excludeTools": "deny", "disabledTools": "deny", "disabled_tools": "deny",
 }
 
-// serverIdle are keys of other programs that mean nothing to a gateway.
+// serverIdle are keys of other programs that have no effect in a gateway.
 var serverIdle = map[string]i18n.Text{
 	"autoApprove": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "alwaysAllow": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"),
 	"trust": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "envFile": i18n.New("write the variables into env", "请把变量写入 env"),
 	"description": {}, "gallery": {}, "version": {}, "iconPath": {}, "source": {}, "name": {}, "$schema": {},
 }
 
-// typeNames are the names that other programs give to the transports.
+// typeNames maps the transport names of other programs to ours.
 var typeNames = map[string]string{
 	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
 	"streamable http": "http", "streamablehttp": "http", "remote": "auto",
 }
 
-// TopNames are MCPX's keys at the top of a file.
+// TopNames maps MCPX's top-level keys to ours.
 var TopNames = map[string]string{"schema_compression_enabled": "types"}
 
-// topIdle are keys of other programs at the top of a file that mean nothing
-// here.
+// topIdle are top-level keys of other programs that have no effect here.
 var topIdle = map[string]i18n.Text{
 	"health_check_enabled":           i18n.New("every server is watched all the time", "每个服务始终受到监视"),
 	"health_check_interval":          i18n.New("every server is watched all the time", "每个服务始终受到监视"),
@@ -50,12 +49,12 @@ var topIdle = map[string]i18n.Text{
 	"$schema":                        {},
 }
 
-// takeTop keeps the keys beside the servers, under our names.
+// takeTop stores the top-level keys outside the servers under our names.
 func (l *Layout) takeTop(root *document.Node, c *problem.List) {
 	l.Top = root.With(nil)
 	l.Tester = root.Get("mcp-tester.timeout")
 	if l.Shape == ShapeBare || l.Shape == ShapeTester || len(l.Holder) > 1 {
-		return // the rest is somebody else's settings
+		return // the other keys are settings of another program
 	}
 	l.Denied = root.Get("disabled_tools")
 	compact := root.Get("compact")
@@ -90,9 +89,9 @@ func isHolder(key string) bool {
 	return false
 }
 
-// nameFor is the key of an entry that counts as ours of that name: ours, or of
-// other programs' the first in the alphabet, so that the order in the file
-// never tells.
+// nameFor returns the key of an entry that is used for our key of that name:
+// our key itself, or else the alphabetically first alias, so that the order in
+// the file does not matter.
 func nameFor(n *document.Node, key string) string {
 	if n.Has(key) {
 		return key
@@ -110,7 +109,7 @@ func nameFor(n *document.Node, key string) string {
 	return first
 }
 
-// OwnServer returns an entry with every key under our name.
+// OwnServer returns an entry with every key renamed to ours.
 func OwnServer(n *document.Node, path string, c *problem.List) *document.Node {
 	out := n.With(make([]document.Member, 0, len(n.Members)))
 	put := func(m document.Member, key string) {
@@ -150,7 +149,8 @@ func OwnServer(n *document.Node, path string, c *problem.List) *document.Node {
 	return out
 }
 
-// splitCommand turns a command written as one list into command and args.
+// splitCommand splits a command that is written as a list into command and
+// args.
 func splitCommand(m document.Member, args *document.Node) []document.Member {
 	rest := &document.Node{Pos: m.Value.Pos, Kind: document.KindArray, Items: m.Value.Items[1:]}
 	if args != nil && args.Kind == document.KindArray {
@@ -159,7 +159,7 @@ func splitCommand(m document.Member, args *document.Node) []document.Member {
 	return []document.Member{{Pos: m.Pos, Key: "command", Value: m.Value.Items[0]}, {Pos: m.Pos, Key: "args", Value: rest}}
 }
 
-// ownType renames a transport when m is the type.
+// ownType renames the transport if m is the type.
 func ownType(m document.Member) document.Member {
 	if m.Value.Kind != document.KindString || (m.Key != "type" && ServerNames[m.Key] != "type") {
 		return m

@@ -1,6 +1,6 @@
-// Package layout knows where a file has its servers: the shapes that a file may
-// have, the names that other programs give to keys, and an entry as the text that
-// a person approves. It reads no values.
+// Package layout finds the servers in a file. It knows the shapes that a file
+// may have, the key names of other programs, and the text of an entry that a
+// person approves. It does not interpret values.
 package layout
 
 import (
@@ -24,10 +24,10 @@ const (
 	ShapeBare    Shape = "bare"               // {name: entry}
 )
 
-// DefaultSchema is the schema that the shapes without schemas fill.
+// DefaultSchema is the schema of the servers in shapes without schemas.
 const DefaultSchema = "default"
 
-// Entry is one server where the file has it.
+// Entry is one server and its position in the file.
 type Entry struct {
 	Schema string
 	Name   string
@@ -36,8 +36,8 @@ type Entry struct {
 	Value  *document.Node
 }
 
-// Schema is one schema where the file has it; value is nil for the
-// shapes that have none.
+// Schema is one schema and its position in the file. Value is nil in shapes
+// without schemas.
 type Schema struct {
 	Name  string
 	At    problem.Pos
@@ -45,24 +45,24 @@ type Schema struct {
 	Value *document.Node
 }
 
-// Layout is a file taken apart by its shape.
+// Layout is a file divided into its parts.
 type Layout struct {
 	Shape   Shape
-	Holder  []document.Step // where the servers are; of ShapeSchemas: the schemas
-	beside  []document.Step // mcpServers beside schemas: the schema default; nil when there is none
+	Holder  []document.Step // path of the servers; in ShapeSchemas, path of the schemas
+	beside  []document.Step // path of mcpServers beside schemas, which is the schema default; nil if absent
 	Schemas []Schema
 	Entries []Entry
-	Top     *document.Node // the other keys, named as ours
+	Top     *document.Node // the other keys, under our names
 	Tester  *document.Node // "mcp-tester.timeout"
 	Denied  *document.Node // MCPX's disabled_tools
 }
 
-// Sections are the keys of ours at the top of a file that hold no servers.
+// Sections are our top-level keys that hold no servers.
 var Sections = []string{
 	"server", "cli", "logging", "roots", "sampling", "inbox", "answers", "access", "limits", "startWait", "compat", "mode", "naming", "fit", "compact", "code", "scripts", "results", "tokens", "audit", "metrics", "usage", "registries", "locked", "cluster", "tracing",
 }
 
-// holders are the places where a shape keeps its servers.
+// holders are the paths of the servers in each shape.
 var holders = []struct {
 	shape Shape
 	path  []document.Step
@@ -76,8 +76,8 @@ var holders = []struct {
 	{ShapeVSCode, []document.Step{document.KeyStep("mcp"), document.KeyStep("servers")}},
 }
 
-// HolderKeys are the keys that hold servers: never unknown at the top, and
-// worth suggesting.
+// HolderKeys returns the top-level keys that hold servers. They are never
+// unknown, and are suggested for misspelled keys.
 func HolderKeys() []string {
 	var keys []string
 	for _, h := range holders {
@@ -88,7 +88,7 @@ func HolderKeys() []string {
 	return append(keys, "disabled_tools")
 }
 
-// Of recognises the shape of a file; nil after it has reported why
+// Of recognises the shape of a file. It returns nil if it has reported that
 // there is none.
 func Of(root *document.Node, c *problem.List) *Layout {
 	if root.Kind != document.KindObject {
@@ -147,8 +147,8 @@ func findHolder(root *document.Node, c *problem.List) *Layout {
 	return found
 }
 
-// isBare reports whether root is a map of servers: no key of ours, and at
-// least one value that names a target.
+// isBare reports whether root is a map of servers: it has none of our keys, and
+// at least one value has a command or a URL.
 func isBare(root *document.Node) bool {
 	bare := false
 	for _, m := range root.Members {
@@ -182,8 +182,8 @@ func (l *Layout) takeSchemas(n *document.Node, c *problem.List) {
 	}
 }
 
-// takeBeside takes mcpServers beside schemas: most files begin with the one,
-// and groups come later.
+// takeBeside takes mcpServers beside schemas: most files begin with mcpServers
+// and get schemas later.
 func (l *Layout) takeBeside(root *document.Node, c *problem.List) {
 	if l.beside == nil {
 		return
@@ -199,8 +199,8 @@ func (l *Layout) takeBeside(root *document.Node, c *problem.List) {
 	l.takeServers(n, DefaultSchema, l.beside, c)
 }
 
-// takeServers takes the servers out of an object by name, or of a list of
-// objects that say their name.
+// takeServers takes the servers from an object by name, or from a list of
+// objects with a name.
 func (l *Layout) takeServers(n *document.Node, schema string, path []document.Step, c *problem.List) {
 	add := func(name string, at problem.Pos, s document.Step, value *document.Node) {
 		p := append(slices.Clone(path), s)

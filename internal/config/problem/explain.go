@@ -1,7 +1,7 @@
 package problem
 
-// Explain returns at length what a code of this package means and what to do,
-// in English and Chinese; false when it is none of ours.
+// Explain returns a detailed explanation of a code of this package and what to
+// do, in English and Chinese. It returns false for an unknown code.
 func Explain(code string) (en, zh string, ok bool) {
 	e, ok := explanations[code]
 	return e.en, e.zh, ok
@@ -16,7 +16,7 @@ func Codes() []string {
 	return codes
 }
 
-// explanations by code; texts holds what is said at the place itself.
+// explanations are the long texts by code; Texts has the short ones.
 var explanations = map[string]struct{ en, zh string }{
 	NotFound: {"There is no config file where one was looked for. Name one with --config, or create the file that the message names; `mcp-all-in-one config path` shows every place.",
 		"在查找的位置没有配置文件。用 --config 指定文件，或创建提示中的文件；`mcp-all-in-one config path` 列出全部位置。"},

@@ -1,5 +1,5 @@
-// Package problem says what is wrong with a config file: where, what, and the
-// way out, in both languages.
+// Package problem describes the problems of a config file: where they are, what
+// is wrong, and how to fix it, in English and Chinese.
 package problem
 
 import (
@@ -9,13 +9,13 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Severity says what a problem costs.
+// A Severity is the consequence of a problem.
 type Severity uint8
 
 // The severities, in rising order.
 const (
 	SeverityWarning  Severity = iota // the file is used as it is
-	SeverityDisabled                 // one server stays off, the rest is used
+	SeverityDisabled                 // one server stays off, the others are used
 	SeverityError                    // the file is refused
 )
 
@@ -27,11 +27,11 @@ func (s Severity) String() string {
 // MarshalText returns the name of the severity.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// A Problem is one thing about a file that somebody should know: where, what,
-// and the way out.
+// A Problem is one problem of a file: where it is, what is wrong, and how to
+// fix it.
 type Problem struct {
 	File      string   `json:"file,omitempty"`
-	Line      int      `json:"line,omitempty"`   // from 1; 0 when it is about the whole file
+	Line      int      `json:"line,omitempty"`   // from 1; 0 if the problem concerns the whole file
 	Column    int      `json:"column,omitempty"` // in characters, from 1
 	Path      string   `json:"path,omitempty"`   // mcpServers.github.command
 	Severity  Severity `json:"severity"`
@@ -42,7 +42,7 @@ type Problem struct {
 	HintZH    string   `json:"hintZH,omitempty"`
 }
 
-// Place returns file:line:column as far as it is known.
+// Place returns file:line:column, or only the file if the line is unknown.
 func (p Problem) Place() string {
 	if p.Line == 0 {
 		return p.File
@@ -50,10 +50,10 @@ func (p Problem) Place() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// String returns the problem in one line, in English.
+// String returns the problem on one line, in English.
 func (p Problem) String() string { return p.In(i18n.English) }
 
-// In returns the problem in one line, in a language.
+// In returns the problem on one line, in a language.
 func (p Problem) In(l i18n.Lang) string {
 	severity, colon, aside := p.Severity.String(), ": ", " (%s)"
 	if l == i18n.Chinese {
@@ -62,7 +62,7 @@ func (p Problem) In(l i18n.Lang) string {
 	}
 	var b strings.Builder
 	if place := p.Place(); place != "" {
-		b.WriteString(place + ": ") // as editors look for it
+		b.WriteString(place + ": ") // the form that editors recognise
 	}
 	fmt.Fprintf(&b, "%s[%s]%s", severity, p.Code, colon)
 	if p.Path != "" {
@@ -75,16 +75,16 @@ func (p Problem) In(l i18n.Lang) string {
 	return b.String()
 }
 
-// LoadError is why a file was refused; it holds every problem found, the
-// warnings included, and at least one error.
+// LoadError means that a file was refused. It has every problem found,
+// including warnings, and at least one error.
 type LoadError struct {
 	Problems []Problem
 }
 
-// Error returns the errors, one a line.
+// Error returns the errors, one per line.
 func (e *LoadError) Error() string { return e.In(i18n.English) }
 
-// In returns the errors in a language, one a line.
+// In returns the errors in a language, one per line.
 func (e *LoadError) In(l i18n.Lang) string {
 	var lines []string
 	for _, p := range e.Problems {
@@ -95,7 +95,7 @@ func (e *LoadError) In(l i18n.Lang) string {
 	return strings.Join(lines, "\n")
 }
 
-// Has reports whether a problem of that code is among them.
+// Has reports whether one of the problems has that code.
 func (e *LoadError) Has(code string) bool {
 	for _, p := range e.Problems {
 		if p.Code == code {
@@ -105,7 +105,8 @@ func (e *LoadError) Has(code string) bool {
 	return false
 }
 
-// New fills in the texts of code; args belong to its message.
+// New returns a problem with the texts of code; args are the arguments of its
+// message.
 func New(sev Severity, code string, args ...any) Problem {
 	t := Texts[code]
 	p := Problem{Severity: sev, Code: code, Hint: t.Hint, HintZH: t.HintZH}
@@ -113,28 +114,28 @@ func New(sev Severity, code string, args ...any) Problem {
 	return p
 }
 
-// OfFile is a LoadError about a whole file.
+// OfFile returns a LoadError about a whole file.
 func OfFile(file, code string, args ...any) *LoadError {
 	p := New(SeverityError, code, args...)
 	p.File = file
 	return &LoadError{Problems: []Problem{p}}
 }
 
-// A Pos is a place in a file; lines and columns count from 1, columns in
+// A Pos is a position in a file. Lines and columns count from 1, columns in
 // characters. The zero Pos is the whole file.
 type Pos struct{ Line, Col int }
 
-// maxProblems bounds what one hostile file can make us say.
+// maxProblems limits how many problems a hostile file can cause.
 const maxProblems = 100
 
-// A List gathers the problems of one file.
+// A List collects the problems of one file.
 type List struct {
 	File     string
 	Problems []Problem
 }
 
-// Add records a problem at a place of the file and returns it, so that the
-// caller can sharpen its hint.
+// Add adds a problem at a position of the file and returns it, so that the
+// caller can make its hint more specific.
 func (l *List) Add(sev Severity, at Pos, path, code string, args ...any) *Problem {
 	p := New(sev, code, args...)
 	p.File, p.Line, p.Column, p.Path = l.File, at.Line, at.Col, path
@@ -158,7 +159,7 @@ func (l *List) Failed() bool {
 	return false
 }
 
-// Err returns the problems as an error when one of them is one.
+// Err returns a LoadError if one of the problems is an error, else nil.
 func (l *List) Err() error {
 	if !l.Failed() {
 		return nil

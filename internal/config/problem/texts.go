@@ -52,7 +52,7 @@ const (
 	Proposed    = "AIO2062"
 )
 
-// text is what a code says in both languages.
+// text has the message and the hint of a code in both languages.
 type text struct{ En, ZH, Hint, HintZH string }
 
 var Texts = map[string]text{

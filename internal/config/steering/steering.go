@@ -1,6 +1,6 @@
-// Package steering knows the environment variables that decide what a program
-// loads or runs, rather than what it does. A stranger may not set them: no
-// registry, no bundle, no user of a server.
+// Package steering lists the environment variables that decide which code or
+// libraries a program loads. Untrusted sources must not set them: registries,
+// bundles and users of a server.
 package steering
 
 import (
@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// steering are the variables in upper case; * is any text.
+// steering are the variables in upper case; * matches any text.
 var steering = []struct{ names, en, zh string }{
 	{"LD_* DYLD_* GCONV_PATH GLIBC_TUNABLES LOCPATH NLSPATH", "decides which libraries every program loads", "决定每个程序加载哪些库"},
 	{"OPENSSL_*", "decides which libraries TLS loads", "决定 TLS 加载哪些库"},
@@ -33,7 +33,7 @@ var steering = []struct{ names, en, zh string }{
 	{"NPM_CONFIG_* YARN_* PNPM_* COREPACK_* NUGET_* UV_* PIP_* PIPX_*", "decides where packages come from", "决定软件包的来源"},
 }
 
-// Why says what a variable decides; it is empty for one that steers nothing.
+// Why returns what a variable controls; it is empty for a harmless variable.
 func Why(name string) i18n.Text {
 	upper := strings.ToUpper(name)
 	for _, s := range steering {
@@ -46,7 +46,7 @@ func Why(name string) i18n.Text {
 	return i18n.Text{}
 }
 
-// Matches says whether a name fits a pattern in which * is any text.
+// Matches reports whether a name matches a pattern in which * is any text.
 func Matches(pattern, name string) bool {
 	head, tail, star := strings.Cut(pattern, "*")
 	if !star {

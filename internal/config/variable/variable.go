@@ -12,31 +12,31 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// maxSecretFile bounds what ${file:...} reads.
+// maxSecretFile is the maximum size of a file that ${file:...} reads.
 const maxSecretFile = 1 << 20
 
-// Resolver knows what the variables of a file stand for.
+// Resolver resolves the variables of a file.
 type Resolver struct {
 	Lookup  func(string) (string, bool)
 	Home    string
 	Work    string // ${workspaceFolder}
-	Base    string // the directory that ${file:...} starts from
+	Base    string // base directory of ${file:...}
 	Secrets secrets.Store
-	// asWritten looks nothing up: every variable stays as it is written. That
-	// is how an entry is read that nobody has approved.
+	// AsWritten resolves nothing: every variable stays as it is written.
+	// Entries that are not approved are read this way.
 	AsWritten bool
 }
 
-// References are the variables that a part of a file mentions.
+// References collects the undefined variables of a part of a file.
 type References struct {
 	Missing []string
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// Expand returns a copy of n with the variables of every string replaced.
-// What a variable holds is taken literally: it is not searched again. The members
-// of n itself that are named besides stay as they are.
+// Expand returns a copy of n with the variables of every string replaced. The
+// value of a variable is taken literally: variables in it are not replaced. The
+// members of n that are listed in besides stay as they are.
 func (r *Resolver) Expand(n *document.Node, refs *References, besides ...string) *document.Node {
 	c := *n
 	switch n.Kind {
@@ -63,10 +63,10 @@ func (r *Resolver) Expand(n *document.Node, refs *References, besides ...string)
 	return &c
 }
 
-// AsWritten looks nothing up.
+// AsWritten resolves nothing.
 var AsWritten = &Resolver{AsWritten: true}
 
-// Names returns the variables that the strings below the nodes mention.
+// Names returns the variables in the strings of the nodes.
 func Names(nodes ...*document.Node) []string {
 	var names []string
 	for _, n := range nodes {
@@ -85,9 +85,9 @@ func Names(nodes ...*document.Node) []string {
 	return names
 }
 
-// text replaces the variables of one string. One that is not defined stays
-// as it is written and is named in missing. $${ is a literal ${, and what
-// does not look like a variable is left alone.
+// Text replaces the variables of one string. An undefined variable stays as it
+// is written and is added to missing. $${ is a literal ${, and text that does
+// not look like a variable is kept.
 func (r *Resolver) Text(s string) (out string, found, missing []string) {
 	if !strings.Contains(s, "${") {
 		return s, nil, nil
@@ -133,10 +133,10 @@ const (
 	varLiteral varState = iota // not a variable at all
 	varDefined
 	varMissing
-	varWritten // one that is not looked up
+	varWritten // not resolved because of AsWritten
 )
 
-// variable resolves what stands between ${ and }.
+// variable resolves the text between ${ and }.
 func (r *Resolver) variable(inner string) (value, name string, state varState) {
 	source, rest, ok := strings.Cut(inner, ":")
 	if ok && !strings.HasPrefix(rest, "-") {
@@ -171,7 +171,7 @@ func (r *Resolver) variable(inner string) (value, name string, state varState) {
 	return "", name, varMissing
 }
 
-// stored resolves what is kept elsewhere than in the environment.
+// stored resolves a variable that is not in the environment.
 func (r *Resolver) stored(source, key string) (value string, state varState) {
 	var err error
 	switch {
@@ -195,7 +195,7 @@ func (r *Resolver) File(path string) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), err
 }
 
-// appendNew appends what is not there yet.
+// appendNew appends the names that are not in the list yet.
 func appendNew(list []string, names ...string) []string {
 	for _, n := range names {
 		if !slices.Contains(list, n) {

@@ -14,11 +14,11 @@ import (
 	"mcp-all-in-one/internal/install"
 )
 
-// bundlesDir is where bundles are unpacked.
+// bundlesDir is the folder into which bundles are unpacked.
 func bundlesDir() string { return filepath.Join(folders.StateDir(), "bundles") }
 
 // findBundle opens a bundle, a file or an address, and plans how it would run
-// here. Nothing of it is unpacked.
+// on this machine. It does not unpack the bundle.
 func findBundle(ctx context.Context, a *env.Env, source, sum string) (*Offer, error) {
 	if !strings.Contains(source, "://") {
 		path, err := filepath.Abs(source)
@@ -34,7 +34,8 @@ func findBundle(ctx context.Context, a *env.Env, source, sum string) (*Offer, er
 	return ofBundle(ctx, a, b)
 }
 
-// FromFile is the offer of a bundle that somebody sent. It closes the file.
+// FromFile returns the offer of an uploaded bundle. It closes the file if it
+// fails; else Close does.
 func FromFile(ctx context.Context, a *env.Env, file *os.File, name string) (*Offer, error) {
 	b, err := install.OpenBundle(file, name, "")
 	if err != nil {
@@ -65,7 +66,7 @@ func ofBundle(ctx context.Context, a *env.Env, b *install.Bundle) (*Offer, error
 	return o, nil
 }
 
-// thisSystem is the machine that a bundle is to run on.
+// thisSystem describes this machine for the plan of a bundle.
 func thisSystem(ctx context.Context, a *env.Env) *install.System {
 	home := a.Home()
 	return &install.System{

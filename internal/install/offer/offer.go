@@ -1,7 +1,7 @@
-// Package offer leads from the wish to add a server to its entry in the config
-// file: what is offered, what has to be asked, what exactly would run, and after
-// a yes the files, secrets and the entry. The command add and the page Add of
-// the console both go this way.
+// Package offer adds a server to the config file step by step: the offer, the
+// questions, what exactly would run, and after confirmation the files, the
+// secrets and the entry. The command add and the page Add of the console both
+// use it.
 package offer
 
 import (
@@ -18,38 +18,40 @@ import (
 	"mcp-all-in-one/internal/install"
 )
 
-// An Offer is a server that can be added, before a person has said yes to it.
+// An Offer is a server that can be added, before a person has confirmed it.
 type Offer struct {
-	// Local is the name that it gets here unless the person says another.
+	// Local is the default local name.
 	Local string
-	// Head names it, and where it comes from.
+	// Head has the name and the origin.
 	Head i18n.Text
-	// Way is how a registry offers it, Ways all those that the registry has.
+	// Way is how the server would run; Ways are all ways that the registry
+	// offers.
 	Way  string
 	Ways []string
-	// Alarms are reasons to look twice, each asked for.
+	// Alarms are reasons for caution. Each must be confirmed.
 	Alarms    []i18n.Text
 	Questions []install.Question
 
 	rows   []Row
 	fill   func(local string, answers install.Answers) (*install.Filled, error)
-	bundle *install.Bundle // unpacked after the yes
+	bundle *install.Bundle // unpacked after the confirmation
 }
 
-// A Row is one line of what a person is shown.
+// A Row is one line of the description for a person.
 type Row struct {
 	Label, Text i18n.Text
 }
 
-// Close ends what the offer holds open.
+// Close closes the bundle.
 func (o *Offer) Close() {
 	if o.bundle != nil {
 		o.bundle.Close()
 	}
 }
 
-// Find looks a word up: a name in a registry, with or without a version, or a
-// bundle. way is one of install.Ways, or "" for the first that can run here.
+// Find looks up a word: a name in a registry, with or without a version, or a
+// bundle. way is one of install.Ways, or "" for the first one that can run on
+// this machine.
 func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string) (*Offer, error) {
 	if install.IsBundle(word) {
 		return findBundle(ctx, a, word, "")
@@ -69,7 +71,7 @@ func registries(cfg *config.Config) *install.Registries {
 	return install.Open(cfg.Registries, filepath.Join(folders.StateDir(), "registry"))
 }
 
-// ofRecord plans how the server of a record would run here.
+// ofRecord plans how the server of a record would run on this machine.
 func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.Record, way string) (*Offer, error) {
 	plan, err := planOf(cfg, rec, way)
 	if err != nil {
@@ -109,7 +111,7 @@ func inPath(program string) bool {
 	return err == nil
 }
 
-// alarms are what should make a person look twice at a record.
+// alarms returns the reasons for caution about a record.
 func alarms(cfg *config.Config, rec *install.Record) []i18n.Text {
 	var list []i18n.Text
 	if m := rec.Meta.Official; m.Status == "deprecated" {
@@ -123,8 +125,8 @@ func alarms(cfg *config.Config, rec *install.Record) []i18n.Text {
 	return list
 }
 
-// installed are the servers that came from registries: their local names by
-// their names there, and those in order.
+// installed returns the servers that were added from registries: their local
+// names by registry name, and the registry names in the order of the file.
 func installed(cfg *config.Config) (local map[string]string, names []string) {
 	local = map[string]string{}
 	for _, schema := range cfg.Schemas {
@@ -138,8 +140,9 @@ func installed(cfg *config.Config) (local map[string]string, names []string) {
 	return local, names
 }
 
-// Typed is a command or an address that the person wrote. secret names the
-// variables and headers whose values go to the store.
+// Typed returns the offer of a command or an address that a person typed.
+// secret lists the variables and headers whose values are put into the secret
+// store.
 func Typed(name string, e *install.Entry, secret []string) *Offer {
 	o := &Offer{Local: name, Head: i18n.New("%s   as you typed it", "%s   按你输入的内容", i18n.Seen(name))}
 	o.fill = func(local string, _ install.Answers) (*install.Filled, error) {

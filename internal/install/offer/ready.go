@@ -14,33 +14,35 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// Terms are what the person decides about an offer.
+// Terms are the decisions of a person about an offer.
 type Terms struct {
-	// Schema and Local are where the entry goes; Local is the name of the
-	// offer when it is empty.
+	// Schema and Local are the schema and the name of the entry. An empty Local
+	// means the name of the offer.
 	Schema, Local string
 	Answers       install.Answers
-	// Confined runs a command in a sandbox, where this system can.
+	// Confined runs a command in a sandbox, if the system has one.
 	Confined bool
-	// Replace changes the server of that name, CreateSchema adds the schema.
+	// Replace allows replacing the server with that name; CreateSchema adds the
+	// schema.
 	Replace, CreateSchema bool
 }
 
-// A Ready offer has its questions answered. It is exactly what will be written.
+// A Ready is an offer with all questions answered. It is exactly what will be
+// written.
 type Ready struct {
 	Terms
 	Offer *Offer
-	// Entry is the entry as it will be written. Secrets are references in it.
+	// Entry is the entry as it will be written, with references to secrets.
 	Entry []byte
 
 	filled *install.Filled
-	// of an update: the entry that this one takes the place of, and its hash
+	// For an update: the entry that this one replaces, and its hash.
 	was     []byte
 	wasHash string
 }
 
-// Check refuses, before anything is asked, a name that is taken and answers to
-// questions that nobody asks: they are misspelt more often than not.
+// Check runs before any question is asked. It refuses a name that is in use,
+// and answers to unknown questions, which are usually misspelt.
 func (o *Offer) Check(cfg *config.Config, t *Terms) error {
 	if t.Local == "" {
 		t.Local = o.Local
@@ -58,7 +60,8 @@ func (o *Offer) Check(cfg *config.Config, t *Terms) error {
 	return nil
 }
 
-// Ready fills in the answers. What has none and no default is left out.
+// Ready fills in the answers. An input without an answer or default is left
+// out.
 func (o *Offer) Ready(cfg *config.Config, t Terms) (*Ready, error) {
 	if err := o.Check(cfg, &t); err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func (o *Offer) Ready(cfg *config.Config, t Terms) (*Ready, error) {
 	return &Ready{Terms: t, Offer: o, Entry: entry, filled: filled}, err
 }
 
-// Hash names what is shown; a yes to it sends it back.
+// Hash identifies what the person is shown. The confirmation sends it back.
 func (r *Ready) Hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", r.Schema, r.Local, r.Entry)
@@ -87,20 +90,20 @@ func (r *Ready) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Exists is a name that is taken.
+// Exists means that a server name is in use.
 type Exists struct{ Name string }
 
 func (e *Exists) Error() string { return e.In(i18n.English) }
 
-// In says it in a language.
+// In returns the message in a language.
 func (e *Exists) In(l i18n.Lang) string {
 	return i18n.New("there is a server %s already; choose another name", "已有服务 %s；请换一个名称", e.Name).In(l)
 }
 
-// CarryOut unpacks the files, keeps the secrets, writes the entry into the
-// config file at path, and starts the server. One that does not start stays in
-// the file, switched off, or the one before it is put back; what start said is
-// returned.
+// CarryOut unpacks the files, stores the secrets, writes the entry into the
+// config file at path, and starts the server. If the server does not start, its
+// entry stays in the file but is switched off; after an update the previous
+// entry is restored. The error of start is returned.
 func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) error) (*edit.WriteResult, error) {
 	if b := r.Offer.bundle; b != nil {
 		if err := b.Unpack(bundlesDir()); err != nil {
@@ -130,10 +133,10 @@ func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) 
 	return res, nil
 }
 
-// Updates says that the entry takes the place of an older version.
+// Updates reports whether the entry replaces an older version.
 func (r *Ready) Updates() bool { return r.was != nil }
 
-// giveUp takes back an entry that does not start.
+// giveUp reverts an entry whose server does not start.
 func (r *Ready) giveUp(d *edit.Draft) error {
 	if r.was != nil {
 		return d.SetServer(r.Schema, r.Local, r.was)
@@ -141,14 +144,14 @@ func (r *Ready) giveUp(d *edit.Draft) error {
 	return d.EnableServer(r.Schema, r.Local, false)
 }
 
-// Write puts the entry into a draft of the config file.
+// Write writes the entry into a draft of the config file.
 func (r *Ready) Write(d *edit.Draft) error {
 	if r.CreateSchema {
 		if err := d.AddSchema(r.Schema); err != nil {
 			return err
 		}
 	}
-	if r.was != nil && d.ApprovalHash(r.Schema, r.Local) != r.wasHash { // a person compared another entry
+	if r.was != nil && d.ApprovalHash(r.Schema, r.Local) != r.wasHash { // the person has compared another entry
 		return changedMeanwhile(r.Local)
 	}
 	if d.Entry(r.Schema, r.Local) != nil && !r.Replace {

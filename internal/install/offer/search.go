@@ -7,7 +7,7 @@ import (
 	"mcp-all-in-one/internal/install"
 )
 
-// Found is a server that a registry lists, with what is known about it here.
+// Found is a server in a registry, with its state on this machine.
 type Found struct {
 	Name        string   `json:"name"`
 	Version     string   `json:"version"`
@@ -19,9 +19,9 @@ type Found struct {
 	LooksLike   string   `json:"looksLike,omitempty"`
 }
 
-// Search lists the servers of the registries whose names have a word in them. A
-// name that looks like one that is installed or listed higher up is marked. A
-// registry that fails is among the errors.
+// Search lists the servers of the registries whose names contain a word. A name
+// that looks like an installed one, or one earlier in the list, is marked. The
+// errors are those of the registries that failed.
 func Search(ctx context.Context, cfg *config.Config, word string) ([]Found, []error) {
 	r := registries(cfg)
 	defer r.Close()

@@ -10,7 +10,7 @@ import (
 
 var says = i18n.New("says", "简介")
 
-// describe says in rows what a registry says about a server.
+// describe adds the rows with the registry's data about a server.
 func (o *Offer) describe(p *install.Plan) {
 	rec := p.Record
 	s, m := &rec.Server, &rec.Meta.Official
@@ -39,7 +39,7 @@ func (o *Offer) describe(p *install.Plan) {
 	o.rows = append(rows, o.rows...)
 }
 
-// statusWord is the status of a record, in words where it is one that is known.
+// statusWord translates the status of a record if it is a known one.
 func statusWord(status string) i18n.Text {
 	switch status {
 	case "active":
@@ -52,7 +52,7 @@ func statusWord(status string) i18n.Text {
 
 var alarm = i18n.Pair("!", "!")
 
-// Rows are what a person is shown before anything runs.
+// Rows returns what a person is shown before anything runs.
 func (r *Ready) Rows() []Row {
 	rows := append([]Row{}, r.Offer.rows...)
 	e := r.filled.Entry
@@ -73,7 +73,7 @@ func (r *Ready) Rows() []Row {
 	return append(rows, r.Offer.alarmRows()...)
 }
 
-// Rows are what a person is shown about the offer itself.
+// Rows returns the description of the offer itself.
 func (o *Offer) Rows() []Row { return append(append([]Row{}, o.rows...), o.alarmRows()...) }
 
 func (o *Offer) alarmRows() []Row {

@@ -15,25 +15,26 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// An Update is what the origin of a server offers now.
+// An Update is the version that the origin of a server offers now.
 type Update struct {
-	// Offer is nil where that is what is installed.
+	// Offer is nil if that version is installed.
 	*Offer
 	From, To string
-	// Asked are the questions of the version that is installed; none where
-	// nobody knows them any more.
+	// Asked are the questions of the installed version; empty if they are
+	// unknown.
 	Asked []install.Question
-	// Answers are those that the entry was made with, as far as it tells.
+	// Answers are the answers from which the entry was made, as far as they can
+	// be recovered.
 	Answers install.Answers
 
 	server *config.Server
-	entry  []byte // as the file has it
+	entry  []byte // the entry in the file
 	recall *install.Recall
-	made   *install.Filled // the entry as it was installed; nil where nobody knows
+	made   *install.Filled // the entry as it was installed; nil if unknown
 }
 
-// FindUpdate looks up where a server came from; to is a version of a registry,
-// or "" for the latest. Nothing is written.
+// FindUpdate looks up the origin of a server. to is a version in a registry, or
+// "" for the latest. It writes nothing.
 func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, to string) (*Update, error) {
 	from := s.Origin
 	switch {
@@ -62,7 +63,7 @@ func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.S
 	return u, err
 }
 
-// findRecord asks the registries.
+// findRecord asks the registries for the record.
 func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config, to string) error {
 	from := u.server.Origin
 	r := registries(cfg)
@@ -83,7 +84,7 @@ func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config,
 	return nil
 }
 
-// findBundle looks where the bundle came from.
+// findBundle reads the bundle from its origin.
 func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
 	from := u.server.Origin
 	o, err := findBundle(ctx, a, from.Bundle, "")
@@ -101,7 +102,7 @@ func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
 	return nil
 }
 
-// way is how the server is run now, which it stays.
+// way returns how the server runs now. An update keeps it.
 func (u *Update) way() string {
 	switch s := u.server; {
 	case s.Origin.SHA256 != "":
@@ -113,7 +114,7 @@ func (u *Update) way() string {
 	}
 }
 
-// read reads the entry as the file has it.
+// read reads the entry from the file.
 func (u *Update) read(a *env.Env, cfg *config.Config) error {
 	s := u.server
 	_, err := edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
@@ -133,11 +134,12 @@ func changedMeanwhile(name string) error {
 	return i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", name)
 }
 
-// remember finds the questions of the installed version, and the answers that
-// its entry has. Where the version is gone, those of the new one stand for it.
+// remember finds the questions of the installed version, and the answers in its
+// entry. If the installed version is not available any more, it uses the
+// questions of the new one.
 func (u *Update) remember(ctx context.Context, a *env.Env, cfg *config.Config) {
 	var was install.Entry
-	_ = json.Unmarshal(u.entry, &was) // what has another form was not made by add, and is not an answer
+	_ = json.Unmarshal(u.entry, &was) // an entry in another form was not made by add and contains no answers
 	list, fill := u.Questions, u.fill
 	if asked, made := u.installed(ctx, a, cfg); made != nil {
 		u.Asked, list, fill = asked, asked, made
@@ -158,8 +160,8 @@ func (u *Update) remember(ctx context.Context, a *env.Env, cfg *config.Config) {
 	}
 }
 
-// installed are the questions of the installed version, and how its entry was
-// made.
+// installed returns the questions of the installed version, and the function
+// that made its entry.
 func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) ([]install.Question, func(string, install.Answers) (*install.Filled, error)) {
 	from := u.server.Origin
 	if from.SHA256 != "" {
@@ -184,8 +186,8 @@ func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) 
 	return nil, nil
 }
 
-// Open are the questions that a person has to be asked: new ones, and those
-// that need an answer and have none.
+// Open returns the questions that a person must answer: new ones, and required
+// ones without an answer.
 func (u *Update) Open() []install.Question {
 	missing := install.Missing(u.Questions, u.Answers)
 	return slices.DeleteFunc(slices.Clone(u.Questions), func(q install.Question) bool {
@@ -194,8 +196,8 @@ func (u *Update) Open() []install.Question {
 	})
 }
 
-// Ready is the entry of the new version, with all that the person has written
-// into the old one beside what add wrote.
+// Ready returns the entry of the new version. It keeps everything that a person
+// has added to the old entry.
 func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
 	s := u.server
 	r, err := u.Offer.Ready(cfg, Terms{Schema: s.Schema, Local: s.Name, Answers: u.Answers, Confined: true, Replace: true})
@@ -212,10 +214,10 @@ func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
 	return r, err
 }
 
-// Was is the entry that the new one takes the place of.
+// Was returns the entry that will be replaced.
 func (u *Update) Was() []byte { return u.entry }
 
-// merge puts what add writes into the entry as it is.
+// merge puts the keys that add writes into the existing entry.
 func (u *Update) merge(fresh []byte) ([]byte, error) {
 	entry := u.entry
 	for _, key := range []string{"type", "command", "args", "url", "origin"} {
@@ -243,7 +245,7 @@ func (u *Update) merge(fresh []byte) ([]byte, error) {
 	return jsonrpc.Set(entry, u.sandbox(fresh), "sandbox"), nil
 }
 
-// wrote says that add wrote a variable or a header of the entry.
+// wrote reports whether add wrote a variable or a header of the entry.
 func (u *Update) wrote(key, name string) bool {
 	if u.made == nil {
 		return false
@@ -256,8 +258,8 @@ func (u *Update) wrote(key, name string) bool {
 	return ok
 }
 
-// sandbox is that of the entry, if a person chose it: it stays, with the folder
-// of the new bundle in it.
+// sandbox keeps the sandbox of the entry if a person chose it, with the folder
+// of the new bundle.
 func (u *Update) sandbox(fresh []byte) []byte {
 	now := jsonrpc.Get(u.entry, "sandbox")
 	if u.made != nil {

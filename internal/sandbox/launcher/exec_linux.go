@@ -86,7 +86,7 @@ func become() failure {
 	}
 	filter := kept(rules(r.Profile, abi))
 	if r.Profile.Learn != "" {
-		filter, err = watched, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // without it there is no filter
+		filter, err = watched, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // a filter requires it
 	} else {
 		err = restrictFiles(r.Profile, abi)
 	}
@@ -165,8 +165,7 @@ func install(prog []unix.SockFilter) (listener int, err error) {
 	return int(fd), nil
 }
 
-// Omitted are rules that a test removes, to show that they are what stops an
-// attack.
+// Omitted are rules that a test removes, to show that these rules stop an attack.
 var Omitted = map[string]bool{}
 
 func kept(list []rule) []rule {

@@ -86,8 +86,8 @@ func rules(p Profile, abi int) []rule {
 	return all
 }
 
-// watched is the filter of a process that is not confined: the helper hears of
-// what it opens, runs and connects to.
+// watched is the filter of a process that is not confined: the kernel reports to the
+// helper what the process opens, runs and connects to.
 var watched = []rule{
 	{name: "learn", calls: slices.Concat([]uint32{
 		unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CONNECT, unix.SYS_LISTEN,
