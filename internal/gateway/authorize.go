@@ -106,8 +106,7 @@ func (g *guard) mayUse(t *target) bool {
 	return g.opening.seesOther(server, t.name)
 }
 
-// isPresent refuses calls to a server that is switched off or waits for
-// approval.
+// isPresent refuses calls to a server that is off or waits for approval.
 func (g *guard) isPresent(_ context.Context, c *Call, t *target) error {
 	if t.upstream != nil && t.upstream.Absent() {
 		return g.notFound(c)
@@ -115,8 +114,7 @@ func (g *guard) isPresent(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// isListed checks the item against the lists of the configuration: enabled,
-// allowed and denied items.
+// isListed checks the item against the enabled, allowed and denied lists.
 func (g *guard) isListed(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem {
 		return nil

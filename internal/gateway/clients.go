@@ -16,8 +16,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// An identity is the client of a session: how it connected, and what it
-// declares about itself.
+// An identity is the client of a session, as it connected and declared itself.
 type identity struct {
 	gw      *Gateway
 	opening Opening
@@ -147,7 +146,7 @@ type Lens struct {
 	Listed []string `json:"listed"`
 }
 
-// Lens returns the view of a connected session, or false if there is no such
+// Lens returns the view of a connected session, or false without such a
 // session.
 func (g *Gateway) Lens(session string) (Lens, bool) {
 	found := g.session(session)

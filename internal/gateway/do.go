@@ -21,9 +21,8 @@ type Call struct {
 	// Via is the door through which the call arrived.
 	Via    traffic.Door
 	Method string
-	// Target is the tool, prompt, URI or task as the caller wrote it. If the
-	// caller names the server separately, Server is set and Target is the
-	// server's own name.
+	// Target is the tool, prompt, URI or task as the caller wrote it. If Server
+	// is set, Target is that server's own name for it.
 	Server, Target string
 	Params         []byte
 

@@ -14,8 +14,7 @@ import (
 const closeWait = 2 * time.Second
 
 // initialize answers the handshake of a client. While the gateway starts, it
-// waits for the servers, up to a limit: their capabilities cannot be announced
-// later.
+// waits for the servers, up to a limit: capabilities cannot be announced later.
 func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	hello, err := welcome.Read(req.Params)
 	if err != nil {

@@ -85,9 +85,8 @@ func (g *Gateway) resultMeta() []byte {
 	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
 }
 
-// parkable runs a request during which a legacy server may ask the client. If
-// it asks, the client gets the question as the result, and the call waits for
-// the client's retry.
+// parkable runs a request during which a legacy server may ask the client. The
+// client gets the question as the result; the call waits for its retry.
 func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,

@@ -57,13 +57,11 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	return env
 }
 
-// asker returns a function that asks the client of a call, if the client
-// supports that.
+// asker asks the client of a call, if the client supports that.
 func (o *Opening) asker(p party) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
-			// On the Bench the answer would come from the same principal that
-			// made the call.
+			// On the Bench, the caller would approve its own call.
 			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
 		}
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})

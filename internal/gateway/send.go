@@ -59,9 +59,8 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	return d.sender.exchange(ctx, c.client, t.upstream, req)
 }
 
-// lookup returns the cache key and lifetime of the call's result, or the zero
-// Lookup if the result must not be cached. Calls of another replica are cached
-// on that replica.
+// lookup returns the cache key and lifetime of a result, or the zero Lookup if
+// it must not be cached. Calls of another replica are cached on that replica.
 func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
 	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
 	if l.Life == 0 || d.opening.Peer || t.item == nil || !t.item.ReadOnly() {
@@ -77,8 +76,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 	return l
 }
 
-// A sender calls servers on behalf of one client and adapts their responses to
-// it.
+// A sender calls servers for one client and adapts their responses to it.
 type sender struct {
 	*viewer
 	line *line
@@ -184,8 +182,7 @@ func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
 	}
 }
 
-// move changes the project of a session. Its subscriptions move to the servers
-// of the new project.
+// move changes the project of a session, and moves its subscriptions there.
 func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	owners := s.ofProjects()
 	for uri, u := range owners {
@@ -263,8 +260,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	return heard{t.upstream, c.client.caller, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
 }
 
-// allowed resolves the target that a listener wants to watch, if the listener
-// may see it.
+// allowed resolves the target of a listener, if the listener may see it.
 func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	t, err := l.s.resolve(ctx, c)
 	if err != nil || l.s.guard.authorize(ctx, c, t) != nil {
@@ -274,8 +270,7 @@ func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	return t, true
 }
 
-// confirm waits until the servers have confirmed the subscriptions of a
-// listener.
+// confirm waits until the servers have confirmed a listener's subscriptions.
 func confirm(ctx context.Context, list []heard) {
 	type place struct {
 		owner   *upstream.Upstream

@@ -21,8 +21,7 @@ type sight struct {
 	scope string // what the principal sees, see access.Principal.Sight
 }
 
-// unfiltered reports whether the principal sees everything, so that lists and
-// names need no filter.
+// unfiltered reports whether the principal sees everything.
 func (s *sight) unfiltered() bool { return s.scope == "" }
 
 // seesServer reports whether the principal sees any part of a server.
@@ -30,8 +29,8 @@ func (o *Opening) seesServer(server string) bool {
 	return o.Who.MaySee(o.Schema, server, "")
 }
 
-// seesTool reports whether the principal may call a tool of a server. Our own
-// tools have other rules.
+// seesTool reports whether the principal may call a tool of a server. It is true
+// for our own tools, which have other rules.
 func (s *sight) seesTool(server, tool string) bool {
 	if server == builtin.Server {
 		return true
@@ -54,8 +53,7 @@ func (s *sight) readOnly(server, tool string) bool {
 	return i >= 0 && features.Tools[i].ReadOnly()
 }
 
-// seesOther reports whether the principal may use the prompts and resources of
-// a server.
+// seesOther reports whether the principal may use prompts and resources.
 func (o *Opening) seesOther(server, _ string) bool {
 	return server == builtin.Server || o.Who.MayRead(o.Schema, server)
 }
@@ -68,8 +66,7 @@ func (s *sight) visible() catalog.Visible {
 	return s.seesTool
 }
 
-// readable returns the filter for prompts and resources; nil if the principal
-// sees everything.
+// readable returns the filter for prompts and resources, like visible.
 func (s *sight) readable() catalog.Visible {
 	if s.unfiltered() {
 		return nil
@@ -94,8 +91,7 @@ func (g *Gateway) owner() access.Principal {
 	return access.Anonymous
 }
 
-// upstreams returns the servers that the session addresses and its principal
-// sees.
+// upstreams returns the addressed servers that the principal sees.
 func (s *sight) upstreams() []*upstream.Upstream {
 	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if v == nil {
@@ -122,8 +118,7 @@ func (s *sight) upstream(name string) *upstream.Upstream {
 	return v.Upstream(name)
 }
 
-// mode returns the mode of the session: whether it sees the tools, or a few
-// tools that stand for them.
+// mode returns the mode of the session, in which its tools are listed.
 func (s *sight) mode() string {
 	if s.opening.Who.Mode != "" {
 		return s.opening.Who.Mode
@@ -174,9 +169,8 @@ func (s *sight) fit(era mcp.Era) *fit.Dialect {
 	return nil
 }
 
-// reads reports whether results may be cut in this session, so that it needs
-// the tool that reads the rest. The endpoint of a single server never cuts
-// results.
+// reads reports whether results may be cut in this session, so that it needs a
+// tool for the rest. The endpoint of a single server never cuts results.
 func (s *sight) reads() bool {
 	if s.opening.Server != "" {
 		return false
@@ -198,8 +192,7 @@ func (s *sight) runs() bool {
 	return s.opening.Server == "" && (s.mode() == builtin.ModeCode || s.hasCode() && s.mode() != builtin.ModeFull)
 }
 
-// hasCode reports whether the session sees the tool run also in the modes
-// compact and search.
+// hasCode reports whether the modes compact and search also show run.
 func (s *sight) hasCode() bool {
 	code := s.schemaConfig().Code
 	return code != nil && *code || s.opening.Who.Code

@@ -13,10 +13,9 @@ import (
 )
 
 // Tasks have two dialects: that of 2025-11-25, and the extension of the modern
-// era. If a client and a server speak different dialects, package tasks
-// translates. If several servers share an endpoint, the id of a task contains
-// its server. In a cluster it also contains the replica, if the client has no
-// session.
+// era. Package tasks translates between them. If several servers share an
+// endpoint, the id of a task contains its server; in a cluster also the
+// replica, if the client has no session.
 
 // task finds the server in the id of a task.
 func (f *finder) task(c *Call) (*target, error) {

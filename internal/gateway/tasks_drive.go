@@ -15,9 +15,8 @@ import (
 type translator struct{ *sender }
 
 // perform calls a tool of a server. If the client has no tasks, or another
-// dialect than the server, it translates: the call becomes a task in the
-// client's dialect, or perform waits for the task, so that the client sees an
-// ordinary tool.
+// dialect, the call becomes a task in the client's dialect, or perform waits
+// for the task, so that the client sees an ordinary tool.
 func (r *translator) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	p, u := c.client, t.upstream
 	era, has := u.Tasks(ctx, p.caller)
@@ -41,8 +40,7 @@ func (r *translator) perform(ctx context.Context, c *Call, t *target, req *jsonr
 	return r.drive(ctx, p, u, req)
 }
 
-// drive calls a tool of a legacy server that runs only as a task, and waits for
-// it.
+// drive calls a tool of a legacy server that runs only as a task, and waits.
 func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if p.rules.Era == mcp.Modern {
 		p.caller = r.taskCaller(p, nil)
@@ -130,8 +128,7 @@ func takesTasks(p party) party {
 	return p
 }
 
-// askForTask calls a tool of a modern server for a legacy client that wants a
-// task.
+// askForTask calls a tool of a modern server as a task for a legacy client.
 func (r *translator) askForTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := r.gw.tasks.Ask(ctx, r.modernLink(p, u), req)
 	if err == nil && resp.Err == nil {
@@ -156,8 +153,7 @@ func (r *translator) legacyTask(ctx context.Context, c *Call, t *target) (*jsonr
 }
 
 // newBridge returns the bridge that shows a task of a legacy server to a modern
-// client. before handles the messages of the server until the task exists; it
-// may be nil.
+// client. before, if not nil, gets the server's messages until the task exists.
 func (r *translator) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
 	p.back = before
 	rewrite := func(result []byte) []byte { return r.look().All.RewriteURIs(u.Name(), result) }
