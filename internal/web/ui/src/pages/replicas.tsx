@@ -1,4 +1,4 @@
-// Data of the other gateways of a cluster. Outside a cluster none of this is shown.
+// What the other gateways of a cluster have. Of one that is alone nothing of it is shown.
 import { get, type Call, type Overview, type Replica, type Server } from "../api.ts";
 import { clock, ns } from "../format.ts";
 import { said, t } from "../i18n/index.ts";
@@ -8,11 +8,11 @@ import { query, setQuery } from "../router.ts";
 import { reasonOf, stateName, toneOf } from "./server_state.ts";
 import { outcome, toneOfCall } from "./traffic.tsx";
 
-/** every stands for all replicas, in the URL of a page. */
+/** every is all replicas, in the address of a page. */
 const every = "*";
 const why = (r: Replica) => said(r.error, r.errorZH);
 
-/** useAll polls a path on all replicas. */
+/** useAll asks all replicas for a path, again and again. */
 function useAll<T>(path: string) { return useLoad(() => get<T>(path), [path, Math.floor(now.value / 5_000)]); }
 
 /** Silent names the replicas that do not answer. */
@@ -20,7 +20,7 @@ function Silent({ list }: { list?: Replica[] }) {
   return <>{(list ?? []).filter((r) => r.error).map((r) => <Notice key={r.name} tone="warn">{t("replicaSilent", r.name)} {why(r)}</Notice>)}</>;
 }
 
-/** ReplicaFilter chooses the replicas whose rows are shown. Without a choice the page shows this gateway, with all actions. */
+/** ReplicaFilter chooses whose rows are shown; none is this gateway alone, with all that its pages can do. */
 export function ReplicaFilter() {
   const chosen = query.value.get("replica") ?? "";
   if (!replicas.value.length) return null;
@@ -29,12 +29,12 @@ export function ReplicaFilter() {
     <button type="button" key={name} class="filter-chip" aria-pressed={chosen === name} onClick={() => setQuery({ replica: name || undefined })}>{name === every ? t("allReplicas") : name || names[0]!.name}</button>)}</div>;
 }
 
-/** chosenReplica returns the replica whose rows a page shows; empty for this gateway. */
+/** chosenReplica is whose rows a page shows; empty for this gateway's own. */
 export const chosenReplica = () => (replicas.value.length ? query.value.get("replica") ?? "" : "");
 
 const of = <T extends { replica?: string }>(list: T[] | undefined, name: string) => (list ?? []).filter((x) => name === every || x.replica === name);
 
-/** ReplicaServers shows the servers of the chosen replicas. */
+/** ReplicaServers are the servers of the chosen replicas. */
 export function ReplicaServers() {
   const name = chosenReplica(), { value, error } = useAll<Overview>("overview?replica=*");
   return <div class="scroll"><Silent list={value?.replicas} />{error && <Notice tone="err">{error}</Notice>}
@@ -42,7 +42,7 @@ export function ReplicaServers() {
       <tbody>{of<Server>(value?.servers, name).map((s) => <tr key={s.replica + " " + s.schema + "/" + s.name}><td>{s.replica}</td><td><Status tone={toneOf(s)} state={s.state}><b>{s.name}</b></Status></td><td class="mut">{stateName(s)} {reasonOf(s)}</td><td class="r">{s.tools}</td></tr>)}</tbody></table></section></div>;
 }
 
-/** ReplicaTraffic shows the newest calls of the chosen replicas, merged by time. */
+/** ReplicaTraffic are the newest calls of the chosen replicas, joined by time. */
 export function ReplicaTraffic({ q }: { q: string }) {
   const name = chosenReplica(), { value, error } = useAll<{ calls: Call[]; replicas?: Replica[] }>("traffic?limit=200&replica=*&q=" + encodeURIComponent(q || "hop:client"));
   return <div class="scroll"><Silent list={value?.replicas} />{error && <Notice tone="err">{error}</Notice>}
@@ -50,7 +50,7 @@ export function ReplicaTraffic({ q }: { q: string }) {
       <tbody>{of<Call>(value?.calls, name).map((c) => <tr key={c.replica + " " + c.id}><td class="mut">{clock(c.start)}</td><td>{c.replica}</td><td class="mut">{c.client}</td><td><Status tone={toneOfCall(c)} state={c.status}><code>{c.name || c.method}</code></Status></td><td class="cut">{outcome(c)}</td><td class="r">{c.status === "pending" ? "–" : ns(c.total)}</td></tr>)}</tbody></table></section></div>;
 }
 
-/** ReplicasCard shows the state of each replica. */
+/** ReplicasCard says how each replica does. */
 export function ReplicasCard() {
   return replicas.value.length ? <Replicas /> : null;
 }
