@@ -163,7 +163,7 @@ func callTool(s session, name string) attempt {
 	}
 }
 
-// with sends one request, which the target has no part in.
+// with sends one request, which does not depend on the target.
 func with(s session, method string, params map[string]any) attempt {
 	return func(target) answer { return s.ask(method, params, nil) }
 }
