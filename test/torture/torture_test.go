@@ -156,7 +156,7 @@ func proc(t *testing.T, pid int, field string) int {
 	return 0
 }
 
-// rss is the resident memory of a process in MiB.
+// rss returns the resident memory of a process in MiB.
 func rss(t *testing.T, pid int) float64 {
 	t.Helper()
 	return float64(proc(t, pid, "VmRSS")) / 1024
@@ -172,7 +172,7 @@ func descriptors(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// cpu is how long a process has computed.
+// cpu returns the processor time of a process.
 func cpu(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -186,7 +186,7 @@ func cpu(t *testing.T, pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// healthy fails a test whose gateway panicked or raced.
+// healthy fails a test whose gateway panicked or had a data race.
 func healthy(t *testing.T, gateway *mcptest.Process) {
 	t.Helper()
 	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
