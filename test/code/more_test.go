@@ -58,7 +58,7 @@ func twins(t *testing.T) string {
 	return front.URL + "/mcp"
 }
 
-// TestForged checks that a script cannot forge calls, and how it names tools
+// TestForged checks that a script cannot forge messages, and how it names tools
 // with the same identifier.
 func TestForged(t *testing.T) {
 	c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "mcpServers": map[string]any{"twins": map[string]any{"url": twins(t)}}}))}

@@ -215,7 +215,7 @@ func recorded(name string, orders bool) *mcpserver.Server {
 		tool("look", `,"annotations":{"readOnlyHint":true}`, echo),
 		tool("hold", "", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
 	if name != server {
-		return s // the doors use only the items of the other server
+		return s // only the server under test needs prompts and resources
 	}
 	s.SetPrompts(mcpserver.Prompt{
 		Definition: fmt.Sprintf(`{"name":"greet","description":%q,"arguments":[{"name":"who"}]}`, about),

@@ -14,7 +14,7 @@ export function costByServer(page: CatalogPage): [string, number][] {
   return [...by].sort((a, b) => b[1] - a[1]);
 }
 
-/** Called is how often tools were called, by server and name, and since when calls are counted. known is false for principals that see only their own calls: they cannot know which tools were never called. */
+/** Called is how often tools were called, by server and name, and since when calls are counted. known is false if the user sees only their own calls, and so cannot know which tools were never called. */
 export interface Called { calls: Map<string, number>; since: string; known: boolean; unused: (page: CatalogPage) => CatalogRow[] }
 
 /** useCalled reads the calls of the last days if they are counted, else those since the start of the gateway. */
