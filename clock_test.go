@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// wallClock is every file of the product that turns a moment into a number of
-// the time of day, and why it may. What measures a time, or waits, must not:
-// the time of day may be set forth or back while it runs.
+// wallClock lists every file of the product that converts a time to a number of
+// the wall clock, and the reason. Code that measures durations or waits must
+// not do so: the wall clock may be set forward or back while it runs.
 var wallClock = map[string]string{
 	"internal/upstream/pin/store.go":     "tells two states of a file apart",
 	"internal/lock/stamp_unix.go":        "tells two states of a file apart",

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// guarded are the functions by which bytes reach a server, and the places that
+// guarded are the functions that send bytes to a server, and the places that
 // may use them, as package or package/file.
 var guarded = map[string][]string{
 	"upstream.Upstream.Call":        {"gateway/send.go"},
@@ -23,16 +23,16 @@ var guarded = map[string][]string{
 	"upstream.Upstream.WatchTask":   {"gateway/send.go"},
 	"upstream.Upstream.UnwatchTask": {"gateway/send.go"},
 	"upstream.Upstream.Listening":   {"gateway/send.go"},
-	// The tester connects to servers by itself; the console lets only
-	// administrators do that.
+	// The tester connects to servers itself; in the console only administrators
+	// may use it.
 	"mcphttp/httpclient.NewClient": {"probe"},
 	"mcphttp/httpclient.DialSSE":   {"probe"},
 	// Scripts run in processes of our own program.
 	"stdio.Launcher.Start": {"probe", "script"},
 }
 
-// TestOneDoor reads the source: nothing but gateway's send.go calls a server,
-// and send is called where a call was authorized.
+// TestOneDoor checks in the source that only gateway/send.go calls servers, and
+// that send is called only after authorization.
 func TestOneDoor(t *testing.T) {
 	found, used := violations(t, nil, "./internal/...")
 	for _, v := range found {
@@ -45,7 +45,8 @@ func TestOneDoor(t *testing.T) {
 	}
 }
 
-// TestOneDoorFindsViolations plants a file that calls a server from elsewhere.
+// TestOneDoorFindsViolations adds a file that calls a server from another
+// place.
 func TestOneDoorFindsViolations(t *testing.T) {
 	dir, err := filepath.Abs("internal/web")
 	if err != nil {
@@ -63,8 +64,8 @@ func plantedValue(u *upstream.Upstream) any { return u.Subscribe }
 	}
 }
 
-// violations lists the uses of guarded functions in packages that may not use them,
-// and which of them are used at all.
+// violations returns the uses of guarded functions in packages that may not use
+// them, and which guarded functions are used at all.
 func violations(t *testing.T, overlay map[string][]byte, in string) (found []string, used map[string]bool) {
 	t.Helper()
 	list, err := packages.Load(&packages.Config{
@@ -97,10 +98,12 @@ func violations(t *testing.T, overlay map[string][]byte, in string) (found []str
 	return slices.Sorted(maps.Keys(seen)), used
 }
 
-// isTestSupport says whether a package is never linked into the gateway itself.
+// isTestSupport reports whether a package is never linked into the gateway
+// itself.
 func isTestSupport(pkg string) bool { return pkg == "mcptest" || strings.HasPrefix(pkg, "mcptest/") }
 
-// guardedName is the name of a function in guarded; empty for any other object.
+// guardedName returns the name of a function in guarded; empty for any other
+// object.
 func guardedName(object types.Object) string {
 	f, ok := object.(*types.Func)
 	if !ok || f.Pkg() == nil || !strings.HasPrefix(f.Pkg().Path(), module+"/internal/") {
@@ -125,9 +128,9 @@ func guardedName(object types.Object) string {
 	return name
 }
 
-// TestSendIsAuthorized reads gateway: send is called by attempt alone, right
-// after authorize, and so are the ways of a listener. What send uses is used
-// beside it alone.
+// TestSendIsAuthorized checks in the source of gateway that send is called only
+// by attempt, right after authorize, and that a listener authorizes likewise.
+// The functions that send uses are called only in the same file.
 func TestSendIsAuthorized(t *testing.T) {
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax}, "./internal/gateway")
 	if err != nil {
@@ -157,7 +160,7 @@ func TestSendIsAuthorized(t *testing.T) {
 			})
 		}
 	}
-	// At once, or as a task: what was decided on either way.
+	// attempt calls send directly, or in a task; both after authorize.
 	if got := slices.Compact(callers["send"]); !slices.Equal(got, []string{"attempt"}) {
 		t.Errorf("send is called by %q", got)
 	}

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// egress is every file of the product that makes an HTTP client, a transport
-// or a connection, with the test that shows where it may lead to. What
-// addresses of strangers lead to is fetched through safehttp alone; icons,
-// schemas and links in content are never fetched.
+// egress lists every file of the product that makes an HTTP client, a transport
+// or a connection, with the test that shows where it may connect. Addresses
+// from untrusted sources are fetched only through safehttp; icons, schemas and
+// links in content are never fetched.
 var egress = map[string]struct{ why, test string }{
 	"internal/safehttp/safehttp.go":                   {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
 	"internal/safehttp/configured.go":                 {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestInstall installs beside programs of other people: they stay, and what
-// was left is said. Uninstalling removes what is ours alone.
+// TestInstall installs next to programs of others. Those stay, and make reports
+// what it left. Uninstalling removes only our own files.
 func TestInstall(t *testing.T) {
 	prefix := t.TempDir()
 	bin := filepath.Join(prefix, "bin")
@@ -27,7 +27,7 @@ func TestInstall(t *testing.T) {
 	}
 	run := func(t *testing.T, target string) string {
 		t.Helper()
-		// The program is there: -o has make leave it.
+		// The program is already built: -o makes make skip the build.
 		out, err := exec.CommandContext(t.Context(), "make", "-s", "-o", "build", target, "BIN="+program, "PREFIX="+prefix, "DESTDIR=").CombinedOutput()
 		if err != nil {
 			t.Fatalf("make %s: %v\n%s", target, err, out)
@@ -47,7 +47,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("true/15 make install", func(t *testing.T) {
-		for range 2 { // the second time our own links are there
+		for range 2 { // the second time our own links exist
 			out := run(t, "install")
 			for _, name := range []string{"mcpx", "mcpx-sse"} {
 				if !strings.Contains(out, filepath.Join(bin, name)+" is another program") {
@@ -75,6 +75,6 @@ func TestInstall(t *testing.T) {
 		if strings.Join(names, " ") != "mcpx mcpx-sse" || !strings.Contains(out, "mcpx is another program") {
 			t.Errorf("left are %v; said: %s", names, out)
 		}
-		run(t, "uninstall") // nothing is there any more
+		run(t, "uninstall") // everything is already removed
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"unicode"
 )
 
-// spokenElsewhere are the errors that no person is told in our words, and why.
+// spokenElsewhere are the errors that are not shown to a person in our words,
+// with the reason.
 var spokenElsewhere = map[string]string{
 	"access.Refusal":              "it goes over the wire",
 	"builtin.missingError":        "it goes over the wire, in the words that its clients know",
@@ -24,9 +25,9 @@ var spokenElsewhere = map[string]string{
 	"stdio/launcher_unix.go":      "the words of the other process",
 }
 
-// TestErrorsAreInBothLanguages reads the source: an error of ours is made with
-// i18n.Errorf, in both languages, and a type that is an error says itself in
-// both. Commands may use the language that they know: T.
+// TestErrorsAreInBothLanguages checks in the source that errors are made with
+// i18n.Errorf, in both languages, and that error types have both languages.
+// Commands know their language and may use T.
 func TestErrorsAreInBothLanguages(t *testing.T) {
 	texts := 0
 	errorTypes, speakers := map[string]token.Position{}, map[string]bool{}
@@ -58,7 +59,7 @@ func TestErrorsAreInBothLanguages(t *testing.T) {
 	}
 }
 
-// sources are the files of the product below internal.
+// sources returns the files of the product below internal.
 func sources(t *testing.T, files *token.FileSet) map[string]*ast.File {
 	t.Helper()
 	list := map[string]*ast.File{}
@@ -99,14 +100,14 @@ func isMethod(f *ast.FuncDecl, name, result string) bool {
 	return got != nil && got.Name == result
 }
 
-// bilingual are the functions, beside those of package i18n, that take a text
-// in both languages, and where in their arguments.
+// bilingual are the functions, besides those of package i18n, that take a text
+// in both languages, and the position of the text in their arguments.
 var bilingual = map[string]int{
 	"i18n.New": 0, "i18n.Errorf": 0, "untrusted": 0, "refuse": 0, "startError": 2, "when": 1, "arguments": 1,
 	"m.note": 0, "m.fail": 0, "p.report": 2, "j.fail": 0,
 }
 
-// checkCall returns how many texts a call holds.
+// checkCall returns the number of texts in a call.
 func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallExpr) int {
 	called := nameOf(call.Fun)
 	at := files.Position(call.Pos())
@@ -130,7 +131,7 @@ func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallEx
 	en, isText := literal(call.Args[first])
 	zh, both := literal(call.Args[first+1])
 	if !isText || !both {
-		return 0 // passed on
+		return 0 // the text comes from a variable
 	}
 	if hasWords(en) && !strings.ContainsFunc(zh, isHan) && (sentence.MatchString(en) || strings.ReplaceAll(zh, "：", ": ") != en) {
 		t.Errorf("%s: %q is not in Chinese: %q", at, en, zh)
@@ -141,11 +142,11 @@ func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallEx
 	return 1
 }
 
-// sentence tells words from the name of a thing, which stays as it is.
+// sentence distinguishes a text from a name, which is not translated.
 var sentence = regexp.MustCompile(`[a-z]+ [a-z]+`)
 
-// checkFormat looks at the format of a command's fail, which has no words:
-// those are among its arguments.
+// checkFormat checks that the format of a command's fail has no words: they
+// belong in its arguments.
 func checkFormat(t *testing.T, at token.Position, call *ast.CallExpr) {
 	if len(call.Args) < 4 {
 		return
@@ -155,7 +156,7 @@ func checkFormat(t *testing.T, at token.Position, call *ast.CallExpr) {
 	}
 }
 
-// names are those of flags and members, which are not translated.
+// names are names of flags and members, which are not translated.
 var names = regexp.MustCompile(`--?[a-z-]+|structuredContent`)
 
 func nameOf(e ast.Expr) string {
@@ -181,12 +182,12 @@ var verb = regexp.MustCompile(`%(?:\[(\d)\])?([-+#0-9.]*[a-zA-Z])`)
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// hasWords says whether there is something to translate beside the values.
+// hasWords reports whether a text has words to translate besides the values.
 func hasWords(s string) bool {
 	return strings.ContainsFunc(verb.ReplaceAllString(s, ""), unicode.IsLetter)
 }
 
-// verbs are the values of a format in the order of the arguments.
+// verbs returns the values of a format in the order of the arguments.
 func verbs(format string) []string {
 	var list []string
 	for i, m := range verb.FindAllStringSubmatch(strings.ReplaceAll(format, "%%", ""), -1) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// module is the path of this module, as go.mod says.
+// module is the path of this module in go.mod.
 var module = func() string {
 	text, err := os.ReadFile("go.mod")
 	if err != nil {
@@ -26,12 +26,12 @@ var module = func() string {
 	return strings.TrimPrefix(first, "module ")
 }()
 
-// vocabulary is what every package may import: whoever makes an error says it
-// in both languages.
+// vocabulary is the package that every package may import, because every
+// package makes errors in both languages.
 const vocabulary = "i18n"
 
-// layers says which of our packages each package may import, beside the
-// vocabulary. What is not listed here is not a package of this project.
+// layers lists the packages that each package may import, besides the
+// vocabulary. Every package of this project must be listed.
 var layers = map[string][]string{
 	vocabulary:           {},
 	"lastbuf":            {},
@@ -199,20 +199,22 @@ const (
 	maxMethods = 25   // of a type
 )
 
-// largeRooms are the packages that are larger, how large at most, and why.
+// largeRooms are the packages above the limits, with their own limits and the
+// reason.
 var largeRooms = map[string]struct {
 	lines, files int
 	why          string
 }{}
 
-// largeTypes are the types with more methods, how many at most, and why.
+// largeTypes are the types with more methods than the limit, with their own
+// limit and the reason.
 var largeTypes = map[string]struct {
 	methods int
 	why     string
 }{}
 
-// TestRoomsAreSmall holds the size of every package, and the methods of every
-// type, to the bounds. An exception that is no longer needed has to go.
+// TestRoomsAreSmall checks the size of every package and the number of methods
+// of every type. An exception that is no longer needed is an error.
 func TestRoomsAreSmall(t *testing.T) {
 	methods := map[string]int{}
 	for _, p := range goList(t, "./internal/...") {
@@ -239,8 +241,8 @@ func TestRoomsAreSmall(t *testing.T) {
 	}
 }
 
-// measureRoom counts the lines and files of a package's product, and adds the
-// methods of its types. Methods for one system alone count as well.
+// measureRoom counts the lines and files of a package without tests, and adds
+// the methods of its types. Methods for a single operating system count too.
 func measureRoom(t *testing.T, dir, name string, methods map[string]int) (lines, files int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -274,8 +276,8 @@ func measureRoom(t *testing.T, dir, name string, methods map[string]int) (lines,
 	return lines, files
 }
 
-// forTests is what only tests may use: the peers that the gateway is held
-// against among them.
+// forTests are packages that only tests may use, among them the peers that the
+// gateway is tested with.
 var forTests = []string{"testing", "github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp"}
 
 func TestBinaryDoesNotLinkTesting(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// TestExamplesAreJSON reads the configuration that the pages show as a config
-// file is read: comments are those of JSON with comments.
+// TestExamplesAreJSON parses the configuration examples of the pages as a
+// config file is parsed: JSON with comments.
 func TestExamplesAreJSON(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -36,8 +36,7 @@ func TestExamplesAreJSON(t *testing.T) {
 	}
 }
 
-// indentedObjects are the examples of a page that are an object and nothing
-// else.
+// indentedObjects returns the examples of a page that consist of one object.
 func indentedObjects(text string) []string {
 	var list []string
 	block := ""

@@ -8,9 +8,9 @@ import (
 	"mcp-all-in-one/internal/access"
 )
 
-// guardAccess ends the sessions of those who may not enter any more, until ctx
-// ends or the front drains: their key stops being valid, or the file that was
-// read again says so.
+// guardAccess ends the sessions of principals that lose access, until ctx ends
+// or the front drains. A principal loses access when its key becomes invalid,
+// or when a reloaded config file says so.
 func (f *front) guardAccess(ctx context.Context) {
 	ctx, f.unguard = context.WithCancel(ctx)
 	f.in.Background.Go(func() {
@@ -25,7 +25,7 @@ func (f *front) guardAccess(ctx context.Context) {
 	})
 }
 
-// watchKeys looks after the keys of a policy until there is another one.
+// watchKeys watches the keys of a policy until the policy is replaced.
 func (f *front) watchKeys(ctx context.Context, keys *access.Keys) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -41,15 +41,15 @@ func (f *front) watchKeys(ctx context.Context, keys *access.Keys) {
 	}
 }
 
-// end ends all that a principal has open.
+// end ends all sessions of a principal.
 func (f *front) end(id string) {
 	f.in.Log.Info("ending the sessions of a principal", "principal", id)
 	f.mcp.CloseSessionsOf(id)
 	f.console.End(id)
 }
 
-// admit lets a request in, with who sent it in its context; nil after it has
-// answered the request itself.
+// admit authenticates a request and returns it with the principal in its
+// context. It returns nil if it has refused the request.
 func (rt *router) admit(w http.ResponseWriter, r *http.Request, path string) *http.Request {
 	p, refused := rt.in.Access().Authenticate(r)
 	if refused != nil {

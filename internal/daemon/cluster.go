@@ -14,14 +14,14 @@ import (
 	"mcp-all-in-one/internal/peer"
 )
 
-// clustered lets sessions be found by the other replicas, if there are any.
+// clustered makes the sessions known to the other replicas, if there are any.
 func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerOptions {
 	if in.Cluster == nil {
 		return opt
 	}
 	opt.NewID = func(ctx context.Context, s mcphttp.Start) string {
 		if _, control := fromControl(ctx); control {
-			return "" // it reaches no other replica
+			return "" // such a session is never used through another replica
 		}
 		return in.Cluster.NewID(ctx, s)
 	}
@@ -29,7 +29,7 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 	return opt
 }
 
-// openPeer serves the other replicas.
+// openPeer opens the listener for the other replicas.
 func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerLimits) error {
 	if f.in.Cluster == nil {
 		return nil
@@ -49,7 +49,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 }
 
 // retire tells the balancer and the other replicas that this one is about to
-// end, and goes on as usual until they have noticed.
+// stop, and serves normally until they have noticed.
 func (f *front) retire(ctx context.Context) {
 	if f.in.Cluster == nil {
 		f.in.Gateway.Drain()
@@ -65,7 +65,7 @@ func (f *front) retire(ctx context.Context) {
 	instance.GiveAway(ctx, f.in)
 }
 
-// closePeer stops serving the other replicas once what they asked is answered.
+// closePeer stops serving the other replicas after their requests are answered.
 func (f *front) closePeer(ctx context.Context) {
 	if f.peer == nil {
 		return
@@ -77,14 +77,16 @@ func (f *front) closePeer(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastAnswers)
 	defer cancel()
 	if err := f.peer.Shutdown(ctx); err != nil {
-		// To close the rest would tell the others that nothing of it was begun.
+		// Closing the remaining connections would tell the other replicas that
+		// none of their requests was begun.
 		f.in.Log.Warn("other replicas still wait for answers", "err", err)
 	}
 	f.in.Cluster.Close()
 }
 
-// servePeer answers a request that came in at another replica, which has
-// decided who asks. There are only the paths of MCP, and what consoles look at.
+// servePeer answers a request that arrived at another replica, which has
+// authenticated the principal. It serves only the MCP paths and the data for
+// consoles.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
 	if rest, ok := strings.CutPrefix(path, peer.APIPath); ok {

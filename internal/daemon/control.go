@@ -19,22 +19,22 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// A controlServer is the local channel to a running gateway: a socket that only the
-// user's own programs can open, with the rights of the user.
+// A controlServer is the local channel to a running gateway: a socket that only
+// programs of the same user can open. It has the rights of that user.
 type controlServer struct {
 	path string
 	http *http.Server
 	done chan struct{}
 }
 
-// openControl opens the channel of an instance. The console behind it sees
-// token on every request.
+// openControl opens the control channel of an instance. It adds token to every
+// request to the console.
 func openControl(ctx context.Context, in *instance.Instance, f *front, token string) (*controlServer, error) {
 	dir := control.Dir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// Whoever may enter the directory may open the socket in it.
+	// The directory mode restricts who can open the socket.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func openControl(ctx context.Context, in *instance.Instance, f *front, token str
 	return c, nil
 }
 
-// listenAt opens a socket under one name and gives it the other when it answers:
-// a process that finds a socket on which nobody listens removes it.
+// listenAt creates a socket as first and renames it to path when it listens,
+// because other processes remove a socket on which no process listens.
 func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	if err := os.Remove(first); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -156,7 +156,7 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 	return mux
 }
 
-// refuseControl answers a command in its user's language.
+// refuseControl answers a command with an error in its user's language.
 func refuseControl(w http.ResponseWriter, r *http.Request, status int, why i18n.Text) {
 	lang := i18n.ByTag(r.Header.Get("Accept-Language"))
 	writeJSON(w, status, map[string]any{"error": map[string]string{"message": why.In(lang)}})
@@ -168,7 +168,7 @@ func (c *controlServer) close() {
 	os.Remove(c.path)
 }
 
-// consoleURL is where the console is, with a code that logs in once.
+// consoleURL returns the URL of the console, with a code that logs in once.
 func consoleURL(in *instance.Instance, console *web.Handler) string {
 	return fmt.Sprintf("%s/ui/#code=%s", in.URL, console.Logins.NewCode(access.Owner))
 }

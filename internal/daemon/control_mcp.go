@@ -9,10 +9,10 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// controlMCP lets the user's own programs be clients of this gateway: at
-// /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a client
-// that is connected. Who can open the socket is the user, so no key is asked
-// for.
+// controlMCP lets programs of the user be clients of this gateway: at
+// /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a
+// connected client. No key is needed, because only the user can open the
+// socket.
 func controlMCP(in *instance.Instance, mux *http.ServeMux, server *mcphttp.Server) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}
@@ -25,23 +25,24 @@ func controlMCP(in *instance.Instance, mux *http.ServeMux, server *mcphttp.Serve
 	mux.HandleFunc("/as/{session}", serve)
 }
 
-// localUser is whom the control channel vouches for. It sees what clients see:
-// the tools that change the configuration are for those who were given them.
+// localUser returns the principal of the control channel. It sees what clients
+// see, without the tools that change the configuration: those need an explicit
+// grant.
 func localUser(in *instance.Instance) access.Principal {
 	if !in.Access().Required {
-		return access.Anonymous // and shares the servers with the others
+		return access.Anonymous // shares the servers with the other clients
 	}
 	who := access.Local
 	who.Admin = false
 	return who
 }
 
-// controlKey marks what came over the control channel, with the session of the
-// client that a new one is to be like; empty for none.
+// controlKey is the context key of requests from the control channel. Its value
+// is the session that a new session imitates; empty for none.
 type controlKey struct{}
 
-// fromControl says whether a request came over the control channel, and which
-// session it imitates.
+// fromControl reports whether a request came through the control channel, and
+// which session it imitates.
 func fromControl(ctx context.Context) (imitated string, ok bool) {
 	imitated, ok = ctx.Value(controlKey{}).(string)
 	return imitated, ok

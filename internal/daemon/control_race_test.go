@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestControlSocketAppearsListening opens sockets while somebody looks for them,
-// as commands do: one that can be found answers.
+// TestControlSocketAppearsListening opens sockets while another goroutine looks
+// for them, as commands do: every socket that is found answers.
 func TestControlSocketAppearsListening(t *testing.T) {
 	dir, err := os.MkdirTemp("", "aio") // a socket's path is short
 	if err != nil {
@@ -37,7 +37,8 @@ func TestControlSocketAppearsListening(t *testing.T) {
 		}
 	})
 	for range 200 {
-		// The one before is replaced, still open: so there is one all the time.
+		// The previous socket is replaced while it is open, so there is always
+		// one.
 		ln, err := listenAt(t.Context(), path, filepath.Join(dir, "1.new"))
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ type ServeFlags struct {
 	CORSOrigin           string
 	Open                 bool   // open the console in the browser
 	Show                 bool   // print its address, with a one-time code
-	Endpoint             string // what the welcome names; /mcp when empty
+	Endpoint             string // endpoint shown in the welcome; /mcp when empty
 	Attempts             int    // ports to try, one after the other
 	Log                  LogFlags
 	Private              Private
@@ -88,8 +88,8 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	return err
 }
 
-// listen opens the address; where several ports may be tried, the first free
-// one.
+// listen opens the address. If several ports may be tried, it takes the first
+// free one.
 func listen(ctx context.Context, a *env.Env, in *instance.Instance, host string, port int, f ServeFlags) (*front, error) {
 	for try := 0; ; try++ {
 		fr, err := ListenOn(ctx, in, a, host, port+try, f)
@@ -105,7 +105,7 @@ func listen(ctx context.Context, a *env.Env, in *instance.Instance, host string,
 	}
 }
 
-// apply lets the flags win over the file.
+// apply overrides the settings of the file with the flags.
 func (f *ServeFlags) apply(cfg *config.Config) {
 	if f.Compat != "" {
 		cfg.Compat = f.Compat
@@ -123,8 +123,8 @@ func (f *ServeFlags) apply(cfg *config.Config) {
 	}
 }
 
-// address is where to listen: the flags, else the file, else the
-// personality's own.
+// address returns the host and port to listen on: those of the flags, else
+// those of the file, else the default of the personality.
 func (f *ServeFlags) address(cfg *config.Config, port int) (string, int) {
 	host := cfg.Server.Host
 	if f.Host != "" {
@@ -139,7 +139,8 @@ func (f *ServeFlags) address(cfg *config.Config, port int) (string, int) {
 	return host, port
 }
 
-// ListenError says who holds the port, as far as that can be known.
+// ListenError adds the process that uses the port to the error, if that is
+// known.
 func ListenError(a *env.Env, err error, host string, port int) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err

@@ -10,14 +10,14 @@ import (
 	"mcp-all-in-one/internal/logfile"
 )
 
-// LogFlags are how a person sets the log on the command line.
+// LogFlags are the command line flags of the log.
 type LogFlags struct {
 	Level  string
 	Silent bool
 }
 
-// Open makes the log: standard error, and the file where one is configured.
-// Standard output is never touched: in stdio mode it is the protocol.
+// Open opens the log: standard error, and the file if one is configured. It
+// never writes to standard output: in stdio mode that carries the protocol.
 func (f *LogFlags) Open(a *env.Env, cfg *config.Config) (*slog.Logger, *slog.LevelVar, func(), error) {
 	level := new(slog.LevelVar)
 	name := cfg.Logging.Level
@@ -42,7 +42,7 @@ func (f *LogFlags) Open(a *env.Env, cfg *config.Config) (*slog.Logger, *slog.Lev
 	}
 	if cfg.Logging.File != "" {
 		file := logfile.New(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
-		// A log that cannot be written never stops the service.
+		// The gateway runs even if the log file cannot be written.
 		if err := file.Open(); err != nil {
 			fmt.Fprintf(a.Stderr, "%s: %s\n", a.T("log file", "日志文件"), a.Lang.Of(err))
 		}
@@ -62,7 +62,7 @@ var slogLevels = map[string]slog.Level{
 	"warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// warn logs what is odd about the configuration.
+// warn logs the problems of the configuration.
 func warn(a *env.Env, log *slog.Logger, cfg *config.Config) {
 	for _, p := range cfg.Problems {
 		log.Warn(a.ProblemText(p))

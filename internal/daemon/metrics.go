@@ -19,12 +19,12 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// maxToolSeries bounds the tools that are shown apart; the others are shown
-// together, as the tool "other".
+// maxToolSeries bounds the tools with their own series; all others are added up
+// as the tool "other".
 const maxToolSeries = 500
 
-// metrics shows the figures to Prometheus. They name servers and tools, so
-// they are for those who look after all of them.
+// metrics serves the Prometheus metrics. They name servers and tools, so they
+// are only for principals that may see all of them.
 func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 	if !rt.in.Config.Metrics.Enabled {
 		rt.rest(w, r, "/metrics", "")
@@ -40,8 +40,8 @@ func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 	w.Write(page)
 }
 
-// metricsPage is made from the counters that are there anyway: what nobody
-// scrapes costs nothing.
+// metricsPage renders counters that exist anyway, so metrics cost nothing
+// unless they are scraped.
 func metricsPage(in *instance.Instance, front mcphttp.ServerStats) []byte {
 	p := &telemetry.Page{}
 	processMetrics(in, p)
@@ -90,7 +90,7 @@ func processMetrics(in *instance.Instance, p *telemetry.Page) {
 	}
 }
 
-// residentBytes is what Linux says about us; 0 elsewhere.
+// residentBytes returns the resident memory on Linux; 0 on other systems.
 func residentBytes() int64 {
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -145,8 +145,8 @@ func oneIf(b bool) float64 {
 	return 0
 }
 
-// callMetrics shows three sets of series: what clients asked, by server, by
-// tool.
+// callMetrics writes three sets of series: requests of clients, calls by
+// server, and calls by tool.
 func callMetrics(p *telemetry.Page, all []traffic.Series) {
 	var clients, servers, tools []traffic.Series
 	for _, s := range all {
@@ -165,7 +165,7 @@ func callMetrics(p *telemetry.Page, all []traffic.Series) {
 		func(s traffic.Series) []string { return []string{"server", s.Server, "tool", s.Name} })
 }
 
-// boundedTools keeps the tools that are called most and adds the others up.
+// boundedTools keeps the tools with the most calls and adds the others up.
 func boundedTools(list []traffic.Series) []traffic.Series {
 	if len(list) <= maxToolSeries {
 		return list

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/telemetry"
 )
 
-// clusterMetrics shows what this replica does for the others, and whether it
-// hears of them.
+// clusterMetrics writes what this replica does for the others, and whether it
+// is in contact with them.
 func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	if in.Cluster == nil {
 		return
@@ -64,7 +64,7 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	p.Sample(seconds)
 }
 
-// A memberKind is a series of members.
+// A memberKind identifies a series of members.
 type memberKind struct {
 	state  cluster.State
 	config string

@@ -5,14 +5,14 @@ import (
 	"os"
 )
 
-// notifyReady tells systemd that clients find somebody there, where it asked to
-// be told (sd_notify).
+// notifyReady tells systemd (sd_notify) that the gateway accepts clients, if
+// systemd asked for that.
 func notifyReady() error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return nil
 	}
-	os.Unsetenv("NOTIFY_SOCKET") // it is not for our servers
+	os.Unsetenv("NOTIFY_SOCKET") // our servers must not inherit it
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// index tells a program what is here.
+// index describes the gateway to programs.
 func (rt *router) index(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
 		"name": rt.in.Name, "version": mcp.ProductVersion, "status": "running",
@@ -17,9 +17,9 @@ func (rt *router) index(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// health says whether all servers are well. It is 200 in any case: the gateway
-// itself is. Anybody may know that much; which servers there are is for those
-// who may enter.
+// health reports whether all servers work. The status is always 200, because
+// the gateway itself works. The overall state is public; the list of servers
+// needs authentication.
 func (rt *router) health(w http.ResponseWriter, r *http.Request) {
 	page := map[string]any{"status": rt.in.Health()}
 	if who, refused := rt.in.Access().Authenticate(r); refused == nil {
@@ -29,7 +29,7 @@ func (rt *router) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, page)
 }
 
-// ready says whether new work is welcome.
+// ready reports whether the gateway accepts new work.
 func (rt *router) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := rt.in.Unready(); why != "" {
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": why})

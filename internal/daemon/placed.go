@@ -16,12 +16,13 @@ import (
 	"mcp-all-in-one/internal/upstream/hop"
 )
 
-// maxPlaced is how many calls another replica may have at a server at once. Each
-// replica bounds its own; this only keeps one that does not from taking all.
+// maxPlaced bounds the concurrent calls of another replica to a server. Each
+// replica has its own limits; this bound protects against a replica that does
+// not enforce them.
 const maxPlaced = 16 << 10
 
-// servePlaced lets another replica use a server that is here, until it hangs up
-// or this one ends.
+// servePlaced lets another replica use a server that runs here, until that
+// replica disconnects or this one stops.
 func servePlaced(in *instance.Instance, j *peer.Join) {
 	p := &placed{in: in, join: j}
 	p.schema, p.server, _ = strings.Cut(j.Server, "/")
@@ -44,7 +45,7 @@ func servePlaced(in *instance.Instance, j *peer.Join) {
 	}
 }
 
-// known lets the context of a call know who asks.
+// known adds the principal to the context of a call.
 func known(ctx context.Context, principal string) context.Context {
 	if principal == "" {
 		return access.With(ctx, access.Anonymous)
@@ -52,7 +53,7 @@ func known(ctx context.Context, principal string) context.Context {
 	return access.With(ctx, access.Principal{ID: principal, Name: principal})
 }
 
-// placed answers another replica.
+// placed handles the requests of another replica for a server.
 type placed struct {
 	in             *instance.Instance
 	join           *peer.Join
@@ -60,10 +61,10 @@ type placed struct {
 	client         instance.LateClient
 
 	mu      sync.Mutex
-	session *gateway.Session // of the legacy era; nil until the first request of it
+	session *gateway.Session // session of the legacy era; nil until its first request
 }
 
-// Handle answers a request, if the server is still here.
+// Handle answers a request, if the server still runs here.
 func (p *placed) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if p.join.Leave.Err() != nil || !p.join.Holds() {
 		return nil, mcp.Failure(mcp.Draining, p.server, "the server is on another replica, or about to be")
@@ -83,14 +84,14 @@ func (p *placed) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Req
 	return s.Handle(ctx, from, req)
 }
 
-// HandleNotification takes a notification.
+// HandleNotification passes a notification to the legacy session.
 func (p *placed) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if s, err := p.legacy(); err == nil {
 		s.HandleNotification(ctx, from, n)
 	}
 }
 
-// legacy is the session of the legacy era.
+// legacy returns the session of the legacy era; it opens it if necessary.
 func (p *placed) legacy() (*gateway.Session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,8 +110,9 @@ func (p *placed) open(o gateway.Opening) (*gateway.Session, error) {
 	return p.in.Gateway.Open(o)
 }
 
-// leave asks the other replica to hang up, and refuses what still comes. Calls
-// that do not end in time are lost with the connection: they may have run.
+// leave asks the other replica to disconnect and refuses further requests.
+// Calls that do not end in time are lost with the connection: they may have
+// run.
 func (p *placed) leave(conn *jsonrpc.Conn) {
 	if conn.Notify(context.Background(), &jsonrpc.Notification{Method: hop.Leaving}) != nil {
 		return

@@ -8,19 +8,19 @@ import (
 	"mcp-all-in-one/internal/folders"
 )
 
-// Private is a gateway that runs in the background for those who know its mark,
-// such as the windows of an editor: they see its console, and nobody else is
-// served. A gateway without a mark is not private.
+// Private describes a gateway that runs in the background for programs that
+// know its mark, such as the windows of an editor. They use its console; it has
+// no other clients. A gateway without a mark is not private.
 type Private struct {
 	Mark   string
-	Key    config.Secret // what a client needs, which nobody is told
-	Linger time.Duration // how long it runs with nobody at its console
+	Key    config.Secret // key of clients, which is never shown
+	Linger time.Duration // how long it keeps running while its console is not used
 }
 
-// PrivateLog is where private gateways write their log.
+// PrivateLog returns the log file of private gateways.
 func PrivateLog() string { return filepath.Join(folders.StateDir(), "tester.log") }
 
-// apply keeps to this machine what the file may open to others.
+// apply removes the settings that would open the gateway to other machines.
 func (p *Private) apply(cfg *config.Config) {
 	if p.Mark == "" {
 		return

@@ -11,8 +11,9 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// refuse answers a client that may not enter. On the paths of MCP that is a JSON-RPC
-// error, which clients can show; the challenge is in the header either way.
+// refuse answers a client that may not enter. On the MCP paths the answer is a
+// JSON-RPC error, which clients can show. The challenge is always in the
+// header.
 func (rt *router) refuse(w http.ResponseWriter, path string, refused *access.Refusal) {
 	if _, ok := rt.endpoint(path); !ok && !strings.HasSuffix(path, "/sse") && !strings.HasSuffix(path, "/message") {
 		refused.Write(w)
@@ -24,9 +25,10 @@ func (rt *router) refuse(w http.ResponseWriter, path string, refused *access.Ref
 	writeRPCError(w, refused.Status, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", refused.Reason))
 }
 
-// missing is the answer to a request for a schema or server that is not there,
-// or that the client may not know of; nil when it is there. A POST finds out by
-// itself, and the others must not be told first what their headers lack.
+// missing returns the error for a schema or server that does not exist, or that
+// the client may not see; nil if it exists. It skips POST requests, which check
+// this themselves. Other methods must get this error before errors about their
+// headers.
 func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 	if r.Method == http.MethodPost || r.Method == http.MethodOptions {
 		return nil
@@ -41,8 +43,9 @@ func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 	return nil
 }
 
-// notFound says what is not there. A path that names a server alone is answered
-// with that name, also where the client may not see the schema of such paths.
+// notFound returns the error for the missing schema or server. If the path
+// names only a server, the error names that server, even if the client may not
+// see the default schema.
 func notFound(in *instance.Instance, ep mcphttp.Endpoint, missing *gateway.NotFoundError) *jsonrpc.Error {
 	if ep.Server != "" && ep.Schema == defaultSchema(in) && missing.Name != ep.Server {
 		missing = &gateway.NotFoundError{Kind: "Server", Name: ep.Server, Known: []string{}}
@@ -57,6 +60,6 @@ func notFound(in *instance.Instance, ep mcphttp.Endpoint, missing *gateway.NotFo
 func writeRPCError(w http.ResponseWriter, status int, e *jsonrpc.Error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client is gone when this fails, and there is nobody left to tell.
+	// A failure means that the client has disconnected.
 	w.Write(jsonrpc.AppendResponse(nil, nil, &jsonrpc.Response{Err: e}))
 }

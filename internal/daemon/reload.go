@@ -19,7 +19,8 @@ import (
 )
 
 // A reloader applies a changed config file while the gateway runs: on SIGHUP,
-// through the API, and by itself with --watch. A file that cannot be read changes nothing.
+// through the API, and automatically with --watch. A file that cannot be read
+// changes nothing.
 type reloader struct {
 	in    *instance.Instance
 	env   *env.Env
@@ -30,15 +31,15 @@ type reloader struct {
 	done    chan struct{}
 	wg      sync.WaitGroup
 	cancel  context.CancelFunc
-	// seen is the file that found was made of.
+	// seen is the hash of the file that found describes.
 	seen  [sha256.Size]byte
 	found *web.Unread
-	// turn is held by who reads the file and applies it, so that nobody applies
-	// an older one afterwards.
+	// turn is held while the file is read and applied, so that an older version
+	// is never applied after a newer one.
 	turn sync.Mutex
-	// shared is the text that was read last of what replicas share; turn is held.
+	// shared is the shared text that was read last; guarded by turn.
 	shared []byte
-	// fileless says that there was no file to begin with.
+	// fileless is set if there was no file at the start.
 	fileless bool
 }
 
@@ -92,8 +93,8 @@ func (r *reloader) stop() {
 	r.wg.Wait()
 }
 
-// reload reads the file again and applies it. Where replicas share its text, that
-// comes first.
+// reload reads the file again and applies it. If replicas share its text,
+// reload updates the file from the shared text first.
 func (r *reloader) reload() (web.Reload, error) { return r.reread(false) }
 
 func (r *reloader) reread(edited bool) (web.Reload, error) {
@@ -109,10 +110,10 @@ func (r *reloader) reread(edited bool) (web.Reload, error) {
 	return r.apply(cfg), nil
 }
 
-// edited applies the file after an edit of ours.
+// edited applies the file after the gateway has edited it.
 func (r *reloader) edited() (web.Reload, error) { return r.reread(true) }
 
-// followConfig applies the text that the replicas share, once it is here.
+// followConfig applies the text that the replicas share, after it has arrived.
 func (r *reloader) followConfig() {
 	defer instance.TellMembers(r.in)
 	r.turn.Lock()
@@ -136,8 +137,8 @@ func (r *reloader) followConfig() {
 	r.apply(cfg)
 }
 
-// reconsider applies the file when other servers of it wait for approval than
-// before: somebody approved one at another replica, or proposed it there.
+// reconsider applies the file again if the set of servers that wait for
+// approval has changed: a server was approved or proposed on another replica.
 func (r *reloader) reconsider() {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -160,7 +161,8 @@ func (r *reloader) reconsider() {
 	}
 }
 
-// load reads the file, in turn. What comes while it does is read by the next.
+// load reads the file; turn must be held. A change during the read is applied
+// by the next load.
 func (r *reloader) load() (*config.Config, error) {
 	if r.in.Shared.SharesConfig() {
 		text, err := r.in.Shared.Config.Read()
@@ -178,8 +180,8 @@ func (r *reloader) read() (*config.Config, error) {
 	return config.Load(o)
 }
 
-// unread is what the file says that was not read yet; nil when it says nothing
-// new. The file is looked at each time, and read once for each of its versions.
+// unread returns the changes in the file that are not applied yet; nil if there
+// are none. It checks the file each time, but parses each version only once.
 func (r *reloader) unread() *web.Unread {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +212,7 @@ func (r *reloader) unread() *web.Unread {
 	return r.found
 }
 
-// complete adds to a file what this gateway was started with.
+// complete adds the settings of the command line to a configuration.
 func (r *reloader) complete(cfg *config.Config) {
 	r.flags.apply(cfg)
 	if r.in.Only == nil && r.env.WantsDemo() {
@@ -220,14 +222,14 @@ func (r *reloader) complete(cfg *config.Config) {
 
 func (r *reloader) deliver(_ *config.Config, err error) {
 	if err == nil {
-		_, err = r.reload() // what was delivered may be an older one by now
+		_, err = r.reload() // the delivered configuration may be outdated by now
 	}
 	if err != nil {
 		r.in.Log.Error("config not reloaded", "err", err)
 	}
 }
 
-// apply makes a configuration count, and says what it changed.
+// apply makes a configuration the current one, and reports what changed.
 func (r *reloader) apply(cfg *config.Config) web.Reload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,12 +242,12 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	return report
 }
 
-// emptyReport has lists for all that could have changed.
+// emptyReport returns a report with empty, non-nil lists.
 func emptyReport(path string) web.Reload {
 	return web.Reload{Path: path, Added: []string{}, Removed: []string{}, Changed: []string{}, Settings: []string{}, Problems: []string{}, ProblemsZH: []string{}}
 }
 
-// report compares a configuration with the one in use.
+// report compares a configuration with the current one.
 func (r *reloader) report(cfg *config.Config) web.Reload {
 	report := emptyReport(cfg.Path)
 	ids := func(into *[]string, lists ...[]*config.Server) {

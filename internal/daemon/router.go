@@ -19,19 +19,19 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A router sends each request to what its path addresses. Paths are matched
-// exactly as they were sent: nothing is cleaned, nothing redirected, so no
-// check can be passed by another spelling.
+// A router dispatches requests by path. Paths are matched exactly as sent,
+// without cleaning and redirects, so that no check can be bypassed with another
+// spelling.
 type router struct {
 	in     *instance.Instance
-	joined *web.Handler // what other replicas ask for their consoles
+	joined *web.Handler // answers requests of other replicas for their consoles
 	guard  *mcphttp.Guard
 	mcp    *mcphttp.Server
 	// console serves /ui/ and /api/v1/; nil when there is none.
 	console http.Handler
 }
 
-// openSession makes the session of a new client.
+// openSession opens the session of a new client.
 func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) (mcphttp.Session, error) {
 	opening, err := openingFor(ctx, in, o)
 	if err != nil {
@@ -54,8 +54,8 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 	return s, nil
 }
 
-// openingFor is what a new client may see and do: by who it is, or like the
-// client that it imitates.
+// openingFor returns the Opening of a new client: that of its principal, or
+// that of the client it imitates.
 func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) (gateway.Opening, error) {
 	like, control := fromControl(ctx)
 	if like != "" {
@@ -77,7 +77,7 @@ func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) 
 
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.in.Cluster != nil && rt.in.Draining.Load() {
-		w.Header().Set("Connection", "close") // the next request finds another replica
+		w.Header().Set("Connection", "close") // so that the next request reaches another replica
 	}
 	path := r.URL.EscapedPath()
 	if rt.probe(w, r, path) || !rt.guard.Check(w, r) {
@@ -114,9 +114,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe answers load balancers that name no host, such as HAProxy by default: is
-// it up, and no more. Browsers, which another site might send here, always name
-// one.
+// probe answers health checks of load balancers that send no host, such as
+// HAProxy by default. It reports only whether the gateway is up. Requests from
+// browsers, which another site might cause, always have a host.
 func (rt *router) probe(w http.ResponseWriter, r *http.Request, path string) bool {
 	switch {
 	case r.Host != "":
@@ -131,7 +131,7 @@ func (rt *router) probe(w http.ResponseWriter, r *http.Request, path string) boo
 	return true
 }
 
-// open serves the paths that need no credential, or look after that
+// open serves the paths that need no credential, or that check credentials
 // themselves.
 func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool {
 	tokens := rt.in.Access().Tokens
@@ -156,12 +156,13 @@ func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool
 	return true
 }
 
-// isConsole says that a path is one of the console, which has logins of its own.
+// isConsole reports whether a path belongs to the console, which has its own
+// logins.
 func isConsole(path string) bool {
 	return strings.HasPrefix(path, "/ui/") || strings.HasPrefix(path, "/api/v1/")
 }
 
-// rest serves the paths that carry a name.
+// rest serves the paths that contain a name.
 func (rt *router) rest(w http.ResponseWriter, r *http.Request, path, who string) {
 	if name, ok := between(path, "/api/", "/sse"); ok {
 		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: name}, "/api/"+name+"/message", who)
@@ -177,7 +178,7 @@ func (rt *router) rest(w http.ResponseWriter, r *http.Request, path, who string)
 	})
 }
 
-// endpoint is what an MCP path addresses.
+// endpoint returns the endpoint of an MCP path.
 func (rt *router) endpoint(path string) (mcphttp.Endpoint, bool) {
 	if path == "/mcp" || path == "/mcp/" {
 		return mcphttp.Endpoint{Schema: rt.defaultSchema()}, true
@@ -221,7 +222,7 @@ func isName(s string) bool { return s != "" && !strings.Contains(s, "/") }
 
 func (rt *router) defaultSchema() string { return defaultSchema(rt.in) }
 
-// defaultSchema is the one called default, or the only one.
+// defaultSchema returns the only schema, or else the one called default.
 func defaultSchema(in *instance.Instance) string {
 	names := in.Gateway.SchemaNames()
 	if len(names) == 1 {
@@ -245,7 +246,7 @@ func (rt *router) endpoints(who access.Principal) []string {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client is gone when this fails, and there is nobody left to tell.
+	// A failure means that the client has disconnected.
 	json.NewEncoder(w).Encode(v)
 }
 

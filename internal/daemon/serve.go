@@ -1,5 +1,5 @@
-// Package daemon is what runs while http or stdio serves: the listener, the
-// router and its pages, the control channel, reloading, metrics and the log.
+// Package daemon runs the commands http and stdio: the listener, the router and
+// its pages, the control channel, reloading, metrics and the log.
 package daemon
 
 import (
@@ -25,16 +25,16 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A front is an instance that clients reach over HTTP.
+// A front serves an instance over HTTP.
 type front struct {
 	in       *instance.Instance
 	mcp      *mcphttp.Server
 	http     httpServer
 	console  *web.Handler
-	control  *controlServer // nil when it could not be opened
-	peer     httpServer     // nil when there are no other replicas
+	control  *controlServer // nil if it could not be opened
+	peer     httpServer     // nil if there are no other replicas
 	listener net.Listener
-	failed   chan error // serving ended by itself
+	failed   chan error // gets the error if serving ends by itself
 	unguard  func()     // ends guardAccess
 }
 
@@ -45,8 +45,8 @@ type httpServer interface {
 	Close() error
 }
 
-// ListenOn opens the listener first, so that clients find somebody there while
-// the servers start.
+// ListenOn opens the listener first, so that clients can connect while the
+// servers start.
 func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host string, port int, flags ServeFlags) (*front, error) {
 	if p := in.Config.CheckListen(host); p != nil {
 		return nil, &problem.LoadError{Problems: []problem.Problem{*p}}
@@ -91,8 +91,9 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	return f, nil
 }
 
-// serverFor serves plain HTTP, or HTTPS with a certificate. Only plain HTTP has
-// the fast way: encryption costs more than it saves.
+// serverFor returns a server for plain HTTP, or for HTTPS if there is a
+// certificate. Only plain HTTP uses http1: with encryption its savings do not
+// matter.
 func serverFor(std *http.Server, source *certs.Source) httpServer {
 	if source == nil {
 		return http1.NewServer(std)
@@ -105,8 +106,8 @@ type secureServer struct{ *http.Server }
 
 func (s secureServer) Serve(ln net.Listener) error { return s.ServeTLS(ln, "", "") }
 
-// address is where people and clients find the gateway: with TLS under a name
-// that its certificate is for.
+// address returns the URL of the gateway. With TLS it uses a name that the
+// certificate covers.
 func address(source *certs.Source, host string, in *instance.Instance) string {
 	if source == nil {
 		return "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.Port))
@@ -114,8 +115,8 @@ func address(source *certs.Source, host string, in *instance.Instance) string {
 	return "https://" + net.JoinHostPort(source.Host(shownHost(host), in.Config.Server.Names()), strconv.Itoa(in.Port))
 }
 
-// shownHost is a host that a person can use: that of all interfaces is not
-// one.
+// shownHost returns a host that a person can use in a URL, which a wildcard
+// address is not.
 func shownHost(host string) string {
 	switch host {
 	case "", "0.0.0.0", "::":
@@ -147,8 +148,8 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 	return jsonrpc.ScanLimits{Depth: l.Depth, IDBytes: l.IDBytes, Batch: l.Batch}
 }
 
-// Drain refuses what is new, lets what is in flight finish within the bound,
-// and closes the listener. A cancelled ctx means now.
+// Drain refuses new requests, waits for running ones within the bound, and
+// closes the listener. A cancelled ctx means no waiting.
 func (f *front) Drain(ctx context.Context) {
 	f.in.Draining.Store(true)
 	defer f.unguard()
@@ -158,7 +159,7 @@ func (f *front) Drain(ctx context.Context) {
 	defer cancel()
 	f.mcp.Drain(bound)
 	f.in.Gateway.Drain()
-	f.mcp.Drain(bound) // what began before the gateway refused it
+	f.mcp.Drain(bound) // waits for requests that began before the gateway refused new ones
 	if f.in.Cluster != nil {
 		f.in.Cluster.Finish(bound)
 	}
@@ -180,8 +181,9 @@ func (f *front) Drain(ctx context.Context) {
 	}
 }
 
-// lastWait is how long connections may take: the last answers are written, but
-// perhaps not sent yet, and other replicas answer what came until now.
+// lastWait returns how long open connections may take to end: the last
+// responses may not be sent yet, and other replicas may still have to answer
+// requests.
 func (f *front) lastWait(bound context.Context) time.Duration {
 	end, bounded := bound.Deadline()
 	if f.in.Cluster == nil || !bounded {
@@ -190,7 +192,7 @@ func (f *front) lastWait(bound context.Context) time.Duration {
 	return max(lastAnswers, time.Until(end))
 }
 
-// lastAnswers is how long connections may take to carry what was answered.
+// lastAnswers is how long connections may take to send the last responses.
 const lastAnswers = time.Second
 
 func (f *front) serve() {

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// StandardStream is the stream over our standard input and output.
+// StandardStream returns the stream over standard input and output.
 func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
 	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
 	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
@@ -24,8 +24,8 @@ func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
 	return stdio.NewStream(a.Stdin, a.Stdout, opt)
 }
 
-// delimiter is what ends a message: mcps-proxy lets its users choose, the
-// protocol does not.
+// delimiter returns the byte that ends a message. The protocol fixes it, but
+// mcps-proxy lets its users choose.
 func delimiter(a *env.Env, cfg *config.Config) byte {
 	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.Personality.Config == config.MCPSProxy {
 		return d[0]
@@ -33,8 +33,8 @@ func delimiter(a *env.Env, cfg *config.Config) byte {
 	return '\n'
 }
 
-// stdioWelcome tells a person what is going on, on standard error: standard
-// output belongs to the protocol.
+// stdioWelcome prints a welcome to standard error, because standard output
+// carries the protocol.
 func stdioWelcome(a *env.Env, cfg *config.Config, schema string) {
 	if a.Personality.Config == config.MCPSProxy {
 		proxyBanner(a, schema)
@@ -50,7 +50,7 @@ func stdioWelcome(a *env.Env, cfg *config.Config, schema string) {
 	}
 }
 
-// snippet is what a client's own configuration needs to start us.
+// snippet returns the configuration with which a client starts the gateway.
 func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
 	exe, err := os.Executable()
 	if err != nil {
@@ -72,8 +72,8 @@ func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
 	return raw
 }
 
-// A framingHint tells once about a client that frames its messages like an
-// editor's language server.
+// A framingHint warns once if a client frames its messages like a language
+// server.
 type framingHint struct {
 	env  *env.Env
 	once sync.Once
@@ -89,8 +89,8 @@ func (h *framingHint) see(head []byte) {
 	})
 }
 
-// proxyBanner says on standard error which schema is served, and how to talk
-// to it. Standard output belongs to the protocol.
+// proxyBanner prints the schema and how to use it to standard error, because
+// standard output carries the protocol.
 func proxyBanner(a *env.Env, schema string) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.Personality.Name, mcp.ProductVersion)
 	fmt.Fprintf(a.Stderr, "%s: STDIO\n", a.T("mode", "模式"))

@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// ServeStdio serves the client at the other end of our pipes until it hangs
-// up, says goodbye, or a signal comes.
+// ServeStdio serves the client on standard input and output until it
+// disconnects, shuts down, or a signal arrives.
 func ServeStdio(ctx context.Context, a *env.Env, f ServeFlags) error {
 	cfg, err := a.LoadForServe()
 	if err != nil {
@@ -49,8 +49,8 @@ func ServeStdio(ctx context.Context, a *env.Env, f ServeFlags) error {
 	return serveClient(in, life, StandardStream(a, cfg), schema, log, &framingHint{env: a})
 }
 
-// serveClient talks to the one client over a stream. When the client hangs up,
-// what is in flight finishes first.
+// serveClient serves the only client over a stream. When the client
+// disconnects, running calls finish first.
 func serveClient(in *instance.Instance, life *instance.Lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger, hint *framingHint) error {
 	client := make(instance.LateClient, 1)
 	s, err := in.Gateway.Open(gateway.Opening{Who: access.Local, Schema: schema, Stdio: true, Session: true, Client: client})
@@ -62,7 +62,7 @@ func serveClient(in *instance.Instance, life *instance.Lifetime, stream jsonrpc.
 		Handler: &instance.Greeter{Session: s}, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession, Limits: scanLimits(&in.Config.Limits),
 		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
-		OnEnd: in.Gateway.Stop, // nobody listens any more
+		OnEnd: in.Gateway.Stop, // the client no longer reads
 		OnDropped: func(reason string, head []byte) {
 			hint.see(head)
 			log.Debug("ignoring what the client sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
@@ -77,7 +77,7 @@ func serveClient(in *instance.Instance, life *instance.Lifetime, stream jsonrpc.
 	return conn.Close()
 }
 
-// finishClient lets what is in flight end within the bound.
+// finishClient waits for running calls within the bound.
 func finishClient(ctx context.Context, in *instance.Instance, conn *jsonrpc.Conn) {
 	in.Draining.Store(true)
 	in.Gateway.Drain()

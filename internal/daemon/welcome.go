@@ -10,7 +10,8 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// welcome tells a person where everything is, then how each server came up.
+// welcome prints the addresses of the gateway, then the state of each server
+// when it has started.
 func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlags, demo bool) {
 	if f.Log.Silent {
 		return
@@ -41,8 +42,8 @@ func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlag
 	}
 }
 
-// sayOther says that a gateway of this file runs already: both work, but a
-// change that one of them makes is not known to the other.
+// sayOther warns if another gateway already runs with this file. Both work, but
+// neither notices the changes that the other makes.
 func sayOther(ctx context.Context, a *env.Env, path string) {
 	if path == "" {
 		return
@@ -55,7 +56,7 @@ func sayOther(ctx context.Context, a *env.Env, path string) {
 	}
 }
 
-// announce says how one server came up.
+// announce prints whether one server has started.
 func announce(ctx context.Context, a *env.Env, u *upstream.Upstream) {
 	select {
 	case <-u.Settled():

@@ -22,7 +22,7 @@ import (
 	"mcp-all-in-one/internal/usage"
 )
 
-// memoryServer answers in memory, so that what is counted is ours alone.
+// memoryServer answers in memory, so that only our own allocations are counted.
 type memoryServer struct{ result string }
 
 func (m memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -52,13 +52,13 @@ func (m memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// memorySession is a session in front of one server in memory.
+// memorySession returns a session in front of one server in memory.
 func memorySession(tb testing.TB, result string) *gateway.Session {
 	tb.Helper()
 	return watchedSession(tb, result, gateway.Options{})
 }
 
-// watchedSession is one whose calls somebody watches.
+// watchedSession returns a session whose calls are recorded.
 func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.Session {
 	tb.Helper()
 	gw, _ := inFrontOf(tb, "http://127.0.0.1:1/mcp", memoryServer{result}, opt)
@@ -70,7 +70,7 @@ func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.
 	return s
 }
 
-// inFrontOf is a gateway in front of one server over HTTP.
+// inFrontOf returns a gateway in front of one server over HTTP.
 func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gateway.Options) (*gateway.Gateway, *upstream.Set) {
 	tb.Helper()
 	server := config.NewServer("up")
@@ -105,9 +105,10 @@ func call(tb testing.TB, s *gateway.Session) {
 
 const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
 
-// TestAllocations bounds what one call allocates between the two transports,
-// the client of the server's transport and the server in memory included. The
-// record adds the value in a context that cannot keep one itself, and a stopwatch; the race detector empties pools.
+// TestAllocations bounds the allocations of one call between the two
+// transports, including the client of the server's transport and the server in
+// memory. The record adds a context value and a stopwatch; the race detector
+// empties pools.
 func TestAllocations(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opt   gateway.Options
@@ -128,18 +129,18 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// maxAllocations is what was measured, with a little room.
+// maxAllocations is the measured value plus a small margin.
 const maxAllocations = 38
 
-// TestLargeAnswerIsNotCopied bounds the bytes, so that nobody copies an answer
-// on its way through.
+// TestLargeAnswerIsNotCopied bounds the bytes, so that an answer is never
+// copied on its way through.
 func TestLargeAnswerIsNotCopied(t *testing.T) {
 	large := `{"content":[{"type":"text","text":"` + string(bytes.Repeat([]byte("x"), 1<<20)) + `"}]}`
 	s := memorySession(t, large)
 	call(t, s)
-	// The server in memory makes one copy itself, and pooled buffers may be lost
-	// to a collection, but not each time; a copy of ours would be two halves of
-	// a megabyte more.
+	// The server in memory makes one copy itself. Pooled buffers may be lost to
+	// a garbage collection, but not each time. A copy of ours would add two
+	// halves of a megabyte.
 	least := uint64(1 << 40)
 	for range 20 {
 		var before, after runtime.MemStats
@@ -162,7 +163,7 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
-// counting is a book of usage that counts.
+// counting returns a usage book that counts.
 func counting(tb testing.TB) *usage.Book {
 	book := usage.Open(usage.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	book.Use(true, 30)
@@ -170,7 +171,7 @@ func counting(tb testing.TB) *usage.Book {
 	return book
 }
 
-// As on stdio, where there is no record.
+// BenchmarkCountedDispatch runs without a traffic record, as on stdio.
 func BenchmarkCountedDispatch(b *testing.B) {
 	s := watchedSession(b, smallResult, gateway.Options{Usage: counting(b)})
 	call(b, s)

@@ -15,18 +15,19 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// A decision lets a call to a target pass, or returns why it may not run. Those
-// with peer are decided where the call runs; all others by the replica that the
-// client is connected to, once. Those with runs are about the work of a server
-// or of a person: a call that is only rehearsed makes none.
+// A decision lets a call to a target pass, or returns the error with which the
+// call is refused. Decisions with peer run on the replica that runs the call;
+// all others run once, on the replica that the client is connected to.
+// Decisions with runs concern work for a server or a person; a rehearsed call
+// skips them, because it makes no such work.
 type decision struct {
 	name       string
 	decide     func(*guard, context.Context, *Call, *target) error
 	peer, runs bool
 }
 
-// decisions are all that can stop a call before it is sent, in this order. A
-// person is asked last, about a call that nothing else stops.
+// decisions are all checks before a call is sent, in order. A person is asked
+// last, only about calls that pass all other checks.
 var decisions = [...]decision{
 	{"draining", (*guard).notDraining, true, false},
 	{"pressure", (*guard).hasMemory, true, false},
@@ -34,17 +35,17 @@ var decisions = [...]decision{
 	{"present", (*guard).isPresent, true, false},
 	{"lists", (*guard).isListed, false, false},
 	{"pin", (*guard).isUnchanged, false, false},
-	{"rate", (*guard).withinRate, false, true}, // of what is there for who asks: a refusal tells of nothing else
+	{"rate", (*guard).withinRate, false, true}, // after the checks that hide items, so that a refusal does not reveal them
 	{"headers", (*guard).headersMatch, false, false},
 	{"arguments", (*guard).argumentsFit, false, false},
 	{"repeat", (*guard).makesProgress, false, true},
 	{"ask", (*guard).personAgrees, false, true},
 }
 
-// A guard decides on the calls of one client.
+// A guard authorizes the calls of one client.
 type guard struct{ *viewer }
 
-// authorize decides whether a call may run. Nothing else does.
+// authorize decides whether a call may run. No other function does.
 func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
 	rehearsed := g.opening.Rehearse != nil && t.kind == toolItem && t.upstream != nil
 	for i := range decisions {
@@ -68,7 +69,7 @@ func (g *guard) notDraining(context.Context, *Call, *target) error {
 	return nil
 }
 
-// hasMemory lets our own tools pass: they are the way out.
+// hasMemory lets calls of our own tools pass: they can switch servers off.
 func (g *guard) hasMemory(_ context.Context, _ *Call, t *target) error {
 	if t.own == nil && g.gw.pressure.Level() >= pressure.RefuseCallsAt {
 		return g.gw.shortOfMemory()
@@ -76,7 +77,7 @@ func (g *guard) hasMemory(_ context.Context, _ *Call, t *target) error {
 	return nil
 }
 
-// inScope holds the target against the grant of the principal.
+// inScope checks the target against the grant of the principal.
 func (g *guard) inScope(_ context.Context, c *Call, t *target) error {
 	if !g.mayUse(t) {
 		return g.notFound(c)
@@ -89,7 +90,7 @@ func (g *guard) mayUse(t *target) bool {
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
-	if t.upstream == nil { // what a client hears about, or a task that runs here
+	if t.upstream == nil { // a subscription of the client, or a task of a script
 		return t.kind == listenItem || g.gw.tasks.Belong(g.taskKey(t), who)
 	}
 	server := t.upstream.Name()
@@ -99,14 +100,13 @@ func (g *guard) mayUse(t *target) bool {
 	case taskItem:
 		return g.opening.seesServer(server) && g.gw.tasks.Belong(g.taskKey(t), who)
 	case methodItem:
-		// What such a method does is not known.
+		// The gateway does not know what such a method does.
 		return g.opening.seesOther(server, "") && !who.ReadOnly
 	}
 	return g.opening.seesOther(server, t.name)
 }
 
-// isPresent stops calls to a server that is switched off, or waits for a
-// person's approval.
+// isPresent refuses calls to a server that is off or waits for approval.
 func (g *guard) isPresent(_ context.Context, c *Call, t *target) error {
 	if t.upstream != nil && t.upstream.Absent() {
 		return g.notFound(c)
@@ -114,8 +114,7 @@ func (g *guard) isPresent(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// isListed holds the item against the lists of the configuration: what is
-// enabled, allowed and denied.
+// isListed checks the item against the enabled, allowed and denied lists.
 func (g *guard) isListed(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem {
 		return nil
@@ -126,7 +125,7 @@ func (g *guard) isListed(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// isUnchanged stops calls to an item whose definition is held back.
+// isUnchanged refuses calls to an item whose changed definition is held back.
 func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > promptItem {
 		return nil
@@ -137,8 +136,9 @@ func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// withinRate counts what is asked of servers: tools, prompts, resources. To ask
-// for a task, or to subscribe, is part of what was decided or stays open.
+// withinRate counts calls of tools, prompts, resources and foreign methods.
+// Requests about tasks are not counted: they belong to a call that was counted.
+// Subscriptions are not counted either: they stay open.
 func (g *guard) withinRate(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem && t.kind != methodItem || c.Method == mcp.MethodSubscribe {
 		return nil
@@ -150,7 +150,7 @@ func (g *guard) withinRate(_ context.Context, c *Call, t *target) error {
 	return err
 }
 
-// makesProgress stops a tool that is called again and again for nothing.
+// makesProgress refuses a tool call that is repeated without progress.
 func (g *guard) makesProgress(_ context.Context, _ *Call, t *target) error {
 	if t.upstream == nil || t.kind != toolItem {
 		return nil
@@ -162,7 +162,7 @@ func (g *guard) makesProgress(_ context.Context, _ *Call, t *target) error {
 	return err
 }
 
-// counted is a call as it counts for the rates.
+// counted returns the call as package rate counts it.
 func (o *Opening) counted(t *target) rate.Call {
 	c := rate.Call{Who: &o.Who, Schema: o.Schema, Server: t.upstream.Config(), Arguments: t.arguments}
 	if t.kind == toolItem {
@@ -171,7 +171,7 @@ func (o *Opening) counted(t *target) rate.Call {
 	return c
 }
 
-// headersMatch holds the arguments that a tool wants mirrored as headers
+// headersMatch checks the arguments that the tool wants mirrored as headers
 // against the headers of the client's request.
 func (g *guard) headersMatch(_ context.Context, c *Call, t *target) error {
 	if g.opening.Header == nil || c.Via != g.opening.Via || t.kind != toolItem || t.item == nil {
@@ -183,9 +183,9 @@ func (g *guard) headersMatch(_ context.Context, c *Call, t *target) error {
 	return params.HeadersMatch(t.item, t.arguments, g.opening.Header)
 }
 
-// argumentsFit holds arguments against what the configuration and the schema of
-// the tool allow, and adds those that the configuration sets: a person is asked
-// about the call as it will be sent.
+// argumentsFit checks the arguments against the configuration and the schema of
+// the tool, and adds the arguments that the configuration sets. It runs before
+// personAgrees, so that the person sees the call as it will be sent.
 func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if t.kind != toolItem {
 		return nil
@@ -207,20 +207,20 @@ func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
-// An Approval is a call that runs only after a person's yes.
+// An Approval is a call that runs only after a person has approved it.
 type Approval struct {
-	// Who wants it. Another principal has to say yes.
+	// Who makes the call. Another principal has to approve it.
 	Who          access.Principal
 	Server, Tool string
-	// Client and Session are the principal's.
+	// Client and Session of the principal.
 	Client, Session string
 	Arguments       json.RawMessage
 	// Code is the script that makes the call; empty for none.
 	Code string
 }
 
-// personAgrees puts a call to a person where the configuration wants that, or
-// where it would take something of a person's away.
+// personAgrees asks a person to approve a call if the configuration requires
+// that, or if the call removes servers of a person.
 func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	if t.own != nil && t.own.Removes != nil {
 		return g.removalAgreed(ctx, c, t)
@@ -234,8 +234,8 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
 	a.Code = scripts.Code(ctx)
-	// A yes for a script is one to this entry: another server of the same name is
-	// asked about again.
+	// The approval of a script is valid for this entry of the configuration.
+	// For another server with the same name, the person is asked again.
 	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })
 	if yes != (traffic.Yes{}) {
 		traced(ctx).agreed(yes)
@@ -247,7 +247,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
 }
 
-// approve puts a call to a person, where there is one.
+// approve asks a person to approve a call, if the gateway can ask one.
 func (g *Gateway) approve(ctx context.Context, a Approval) traffic.Yes {
 	if g.opt.Approve == nil {
 		return traffic.Yes{}
@@ -259,8 +259,8 @@ func (g *guard) approval(server, tool string, t *target) Approval {
 	return Approval{Who: g.opening.Who, Server: server, Tool: tool, Client: g.clientName(), Session: g.caller.Session, Arguments: t.arguments}
 }
 
-// removalAgreed asks before servers of a person's are removed: the person at the
-// client, or at the console where the client cannot ask.
+// removalAgreed asks before a call removes servers of a person. The person is
+// asked at the client, or in the console if the client cannot ask.
 func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	ids := t.own.Removes(t.arguments)
 	if len(ids) == 0 {

@@ -16,19 +16,18 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// An identity is the client of a session: how it came in, and what it says about
-// itself.
+// An identity is the client of a session, as it connected and declared itself.
 type identity struct {
 	gw      *Gateway
 	opening Opening
 	caller  *upstream.Caller
-	// seed is the dialect of the source documents.
+	// seed is set for clients that speak the dialect of the source documents.
 	seed   bool
 	rules  mcp.Version
-	name   atomic.Pointer[string] // what the client calls itself
+	name   atomic.Pointer[string] // as the client declares it
 	opened time.Time
 	calls  atomic.Int64
-	heard  atomic.Int64 // when it last asked something: nanoseconds since it was opened
+	heard  atomic.Int64 // time of its last request, in nanoseconds since opened
 
 	mu      sync.Mutex
 	version string // as negotiated; empty before initialize
@@ -39,19 +38,19 @@ type Client struct {
 	Session, Name, Version, Protocol string
 	Transport                        string
 	Schema, Principal                string
-	Since, Seen                      time.Time // connected, and last heard of
+	Since, Seen                      time.Time // time of connection and of the last request
 	Calls                            int64
 	Offer                            mcp.Offer
 }
 
-// connected are the sessions whose clients can be reached.
+// connected returns the sessions whose clients can be reached.
 func (g *Gateway) connected() []*Session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Collect(maps.Keys(g.sessions))
 }
 
-// session is a connected session by its id; nil where it is gone.
+// session returns the connected session with an id, or nil.
 func (g *Gateway) session(id string) *Session {
 	for _, s := range g.connected() {
 		if s.caller.Session == id {
@@ -72,8 +71,8 @@ func (g *Gateway) Clients() []Client {
 	return clients
 }
 
-// Imitate returns an Opening that sees and may do what a connected session
-// does; false when there is no such session.
+// Imitate returns an Opening with the view and the rights of a connected
+// session, or false if there is no such session.
 func (g *Gateway) Imitate(session string) (Opening, bool) {
 	s := g.session(session)
 	if s == nil {
@@ -82,8 +81,8 @@ func (g *Gateway) Imitate(session string) (Opening, bool) {
 	return Opening{Who: s.opening.Who, Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
-// introduce notes what a client says in its handshake; false where it has said it
-// before.
+// introduce stores what a client declares in its handshake. It returns false if
+// the client has already done a handshake.
 func (id *identity) introduce(h *welcome.Hello) bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
@@ -124,7 +123,7 @@ func (id *identity) Version() string {
 	return id.version
 }
 
-// clientName is what the client calls itself.
+// clientName returns the name that the client declares.
 func (id *identity) clientName() string {
 	if name := id.name.Load(); name != nil {
 		return *name
@@ -132,7 +131,7 @@ func (id *identity) clientName() string {
 	return ""
 }
 
-// finishTool makes a result what this client's dialect expects.
+// finishTool adapts a result to the client's dialect.
 func (id *identity) finishTool(result []byte) []byte {
 	if id.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
 		result = jsonrpc.Set(result, []byte("false"), "isError")
@@ -140,15 +139,15 @@ func (id *identity) finishTool(result []byte) []byte {
 	return result
 }
 
-// A Lens is what one connected session is shown, for a person who looks over its
-// shoulder.
+// A Lens shows a person what one connected session sees.
 type Lens struct {
 	receipt.Receipt
-	// Listed are the names of the tools and prompts that it is shown.
+	// Listed are the names of the tools and prompts that the session sees.
 	Listed []string `json:"listed"`
 }
 
-// Lens looks through the eyes of a connected session; false when it is gone.
+// Lens returns the view of a connected session, or false without such a
+// session.
 func (g *Gateway) Lens(session string) (Lens, bool) {
 	found := g.session(session)
 	if found == nil {

@@ -19,7 +19,7 @@ type wanted struct {
 	Code                   int64
 }
 
-// check holds the answer to a call against what the corpus wants.
+// check compares the response to a call with the corpus.
 func (w *wanted) check(t *testing.T, where string, m mcptest.Message) {
 	t.Helper()
 	var data struct{ Reason string }
@@ -53,7 +53,7 @@ func (r *rig) callBoth(t *testing.T, tool string, arguments json.RawMessage, w *
 	w.check(t, "http", r.http.Post(line).Answer(t))
 }
 
-// TestServersOnStdio lets a hostile server answer.
+// TestServersOnStdio runs hostile servers on stdio.
 func TestServersOnStdio(t *testing.T) {
 	type row struct {
 		ID, Case, Mode, Tool string
@@ -90,7 +90,7 @@ func TestServersOnStdio(t *testing.T) {
 	}
 }
 
-// A httpRow is what a server over HTTP answers to a call.
+// An httpRow is the response of a server over HTTP to a call.
 type httpRow struct {
 	ID, Case, Type, Body string
 	Status, Long         int
@@ -98,7 +98,7 @@ type httpRow struct {
 	Want                 wanted
 }
 
-// TestServersOverHTTP lets a server over HTTP answer.
+// TestServersOverHTTP runs hostile servers over HTTP.
 func TestServersOverHTTP(t *testing.T) {
 	rows := corpus[httpRow](t, "U/http.json")
 	toy := httptest.NewServer(toyServer(rows))
@@ -123,7 +123,7 @@ func indexes(n int) []int {
 	return list
 }
 
-// toyServer speaks legacy MCP as far as a gateway needs it, and answers tool
+// toyServer speaks as much legacy MCP as a gateway needs, and answers tool
 // row_N with row N.
 func toyServer(rows []httpRow) http.Handler {
 	var tools []string
@@ -184,7 +184,7 @@ func (row *httpRow) answer(w http.ResponseWriter, id string) {
 	io.WriteString(w, strings.NewReplacer("{id}", id, "{long}", strings.Repeat("x", row.Long)).Replace(row.Body))
 }
 
-// TestFraming writes the lines of the corpus to the product as they are.
+// TestFraming writes the lines of the corpus to the product unchanged.
 func TestFraming(t *testing.T) {
 	ping := func(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id) }
 	for _, tc := range []struct {

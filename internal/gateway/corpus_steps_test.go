@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestConversations are the rows of the corpus that take several messages.
+// TestConversations runs the rows of the corpus that take several messages.
 func TestConversations(t *testing.T) {
 	r := newRig(t, demoConfig(t))
 	for _, tc := range []struct {
@@ -42,7 +42,8 @@ func (r *rig) session(t *testing.T, capabilities string) *mcptest.RawHTTP {
 	return c
 }
 
-// sameToken: two calls with one progress token each hear their own progress.
+// sameToken checks that two calls with the same progress token each get their
+// own progress.
 func sameToken(t *testing.T, r *rig) {
 	var wg sync.WaitGroup
 	for i := range 2 {
@@ -63,7 +64,7 @@ func sameToken(t *testing.T, r *rig) {
 	wg.Wait()
 }
 
-// manySubscriptions: a session has a bound.
+// manySubscriptions checks the bound of a session.
 func manySubscriptions(t *testing.T, r *rig) {
 	c := r.session(t, `{}`)
 	for i := range 1001 {
@@ -80,7 +81,7 @@ func manySubscriptions(t *testing.T, r *rig) {
 	}
 }
 
-// foreignCancel: nobody cancels another session's call.
+// foreignCancel checks that a session cannot cancel a call of another session.
 func foreignCancel(t *testing.T, r *rig) {
 	mine, other := r.session(t, `{}`), r.session(t, `{}`)
 	done := make(chan mcptest.Message)
@@ -106,7 +107,7 @@ func listenStream(t *testing.T, r *rig, filter string) (*mcptest.RawHTTP, string
 	return c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, mcp.MethodListen, params)
 }
 
-// unknownFilters: what is not known is not acknowledged.
+// unknownFilters checks that unknown filters are not acknowledged.
 func unknownFilters(t *testing.T, r *rig) {
 	c, line := listenStream(t, r, `{"toolsListChanged":true,"weatherChanged":true}`)
 	events := c.Stream(http.MethodPost, line)
@@ -117,7 +118,7 @@ func unknownFilters(t *testing.T, r *rig) {
 	}
 }
 
-// manyListeners: one principal has a bound.
+// manyListeners checks the bound of a principal.
 func manyListeners(t *testing.T, r *rig) {
 	for range 990 {
 		c, line := listenStream(t, r, `{"toolsListChanged":true}`)
@@ -149,7 +150,7 @@ func manyListeners(t *testing.T, r *rig) {
 	wg.Wait()
 }
 
-// unaskedAnswers: answers to what was never asked are ignored.
+// unaskedAnswers checks that answers without a question are ignored.
 func unaskedAnswers(t *testing.T, r *rig) {
 	ask := func(params string) mcptest.Message {
 		full := withMeta(t, json.RawMessage(params), `{"elicitation":{}}`)
@@ -170,7 +171,7 @@ func unaskedAnswers(t *testing.T, r *rig) {
 	}
 }
 
-// largeRoots: a client may have roots with long names.
+// largeRoots checks that a client may have roots with long names.
 func largeRoots(t *testing.T, r *rig) {
 	own := mcptest.GatewayStdio(t, r.config)
 	own.Initialize(mcp.LatestLegacy, `{"roots":{}}`)
@@ -183,7 +184,7 @@ func largeRoots(t *testing.T, r *rig) {
 	}
 }
 
-// flights sends two requests with ids that look alike at the same time.
+// flights sends two requests with similar ids at the same time.
 func flights(ids ...string) func(*testing.T, *rig) {
 	return func(t *testing.T, r *rig) {
 		for _, id := range ids {
@@ -197,7 +198,7 @@ func flights(ids ...string) func(*testing.T, *rig) {
 	}
 }
 
-// sameID: an id in flight is not taken twice.
+// sameID checks that an id in flight is refused.
 func sameID(t *testing.T, r *rig) {
 	line := callLine("77", "demo__long_task", json.RawMessage(`{"seconds":0.3,"steps":1}`))
 	r.stdio.Send(line)
@@ -208,7 +209,7 @@ func sameID(t *testing.T, r *rig) {
 	}
 }
 
-// manyAtOnce: ten thousand requests in one write.
+// manyAtOnce sends ten thousand requests in one write.
 func manyAtOnce(t *testing.T, r *rig) {
 	const many = 10_000
 	var b strings.Builder

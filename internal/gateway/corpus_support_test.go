@@ -72,14 +72,14 @@ func (p *pieces) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A rig is the product under test, with one client on stdio and one over
-// HTTP, whose sessions live through all rows.
+// A rig is the product under test, with one client on stdio and one over HTTP.
+// Their sessions stay open for all rows.
 type rig struct {
 	config  string
 	stdio   *mcptest.RawStdio
 	gateway *mcptest.Process
 	http    *mcptest.RawHTTP // a session of the newest legacy version
-	batches *mcptest.RawHTTP // one that has batches
+	batches *mcptest.RawHTTP // a session of a version with batches
 	echoes  int
 }
 
@@ -98,11 +98,11 @@ func newRig(t *testing.T, config string) *rig {
 	return r
 }
 
-// oneSecond is what an echo may take after anything.
+// oneSecond is the time limit of an echo after any message.
 const oneSecond = time.Second
 
-// alive holds both sessions to an echo. A machine that is busy with something
-// else gets a second try.
+// alive checks that both sessions answer an echo. It tries twice, because the
+// machine may be busy.
 func (r *rig) alive(t *testing.T, tool, member string) {
 	t.Helper()
 	for _, front := range []string{"stdio", "http"} {
@@ -132,7 +132,7 @@ func (r *rig) alive(t *testing.T, tool, member string) {
 	}
 }
 
-// post sends a body with headers of its own.
+// post sends a body with extra headers.
 func (r *rig) post(t *testing.T, body string, header map[string]string) *mcptest.Reply {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.http.URL)
@@ -148,7 +148,7 @@ func (r *rig) post(t *testing.T, body string, header map[string]string) *mcptest
 	return reply
 }
 
-// modernHeader is what a modern request says in its header.
+// modernHeader returns the headers of a modern request.
 func modernHeader(version, method string, params json.RawMessage) map[string]string {
 	header := map[string]string{"Mcp-Protocol-Version": version, "Mcp-Method": method}
 	var p struct {
@@ -164,7 +164,7 @@ func modernHeader(version, method string, params json.RawMessage) map[string]str
 	return header
 }
 
-// withMeta adds what every modern request carries.
+// withMeta adds the _meta of every modern request.
 func withMeta(t *testing.T, params json.RawMessage, capabilities string) json.RawMessage {
 	t.Helper()
 	p := map[string]any{}

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// orders is how often the corpus is run on one session: once as written, and
-// with TORTURE set three times shuffled (fault/T41).
+// orders is how often the corpus runs on one session: once in order, and with
+// TORTURE set three more times shuffled (fault/T41).
 func orders() int {
 	if os.Getenv("TORTURE") != "" {
 		return 4
@@ -38,7 +38,7 @@ func name(id, c string) string {
 	return "corpus/" + id + "/" + c
 }
 
-// demoConfig has a legacy server, two of the same kind, and one that is off.
+// demoConfig has a legacy server, two of the same kind, and a disabled one.
 func demoConfig(t *testing.T) string {
 	fake := mcptest.Build(t)
 	return fmt.Sprintf(`{"mcpServers":{"demo":{"command":%[1]q,"args":["-era","legacy"]},"one":{"command":%[1]q,"args":["-role","example"]},`+
@@ -78,13 +78,13 @@ func (e *envelope) overHTTP(t *testing.T, r *rig) {
 	}
 	status := []int{e.HTTPStatus}
 	if e.ID == "J77" {
-		status = append(status, http.StatusRequestEntityTooLarge) // a matter of its size, here
+		status = append(status, http.StatusRequestEntityTooLarge) // refused because of its size
 	}
 	if reply := client.Post(string(e.In)); !slices.Contains(status, reply.Status) {
 		t.Errorf("status %d, want %v: %.200s", reply.Status, status, reply.Body)
 	}
 	if e.Want.Code == 0 || e.Want.Kind != "invalid" || e.HTTPStatus != http.StatusBadRequest || e.ID == "J77" {
-		return // accepted, or none of the modern era's messages
+		return // accepted, or not a message of the modern era
 	}
 	if reply := r.post(t, string(e.In), map[string]string{"Mcp-Protocol-Version": mcp.LatestModern}); reply.Status != http.StatusBadRequest {
 		t.Errorf("modern: status %d: %.200s", reply.Status, reply.Body)
@@ -102,12 +102,12 @@ func (e *envelope) overStdio(t *testing.T, r *rig) {
 		code = -32600 // a line that is too long
 	case code == 0 && e.Want.Kind != "request" || e.ID == "J59":
 		r.stdio.Send(string(e.In))
-		return // nothing answers it
+		return // it gets no response
 	case code == 0:
 		code = e.Want.Answer
 	}
 	if e.ID == "J55" {
-		code = -32602 // its tool is called a, and there is none
+		code = -32602 // its tool is called a, which does not exist
 	}
 	r.stdio.Send(string(e.In))
 	if id == "" {

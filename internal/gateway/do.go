@@ -16,23 +16,22 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A Call is one request for a server, or for a tool of our own, by any door. It
-// belongs to the principal of the session that makes it.
+// A Call is one request for a server or for one of our own tools, through any
+// door. It belongs to the principal of the session.
 type Call struct {
-	// Via is the door by which it came in.
+	// Via is the door through which the call arrived.
 	Via    traffic.Door
 	Method string
-	// Target is the tool, the prompt, the URI or the task as the caller wrote
-	// it. Where the caller names the server apart, Server is set and Target is
-	// the server's own name.
+	// Target is the tool, prompt, URI or task as the caller wrote it. If Server
+	// is set, Target is that server's own name for it.
 	Server, Target string
 	Params         []byte
 
 	client party
 }
 
-// A party is the client of one request: on whose behalf servers are called and
-// who answers what they ask.
+// A party is the client of one request: servers are called on its behalf, and
+// it answers their questions.
 type party struct {
 	caller *upstream.Caller
 	back   jsonrpc.Handler
@@ -40,24 +39,24 @@ type party struct {
 	roots  *roots.Told
 }
 
-// A target is what a call leads to.
+// A target is the destination of a call.
 type target struct {
 	kind     itemKind
 	upstream *upstream.Upstream
 	name     string        // the server's own name
-	item     *catalog.Item // its definition; nil where the server lists none
-	own      *builtin.Tool // a tool of our own instead of a server's
-	stored   *builtin.Tool // the tool of a server that is a script, which runs here
-	// params are the call's parameters, with the names that the server knows;
-	// arguments are the part of them that a tool gets.
+	item     *catalog.Item // its definition; nil if the server does not list it
+	own      *builtin.Tool // one of our own tools, instead of a server's
+	stored   *builtin.Tool // the tool of a server that is a script; it runs in the gateway
+	// params are the parameters of the call, with the names that the server
+	// uses. arguments are the tool arguments in them.
 	params, arguments []byte
-	// agreed are the servers that a person has agreed to lose by this call.
+	// agreed are the servers that a person has agreed to remove with this call.
 	agreed []string
-	// instead is the answer to a call that is only rehearsed.
+	// instead is the response to a rehearsed call.
 	instead *jsonrpc.Response
 }
 
-// An itemKind says what a target is.
+// An itemKind is the kind of a target.
 type itemKind uint8
 
 const (
@@ -67,10 +66,10 @@ const (
 	taskItem
 	methodItem // a method outside the protocol
 	skillsItem // the skills of a server, as a list
-	listenItem // what a client hears about, each part of which is decided on
+	listenItem // a subscription of a client; each part of it is authorized on its own
 )
 
-// of is the kind of list that has such items.
+// of returns the kind of the list that contains such items.
 func (k itemKind) of() catalog.Kind {
 	return [...]catalog.Kind{catalog.Tools, catalog.Prompts, catalog.Resources}[k]
 }
@@ -90,7 +89,7 @@ type dispatcher struct {
 	translator    translator
 }
 
-// connect lets the parts of a dispatcher use each other.
+// connect sets the pointers between the parts of a dispatcher.
 func (d *dispatcher) connect() {
 	d.journal.identity = &d.identity
 	d.line.journal = &d.journal
@@ -104,12 +103,11 @@ func (d *dispatcher) connect() {
 	d.translator.sender = &d.sender
 }
 
-// Do makes a call: it finds what the call leads to, decides whether it may run,
-// sends it, and records how it ended. It is the only way from a request to a
-// server.
+// Do makes a call: it resolves the target, authorizes the call, sends it, and
+// records the outcome. It is the only path from a request to a server.
 func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	var t *trace
-	if c.Via != d.opening.Via { // otherwise Handle keeps its record
+	if c.Via != d.opening.Via { // otherwise Handle keeps the record
 		ctx, t = d.journal.begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
 	resp, err := d.do(ctx, c)
@@ -136,7 +134,7 @@ func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 	return d.attempt(ctx, c, t)
 }
 
-// attempt sends a call to one target, if it may run there.
+// attempt sends a call to one target, if the call is authorized.
 func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	traced(ctx).leadsTo(t)
 	if err := d.guard.authorize(ctx, c, t); err != nil {
@@ -159,18 +157,18 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	})
 }
 
-// request is a client's own request as a call.
+// request returns a client's own request as a call.
 func (d *dispatcher) request(p party, req *jsonrpc.Request) *Call {
 	return &Call{Via: d.opening.Via, Method: req.Method, Params: req.Params, client: p}
 }
 
-// forward makes a client's own request a call.
+// forward makes a call of a client's own request.
 func (d *dispatcher) forward(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return d.Do(ctx, d.request(p, req))
 }
 
-// notFound says that what a call asks for is not there. What a principal may
-// not use is not there for it.
+// notFound returns the error for a target that does not exist. A target that
+// the principal may not use gets the same error.
 func (id *identity) notFound(c *Call) error {
 	switch c.Method {
 	case mcp.MethodToolsCall:
@@ -190,7 +188,7 @@ func (id *identity) notFound(c *Call) error {
 	return jsonrpc.MethodNotFound(c.Method, "Method not found")
 }
 
-// resolve finds what a call leads to.
+// resolve finds the target of a call.
 func (d *dispatcher) resolve(ctx context.Context, c *Call) (*target, error) {
 	switch c.Method {
 	case mcp.MethodToolsCall:
@@ -207,7 +205,7 @@ func (d *dispatcher) resolve(ctx context.Context, c *Call) (*target, error) {
 	return d.finder.method(c)
 }
 
-// asWire returns the error of ours in err.
+// asWire returns the jsonrpc.Error in err, if there is one.
 func asWire(err error) (*jsonrpc.Error, bool) {
 	var wire *jsonrpc.Error
 	ok := errors.As(err, &wire)

@@ -11,11 +11,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// longName is longer with its server than any kind of client takes.
+// longName with its server is longer than any kind of client takes.
 var longName = strings.Repeat("long_", 12) + "n" // 61 characters, 64 with its server
 
-// TestFit shows tools cut to what a client takes, and calls them by what was
-// shown.
+// TestFit checks that tools are cut to what a client takes, and can be called
+// by the shown names.
 func TestFit(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":0}},"required":["n"]}`
 	const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +

@@ -21,8 +21,8 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// A relayServer is an MCP server over HTTP whose only tool answers with
-// whatever bytes it was given.
+// A relayServer is an MCP server over HTTP whose only tool answers with given
+// bytes.
 type relayServer struct{ result atomic.Pointer[[]byte] }
 
 func (r *relayServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -58,8 +58,8 @@ func (r *relayServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// newRelay is a gateway before a relayServer, and a session that follows the
-// specification.
+// newRelay returns a gateway in front of a relayServer, and a session that
+// follows the specification.
 func newRelay(tb testing.TB) (*relayServer, *Session) {
 	tb.Helper()
 	server := &relayServer{}
@@ -106,11 +106,11 @@ func (silent) Call(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error)
 }
 func (silent) Notify(context.Context, *jsonrpc.Notification) error { return nil }
 
-// ofVersions are the members that are not relayed to a client of a version
-// that does not have them.
+// ofVersions are the members that are not relayed to clients of versions
+// without them.
 var ofVersions = []string{"resultType", "ttlMs", "cacheScope", "structuredContent"}
 
-// FuzzRelay: any valid result in, the same bytes out.
+// FuzzRelay checks that any valid result is relayed unchanged.
 func FuzzRelay(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"content":[{"type":"text","text":"x"}]}`, `{"content":[],"isError":true,"_meta":{"a":1.0,"b":-0,"c":1e400}}`,
@@ -147,7 +147,8 @@ func FuzzRelay(f *testing.F) {
 	})
 }
 
-// FuzzDispatch: whatever a client sends has one outcome, and it is JSON.
+// FuzzDispatch checks that any request of a client has one outcome, which is
+// JSON.
 func FuzzDispatch(f *testing.F) {
 	for _, method := range []string{
 		"ping", "tools/list", "tools/call", "resources/list", "resources/read", "resources/subscribe", "resources/unsubscribe", "resources/templates/list",
@@ -168,7 +169,7 @@ func FuzzDispatch(f *testing.F) {
 			return // one never ends, the other ends the session
 		}
 		if len(params) > 0 && (!jsonrpc.Valid(params) || params[0] != '{' && params[0] != '[') {
-			return // refused before it comes here
+			return // refused before dispatch
 		}
 		resp, err := s.Handle(t.Context(), silent{}, &jsonrpc.Request{Method: method, Params: params})
 		switch {

@@ -13,8 +13,8 @@ import (
 
 const closeWait = 2 * time.Second
 
-// initialize shakes hands with a client. While the gateway starts, it waits for
-// the servers, for a bounded time: their capabilities cannot be told later.
+// initialize answers the handshake of a client. While the gateway starts, it
+// waits for the servers, up to a limit: capabilities cannot be announced later.
 func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	hello, err := welcome.Read(req.Params)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte
 	return welcome.Initialized(version, caps, s.serverInfo(), s.instructions())
 }
 
-// serverInfo is who we are: ourselves, also in front of a single server. Another
-// replica, which asks for its own clients, hears of the server itself.
+// serverInfo describes the gateway, also in front of a single server. Another
+// replica, which asks for its own clients, gets the info of the server itself.
 func (s *sight) serverInfo() []byte {
 	if s.opening.Peer {
 		return upstream.ServerInfo(s.upstreams(), s.gw.info)
@@ -51,12 +51,11 @@ func (s *sight) serverInfo() []byte {
 	return s.gw.info
 }
 
-// instructions joins what the servers say about their use, as far as they have
-// said it.
+// instructions joins the instructions of the servers that have sent theirs.
 func (s *sight) instructions() string {
 	var all welcome.Instructions
 	for _, u := range s.upstreams() {
-		f := u.Features(s.caller) // without what a pin holds back
+		f := u.Features(s.caller) // without those that a pin holds back
 		if f == nil {
 			continue
 		}
@@ -68,8 +67,8 @@ func (s *sight) instructions() string {
 	return all.String()
 }
 
-// capabilities are ours, with what the servers add that needs nothing of us but
-// routing, or translating.
+// capabilities returns our own capabilities, plus those of the servers for
+// which the gateway only has to route or translate.
 func (s *sight) capabilities(ctx context.Context, p party) []byte {
 	caps := welcome.NewCapabilities(p.rules, p.caller.Offer.Extensions)
 	for _, u := range s.upstreams() {

@@ -8,8 +8,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// TestDownlevelPairs puts every legacy client before a server of every version
-// that answers with all kinds of content, whatever it agreed to.
+// TestDownlevelPairs connects every legacy client version to every server
+// version. The servers answer with all kinds of content, whatever version they
+// agreed to.
 func TestDownlevelPairs(t *testing.T) {
 	const (
 		audio = `{"type":"audio","data":"AAA=","mimeType":"audio/wav"}`

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// TestListenWhileListsChange opens subscriptions while changes are announced: one
-// that is among those who are told has to know what it was told before.
+// TestListenWhileListsChange opens subscriptions while changes are announced: a
+// subscription that gets notifications must know the state before them.
 func TestListenWhileListsChange(t *testing.T) {
 	server := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: `{"tools":[]}`})
 	g := newGateway(t, map[string]string{"a": server.URL}, nil)

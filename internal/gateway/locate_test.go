@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A rooted is a client that tells its root.
+// A rooted is a client that answers with its root.
 type rooted struct {
 	nobody
 	folder string
@@ -32,8 +32,8 @@ func (r *rooted) Call(_ context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	return &jsonrpc.Response{Result: []byte(`{"roots":[{"uri":"file://` + r.folder + `"}]}`)}, nil
 }
 
-// What a session has subscribed to moves with its project, and its folder is
-// taken from those who may name one.
+// TestProjectOfSession checks that the subscriptions of a session move with its
+// project, and that only clients that may name a folder can do so.
 func TestProjectOfSession(t *testing.T) {
 	r := newRaw(t, `{"tools":{},"resources":{"subscribe":true}}`, map[string]string{
 		mcp.MethodToolsList: refusalTools, mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`,
@@ -88,7 +88,8 @@ func TestProjectOfSession(t *testing.T) {
 	}
 }
 
-// A task is asked about where it was begun, whatever its client works on since.
+// TestTaskStaysInItsProject checks that requests about a task go to the
+// connection that began it, even after its client has changed the project.
 func TestTaskStaysInItsProject(t *testing.T) {
 	r := newRaw(t, `{"tools":{},"resources":{},"tasks":{"requests":{"tools":{"call":{}}}}}`, map[string]string{
 		mcp.MethodToolsList: taskTools, mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`,

@@ -14,7 +14,8 @@ import (
 )
 
 // TestAutoPerKey has two keys of one schema that see different numbers of
-// tools: each is shown the mode that costs it least, and the receipts say why.
+// tools. Each gets the mode that costs it least, and the receipts give the
+// reason.
 func TestAutoPerKey(t *testing.T) {
 	var list []string
 	for i := range 300 {

@@ -13,16 +13,16 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// handleModern answers one request of the modern era. Nothing of it outlives
-// the request but a call that waits for an answer of the client.
+// handleModern answers one request of the modern era. It leaves no state
+// behind, except for a call that waits for an answer of the client.
 func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	caller, err := s.opening.modernCaller(req)
 	if err != nil {
 		return nil, err
 	}
 	if s.opening.Header != nil {
-		// The session is for this request alone. What a legacy server lists may
-		// depend on what its client offers.
+		// The session exists for this request only. A legacy server may list
+		// different items depending on the client's capabilities.
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
@@ -69,7 +69,7 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	return resp, err
 }
 
-// modernCaller reads who asks from the request itself.
+// modernCaller reads the caller from the request itself.
 func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	m, err := modern.ReadMeta(req.Params)
 	if err != nil {
@@ -80,13 +80,13 @@ func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	}, nil
 }
 
-// resultMeta is the _meta of results that we make ourselves.
+// resultMeta returns the _meta of results that the gateway makes itself.
 func (g *Gateway) resultMeta() []byte {
 	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
 }
 
-// parkable runs a request during which a legacy server may ask. Where it does,
-// the client is told what is asked, and the call waits for the client's retry.
+// parkable runs a request during which a legacy server may ask the client. The
+// client gets the question as the result; the call waits for its retry.
 func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
@@ -108,8 +108,8 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 	return resp, err
 }
 
-// ownerFor is the replica that a retry of req has to reach: this one, unless the
-// server keeps the state and every replica reaches that server.
+// ownerFor returns the replica that a retry of req has to reach: this one,
+// unless the server keeps the state and every replica reaches that server.
 func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) string {
 	if s.gw.opt.Owner == "" {
 		return ""

@@ -19,8 +19,8 @@ func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.T
 		d = d.whole()
 	}
 	if own.Compact {
-		// It is about the servers. The tools that look after the configuration
-		// are the way out when one of them hangs.
+		// The tool uses the servers. The tools for the configuration do not
+		// wait: they are needed when a server hangs.
 		d.startup.settle(ctx)
 	}
 	resp, err := own.Run(ctx, d.env(c, t, own), t.arguments)
@@ -35,7 +35,7 @@ func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.T
 	return resp, err
 }
 
-// env is what a tool of ours may reach on behalf of a call.
+// env returns what one of our own tools may use on behalf of a call.
 func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
@@ -57,25 +57,24 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	return env
 }
 
-// asker asks the client of a call, where it offers that.
+// asker asks the client of a call, if the client supports that.
 func (o *Opening) asker(p party) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
-			// On the Bench the answer would come from the principal that
-			// asked for what has to be allowed.
+			// On the Bench, the caller would approve its own call.
 			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
 		}
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 	}
 }
 
-// scriptEnv adds to an environment what a script may reach on behalf of a call
-// of run. Every request of it comes through Do, by a door of its own.
+// scriptEnv adds to env what a script may use on behalf of a call of run. Every
+// request of the script goes through Do, with a door of its own.
 func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	p := c.client
 	if p.caller.Era == mcp.Modern {
-		// A server's questions are answered while the script waits: a script
-		// is never run again.
+		// The client answers a server's questions while the script waits,
+		// because a script never runs twice.
 		p.caller = p.caller.Again()
 		p.caller.Rounds = true
 	}
@@ -93,8 +92,8 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	env.Saved = d.account.saved
 }
 
-// whole makes the calls of a script, which are to all servers of the schema, also
-// where the client addressed one of them alone.
+// whole returns a dispatcher for the calls of a script. A script may call all
+// servers of the schema, even if the client addressed a single server.
 func (d *dispatcher) whole() *dispatcher {
 	if d.opening.Server == "" {
 		return d
@@ -107,13 +106,13 @@ func (d *dispatcher) whole() *dispatcher {
 	return w
 }
 
-// keeper is whose the kept results of this session are.
+// keeper returns the owner of the kept results of this session.
 func (o *Opening) keeper() kept.Owner {
 	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema}
 }
 
-// isScript says whether a name is the tool by which the command line and test
-// files run scripts, whatever the mode.
+// isScript reports whether name is the tool with which the command line and
+// test files run scripts, in every mode.
 func (o *Opening) isScript(name string) bool {
 	return name == builtin.ScriptName && (o.Via == traffic.DoorCLI || o.Via == traffic.DoorConsole)
 }

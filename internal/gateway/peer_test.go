@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Another replica hears of the server itself, a client of the gateway.
+// TestPeerInfo checks that another replica gets the info of the server itself,
+// and a client gets that of the gateway.
 func TestPeerInfo(t *testing.T) {
 	r := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: `{"tools":[]}`})
 	g := newGateway(t, map[string]string{"raw": r.URL}, nil)

@@ -2,5 +2,5 @@
 
 package gateway_test
 
-// The race detector makes pools forget a part of what they hold.
+// The race detector makes pools drop some of their items.
 const copies = 8

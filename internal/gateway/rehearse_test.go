@@ -17,9 +17,9 @@ const rehearsedTools = `{"tools":[
 	{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
 	{"name":"peek","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
 
-// TestRehearsal calls tools in a session that is a rehearsal, by each of its
-// doors: what answers in place of the server hears of the server's own tool, and
-// the server hears nothing.
+// TestRehearsal calls tools in a rehearsed session, through each door. The
+// function that answers in place of the server gets the server's own tool, and
+// the server gets no request.
 func TestRehearsal(t *testing.T) {
 	r := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: rehearsedTools, mcp.MethodToolsCall: `{"content":[{"type":"text","text":"for real"}]}`})
 	g := newGateway(t, map[string]string{"s": r.URL}, func(c *config.Config) {
@@ -32,7 +32,7 @@ func TestRehearsal(t *testing.T) {
 		name, mode, call string
 		answer           bool // in place of the server
 		want             string
-		picked           string // what answers hears of
+		picked           string // the tool that the function gets
 	}{
 		{"by name", builtin.ModeFull, `{"name":"write","arguments":{"path":"a"}}`, true, "canned", `s write {"path":"a"} false`},
 		{"through exec", builtin.ModeCompact, `{"name":"exec","arguments":{"server_name":"s","tool_name":"write","arguments":{"path":"a"}}}`, true, "canned", `s write {"path":"a"} false`},
@@ -71,8 +71,8 @@ func TestRehearsal(t *testing.T) {
 	}
 }
 
-// rehearsed makes one call in a session of its own, and returns its result or
-// the error.
+// rehearsed makes one call in a new session, and returns its result or the
+// error.
 func rehearsed(t *testing.T, g *Gateway, mode, call string, rehearse func(Pick) *jsonrpc.Response) string {
 	t.Helper()
 	s, err := g.Open(Opening{Who: access.Principal{ID: "local", Grant: access.Grant{Mode: mode}}, Schema: config.DefaultSchema, Session: true, Client: nobody{}, Rehearse: rehearse})

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A finder finds what the calls of one client lead to.
+// A finder finds the targets of the calls of one client.
 type finder struct {
 	*viewer
 	startup *startup
@@ -35,7 +35,7 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	}
 	t := &target{kind: toolItem, params: c.Params, arguments: call.Arguments}
 	if len(t.arguments) > 0 && t.arguments[0] == 'n' {
-		// Some clients write an absent map so, and some servers refuse it.
+		// Some clients send null for an absent map, and some servers refuse it.
 		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
 	}
 	ref, err := f.findTool(ctx, c)
@@ -61,8 +61,8 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	return t, nil
 }
 
-// findTool finds a tool by the name that the caller used. A name of a server
-// that is still starting waits for that server alone.
+// findTool finds a tool by the name that the caller used. If the name belongs
+// to a server that is still starting, findTool waits for that server only.
 func (f *finder) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 	find := func() (catalog.Ref, *catalog.Miss) { return f.toolFor(c.Target) }
 	if c.Server != "" {
@@ -84,9 +84,9 @@ func (f *finder) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 	return ref, nil
 }
 
-// toolFor finds a tool among those that the client is shown. Where the mode is
-// ours to choose, the names of the other modes count too: the choice may have
-// changed since the client saw a list.
+// toolFor finds a tool among those that the client is shown. In auto mode the
+// names of the other modes are valid too: the chosen mode may have changed
+// since the client saw a list.
 func (f *finder) toolFor(name string) (catalog.Ref, *catalog.Miss) {
 	if f.opening.isScript(name) {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
@@ -102,9 +102,9 @@ func (f *finder) toolFor(name string) (catalog.Ref, *catalog.Miss) {
 	return v.All.ToolFor(name, f.visible())
 }
 
-// missing deals with a name that leads nowhere yet: it waits for the server
-// that the name points at, or for all where it points at none, and returns why
-// that server cannot be reached where that is known.
+// missing handles a name that was not found. It waits for the server that the
+// name points to, or for all servers if it points to none. If that server
+// cannot be reached, missing returns the reason, if it is known.
 func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	if miss.Kind == catalog.Ambiguous {
 		return nil
@@ -119,7 +119,7 @@ func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	}
 	awaitServer(ctx, u, f.gw.config().Limits.Handshake)
 	soon, cancel := context.WithTimeout(ctx, maxHello)
-	lacks := u.Prepare(soon, f.caller) // it may list more to a client with these offers
+	lacks := u.Prepare(soon, f.caller) // the server may list more to a client with these capabilities
 	cancel()
 	if miss.Kind != catalog.ServerDown || u.Features(f.caller) != nil {
 		return nil
@@ -127,9 +127,8 @@ func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	return cmp.Or(lacks, u.Refused(f.caller), u.Unavailable())
 }
 
-// prompt finds the prompt that a call names. Its arguments are the
-// server's to judge; an empty map is left out, because some servers take it for
-// missing ones.
+// prompt finds the prompt that a call names. The server checks the arguments.
+// An empty map is left out, because some servers treat it as missing arguments.
 func (f *finder) prompt(ctx context.Context, c *Call) (*target, error) {
 	name, ok := jsonrpc.GetString(c.Params, "name")
 	if !ok || name == "" {
@@ -161,8 +160,7 @@ func (f *finder) prompt(ctx context.Context, c *Call) (*target, error) {
 	return t, nil
 }
 
-// completion finds the prompt or the template whose argument a call
-// completes.
+// completion finds the prompt or template whose argument a call completes.
 func (f *finder) completion(ctx context.Context, c *Call) (*target, error) {
 	ref := jsonrpc.Get(c.Params, "ref")
 	kind, _ := jsonrpc.GetString(c.Params, "ref", "type")
@@ -206,8 +204,8 @@ func orMiss(m *catalog.Miss) *catalog.Miss {
 	return m
 }
 
-// method finds the only server that a method outside the protocol can be
-// meant for: the one addressed, or the only one that declares extensions.
+// method finds the only server that a method outside the protocol can be meant
+// for: the addressed server, or the only one that declares extensions.
 func (f *finder) method(c *Call) (*target, error) {
 	if !params.IsForeign(c.Method) {
 		return nil, f.notFound(c)

@@ -17,8 +17,9 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A script whose question nobody answers in time ends, with its process, and
-// the client that comes back later is told so.
+// TestQuestionOfScriptExpires checks that a script ends, with its process, if
+// its question is not answered in time, and that a client that returns later
+// gets that error.
 func TestQuestionOfScriptExpires(t *testing.T) {
 	t.Run("code/question expires", func(t *testing.T) {
 		handler, done := mcpserver.Demo().HTTP("")

@@ -16,9 +16,9 @@ import (
 	"mcp-all-in-one/internal/upstream/project"
 )
 
-// This file alone calls servers; a test holds the others to it.
+// Only this file calls servers; a test checks that.
 
-// send sends a call that may run to its target.
+// send sends an authorized call to its target.
 func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch {
 	case t.kind == taskItem && t.upstream == nil:
@@ -59,8 +59,8 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	return d.sender.exchange(ctx, c.client, t.upstream, req)
 }
 
-// lookup says whether the result of a call may stand for others, and for which.
-// What another replica asks for is kept there.
+// lookup returns the cache key and lifetime of a result, or the zero Lookup if
+// it must not be cached. Calls of another replica are cached on that replica.
 func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
 	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
 	if l.Life == 0 || d.opening.Peer || t.item == nil || !t.item.ReadOnly() {
@@ -76,14 +76,13 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 	return l
 }
 
-// A sender calls servers on behalf of one client, and makes their answers ones
-// for it.
+// A sender calls servers for one client and adapts their responses to it.
 type sender struct {
 	*viewer
 	line *line
 }
 
-// exchange calls a server and makes its answer one for this client.
+// exchange calls a server and adapts the response to this client.
 func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
@@ -108,13 +107,13 @@ func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, re
 	return resp, nil
 }
 
-// callServer calls a server and keeps a record of that hop.
+// callServer calls a server and records that hop.
 func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := traced(ctx)
 	if t == nil || !s.gw.record.Detailed() {
 		return s.call(ctx, p, u, req)
 	}
-	began := time.Since(t.start) // which reads one clock where Now reads two
+	began := time.Since(t.start) // Since reads one clock, Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
 	s.line.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
@@ -135,8 +134,8 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	return resp, err
 }
 
-// call calls a server and notes whose the task is that its answer announces, and
-// of which project.
+// call calls a server. If the response announces a task, call notes the owner
+// and the project of the task.
 func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	at := p.caller.Project()
 	resp, err := u.Call(ctx, p.caller, req)
@@ -146,7 +145,7 @@ func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *j
 	return resp, err
 }
 
-// begin makes a session hear about a resource, once.
+// begin subscribes a session to a resource, once.
 func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch known, err := s.admit(c.Target); {
 	case err != nil:
@@ -162,7 +161,7 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 	return empty(), nil
 }
 
-// end ends what a session hears about.
+// end ends a subscription of a session.
 func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
 	resp, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s)
 	if err != nil || resp.Err != nil {
@@ -171,7 +170,7 @@ func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri strin
 	return empty(), nil
 }
 
-// leave ends what a session that is over heard about, within a bound.
+// leave ends the subscriptions of a closed session, within closeWait.
 func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
 	if len(owners) == 0 {
 		return
@@ -183,8 +182,7 @@ func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
 	}
 }
 
-// move makes a session one of a client that works on something else. What it
-// hears about it hears of the servers that it has from now on.
+// move changes the project of a session, and moves its subscriptions there.
 func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	owners := s.ofProjects()
 	for uri, u := range owners {
@@ -200,8 +198,8 @@ func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	}
 }
 
-// tell passes a notification on to the servers that this session has to
-// itself: those that have a connection for each project, or the others.
+// tell passes a notification on to the session's own connections. byProject
+// selects the servers with a connection for each project, or the others.
 func (s *sender) tell(ctx context.Context, n *jsonrpc.Notification, byProject bool) {
 	for _, u := range s.upstreams() {
 		if u.Config().ByProject() != byProject {
@@ -213,8 +211,7 @@ func (s *sender) tell(ctx context.Context, n *jsonrpc.Notification, byProject bo
 	}
 }
 
-// setLevel tells the servers from which level on the session wants to
-// hear their logs.
+// setLevel tells the servers the lowest log level that the session wants.
 func (s *sender) setLevel(ctx context.Context, level string) {
 	for _, u := range s.upstreams() {
 		if err := u.SetLevel(ctx, s.caller, level); err != nil {
@@ -223,8 +220,8 @@ func (s *sender) setLevel(ctx context.Context, level string) {
 	}
 }
 
-// watchResource makes a listener hear about a resource, if it may; false where
-// it may not, or the server refuses.
+// watchResource subscribes a listener to a resource. It reports false if the
+// listener may not see the resource, or if the server refuses.
 func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 	t, ok := l.allowed(ctx, c)
 	if !ok {
@@ -238,13 +235,13 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 	return heard{t.upstream, c.client.caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, c.client.caller, t.name, l) }}, true
 }
 
-// watchTask makes a listener hear about a task likewise.
+// watchTask subscribes a listener to a task, like watchResource.
 func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	t, ok := l.allowed(ctx, c)
 	if !ok {
 		return heard{}, false
 	}
-	era, ok := mcp.Legacy, true // of our own
+	era, ok := mcp.Legacy, true // for tasks of the gateway itself
 	if t.upstream != nil {
 		era, ok = t.upstream.Tasks(ctx, c.client.caller)
 	}
@@ -263,7 +260,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	return heard{t.upstream, c.client.caller, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
 }
 
-// allowed finds what a listener wants to hear about, where it may.
+// allowed resolves the target of a listener, if the listener may see it.
 func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	t, err := l.s.resolve(ctx, c)
 	if err != nil || l.s.guard.authorize(ctx, c, t) != nil {
@@ -273,7 +270,7 @@ func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	return t, true
 }
 
-// confirm waits until the servers have confirmed what a listener hears about.
+// confirm waits until the servers have confirmed a listener's subscriptions.
 func confirm(ctx context.Context, list []heard) {
 	type place struct {
 		owner   *upstream.Upstream
@@ -288,8 +285,8 @@ func confirm(ctx context.Context, list []heard) {
 	}
 }
 
-// adapt makes the answer of a server one for this client: URIs have the names
-// that clients know, and content is what its version knows.
+// adapt adapts the response of a server to this client: it rewrites URIs to the
+// names that clients know, and content to the client's protocol version.
 func (s *sender) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
 	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
 	if rules.Era == mcp.Legacy && !rules.Reads(u.Protocol()) {

@@ -14,24 +14,23 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A sight is what the client of a session sees, and how: its servers, and what
-// its principal may use of them.
+// A sight is what the client of a session sees: its servers, and the parts of
+// them that its principal may use.
 type sight struct {
 	identity
 	scope string // what the principal sees, see access.Principal.Sight
 }
 
-// unfiltered says that the principal sees everything, so that its lists and
-// names need no filter.
+// unfiltered reports whether the principal sees everything.
 func (s *sight) unfiltered() bool { return s.scope == "" }
 
-// seesServer says whether the principal sees anything of a server.
+// seesServer reports whether the principal sees any part of a server.
 func (o *Opening) seesServer(server string) bool {
 	return o.Who.MaySee(o.Schema, server, "")
 }
 
-// seesTool says whether the principal may call a tool of a server. Our own
-// tools are shown by other rules.
+// seesTool reports whether the principal may call a tool of a server. It is true
+// for our own tools, which have other rules.
 func (s *sight) seesTool(server, tool string) bool {
 	if server == builtin.Server {
 		return true
@@ -40,7 +39,7 @@ func (s *sight) seesTool(server, tool string) bool {
 	return who.MayCall(s.opening.Schema, server, tool, who.ReadOnly && s.readOnly(server, tool))
 }
 
-// readOnly says whether the server calls a tool read-only.
+// readOnly reports whether the server declares a tool read-only.
 func (s *sight) readOnly(server, tool string) bool {
 	u := s.upstream(server)
 	if u == nil {
@@ -54,13 +53,12 @@ func (s *sight) readOnly(server, tool string) bool {
 	return i >= 0 && features.Tools[i].ReadOnly()
 }
 
-// seesOther says whether the principal may use the prompts and resources of a
-// server.
+// seesOther reports whether the principal may use prompts and resources.
 func (o *Opening) seesOther(server, _ string) bool {
 	return server == builtin.Server || o.Who.MayRead(o.Schema, server)
 }
 
-// visible filters tools by what the principal sees; nil for everything.
+// visible returns the filter for tools; nil if the principal sees everything.
 func (s *sight) visible() catalog.Visible {
 	if s.unfiltered() {
 		return nil
@@ -68,7 +66,7 @@ func (s *sight) visible() catalog.Visible {
 	return s.seesTool
 }
 
-// readable filters prompts and resources likewise.
+// readable returns the filter for prompts and resources, like visible.
 func (s *sight) readable() catalog.Visible {
 	if s.unfiltered() {
 		return nil
@@ -76,7 +74,7 @@ func (s *sight) readable() catalog.Visible {
 	return s.opening.seesOther
 }
 
-// sees is the filter for a kind of list.
+// sees returns the filter for a kind of list.
 func (s *sight) sees(kind catalog.Kind) catalog.Visible {
 	if kind == catalog.Tools {
 		return s.visible()
@@ -84,8 +82,8 @@ func (s *sight) sees(kind catalog.Kind) catalog.Visible {
 	return s.readable()
 }
 
-// owner is the principal for what the gateway asks itself, for everybody: on
-// stdio the one client there is.
+// owner returns the principal for requests that the gateway makes itself, not
+// for a client. On stdio it is the principal of the only client.
 func (g *Gateway) owner() access.Principal {
 	if g.opt.Greeting != nil {
 		return access.Local
@@ -93,7 +91,7 @@ func (g *Gateway) owner() access.Principal {
 	return access.Anonymous
 }
 
-// upstreams are the servers that the session addresses and its principal sees.
+// upstreams returns the addressed servers that the principal sees.
 func (s *sight) upstreams() []*upstream.Upstream {
 	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if v == nil {
@@ -120,7 +118,7 @@ func (s *sight) upstream(name string) *upstream.Upstream {
 	return v.Upstream(name)
 }
 
-// mode is what the session is shown: the tools, or two that stand for them.
+// mode returns the mode of the session, in which its tools are listed.
 func (s *sight) mode() string {
 	if s.opening.Who.Mode != "" {
 		return s.opening.Who.Mode
@@ -135,7 +133,7 @@ func (s *sight) schemaConfig() *config.Schema {
 	return &config.Schema{}
 }
 
-// own returns our own tools, for the principals who may use them.
+// own returns our own tools, if the principal may use them.
 func (s *sight) own() *builtin.Set {
 	reads := s.reads()
 	switch {
@@ -150,10 +148,10 @@ func (s *sight) own() *builtin.Set {
 	return s.gw.opt.Own
 }
 
-// fit is what the client takes of a tool; nil for everything. The key decides,
-// then the schema. Only a legacy session may be judged by the name that the
-// client gives: a modern request is answered the same for every sender. One
-// server's own endpoint shows what the server shows.
+// fit returns the limits of the client on tools; nil for none. The key decides,
+// then the schema. The name that the client gives counts only in a legacy
+// session: a modern request gets the same response for every sender. The
+// endpoint of a single server shows what the server shows.
 func (s *sight) fit(era mcp.Era) *fit.Dialect {
 	if s.opening.Server != "" {
 		return nil
@@ -171,8 +169,8 @@ func (s *sight) fit(era mcp.Era) *fit.Dialect {
 	return nil
 }
 
-// reads says whether the session can be shown a result in part, so that it
-// needs a tool to read on. A server's own endpoint passes everything.
+// reads reports whether results may be cut in this session, so that it needs a
+// tool for the rest. The endpoint of a single server never cuts results.
 func (s *sight) reads() bool {
 	if s.opening.Server != "" {
 		return false
@@ -189,19 +187,18 @@ func (s *sight) resultRules() results.Rules {
 		File: config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
 }
 
-// runs says whether the session may be shown run.
+// runs reports whether the session may see the tool run.
 func (s *sight) runs() bool {
 	return s.opening.Server == "" && (s.mode() == builtin.ModeCode || s.hasCode() && s.mode() != builtin.ModeFull)
 }
 
-// hasCode says whether the session is shown run in the modes compact and
-// search, too.
+// hasCode reports whether the modes compact and search also show run.
 func (s *sight) hasCode() bool {
 	code := s.schemaConfig().Code
 	return code != nil && *code || s.opening.Who.Code
 }
 
-// modeKey is equal for sessions whose own tools are the same.
+// modeKey is equal for sessions with the same own tools.
 func (s *sight) modeKey(mode string) string {
 	if s.hasCode() {
 		mode += "+code"

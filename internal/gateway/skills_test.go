@@ -17,7 +17,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// skilled is a server with one skill of its own and one that all have.
+// skilled returns a server with one skill of its own and one that all servers
+// have.
 func skilled(t *testing.T, name, settings string) *raw {
 	entry := func(skill string) string {
 		return fmt.Sprintf(`{"uri":"skill://%s/SKILL.md","frontmatter":{"name":%q,"description":"of %s"},"resources":[{"uri":"skill://%s/SKILL.md","digest":"sha256:0","size":1},{"uri":"skill://%s/a/b.md","digest":"sha256:0","size":1}]}`,
@@ -37,7 +38,7 @@ func inOrder(c *config.Config) {
 	slices.SortFunc(c.Schemas[0].Servers, func(a, b *config.Server) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// urisOf are the values of the uri members of a list's items.
+// urisOf returns the uri members of a list's items.
 func urisOf(result, list string) (uris []string) {
 	for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get([]byte(result), list))) {
 		uri, _ := jsonrpc.GetString(item, "uri")
@@ -115,7 +116,8 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// A client that knows an address from before reads it without listing first.
+// TestSkillsAreLearnt checks that a client can read an address that it knows
+// from before, without listing first.
 func TestSkillsAreLearnt(t *testing.T) {
 	a, b := skilled(t, "a", `{}`), skilled(t, "b", `{}`)
 	for _, r := range []*raw{a, b} {
@@ -189,7 +191,7 @@ func TestAddressesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// addressAt is the address of the one resource of a server.
+// addressAt returns the address of the only resource of a server.
 func addressAt(t *testing.T, file *addresses.File, server string) string {
 	t.Helper()
 	r := newRaw(t, `{"resources":{}}`, map[string]string{
@@ -200,7 +202,7 @@ func addressAt(t *testing.T, file *addresses.File, server string) string {
 	return urisOf(ask(t, open(t, g, "", mcp.V2025_11_25, `{}`), mcp.MethodResourcesList, `{}`), "resources")[0]
 }
 
-// A hearer is a client that keeps what it is told.
+// A hearer is a client that stores its notifications.
 type hearer struct {
 	nobody
 	told chan string
@@ -212,7 +214,8 @@ func (h hearer) Notify(_ context.Context, n *jsonrpc.Notification) error {
 	return nil
 }
 
-// Who subscribes by an alias hears about it by that alias.
+// TestSubscriptionsByAlias checks that a client that subscribes by an alias
+// gets notifications with that alias.
 func TestSubscriptionsByAlias(t *testing.T) {
 	a, b := skilled(t, "a", `{}`), skilled(t, "b", `{}`)
 	g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL}, inOrder)

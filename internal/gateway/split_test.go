@@ -24,7 +24,8 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// The parts of a call's time add up on both hops, over pipes and over HTTP.
+// TestTimeAddsUp checks that the parts of a call's time add up on both hops,
+// over pipes and over HTTP.
 func TestTimeAddsUp(t *testing.T) {
 	const thinks, sends = 40 * time.Millisecond, 30 * time.Millisecond
 	web := config.NewServer("web")
@@ -36,8 +37,8 @@ func TestTimeAddsUp(t *testing.T) {
 
 	t.Run("true/8 over HTTP", func(t *testing.T) {
 		root, below := timed(t, s, record, `{"name":"web__echo","arguments":{}}`)
-		// One round trip of the time that the server thinks is transport's. On a busy
-		// machine the first byte is seen some time after it came.
+		// One round trip of the server's time counts as transport. On a busy
+		// machine the first byte is seen some time after it arrived.
 		if below.ServerTime <= 0 || below.Transport < sends/2 || below.ServerTime+below.Transport < thinks+sends {
 			t.Errorf("server %v of %v, transport %v of %v", below.ServerTime, thinks, below.Transport, sends)
 		}
@@ -63,7 +64,7 @@ func TestTimeAddsUp(t *testing.T) {
 	})
 }
 
-// timed makes a call, holds the sums of both hops against their totals, and
+// timed makes a call, compares the sums of both hops with their totals, and
 // returns the hops.
 func timed(t *testing.T, s *gateway.Session, record *traffic.Recorder, params string) (root, below *traffic.Call) {
 	t.Helper()
@@ -90,8 +91,7 @@ func timed(t *testing.T, s *gateway.Session, record *traffic.Recorder, params st
 	return root, below
 }
 
-// slowServer thinks before it answers a call, and its answer takes time to
-// arrive.
+// slowServer waits before it answers a call, and sends its response slowly.
 func slowServer(t *testing.T, thinks, sends time.Duration) (url string) {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}`,
@@ -129,7 +129,7 @@ func slowServer(t *testing.T, thinks, sends time.Duration) (url string) {
 	return server.URL
 }
 
-// pass is how a server takes time, which is what the test is about.
+// pass waits; the test needs a server that takes time.
 func pass(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A client that says hello while the servers start is told what they can do.
+// TestHandshakeTellsWhatServersHave checks that a client that connects while
+// the servers start is told their capabilities.
 func TestHandshakeTellsWhatServersHave(t *testing.T) {
 	for name, c := range map[string]struct{ method, params, want string }{
 		"legacy": {mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, `"tasks":{"list":{}}`},
@@ -42,7 +43,7 @@ func TestHandshakeTellsWhatServersHave(t *testing.T) {
 				}
 				answer <- string(resp.Result)
 			}()
-			<-asked // the server is being reached, and has not answered
+			<-asked // the gateway has asked the server, which has not answered
 			close(release)
 			if got := <-answer; !strings.Contains(got, c.want) {
 				t.Errorf("told %s", got)

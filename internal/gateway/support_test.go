@@ -21,8 +21,8 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// A raw is a server over HTTP that answers by table: the whole result of each
-// method, and what it was sent.
+// A raw is a server over HTTP that answers each method with a fixed result, and
+// stores the requests it gets.
 type raw struct {
 	*httptest.Server
 	results map[string]string
@@ -51,7 +51,7 @@ func newRaw(t *testing.T, capabilities string, results map[string]string) *raw {
 	return r
 }
 
-// speak makes the server one that speaks a single version.
+// speak makes the server speak a single version.
 func (r *raw) speak(version string) {
 	hello := r.results[mcp.MethodInitialize]
 	if mcp.Rules(version).Era == mcp.Legacy {
@@ -93,8 +93,8 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Write(jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Result: []byte(result)}))
 }
 
-// stream answers subscriptions/listen: what the test says, for as long as the
-// client listens.
+// stream answers subscriptions/listen with the notifications of the test, while
+// the client listens.
 func (r *raw) stream(w http.ResponseWriter, req *http.Request, id string, honoured []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	tell := func(method, members string) {
@@ -122,7 +122,7 @@ func (r *raw) stream(w http.ResponseWriter, req *http.Request, id string, honour
 	}
 }
 
-// sent waits for a request that the server got.
+// sent waits for a request of a method and returns it.
 func (r *raw) sent(t *testing.T, method string) string {
 	t.Helper()
 	timeout := time.After(5 * time.Second)
@@ -138,7 +138,7 @@ func (r *raw) sent(t *testing.T, method string) string {
 	}
 }
 
-// newGateway is a gateway before servers over HTTP, by name.
+// newGateway returns a gateway in front of servers over HTTP, by name.
 func newGateway(t *testing.T, servers map[string]string, change func(*config.Config)) *Gateway {
 	t.Helper()
 	schema := config.NewSchema(config.DefaultSchema)
@@ -177,7 +177,7 @@ func (nobody) Call(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error)
 }
 func (nobody) Notify(context.Context, *jsonrpc.Notification) error { return nil }
 
-// open is a session that has shaken hands at a version.
+// open returns a session after the handshake at a version.
 func open(t *testing.T, g *Gateway, server, version, capabilities string) *Session {
 	t.Helper()
 	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})

@@ -13,7 +13,7 @@ import (
 // takes is the _meta of a modern request of a client that takes tasks.
 const takes = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`
 
-// as is a session of a principal.
+// as returns a session of a principal.
 func as(t *testing.T, g *Gateway, who access.Principal, version string) *Session {
 	t.Helper()
 	s, err := g.Open(Opening{Who: who, Schema: config.DefaultSchema, Session: version != mcp.LatestModern, Client: nobody{}})
@@ -28,7 +28,7 @@ func as(t *testing.T, g *Gateway, who access.Principal, version string) *Session
 	return s
 }
 
-// wants holds an answer against the parts that it must have.
+// wants checks that an answer contains the parts.
 func wants(t *testing.T, answer string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -38,7 +38,7 @@ func wants(t *testing.T, answer string, parts ...string) {
 	}
 }
 
-// isRefused asks for what must not be there.
+// isRefused makes a request that must fail.
 func isRefused(t *testing.T, s *Session, method, params string) {
 	t.Helper()
 	resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -47,8 +47,8 @@ func isRefused(t *testing.T, s *Session, method, params string) {
 	}
 }
 
-// TestTaskDialects translates the tasks of servers of one era for clients of the
-// other, and keeps those of other principals from them.
+// TestTaskDialects translates the tasks of servers of one era for clients of
+// the other, and checks that principals do not see the tasks of others.
 func TestTaskDialects(t *testing.T) {
 	anna, bert := access.Principal{ID: "key:anna"}, access.Principal{ID: "key:bert"}
 	t.Run("true/13 modern client, legacy server", func(t *testing.T) {

@@ -12,11 +12,10 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// Tasks have two dialects: the one of 2025-11-25, and the extension of the
-// modern era. A client speaks its own; where the server speaks the other one,
-// package tasks translates. Where several servers share an endpoint, the id of a
-// task says which one it belongs to, and in a cluster, where the client is in no
-// session, at which replica.
+// Tasks have two dialects: that of 2025-11-25, and the extension of the modern
+// era. Package tasks translates between them. If several servers share an
+// endpoint, the id of a task contains its server; in a cluster also the
+// replica, if the client has no session.
 
 // task finds the server in the id of a task.
 func (f *finder) task(c *Call) (*target, error) {
@@ -44,9 +43,9 @@ func (f *finder) task(c *Call) (*target, error) {
 	return t, nil
 }
 
-const maxListed = 100 // of the tasks of one server
+const maxListed = 100 // tasks of one server
 
-// listTasks joins the principal's tasks of every server that lists them.
+// listTasks joins the principal's tasks of all servers that list tasks.
 func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.client.rules.Era == mcp.Modern {
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
@@ -71,7 +70,7 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 		t.params = jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")
 		resp, err := d.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
-			continue // one server that is down hides its own tasks only
+			continue // a server that is down hides only its own tasks
 		}
 		list = slices.AppendSeq(list, jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(resp.Result, "tasks"))))
 	}
@@ -79,8 +78,8 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), all, "tasks")}, nil
 }
 
-// modernTasks are the tasks of a modern server that the principal began, as
-// tasks/list of 2025-11-25 tells them: the extension has no list.
+// modernTasks returns the tasks of a modern server that the principal began, in
+// the format of tasks/list of 2025-11-25. The extension has no list.
 func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
 	var list [][]byte
 	for _, id := range d.gw.tasks.ListOf(d.opening.Schema, u.Name(), d.opening.Who.ID, maxListed) {
@@ -94,17 +93,17 @@ func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstr
 	return list
 }
 
-// nameTasks gives the tasks that a result names ids that lead back to their
-// server, and leaves out listed ones of other principals.
+// nameTasks replaces the task ids in a result by ids that contain the server,
+// and removes listed tasks of other principals.
 func (id *identity) nameTasks(server string, result []byte) []byte {
 	mark := id.gw.taskMark
 	if id.opening.Session || id.opening.Peer {
-		mark = "" // what is asked about it comes here
+		mark = "" // the client's requests about the task reach this replica anyway
 	}
 	return id.gw.tasks.Rename(id.opening.Schema, server, id.opening.Server != "", mark, &id.opening.Who, result)
 }
 
-// nameTask is a notification of a server with its tasks named.
+// nameTask applies nameTasks to a notification of a server.
 func (id *identity) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
 	if !strings.HasPrefix(n.Method, mcp.NotificationTasks) {
 		return n

@@ -10,21 +10,20 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A translator calls tools as tasks, or waits for tasks, where a client and a
-// server speak different dialects of them.
+// A translator calls tools as tasks, or waits for tasks, if a client and a
+// server speak different dialects of tasks.
 type translator struct{ *sender }
 
-// perform calls a tool of a server. Where the client has no tasks, or another
-// dialect of them than the server, the call is translated: it becomes a task of
-// the client's dialect, or the task is waited for, so that to the client it is a
-// tool like any other.
+// perform calls a tool of a server. If the client has no tasks, or another
+// dialect, the call becomes a task in the client's dialect, or perform waits
+// for the task, so that the client sees an ordinary tool.
 func (r *translator) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	p, u := c.client, t.upstream
 	era, has := u.Tasks(ctx, p.caller)
 	if !has {
 		return r.exchange(ctx, p, u, req)
 	}
-	direct := c.Via == r.opening.Via // otherwise the answer is put into another one
+	direct := c.Via == r.opening.Via // otherwise the result becomes part of another one
 	asked := jsonrpc.Get(req.Params, "task") != nil
 	switch {
 	case era == mcp.Modern && p.rules.Era == mcp.Legacy && asked && direct:
@@ -41,7 +40,7 @@ func (r *translator) perform(ctx context.Context, c *Call, t *target, req *jsonr
 	return r.drive(ctx, p, u, req)
 }
 
-// drive waits for a tool of a legacy server that runs as a task alone.
+// drive calls a tool of a legacy server that runs only as a task, and waits.
 func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if p.rules.Era == mcp.Modern {
 		p.caller = r.taskCaller(p, nil)
@@ -55,7 +54,7 @@ func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, r
 	}
 	id := jsonrpc.Get(resp.Result, "task", "taskId")
 	if id == nil {
-		return resp, nil // it was done at once
+		return resp, nil // the server returned the result without a task
 	}
 	params := jsonrpc.Set([]byte(`{}`), id, "taskId")
 	resp.Release()
@@ -69,8 +68,8 @@ func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, r
 	return resp, err
 }
 
-// driveModern calls a tool of a modern server for a client that is not told of
-// tasks, and waits for the task where the tool runs as one alone.
+// driveModern calls a tool of a modern server for a client that is not told
+// about tasks. If the tool runs only as a task, driveModern waits for the task.
 func (r *translator) driveModern(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	plain := p
 	if p.caller.Offer.TakesTasks() {
@@ -82,7 +81,7 @@ func (r *translator) driveModern(ctx context.Context, p party, u *upstream.Upstr
 		jsonrpc.Get(resp.Err.Data, "requiredCapabilities", "extensions", mcp.TasksExtension) == nil {
 		return resp, err
 	}
-	// The server says that it did not run.
+	// The error says that the tool did not run.
 	link := r.modernLink(p, u)
 	resp, err = link.Call(ctx, req)
 	if err != nil || resp.Err != nil {
@@ -101,7 +100,7 @@ func (r *translator) driveModern(ctx context.Context, p party, u *upstream.Upstr
 	return resp, err
 }
 
-// taskLink is the way between a client and the server of its tasks.
+// taskLink returns the link between a client and the server of its tasks.
 func (r *translator) taskLink(p party, u *upstream.Upstream) tasks.Link {
 	return tasks.Link{
 		Schema: r.opening.Schema, Server: u.Name(), Principal: r.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: r.gw.log,
@@ -112,7 +111,7 @@ func (r *translator) taskLink(p party, u *upstream.Upstream) tasks.Link {
 	}
 }
 
-// modernLink is the way between a legacy client and a modern server.
+// modernLink returns the link between a legacy client and a modern server.
 func (r *translator) modernLink(p party, u *upstream.Upstream) tasks.Link {
 	link := r.taskLink(p, u)
 	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -121,16 +120,15 @@ func (r *translator) modernLink(p party, u *upstream.Upstream) tasks.Link {
 	return link
 }
 
-// takesTasks is who calls a modern server on behalf of a client whose own dialect
-// of tasks it does not know.
+// takesTasks returns a party that accepts modern tasks, for calls to a modern
+// server on behalf of a client with another dialect of tasks.
 func takesTasks(p party) party {
 	p.caller = p.caller.Again()
 	p.caller.Offer = p.caller.Offer.WithTasks()
 	return p
 }
 
-// askForTask calls a tool of a modern server for a legacy client that wants a
-// task.
+// askForTask calls a tool of a modern server as a task for a legacy client.
 func (r *translator) askForTask(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := r.gw.tasks.Ask(ctx, r.modernLink(p, u), req)
 	if err == nil && resp.Err == nil {
@@ -139,7 +137,7 @@ func (r *translator) askForTask(ctx context.Context, p party, u *upstream.Upstre
 	return resp, err
 }
 
-// legacyTask answers what a legacy client asks about a task of a modern server.
+// legacyTask answers a legacy client's request about a task of a modern server.
 func (r *translator) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	p, u := c.client, t.upstream
 	resp, err := r.gw.tasks.Answer(ctx, r.modernLink(p, u), t.name, c.Method)
@@ -154,8 +152,8 @@ func (r *translator) legacyTask(ctx context.Context, c *Call, t *target) (*jsonr
 	return resp, nil
 }
 
-// newBridge returns the bridge for a task of a legacy server, which a modern
-// client is to see. before hears the server until there is a task; it may be nil.
+// newBridge returns the bridge that shows a task of a legacy server to a modern
+// client. before, if not nil, gets the server's messages until the task exists.
 func (r *translator) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
 	p.back = before
 	rewrite := func(result []byte) []byte { return r.look().All.RewriteURIs(u.Name(), result) }
@@ -169,8 +167,8 @@ func (r *translator) newBridge(ctx context.Context, p party, u *upstream.Upstrea
 	return b
 }
 
-// taskCaller is who calls a legacy server on behalf of a modern client while a
-// task runs: it has the same connection for every request.
+// taskCaller returns the caller with which a task of a modern client calls a
+// legacy server: it uses the same connection for every request.
 func (r *translator) taskCaller(p party, outside jsonrpc.Handler) *upstream.Caller {
 	c := p.caller.Again()
 	c.Era, c.Offer = mcp.Modern, mcp.Offer{}
@@ -197,8 +195,8 @@ func (r *translator) beginTask(ctx context.Context, p party, u *upstream.Upstrea
 	return resp, err
 }
 
-// bridgeOf is the bridge of a task that a modern client names. A task that was
-// begun before this process gets a new one.
+// bridgeOf returns the bridge of a task that a modern client names. A task that
+// was begun before this process started gets a new bridge.
 func (r *translator) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
 	if known := r.gw.tasks.Bridge(r.taskKey(t)); known != nil {
 		return known, nil
@@ -217,13 +215,13 @@ func (id *identity) taskKey(t *target) tasks.Key {
 	return k
 }
 
-// wantsTask says whether a call of a script is to run as a task.
+// wantsTask reports whether a script call should run as a task.
 func (d *dispatcher) wantsTask(c *Call, t *target) bool {
 	script := t.stored != nil || t.own != nil && t.own.Script
 	return script && c.Via == d.opening.Via && tasks.Wanted(c.client.rules, c.client.caller.Offer, t.params)
 }
 
-// ours is the way between a client and its scripts that run as tasks.
+// ours returns the link between a client and its scripts that run as tasks.
 func (d *dispatcher) ours(c *Call) tasks.Link {
 	return tasks.Link{
 		Schema: d.opening.Schema, Principal: d.opening.Who.ID, Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
@@ -231,7 +229,7 @@ func (d *dispatcher) ours(c *Call) tasks.Link {
 	}
 }
 
-// modernTask answers what a modern client asks about a task of a legacy server.
+// modernTask answers a modern client's request about a task of a legacy server.
 func (r *translator) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	if !c.client.caller.Offer.TakesTasks() {
 		return nil, refusal.NeedsTasks()

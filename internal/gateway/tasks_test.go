@@ -78,8 +78,8 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// TestTaskDriven calls a tool that runs as a task alone for clients that have no
-// tasks of that kind, and leaves it to those that do.
+// TestTaskDriven calls a tool that runs only as a task. For clients without
+// such tasks the gateway waits for the task; other clients get the task.
 func TestTaskDriven(t *testing.T) {
 	for _, tt := range []struct {
 		version string
@@ -128,7 +128,7 @@ func TestTaskDriven(t *testing.T) {
 	}
 }
 
-// told is a client that keeps what it is told.
+// told is a client that stores its notifications.
 type told struct {
 	nobody
 	notes chan string
@@ -141,7 +141,7 @@ func (c told) Notify(_ context.Context, n *jsonrpc.Notification) error {
 
 func (told) RequestID() []byte { return []byte("7") }
 
-// next waits for what the client is told.
+// next waits for the next notification of a method.
 func (c told) next(t *testing.T, method string) string {
 	t.Helper()
 	timeout := time.After(5 * time.Second)
@@ -157,8 +157,8 @@ func (c told) next(t *testing.T, method string) string {
 	}
 }
 
-// TestTaskNotifications has a modern client listen to tasks of two servers
-// that give the same id.
+// TestTaskNotifications has a modern client listen to tasks of two servers with
+// the same task id.
 func TestTaskNotifications(t *testing.T) {
 	modern := func() *raw {
 		r := newRaw(t, `{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`, map[string]string{mcp.MethodToolsList: taskTools})
@@ -217,7 +217,8 @@ func TestTaskNotifications(t *testing.T) {
 	})
 }
 
-// TestApps keeps what an interface needs: its own tool names and metadata.
+// TestApps checks that the gateway keeps what an app needs: its tool names and
+// metadata.
 func TestApps(t *testing.T) {
 	const tool = `{"name":"get-time","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}}`
 	r := newRaw(t, `{"tools":{},"resources":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`, map[string]string{

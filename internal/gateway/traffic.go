@@ -11,64 +11,64 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// traceKey leads from the context of a request to its trace.
+// traceKey is the context key of the trace of a request.
 type traceKey struct{}
 
-// A trace is one call on its way down.
+// A trace holds the record of one call while it runs.
 type trace struct {
 	id     uint64 // in the record
 	start  time.Time
 	call   traffic.Call
 	params []byte
 	span   traffic.Span
-	target atomic.Pointer[target] // the last one that it led to
+	target atomic.Pointer[target] // the last target of the call
 	back   back                   // for a request of a legacy session
-	cached atomic.Bool            // its answer was known
+	cached atomic.Bool            // the result came from the cache
 	yes    atomic.Pointer[traffic.Yes]
-	first  atomic.Pointer[trace] // of the request that began the call
-	// verdict is that on the answer of the server.
+	first  atomic.Pointer[trace] // the request that began the call
+	// verdict on the server's response.
 	verdict entry.Verdict
 }
 
-// leadsTo notes what a call leads to.
+// leadsTo notes the target of a call.
 func (t *trace) leadsTo(to *target) {
 	if t != nil {
 		t.target.Store(to)
 	}
 }
 
-// recalled notes that a call was answered from the cache.
+// recalled notes that the result of a call came from the cache.
 func (t *trace) recalled() {
 	if t != nil {
 		t.cached.Store(true)
 	}
 }
 
-// agreed notes who said yes to a call.
+// agreed notes who approved a call.
 func (t *trace) agreed(yes traffic.Yes) {
 	if t != nil {
 		t.yes.Store(&yes)
 	}
 }
 
-// resumes notes that a call is the one that another request began.
+// resumes notes that a call continues the call of an earlier request.
 func (t *trace) resumes(first *trace) {
 	if t != nil {
 		t.first.Store(first)
 	}
 }
 
-// traced is the trace of a request; nil when nobody watches.
+// traced returns the trace of a request; nil if calls are not recorded.
 func traced(ctx context.Context) *trace {
 	t, _ := ctx.Value(traceKey{}).(*trace)
 	return t
 }
 
-// A journal keeps the record of what a client and its servers say to each other.
+// A journal records the messages between a client and its servers.
 type journal struct{ *identity }
 
-// begin begins the record of a call: of a client, or of what it caused. The
-// trace is nil where nobody watches.
+// begin begins the record of a call of a client, or of a call that it caused.
+// The trace is nil if calls are not recorded.
 func (j *journal) begin(ctx context.Context, via traffic.Door, req *jsonrpc.Request, server, name string) (context.Context, *trace) {
 	if !j.gw.record.Watched() {
 		return ctx, nil
@@ -112,21 +112,20 @@ func (j *journal) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err
 		if to.instead != nil {
 			o.Notes = []string{traffic.Rehearsed}
 		}
-	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // whose own call has an end of its own
+	} else if to != nil && to.own != nil && to.own.Name != builtin.ExecName { // exec is skipped: its inner call has an end of its own
 		o.Item = to.own.Name
 	}
 	j.gw.record.End(t.id, &t.span, &t.call, &o, t.params, body)
 }
 
-// summarize begins the entry of a call in the record.
+// summarize fills in the entry of a call in the record.
 func (j *journal) summarize(c *traffic.Call, via traffic.Door, req *jsonrpc.Request, name string) {
 	c.Kind, c.Session, c.Client = traffic.KindCall, j.caller.Session, j.clientName()
 	c.Principal, c.Door, c.Schema = j.opening.Who.ID, via, j.opening.Schema
 	c.Method, c.Name, c.ReqSize = req.Method, name, int64(len(req.Params))
 }
 
-// traceparent is what the client says about the trace that a request belongs
-// to.
+// traceparent returns the trace context that the client sent with a request.
 func (o *Opening) traceparent(params []byte) string {
 	if text, ok := jsonrpc.GetString(params, "_meta", "traceparent"); ok {
 		return text
@@ -134,7 +133,7 @@ func (o *Opening) traceparent(params []byte) string {
 	return o.Header.Get("Traceparent")
 }
 
-// asked keeps a record of a question that a server put to the client.
+// asked records a request of a server to the client.
 func (j *journal) asked(parent uint64, start time.Time, req *jsonrpc.Request, resp *jsonrpc.Response, err error) {
 	rec := j.gw.record.Traffic
 	if !rec.Enabled() {
@@ -146,8 +145,7 @@ func (j *journal) asked(parent uint64, start time.Time, req *jsonrpc.Request, re
 	rec.Add(&c, req.Params, body)
 }
 
-// told keeps a record of a notification that a server sent, while somebody
-// looks.
+// told records a notification of a server, while a watcher is attached.
 func (j *journal) told(parent uint64, n *jsonrpc.Notification) {
 	rec := j.gw.record.Traffic
 	if !rec.Attached() {

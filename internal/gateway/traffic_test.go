@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// The buffer of a request has its next request in it when somebody reads what
-// was recorded or observed.
+// TestNamesOutliveTheRequest checks that recorded and observed names are
+// copies: the buffer of a request is reused for the next one.
 func TestNamesOutliveTheRequest(t *testing.T) {
 	record := traffic.New(traffic.Options{})
 	var observed []string
@@ -35,7 +35,8 @@ func TestNamesOutliveTheRequest(t *testing.T) {
 	}
 }
 
-// Both hops of a call, as the console shows them.
+// TestBothHopsAreRecorded checks both hops of a call, as the console shows
+// them.
 func TestBothHopsAreRecorded(t *testing.T) {
 	record := traffic.New(traffic.Options{})
 	s := watchedSession(t, `{"content":[],"isError":true}`, gateway.Options{Traffic: record})
@@ -55,8 +56,8 @@ func TestBothHopsAreRecorded(t *testing.T) {
 	}
 }
 
-// A tool's error is the member isError of its result, however it is written and
-// wherever it stands.
+// TestToolErrorsAreCounted checks that a tool error is found by the member
+// isError, however it is written and wherever it is in the result.
 func TestToolErrorsAreCounted(t *testing.T) {
 	long := strings.Repeat("text ", 4000)
 	for name, c := range map[string]struct {

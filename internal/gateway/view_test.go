@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// Requests outside any session share what they see, as long as that is the same
-// and they are the same to us.
+// TestViewsOutsideSessions checks that requests outside any session share a
+// view, as long as the view and their principals are the same.
 func TestViewsOutsideSessions(t *testing.T) {
 	gw := newGateway(t, nil, nil)
 	open := func(o Opening) *Session {

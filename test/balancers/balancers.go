@@ -1,6 +1,6 @@
-// Package balancers puts a balancer before gateways: HAProxy or nginx with the
-// file that we ship for it, else one of our own that does the same. None sends
-// anything again that it has sent.
+// Package balancers starts a balancer in front of gateways: HAProxy or nginx
+// with the file that we ship for it, or else our own with the same behaviour.
+// No balancer sends a request twice.
 package balancers
 
 import (
@@ -27,14 +27,14 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// A Balancer stands before gateways at ports of this machine.
+// A Balancer runs in front of gateways at ports of this machine.
 type Balancer struct {
 	Name string
 	// Start runs it until the test ends, and returns its address.
 	Start func(t *testing.T, ports []string) string
 }
 
-// HAProxy asks gateways whether they take requests.
+// HAProxy checks whether gateways accept requests.
 func HAProxy(t *testing.T) Balancer {
 	t.Helper()
 	path := program(t, "haproxy")
@@ -46,7 +46,7 @@ func HAProxy(t *testing.T) Balancer {
 	}}
 }
 
-// Nginx does not ask.
+// Nginx has no health checks.
 func Nginx(t *testing.T) Balancer {
 	t.Helper()
 	path := program(t, "nginx")
@@ -60,8 +60,7 @@ func Nginx(t *testing.T) Balancer {
 	}}
 }
 
-// program finds a balancer; empty where there is none. In full size there has to
-// be one.
+// program finds a balancer; empty if there is none. Full-size runs require one.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{name, "/usr/sbin/" + name} {
@@ -75,7 +74,7 @@ func program(t *testing.T, name string) string {
 	return ""
 }
 
-// balanceChecked is a balancer of our own that asks.
+// balanceChecked is our own balancer with health checks.
 func balanceChecked(t *testing.T, ports []string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -88,7 +87,7 @@ func balanceChecked(t *testing.T, ports []string) string {
 	return roundRobin(t, ports, up)
 }
 
-// balanceBlind is one that does not.
+// balanceBlind is our own balancer without health checks.
 func balanceBlind(t *testing.T, ports []string) string {
 	t.Helper()
 	up := make([]atomic.Bool, len(ports))
@@ -102,7 +101,7 @@ func balanceBlind(t *testing.T, ports []string) string {
 func roundRobin(t *testing.T, ports []string, up []atomic.Bool) string {
 	t.Helper()
 	var turn atomic.Int64
-	transport := &http.Transport{DisableKeepAlives: true} // a kept connection may be to one that is gone
+	transport := &http.Transport{DisableKeepAlives: true} // a kept connection may lead to a stopped replica
 	next := func() *url.URL {
 		for range 2 * len(ports) {
 			if i := int(turn.Add(1)) % len(ports); up[i].Load() {
@@ -125,7 +124,7 @@ func roundRobin(t *testing.T, ports []string, up []atomic.Bool) string {
 	return front.URL
 }
 
-// check asks a replica again and again whether it takes requests.
+// check polls whether a replica accepts requests.
 func check(ctx context.Context, port string, up *atomic.Bool) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -144,8 +143,7 @@ func check(ctx context.Context, port string, up *atomic.Bool) {
 	}
 }
 
-// redispatch sends a request to the next replica when no connection could be
-// made.
+// redispatch sends a request to the next replica if the connection fails.
 type redispatch struct {
 	*http.Transport
 	next func() *url.URL
@@ -172,8 +170,8 @@ func (d redispatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// shipped runs a balancer with the file that we ship for it. Only its addresses
-// are changed, and what the program needs to run in a folder of its own.
+// shipped runs a balancer with the file that we ship for it. It changes only
+// the addresses, and the settings needed to run in a folder of its own.
 func shipped(t *testing.T, ports []string, file string, command func(config string) *exec.Cmd) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../packaging/deploy/cluster", file))
@@ -213,7 +211,7 @@ func shipped(t *testing.T, ports []string, file string, command func(config stri
 	return "http://127.0.0.1:" + port
 }
 
-// freePort is one that nobody has now.
+// freePort returns a port that is not in use.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -225,7 +223,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// await looks every few milliseconds, for a bounded time.
+// await polls ok every few milliseconds, for a limited time.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -1,5 +1,5 @@
-// Package browser clicks through the console of the real binary, in front of
-// real servers, with a real Chromium.
+// Package browser tests the console of the real binary, with real servers and a
+// real Chromium.
 package browser
 
 import (
@@ -18,8 +18,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// chromium finds a Chromium, and installs one where that is allowed. The shell
-// without a window does the same work in half of the time.
+// chromium finds a Chromium, and installs one if that is allowed. The headless
+// shell does the same work in half the time.
 func chromium() (string, error) {
 	find := func(names ...string) (string, bool) {
 		for _, name := range names {
@@ -34,7 +34,7 @@ func chromium() (string, error) {
 	}
 	const install = "apt-get install -y chromium-headless-shell fonts-noto-cjk"
 	if os.Geteuid() == 0 {
-		_ = exec.Command("sh", "-c", install+" || { apt-get update -qq; "+install+"; }").Run() // another Chromium does as well
+		_ = exec.Command("sh", "-c", install+" || { apt-get update -qq; "+install+"; }").Run() // another Chromium works too
 	}
 	if path, ok := find("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"); ok {
 		return path, nil
@@ -69,10 +69,10 @@ func install(t *testing.T) {
 	}
 }
 
-// timed are the scripts that measure how fast the page is; they run alone.
+// timed are the scripts that measure the speed of the page; they run alone.
 var timed = []string{"budget.test.mjs", "console.test.mjs"}
 
-// A stage is what the scripts need: a configuration, and where things are.
+// A stage is what the scripts need: a configuration, and the environment.
 type stage struct {
 	config string
 	env    []string
@@ -102,14 +102,14 @@ func prepared(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	return &stage{string(config), []string{"CHROMIUM=" + browser, "CORPUS_COMMAND=" + corpus,
-		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
+		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run Go programs that the page writes
 		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}}
 }
 
 func TestBrowser(t *testing.T) {
 	at := prepared(t)
 	if some := strings.Fields(os.Getenv("BROWSER_TESTS")); len(some) > 0 {
-		at.run(t, some) // while they are written
+		at.run(t, some) // for writing tests
 		return
 	}
 	files, err := filepath.Glob("*.test.mjs")
@@ -131,14 +131,14 @@ func TestBrowser(t *testing.T) {
 }
 
 // TestTimed runs the scripts that measure; make test runs it while nothing else
-// does.
+// runs.
 func TestTimed(t *testing.T) {
 	if os.Getenv("BROWSER_TESTS") == "" {
 		prepared(t).run(t, timed)
 	}
 }
 
-// goEnv is a setting of the go command under the home of who runs the tests.
+// goEnv returns a setting of the go command for the user who runs the tests.
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
@@ -148,7 +148,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// code asks the running gateway for a one-time code, as a user does.
+// code requests a one-time code from the running gateway, as a user does.
 func code(t *testing.T, program mcptest.Program) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program.Path, "ui", "--print")
@@ -164,8 +164,8 @@ func code(t *testing.T, program mcptest.Program) string {
 	return strings.TrimPrefix(u.Fragment, "code=")
 }
 
-// run runs scripts before a gateway of their own, one after the other, and makes
-// a subtest of each of their tests.
+// run runs scripts one after the other with their own gateway, and makes a
+// subtest of each of their tests.
 func (s *stage) run(t *testing.T, files []string) {
 	t.Helper()
 	file := mcptest.WriteConfig(t, s.config)
@@ -185,7 +185,7 @@ func (s *stage) run(t *testing.T, files []string) {
 	}
 }
 
-// report turns TAP into subtests; it returns how many failed.
+// report turns TAP into subtests; it returns the number of failures.
 func report(t *testing.T, tap []byte) (failed int) {
 	t.Helper()
 	lines := bufio.NewScanner(bytes.NewReader(tap))

@@ -12,13 +12,13 @@ import (
 	"mcp-all-in-one/internal/mcpserver"
 )
 
-// notes is a record of a server that runs elsewhere and wants a key.
+// notes is a record of a remote server that needs a key.
 const notes = `{"server":{"name":"com.example/notes","description":"Notes that a team shares.","version":"2.1.0","repository":{"url":"https://github.com/example/notes","source":"github"},
 	"remotes":[{"type":"streamable-http","url":%q,"headers":[{"name":"Authorization","value":"Bearer {key}","variables":{"key":{"description":"The key of your team","isRequired":true,"isSecret":true}}}]}]},
 	"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active","publishedAt":"2026-10-02T08:00:00Z","isLatest":true}}}`
 
-// registry is an MCP registry with the answers that the official one's own
-// server gave, and a record of a server that runs here and takes one key.
+// registry is an MCP registry with responses recorded from the official one,
+// and a record of a server that runs here and takes one key.
 func registry(t *testing.T, root string) string {
 	t.Helper()
 	demo, end := mcpserver.Demo().HTTP("team-key")

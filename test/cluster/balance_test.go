@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/test/balancers"
 )
 
-// ports are those of the replicas, for a balancer.
+// ports returns the ports of the replicas, for a balancer.
 func (c *cluster) ports() (list []string) {
 	for _, r := range c.replicas {
 		list = append(list, r.port)
@@ -18,7 +18,7 @@ func (c *cluster) ports() (list []string) {
 	return list
 }
 
-// TestBalancers lets clients work through the balancers that we ship files for.
+// TestBalancers runs clients through the balancers whose files we ship.
 func TestBalancers(t *testing.T) {
 	for _, b := range []balancers.Balancer{balancers.HAProxy(t), balancers.Nginx(t)} {
 		t.Run("cluster/balancer/"+b.Name, func(t *testing.T) {
@@ -31,7 +31,8 @@ func TestBalancers(t *testing.T) {
 			}
 			large := strings.Repeat("large ", 600_000)
 			wants(t, s.Post(call(7, "back__echo", large)).Answer(t), large)
-			// A question and its answer: nothing of a stream is held back.
+			// A question and its answer show that the balancer does not buffer
+			// a stream.
 			asks := s.Stream(http.MethodPost, call(8, "back__ask", "hello"))
 			asked := asks.Message(t, "the question", func(m *mcptest.Message) bool { return m.Method == "elicitation/create" })
 			s.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"Ada"}}}`, asked.ID))

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// BenchmarkCall is a call at the replica that has the session, and at another
-// one, which hands it over: by one client, and by sixteen at once. A text of
-// 100 bytes goes there and back.
+// BenchmarkCall measures a call at the replica of the session, and at another
+// one, which forwards it: with one client, and with sixteen at once. Each call
+// echoes a text of 100 bytes.
 func BenchmarkCall(b *testing.B) {
 	c := start(b, 2, options{})
 	for _, parallel := range []int{1, 16} {

@@ -1,5 +1,5 @@
-// Package cluster runs several gateways as one, with the real binary, and holds
-// them to what clients are promised.
+// Package cluster runs several gateways as a cluster, with the real binary, and
+// checks what clients are promised.
 package cluster
 
 import (
@@ -26,13 +26,13 @@ const (
 	modern = "2026-07-28"
 )
 
-// A backend is an HTTP server that all replicas reach, and that knows which
-// tokens it ran.
+// A backend is an HTTP server that all replicas use. It knows which tokens it
+// ran.
 type backend struct {
 	url     string
 	started chan string   // tokens of wait
 	release chan struct{} // ends wait
-	ended   chan string   // tokens of wait that was cancelled
+	ended   chan string   // tokens of cancelled waits
 	mu      sync.Mutex
 	ran     map[string]int
 }
@@ -113,10 +113,10 @@ type replica struct {
 	port, peer string
 	config     string
 	home       string
-	path       string // of the binary; empty for the one of this source
+	path       string // of the binary; empty for the one built from this source
 }
 
-// A cluster is gateways that share a secret.
+// A cluster is a set of gateways that share a secret.
 type cluster struct {
 	replicas []*replica
 	back     *backend
@@ -129,9 +129,10 @@ type options struct {
 	members bool
 	section string // more of the section cluster
 	servers string // more servers
-	path    string // of another binary than the one of this source
-	// between may say where the others find a replica, and more of the section of
-	// that one; nil for the port itself and nothing.
+	path    string // of a binary not built from this source
+	// between returns the address under which the others find a replica, and
+	// more settings for its section cluster; nil for the port itself and no
+	// settings.
 	between func(i int, peer string) (advertise, section string)
 }
 
@@ -145,7 +146,7 @@ func start(t testing.TB, n int, o options) *cluster {
 		o.secret = strings.ReplaceAll(secret, " ", "-")
 	}
 	if !strings.Contains(o.section, "drainDelay") {
-		o.section += `,"drainDelay":"0s"` // no balancer has to notice that the test ends
+		o.section += `,"drainDelay":"0s"` // there is no balancer that has to notice the end
 	}
 	ports := freePorts(t, 2*n)
 	members := ""
@@ -176,7 +177,7 @@ func start(t testing.TB, n int, o options) *cluster {
 	return c
 }
 
-// start runs the replica, or runs it again.
+// start starts or restarts the replica.
 func (r *replica) start() {
 	r.t.Helper()
 	r.Process = mcptest.Start(r.t, mcptest.Program{
@@ -186,7 +187,7 @@ func (r *replica) start() {
 	r.Listening()
 }
 
-// ready waits until the replica has met its servers.
+// ready waits until the replica is connected to its servers.
 func (r *replica) ready() {
 	await(r.t, "replica "+r.name+" is ready", func() bool {
 		resp, err := http.Get("http://127.0.0.1:" + r.port + "/ready")
@@ -198,7 +199,7 @@ func (r *replica) ready() {
 	})
 }
 
-// kill ends the replica at once.
+// kill kills the replica.
 func (r *replica) kill() {
 	r.t.Helper()
 	if err := mcptest.Kill(r.PID()); err != nil {
@@ -207,10 +208,10 @@ func (r *replica) kill() {
 	r.Wait(10 * time.Second)
 }
 
-// url is the MCP endpoint of the replica.
+// url returns the MCP endpoint of the replica.
 func (r *replica) url() string { return "http://127.0.0.1:" + r.port + "/mcp" }
 
-// await looks every few milliseconds, for a bounded time.
+// await polls ok every few milliseconds, for a limited time.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -227,7 +228,7 @@ func await(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// freePorts are ports that nobody has now.
+// freePorts returns ports that are not in use.
 func freePorts(t testing.TB, n int) (ports []string) {
 	t.Helper()
 	for range n {
@@ -242,7 +243,7 @@ func freePorts(t testing.TB, n int) (ports []string) {
 	return ports
 }
 
-// client is a legacy session that is opened at one replica.
+// client returns a legacy session opened at one replica.
 func client(t testing.TB, r *replica, capabilities string) *mcptest.RawHTTP {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.url())
@@ -258,12 +259,12 @@ func at(c *mcptest.RawHTTP, r *replica) *mcptest.RawHTTP {
 	return c
 }
 
-// call is the line of a tool call.
+// call returns the line of a tool call.
 func call(id int, tool, token string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"token":%q},"_meta":{"progressToken":%d}}}`, id, tool, token, id)
 }
 
-// wants fails unless an answer has that text in it.
+// wants fails unless the response contains text.
 func wants(t testing.TB, m mcptest.Message, text string) {
 	t.Helper()
 	if m.Error != nil || !strings.Contains(string(m.Result), text) {

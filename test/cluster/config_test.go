@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// read is what a file holds.
+// read returns the content of a file.
 func read(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -29,7 +29,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// lists waits until a replica lists a server, or does not.
+// lists waits until a replica lists a server, or no longer does.
 func (r *replica) lists(name string, want bool) {
 	r.t.Helper()
 	await(r.t, fmt.Sprintf("replica %s has %s: %v", r.name, name, want), func() bool {
@@ -37,7 +37,7 @@ func (r *replica) lists(name string, want bool) {
 	})
 }
 
-// of is a replica as a replica sees it.
+// of returns the state of a replica as another replica sees it.
 func (r *replica) of(node string) agreed.MemberStatus {
 	r.t.Helper()
 	s, _ := r.status()
@@ -49,7 +49,8 @@ func (r *replica) of(node string) agreed.MemberStatus {
 	return agreed.MemberStatus{}
 }
 
-// One configuration for all replicas, changed from any of them.
+// TestSharedConfig checks that all replicas share one configuration, which can
+// be changed at any of them.
 func TestSharedConfig(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	c := start(t, 2, options{
@@ -82,8 +83,8 @@ func editedAnywhere(t *testing.T, c *cluster, a, b *replica) {
 	}
 }
 
-// imported shows that comments are shared, secrets and what each replica says of
-// itself are not.
+// imported checks that comments are shared, but not secrets and the settings of
+// each replica.
 func imported(t *testing.T, a, b *replica) {
 	token := filepath.Join(a.home, "token")
 	write(t, token, "a-secret-of-this-machine")
@@ -110,8 +111,8 @@ func imported(t *testing.T, a, b *replica) {
 	}
 }
 
-// readByLosers shows that a replica which comes later takes what the others
-// have, and keeps its own file aside.
+// readByLosers checks that a replica that starts later takes the configuration
+// of the others, and keeps a backup of its own file.
 func readByLosers(t *testing.T, a, b *replica) {
 	b.Stop()
 	text := read(t, b.config)
@@ -134,8 +135,8 @@ func readByLosers(t *testing.T, a, b *replica) {
 	a.lists("mine", false)
 }
 
-// manyWriters shows that of edits at the same time each counts, or says that it
-// does not.
+// manyWriters checks that each of several concurrent edits takes effect, or
+// reports that it does not.
 func manyWriters(t *testing.T, c *cluster, a, b *replica) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -162,8 +163,8 @@ func manyWriters(t *testing.T, c *cluster, a, b *replica) {
 	a.sees("a ready, b ready")
 }
 
-// proposed shows that what a client writes waits at all replicas, and is approved
-// once.
+// proposed checks that a server added by a client waits at all replicas, and is
+// approved once.
 func proposed(t *testing.T, c *cluster, a, b *replica) {
 	key := strings.TrimSpace(a.must("key", "create", "boss", "--scope", "admin"))
 	enters(t, b, key)
@@ -184,7 +185,8 @@ func proposed(t *testing.T, c *cluster, a, b *replica) {
 	}
 }
 
-// rejected shows a replica that cannot use a text that another one can.
+// rejected checks a replica that cannot use a text that another replica can
+// use.
 func rejected(t *testing.T, a, b *replica) {
 	key := filepath.Join(t.TempDir(), "key")
 	write(t, key, "a-key-of-more-than-twenty-characters")
@@ -223,7 +225,8 @@ func rejected(t *testing.T, a, b *replica) {
 	enters(t, b, read(t, key))
 }
 
-// byHand shows that a file that was changed by hand is put back and kept.
+// byHand checks that a manual change of the file is reverted and kept as a
+// backup.
 func byHand(t *testing.T, a, b *replica) {
 	write(t, b.config, strings.Replace(read(t, b.config), `"notes"`, `"scribbled"`, 1))
 	_, why, code := b.run("reload")
@@ -240,8 +243,8 @@ func byHand(t *testing.T, a, b *replica) {
 	a.lists("notes", false)
 }
 
-// away shows that replicas go on with the text that they have while nobody can
-// agree, also when they start then.
+// away checks that replicas keep using their text while the engine is down,
+// even if they start then.
 func away(t *testing.T, server *mcptest.NATS, a, b *replica) {
 	server.Down()
 	await(t, "a says that the engine is away", func() bool { s, _ := a.status(); return s.Engine.State == agreed.EngineAway })

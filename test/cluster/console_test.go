@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// looks asks the API of a replica's console with a key.
+// looks requests a path of a replica's console API with a key.
 func (r *replica) looks(key, path string, into any) int {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://127.0.0.1:"+r.port+"/api/v1/"+path, nil)
@@ -55,7 +55,7 @@ type page struct {
 	Before                  map[string]uint64
 }
 
-// of are the names of a replica's rows.
+// of returns the names of a replica's rows.
 func of(list []shown, replica string) (names []string) {
 	for _, s := range list {
 		if s.Replica == replica {
@@ -66,7 +66,8 @@ func of(list []shown, replica string) (names []string) {
 	return names
 }
 
-// One console shows all replicas, to each what it may see.
+// TestConsole checks that one console shows all replicas, to each key only what
+// it may see.
 func TestConsole(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	c := start(t, 2, options{
@@ -153,7 +154,7 @@ func TestConsole(t *testing.T) {
 		if n := len(of(calls.Calls, "b")); n == 0 || n >= len(of(all.Calls, "b")) {
 			t.Errorf("of b it sees %d calls, the boss %d", n, len(of(all.Calls, "b")))
 		}
-		for _, row := range all.Calls { // an entry of somebody else is not there, wherever it is
+		for _, row := range all.Calls { // entries of other keys are not found, on any replica
 			if !slices.ContainsFunc(calls.Calls, func(own shown) bool { return own.ID == row.ID && own.Replica == row.Replica }) && row.Replica == "b" {
 				if status := a.looks(one, fmt.Sprintf("traffic/%d?replica=b", row.ID), new(page)); status != http.StatusNotFound {
 					t.Errorf("status %d", status)

@@ -14,14 +14,14 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// newProxies makes the server that proxies belong to, with a logger that says
-// nothing: the zero value of whatever type it has.
+// newProxies returns the server of the proxies, with a silent logger: the zero
+// value of its type.
 func newProxies[M, L any](make func(M, L) *toxiproxy.ApiServer, metrics M) *toxiproxy.ApiServer {
 	var silent L
 	return make(metrics, silent)
 }
 
-// proxy puts a proxy before an address.
+// proxy starts a proxy in front of an address.
 func proxy(t *testing.T, to string) *toxiproxy.Proxy {
 	t.Helper()
 	p := toxiproxy.NewProxy(newProxies(toxiproxy.NewServer, toxiproxy.NewMetricsContainer(nil)), "p", "127.0.0.1:0", to)
@@ -32,7 +32,7 @@ func proxy(t *testing.T, to string) *toxiproxy.Proxy {
 	return p
 }
 
-// mend lets a proxy that was stopped go on, where it was.
+// mend restarts a stopped proxy at the same address.
 func mend(t *testing.T, p *toxiproxy.Proxy) {
 	t.Helper()
 	if err := p.Start(); err != nil {
@@ -40,7 +40,7 @@ func mend(t *testing.T, p *toxiproxy.Proxy) {
 	}
 }
 
-// poison makes a proxy slow, until the function is called that it returns.
+// poison makes a proxy slow until the returned function is called.
 func poison(t *testing.T, p *toxiproxy.Proxy) (heal func()) {
 	t.Helper()
 	toxic := strings.NewReader(`{"name":"slow","type":"latency","attributes":{"latency":300,"jitter":100}}`)
@@ -50,8 +50,9 @@ func poison(t *testing.T, p *toxiproxy.Proxy) (heal func()) {
 	return func() { p.Toxics.ResetToxics(t.Context()) }
 }
 
-// TestCut cuts the ways between replicas and their engine. No call that needs
-// no other way than those left fails, and agreement comes back by itself.
+// TestCut cuts the connections between replicas and their engine. Calls that do
+// not need those connections succeed, and the replicas agree again by
+// themselves.
 func TestCut(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	var engine, peers []*toxiproxy.Proxy
@@ -96,7 +97,7 @@ func TestCut(t *testing.T) {
 	t.Run("fault/T48/peers", func(t *testing.T) {
 		s := client(t, has, `{}`)
 		peers[number[has]].Stop()
-		for _, r := range others { // what they have themselves
+		for _, r := range others { // servers that they run themselves
 			wants(t, client(t, r, `{}`).Post(call(1, "back__echo", "by "+r.name)).Answer(t), "by "+r.name)
 		}
 		wants(t, at(s, has).Post(call(2, "back__echo", "at home")).Answer(t), "at home")
@@ -108,8 +109,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// serveFor calls at each replica for a while, half of the calls at a server that
-// runs once: nothing fails. It returns how many there were.
+// serveFor makes calls at each replica for a while, half of them to a server
+// that runs once. No call may fail. It returns the number of calls.
 func (c *cluster) serveFor(t *testing.T, d time.Duration) (n int) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); n++ {
@@ -122,7 +123,7 @@ func (c *cluster) serveFor(t *testing.T, d time.Duration) (n int) {
 	return 2 * n
 }
 
-// agree waits until all replicas agree again, after so many calls meanwhile.
+// agree waits until all replicas agree again.
 func (c *cluster) agree(t *testing.T, after string, calls int) {
 	t.Helper()
 	began := time.Now()

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// run runs a command of the product beside a replica.
+// run runs a command of the product next to a replica.
 func (r *replica) run(args ...string) (stdout, stderr string, code int) {
 	r.t.Helper()
 	return r.runIn("en", args...)
@@ -36,7 +36,7 @@ func (r *replica) runIn(lang string, args ...string) (stdout, stderr string, cod
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
-// status is the cluster as a replica sees it.
+// status returns the cluster as a replica sees it.
 func (r *replica) status() (s agreed.Status, code int) {
 	r.t.Helper()
 	out, why, code := r.run("cluster", "status", "--json")
@@ -46,7 +46,7 @@ func (r *replica) status() (s agreed.Status, code int) {
 	return s, code
 }
 
-// sees waits until the members that a replica sees are these.
+// sees waits until a replica sees these members.
 func (r *replica) sees(want string) {
 	r.t.Helper()
 	got := ""
@@ -71,13 +71,13 @@ func (r *replica) sees(want string) {
 	}
 }
 
-// metric is a line of /metrics of a replica.
+// metric returns a line of /metrics of a replica.
 func (r *replica) metric(name string) string {
 	r.t.Helper()
 	return r.figure("", name)
 }
 
-// figure is a line of /metrics, for who has a key.
+// figure returns a line of /metrics, with a key.
 func (r *replica) figure(key, name string) string {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://127.0.0.1:"+r.port+"/metrics", nil)
@@ -106,8 +106,8 @@ func (r *replica) figure(key, name string) string {
 
 const withMetrics = `"metrics":{"enabled":true},`
 
-// Replicas find each other by NATS, with no member listed, and calls go on when
-// it is away.
+// TestEngine checks that replicas find each other through NATS without listed
+// members, and that calls succeed while NATS is down.
 func TestEngine(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	c := start(t, 3, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]},"labels":{"gpu":"yes"}`, server.URL), access: withMetrics})
@@ -132,7 +132,7 @@ func TestEngine(t *testing.T) {
 		for i, r := range []*replica{b, third, b} {
 			wants(t, at(s, r).Post(call(i, "back__echo", fmt.Sprint("after ", i))).Answer(t), fmt.Sprint("after ", i))
 		}
-		if n := b.restored() + third.restored(); n != 1 { // they ask each other, though nobody listed them
+		if n := b.restored() + third.restored(); n != 1 { // they ask each other, although no members are listed
 			t.Errorf("the session was restored %d times", n)
 		}
 		if b.metric("mcp_gateway_cluster_restored_total")+third.metric("mcp_gateway_cluster_restored_total") == "00" {
@@ -140,7 +140,7 @@ func TestEngine(t *testing.T) {
 		}
 	})
 	t.Run("cluster/engine/dead", func(t *testing.T) {
-		b.sees("b ready, c ready") // when its record has ended
+		b.sees("b ready, c ready") // after its record has expired
 	})
 	t.Run("cluster/engine/away", func(t *testing.T) {
 		s := client(t, b, `{}`)
@@ -171,7 +171,8 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// A gateway with engine nats starts, and answers, without NATS.
+// TestEngineAbsent checks that a gateway with engine nats starts and answers
+// without NATS.
 func TestEngineAbsent(t *testing.T) {
 	port := freePorts(t, 1)[0]
 	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://127.0.0.1:%s"]}`, port)})
@@ -184,7 +185,8 @@ func TestEngineAbsent(t *testing.T) {
 	})
 }
 
-// Without an engine the members of the file are asked.
+// TestStatusWithoutEngine checks that without an engine the members of the file
+// are asked.
 func TestStatusWithoutEngine(t *testing.T) {
 	c := start(t, 3, options{members: true})
 	a, b := c.replicas[0], c.replicas[1]

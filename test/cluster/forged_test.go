@@ -17,8 +17,8 @@ func decode(t *testing.T, raw []byte, v any) {
 	}
 }
 
-// What is not a session of this client at this endpoint is answered like one
-// that never was, byte for byte.
+// TestForged checks that an id that is not a session of this client at this
+// endpoint gets the same response, byte for byte, as one that never existed.
 func TestForged(t *testing.T) {
 	c := start(t, 2, options{})
 	other := start(t, 1, options{secret: strings.Repeat("another", 6)})

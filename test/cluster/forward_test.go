@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A legacy session works at every replica, whichever it was opened at.
+// TestSessions checks that a legacy session works at every replica.
 func TestSessions(t *testing.T) {
 	c := start(t, 3, options{})
 	a, b, third := c.replicas[0], c.replicas[1], c.replicas[2]
@@ -82,7 +82,7 @@ func modernCall(t *testing.T, r *replica, tool, more string) mcptest.Message {
 		tool, more, modern)).Answer(t)
 }
 
-// accepted answers the one question of an input_required result.
+// accepted answers the only question of an input_required result.
 func accepted(t *testing.T, m mcptest.Message) string {
 	t.Helper()
 	var asked struct {
@@ -99,9 +99,9 @@ func accepted(t *testing.T, m mcptest.Message) string {
 	return ""
 }
 
-// A modern client goes on at another replica with a call that asked it
-// something: one that waits before a legacy server, one whose state a server on
-// stdio keeps, and one that any replica can go on with.
+// TestHandles checks that a modern client can continue a call with a question
+// at another replica: a call that waits for a legacy server, one whose state a
+// server on stdio keeps, and one that any replica can continue.
 func TestHandles(t *testing.T) {
 	c := start(t, 3, options{})
 	for _, tool := range []string{"old__ask_name", "demo__ask_name", "back__ask"} {
@@ -123,7 +123,7 @@ func TestHandles(t *testing.T) {
 	})
 }
 
-// isLost fails unless a call was answered with the loss of its replica.
+// isLost fails unless the response reports the loss of its replica.
 func isLost(t *testing.T, m mcptest.Message) {
 	t.Helper()
 	if m.Error == nil || m.Error.Code != -32603 || string(m.Error.Data) != `{"reason":"owner_lost","retryable":false}` {
@@ -131,7 +131,8 @@ func isLost(t *testing.T, m mcptest.Message) {
 	}
 }
 
-// A call whose replica dies is answered by the one that it was reached through.
+// TestOwnerLost checks that if the replica of a call dies, the replica that
+// forwarded the call answers it.
 func TestOwnerLost(t *testing.T) {
 	c := start(t, 2, options{})
 	a, b := c.replicas[0], c.replicas[1]

@@ -17,7 +17,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestLarge hands large answers, slow readers and many streams over.
+// TestLarge passes large responses, slow readers and many streams through a
+// second replica.
 func TestLarge(t *testing.T) {
 	c := start(t, 2, options{})
 	home, other := c.replicas[0], c.replicas[1]
@@ -78,7 +79,7 @@ func TestLarge(t *testing.T) {
 	})
 }
 
-// quickest is the median of some small calls.
+// quickest returns the median time of some small calls.
 func quickest(t *testing.T, s *mcptest.RawHTTP) time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -91,7 +92,7 @@ func quickest(t *testing.T, s *mcptest.RawHTTP) time.Duration {
 	return took[len(took)/2].Round(10 * time.Microsecond)
 }
 
-// slowly reads an answer in small steps, until ctx ends.
+// slowly reads a response in small steps, until ctx ends.
 func slowly(ctx context.Context, t *testing.T, s *mcptest.RawHTTP, r *replica, id, size int) {
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"back__large","arguments":{"token":"large-%[1]d","size":%d}}}`, id, size)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url(), strings.NewReader(line))
@@ -122,7 +123,7 @@ func slowly(ctx context.Context, t *testing.T, s *mcptest.RawHTTP, r *replica, i
 	}
 }
 
-// peak is the largest memory that the replica has had, in MiB.
+// peak returns the peak memory of the replica, in MiB.
 func (r *replica) peak(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))

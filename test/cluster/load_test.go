@@ -20,29 +20,29 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// behindBalancer is what a gateway needs to be told by a balancer who asks.
+// behindBalancer has the settings that a gateway needs behind a balancer.
 const behindBalancer = `"access":{"key":"the-key-of-everyone-in-this-load"},"server":{"hosts":["127.0.0.1"]},`
 
-// known is a client with the key of behindBalancer.
+// known returns a client with the key of behindBalancer.
 func known(t *testing.T, url string) *mcptest.RawHTTP {
 	c := mcptest.NewRawHTTP(t, url)
 	c.Header.Set("Authorization", "Bearer the-key-of-everyone-in-this-load")
 	return c
 }
 
-// A tally is what became of the calls of a load.
+// A tally counts the outcomes of the calls of a load.
 type tally struct {
 	mu      sync.Mutex
 	ok      int
 	served  []int          // calls answered, by client
 	lost    map[string]int // by what the client was told
-	wrong   []string       // what no client may see
+	wrong   []string       // errors that must never happen
 	outages []time.Duration
 }
 
 func (y *tally) String() string {
 	slices.Sort(y.outages)
-	lost, by := 0, map[string]int{} // what clients were told, in short: a reason, or a status
+	lost, by := 0, map[string]int{} // summary of what clients were told: a reason, or a status
 	for what, n := range y.lost {
 		lost += n
 		short, _, _ := strings.Cut(what, ": ")
@@ -59,14 +59,14 @@ func (y *tally) String() string {
 	return out
 }
 
-// A kind is what a call of a load does.
+// A kind describes the calls of a load.
 type kind struct {
 	tool string
-	size int // of the answer, beside its token
+	size int // of the response, without its token
 }
 
-// plain calls do nothing but answer; mixed ones also report progress, ask, and
-// answer at length.
+// plain calls only answer; mixed ones also report progress, ask, and return
+// large results.
 var (
 	plain = func(int) kind { return kind{tool: "back__echo"} }
 	mixed = func(id int) kind {
@@ -87,12 +87,12 @@ var (
 // loads counts the loads so far.
 var loads atomic.Int64
 
-// load lets clients call until stop is closed, every second one a modern one.
-// Each goes on with its session, whatever happens.
+// load lets clients call until stop is closed; every second client is modern.
+// Each client keeps its session, whatever happens.
 func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
 	t.Helper()
 	y := &tally{lost: map[string]int{}, served: make([]int, clients)}
-	nth := loads.Add(1) // a cluster may have several in turn
+	nth := loads.Add(1) // a cluster may run several loads in turn
 	for i := range clients {
 		c := known(t, base+"/mcp")
 		if i%2 == 0 {
@@ -139,7 +139,7 @@ func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-c
 	return y
 }
 
-// one makes one call; what is empty when it was answered.
+// one makes one call; what is empty if the call succeeded.
 func one(c *mcptest.RawHTTP, k kind, isModern bool, id int, token string) (what string, wrong bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -169,7 +169,7 @@ func one(c *mcptest.RawHTTP, k kind, isModern bool, id int, token string) (what 
 	return "", false
 }
 
-// ports are what makes the same error of a balancer look different.
+// ports matches the ports that make equal errors of a balancer look different.
 var ports = regexp.MustCompile(`:\d+`)
 
 // post sends one request of a call.
@@ -206,7 +206,7 @@ func post(ctx context.Context, c *mcptest.RawHTTP, k kind, isModern bool, id int
 	return m, "", false
 }
 
-// judge holds what happened to what must never happen.
+// judge checks the outcomes for errors that must never happen.
 func (y *tally) judge(t *testing.T, b *backend) {
 	t.Helper()
 	y.mu.Lock()
@@ -227,10 +227,9 @@ func (y *tally) judge(t *testing.T, b *backend) {
 	}
 }
 
-// TestKilled kills replicas under load: nothing is crossed, nothing runs twice,
-// no session ends, and everybody is served again at once. A call
-// that was on its way to the replica that ends is lost; it has run once or not
-// at all.
+// TestKilled kills replicas under load: no responses are mixed up, nothing runs
+// twice, no session ends, and all clients are served again at once. A call that
+// was on its way to the killed replica is lost; it has run once or not at all.
 func TestKilled(t *testing.T) {
 	for id, b := range map[string]balancers.Balancer{"T45": balancers.HAProxy(t), "T45n": balancers.Nginx(t)} {
 		t.Run("fault/T45/"+b.Name, func(t *testing.T) {
@@ -251,8 +250,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// killed kills one replica after the other while clients call, at least some
-// times, and until so many calls were answered.
+// killed kills one replica after the other while clients call, until both kills
+// and calls are reached.
 func killed(t *testing.T, id string, c *cluster, b balancers.Balancer, of func(int) kind, kills, clients, calls int) {
 	t.Helper()
 	base := b.Start(t, c.ports())
@@ -277,9 +276,9 @@ func killed(t *testing.T, id string, c *cluster, b balancers.Balancer, of func(i
 	close(stop)
 	wg.Wait()
 	y.judge(t, c.back)
-	// A client has one call at a time, so it loses what was on its way when the
-	// replica died, and the next one where the balancer sends it on a connection to
-	// that replica that it has kept.
+	// A client has one call at a time. It loses the call that was on its way
+	// when the replica died, and the next one if the balancer uses a kept
+	// connection to that replica.
 	lost := 0
 	for _, n := range y.lost {
 		lost += n
@@ -295,7 +294,7 @@ func killed(t *testing.T, id string, c *cluster, b balancers.Balancer, of func(i
 }
 
 // TestRolling restarts all replicas, one after the other, under load: no call
-// fails and no session ends. A balancer that checks nothing notices only that
+// fails and no session ends. A balancer without health checks notices only that
 // connections are refused.
 func TestRolling(t *testing.T) {
 	for _, o := range []struct {
@@ -310,9 +309,9 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// everyone waits until each client has been answered once more. Who could not
-// connect to a replica that ended tries again a second later: until then the next
-// one is not to end.
+// everyone waits until each client has got one more response. A client that
+// could not connect to a stopped replica retries a second later; the next
+// replica must not stop before that.
 func (y *tally) everyone(t *testing.T) {
 	t.Helper()
 	served := func() []int { y.mu.Lock(); defer y.mu.Unlock(); return slices.Clone(y.served) }
@@ -327,8 +326,8 @@ func (y *tally) everyone(t *testing.T) {
 	})
 }
 
-// rolling restarts all replicas some times, while clients call and sessions are
-// idle. No call is lost.
+// rolling restarts all replicas several times, while clients call and sessions
+// are idle. No call is lost.
 func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) *tally {
 	t.Helper()
 	var sleepers []*mcptest.RawHTTP

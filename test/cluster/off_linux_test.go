@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestOff: a gateway that is alone has nothing of a cluster, and the client of
-// the engine that it links costs nothing at its start.
+// TestOff checks that a gateway outside a cluster starts no part of it, and
+// that the linked client of the engine does not slow its start.
 func TestOff(t *testing.T) {
 	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q}},"metrics":{"enabled":true}}`, mcptest.Build(t)))
 	t.Run("fault/T55/ids", func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestOff(t *testing.T) {
 	})
 }
 
-// listening counts the TCP ports that a process has open for others.
+// listening counts the TCP ports on which a process listens.
 func listening(t *testing.T, pid int) (n int) {
 	t.Helper()
 	mine := map[string]bool{}
@@ -75,7 +75,7 @@ func listening(t *testing.T, pid int) (n int) {
 		t.Fatal(err)
 	}
 	for _, fd := range fds {
-		to, _ := os.Readlink(fd) // one that was closed meanwhile is not listening
+		to, _ := os.Readlink(fd) // a file that was closed in the meantime does not listen
 		if inode, ok := strings.CutPrefix(to, "socket:["); ok {
 			mine[strings.TrimSuffix(inode, "]")] = true
 		}

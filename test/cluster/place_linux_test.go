@@ -16,19 +16,19 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// placed starts replicas with NATS and a server that runs once, as servers do
-// with an engine.
+// placed starts replicas with NATS and a server that runs once, which is the
+// default with an engine.
 func placed(t *testing.T, more string) (c *cluster, log string) {
 	t.Helper()
 	server := mcptest.StartNATS(t)
 	return placedWith(t, more, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL), access: withMetrics})
 }
 
-// placedWith does so with replicas as the options say.
+// placedWith is placed with options for the replicas.
 func placedWith(t *testing.T, more string, o options) (c *cluster, log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "runs")
-	// A process that finds another one alive says so in a second file.
+	// A process that finds another one alive writes that to a second file.
 	o.servers += fmt.Sprintf(`,"once":{"command":"sh","args":["-c","while read pid epoch; do kill -0 $pid && echo $pid $$ >> %[1]s.two; done < %[1]s; echo $$ $MCP_FENCING_TOKEN >> %[1]s; exec %[2]s -era legacy"]%[3]s}`, log, mcptest.Build(t), more)
 	if err := os.WriteFile(log, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func placedWith(t *testing.T, more string, o options) (c *cluster, log string) {
 // A run is one process of the server.
 type run struct{ pid, epoch int }
 
-// runs are the processes of the server so far.
+// runs returns the processes of the server so far.
 func runs(t *testing.T, log string) (list []run) {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -63,7 +63,7 @@ func lives(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// owner is the replica that has the server, and the others.
+// owner returns the replica that runs the server, and the others.
 func (c *cluster) owner(t *testing.T, list ...*replica) (has *replica, others []*replica) {
 	t.Helper()
 	await(t, "a replica has the server", func() bool {
@@ -89,7 +89,8 @@ func says(t *testing.T, r *replica, text string) mcptest.Message {
 	return client(t, r, `{}`).Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"once__echo","arguments":{"message":%q}}}`, text)).Answer(t)
 }
 
-// A server that runs once has one process, and every replica calls it.
+// TestPlaced checks that a server that runs once has one process, which every
+// replica can call.
 func TestPlaced(t *testing.T) {
 	c, log := placed(t, "")
 	t.Run("cluster/place/once", func(t *testing.T) {
@@ -175,8 +176,9 @@ func TestPlaced(t *testing.T) {
 	})
 }
 
-// A replica that has a server dies, or stands still: another one has it soon,
-// and with fence there are never two, as long as the first one can do anything.
+// TestOwnerDies checks that if the replica of a server dies or hangs, another
+// one soon takes over. With fence there are never two processes, as long as the
+// first replica can act.
 func TestOwnerDies(t *testing.T) {
 	for name, more := range map[string]string{"plain": "", "fence": `,"fence":true`} {
 		t.Run("fault/T47/"+name, func(t *testing.T) {
@@ -190,11 +192,11 @@ func TestOwnerDies(t *testing.T) {
 	})
 }
 
-// ownerDies kills the replica that has the server, some times.
+// ownerDies kills the replica of the server several times.
 func ownerDies(t *testing.T, more string, kills int) {
 	t.Helper()
 	c, log := placed(t, more)
-	// A copy that is fenced may live until its record has ended.
+	// A fenced process may live until its record expires.
 	limit := map[bool]time.Duration{true: 12 * time.Second, false: 20 * time.Second}[more == ""]
 	var worst time.Duration
 	for range kills {
@@ -205,7 +207,7 @@ func ownerDies(t *testing.T, more string, kills int) {
 		before := runs(t, log)
 		began := time.Now()
 		has.kill()
-		awaitSays(t, others[0], "after") // a fenced server is waited for longer than one call waits
+		awaitSays(t, others[0], "after") // the takeover of a fenced server takes longer than one call waits
 		worst = max(worst, time.Since(began))
 		wants(t, says(t, others[1], "after, by the other"), "by the other")
 		list := runs(t, log)
@@ -230,7 +232,7 @@ func ownerDies(t *testing.T, more string, kills int) {
 	figures.Report(t, "T47", "owner killed %d times%s: served again after %v at most", kills, how, worst.Round(time.Millisecond))
 }
 
-// ownerStops lets the replica that has the server stand still, and go on.
+// ownerStops pauses and resumes the replica of the server.
 func ownerStops(t *testing.T) {
 	t.Helper()
 	c, log := placed(t, "")
@@ -259,13 +261,13 @@ func ownerStops(t *testing.T) {
 	figures.Report(t, "T47", "owner frozen with SIGSTOP: served again after %v, one process is left when it goes on", took.Round(time.Millisecond))
 }
 
-// trySays calls the echo of the server that runs once, for a bounded time.
+// trySays calls the echo of the server that runs once, with a time limit.
 func trySays(t *testing.T, r *replica, text string) error {
 	t.Helper()
 	return tryCall(t, r, "once__echo", fmt.Sprintf(`{"message":%q}`, text), text)
 }
 
-// awaitSays calls it until it answers.
+// awaitSays repeats trySays until it succeeds.
 func awaitSays(t *testing.T, r *replica, text string) {
 	t.Helper()
 	var err error
@@ -275,14 +277,15 @@ func awaitSays(t *testing.T, r *replica, text string) {
 	}
 }
 
-// tryCall makes a modern call at a replica, whose answer is to have that text.
+// tryCall makes a modern call at a replica, and checks that the response
+// contains text.
 func tryCall(t *testing.T, r *replica, tool, arguments, text string) error {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.url())
 	c.Header.Set("Mcp-Protocol-Version", modern)
 	c.Header.Set("Mcp-Method", "tools/call")
 	c.Header.Set("Mcp-Name", tool)
-	c.Header.Set("Connection", "close") // else each call keeps one until the test ends
+	c.Header.Set("Connection", "close") // otherwise each call keeps a connection until the test ends
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, arguments, modern))

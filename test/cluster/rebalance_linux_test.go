@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A server goes back to where it belongs when somebody says so, and only when
-// nobody uses it.
+// TestRebalance checks that a server moves back to where it belongs on command,
+// and only while it is idle.
 func TestRebalance(t *testing.T) {
 	c, log := placed(t, "")
 	has, others := c.owner(t, c.replicas...)
@@ -40,7 +40,7 @@ func TestRebalance(t *testing.T) {
 	})
 	t.Run("cluster/rebalance/idle", func(t *testing.T) {
 		moved := false
-		await(t, "the server is idle", func() bool { // the answer of the call is out before its place is free
+		await(t, "the server is idle", func() bool { // the response is sent before the call is counted as ended
 			moved = len(rebalance().Moved) == 1
 			return moved
 		})

@@ -10,9 +10,9 @@ import (
 )
 
 // TestReleases restarts replicas of two releases side by side, from the older
-// one to this one and back: no call fails and no session ends. RELEASE names the
-// binary of the older one; without it both are this one, which shows only that
-// the program may be another file.
+// one to this one and back: no call fails and no session ends. RELEASE is the
+// binary of the older release. Without it both are this release, which only
+// shows that the program may be another file.
 func TestReleases(t *testing.T) {
 	t.Run("fault/T53", func(t *testing.T) {
 		older, name := os.Getenv("RELEASE"), "the same"

@@ -13,8 +13,8 @@ import (
 // restored counts the sessions that a replica took over.
 func (r *replica) restored() int { return strings.Count(r.Stderr(), `msg="session restored"`) }
 
-// An idle session outlives its replica: the next request works, at one of the
-// others, which all find the same one.
+// TestRestore checks that an idle session outlives its replica: the next
+// request works at the other replicas, and they all restore the same session.
 func TestRestore(t *testing.T) {
 	c := start(t, 3, options{members: true})
 	a, b, third := c.replicas[0], c.replicas[1], c.replicas[2]
@@ -84,8 +84,9 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// A session that has a process of its own ends with its replica. Without members
-// the replica that notices takes the others.
+// TestBound checks that a session with its own process ends with its replica.
+// Without members, the replica that notices the loss takes over the other
+// sessions.
 func TestBound(t *testing.T) {
 	for name, own := range map[string]bool{"bound": true, "alone": false} {
 		t.Run("cluster/restore/"+name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// must runs a command that has to succeed.
+// must runs a command that must succeed.
 func (r *replica) must(args ...string) string {
 	r.t.Helper()
 	out, why, code := r.run(args...)
@@ -26,14 +26,14 @@ func (r *replica) must(args ...string) string {
 	return out
 }
 
-// holder is a client with a key.
+// holder returns a client with a key.
 func holder(t testing.TB, r *replica, key string) *mcptest.RawHTTP {
 	c := mcptest.NewRawHTTP(t, r.url())
 	c.Header.Set("Authorization", "Bearer "+key)
 	return c
 }
 
-// enters waits until a key opens a replica.
+// enters waits until a replica accepts a key.
 func enters(t testing.TB, r *replica, key string) {
 	t.Helper()
 	c := holder(t, r, key)
@@ -42,10 +42,10 @@ func enters(t testing.TB, r *replica, key string) {
 	})
 }
 
-// soon is how long the others may take to hear of a change.
+// soon is how long a change may take to reach the other replicas.
 const soon = time.Second
 
-// What is decided at one replica counts at the others.
+// TestShared checks that a decision at one replica takes effect at the others.
 func TestShared(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	lib := newLibrary(t)
@@ -116,7 +116,7 @@ func (l *library) lends(what string) {
 	})
 }
 
-// shows waits until a replica lists a tool, or does not.
+// shows waits until a replica lists a tool, or no longer does.
 func shows(t testing.TB, r *replica, key, tool string, want bool) {
 	t.Helper()
 	await(t, fmt.Sprintf("replica %s lists %s: %v", r.name, tool, want), func() bool {
@@ -129,8 +129,8 @@ func shows(t testing.TB, r *replica, key, tool string, want bool) {
 	})
 }
 
-// sharedPins shows that a replica which knows nothing holds a tool back that
-// is not what another one has seen, until somebody approves it there.
+// sharedPins checks that a new replica holds back a tool that differs from what
+// another replica has seen, until a person approves it there.
 func sharedPins(t *testing.T, lib *library, a, b *replica) {
 	key := strings.TrimSpace(a.must("key", "create", "pins"))
 	for _, r := range []*replica{a, b} {
@@ -154,7 +154,7 @@ func sharedPins(t *testing.T, lib *library, a, b *replica) {
 	shows(t, b, key, "lib__borrow", true)
 }
 
-// sharedApprovals shows that a server which waits at both replicas starts at
+// sharedApprovals checks that a server that waits at both replicas starts at
 // both when it is approved at one.
 func sharedApprovals(t *testing.T, lib *library, a, b *replica) {
 	key := strings.TrimSpace(a.must("key", "create", "approvals", "--scope", "admin"))
@@ -182,8 +182,8 @@ func sharedApprovals(t *testing.T, lib *library, a, b *replica) {
 	}
 }
 
-// cutOff shows that replicas go on with what they know while NATS is away, also
-// when they start then, and that changes are refused and say why.
+// cutOff checks that replicas keep their state while NATS is down, even if they
+// start then, and that changes fail with a reason.
 func cutOff(t *testing.T, server *mcptest.NATS, a, b *replica) {
 	key := strings.TrimSpace(b.must("key", "create", "desk"))
 	enters(t, a, key)

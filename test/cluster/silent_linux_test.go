@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A replica that is silent, and may live, keeps its sessions: clients may try
-// again.
+// TestSilent checks that a replica that hangs, and may be alive, keeps its
+// sessions: clients may retry.
 func TestSilent(t *testing.T) {
 	c := start(t, 2, options{})
 	a, b := c.replicas[0], c.replicas[1]

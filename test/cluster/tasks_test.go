@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// worker is a server of 2025-11-25 whose tool runs as a task.
+// worker returns a server of 2025-11-25 whose tool runs as a task.
 func worker(t *testing.T) string {
 	t.Helper()
 	results := map[string]string{
@@ -28,7 +28,7 @@ func worker(t *testing.T) string {
 			Method string
 			Params struct{ TaskID string }
 		}
-		body, _ := io.ReadAll(r.Body) // who asked is gone when this fails
+		body, _ := io.ReadAll(r.Body) // a failure means that the client has disconnected
 		if r.Method != http.MethodPost || json.Unmarshal(body, &m) != nil {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
@@ -48,7 +48,7 @@ func worker(t *testing.T) string {
 	return server.URL
 }
 
-// about makes a request of a modern client that takes tasks, at a replica.
+// about makes a request of a modern client with tasks, at a replica.
 func about(t *testing.T, r *replica, method, name, params string) mcptest.Message {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.url())
@@ -59,7 +59,8 @@ func about(t *testing.T, r *replica, method, name, params string) mcptest.Messag
 		method, params, modern)).Answer(t)
 }
 
-// A modern client asks any replica for a task that another one began.
+// TestTasks checks that a modern client can ask any replica about a task that
+// another replica began.
 func TestTasks(t *testing.T) {
 	c := start(t, 3, options{members: true, servers: fmt.Sprintf(`,"work":{"type":"http","url":%q}`, worker(t))})
 	t.Run("cluster/tasks", func(t *testing.T) {

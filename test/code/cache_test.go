@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A counter is a gateway whose server counts what it is asked.
+// A counter is a gateway whose server counts its calls.
 type counter struct {
 	t      *testing.T
 	server *mcpserver.Server
@@ -33,7 +33,7 @@ type counter struct {
 	keys   map[string]string
 }
 
-// counting are tools that answer with the number of calls so far.
+// counting returns tools that answer with the number of calls so far.
 func (l *counter) counting(version string) []mcpserver.Tool {
 	count := func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text("%d", l.asked.Add(1)), nil }
 	tool := func(name, annotations string, run func(context.Context, *mcpserver.Call) (any, error)) mcpserver.Tool {
@@ -54,7 +54,7 @@ func (l *counter) counting(version string) []mcpserver.Tool {
 	}
 }
 
-// newCounter starts one; more is said of its tool look.
+// newCounter starts a counter; more is added to the settings of its tool look.
 func newCounter(t *testing.T, more map[string]any) *counter {
 	t.Helper()
 	l := &counter{t: t, server: mcpserver.New("counting"), audit: filepath.Join(t.TempDir(), "audit.jsonl"), keys: map[string]string{}}
@@ -97,7 +97,7 @@ func (l *counter) open(as string) *web {
 	return w
 }
 
-// api asks the console as an administrator.
+// api requests the console's API as an administrator.
 func (l *counter) api(method, path, body string) string {
 	l.t.Helper()
 	req, err := http.NewRequestWithContext(l.t.Context(), method, l.gw.URL+"/api/v1/"+path, strings.NewReader(body))
@@ -130,8 +130,8 @@ func (w *web) exec(tool string, arguments map[string]any) string {
 	return w.call("exec", map[string]any{"server_name": "lib", "tool_name": tool, "arguments": arguments}).text()
 }
 
-// A result of a read-only tool stands for the next same call of who got it, by
-// any door, and nothing else does.
+// TestCache checks that a result of a read-only tool is reused for the same
+// call of the same principal, through any door, and for no other call.
 func TestCache(t *testing.T) {
 	l := newCounter(t, nil)
 	ann, bob := l.open("ann"), l.open("bob")
@@ -188,7 +188,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// What decides on a call decides on one that is answered from the cache.
+// TestCacheIsDecidedOn checks that calls answered from the cache are authorized
+// too.
 func TestCacheIsDecidedOn(t *testing.T) {
 	t.Run("code/cache rate", func(t *testing.T) {
 		ann := newCounter(t, map[string]any{"callsPerMinute": 2}).open("ann")
@@ -223,8 +224,8 @@ func TestCacheIsDecidedOn(t *testing.T) {
 	})
 }
 
-// asking is a server on stdio that asks during each call, whether its client can
-// be asked or not, and answers with the number of calls so far.
+// asking is a server on stdio that asks during each call, even if its client
+// cannot be asked, and answers with the number of calls so far.
 const asking = `calls=0
 while read -r line; do
 	id=${line#*'"id":'}; id=${id%%[,\}]*}
@@ -240,8 +241,8 @@ while read -r line; do
 	esac
 done`
 
-// What a person answered once, or nobody could be asked, is not known the next
-// time.
+// TestCacheOfQuestions checks that a result is not cached if a person was
+// asked, or could not be asked.
 func TestCacheOfQuestions(t *testing.T) {
 	t.Run("code/cache question that no client can be asked", func(t *testing.T) {
 		c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "mcpServers": map[string]any{

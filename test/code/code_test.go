@@ -1,5 +1,5 @@
-// Package code runs scripts with the real binary: what a model that uses run
-// sees, on both transports, in both eras.
+// Package code runs scripts with the real binary, as a model uses run, on both
+// transports and in both eras.
 package code
 
 import (
@@ -12,14 +12,14 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A client runs scripts and says what came back.
+// A client runs scripts and returns their results.
 type client struct {
 	t    *testing.T
 	gw   *mcptest.RawStdio
 	next int
 }
 
-// settings are what every gateway here is configured with, and more.
+// settings returns the common settings of the gateways, plus more.
 func settings(t *testing.T, more string) string {
 	t.Helper()
 	exe, err := json.Marshal(mcptest.BuildProduct(t))
@@ -37,7 +37,7 @@ func start(t *testing.T, more, capabilities string) *client {
 	return c
 }
 
-// send sends a call and returns the id of it.
+// send sends a call and returns its id.
 func (c *client) send(tool string, arguments map[string]any, meta string) string {
 	c.t.Helper()
 	c.next++
@@ -50,7 +50,7 @@ func (c *client) send(tool string, arguments map[string]any, meta string) string
 	return id
 }
 
-// A result is what a call of a tool came to.
+// A result is the result of a tool call.
 type result struct {
 	Content []struct {
 		Type, Text, URI, MimeType, Data string
@@ -93,7 +93,7 @@ func (c *client) run(code string) result {
 	return c.call("run", map[string]any{"code": code})
 }
 
-// What a script says, and what it comes to.
+// TestValues checks the log and the value of scripts.
 func TestValues(t *testing.T) {
 	c := start(t, `"mode":"code",`, `{}`)
 	for _, tt := range []struct{ name, code, want string }{
@@ -143,7 +143,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// What cannot run is answered with a sentence.
+// TestBadInput checks that invalid scripts are answered with a clear message.
 func TestBadInput(t *testing.T) {
 	c := start(t, `"mode":"code","scripts":{"cpu":"500ms"},`, `{}`)
 	for _, tt := range []struct{ name, code, want string }{
@@ -190,8 +190,8 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-// A server's questions, and a script's own, reach the client on the stream of
-// the call, two at once.
+// TestQuestions checks that questions of a server and of a script reach the
+// client on the stream of the call, two at once.
 func TestQuestions(t *testing.T) {
 	const code = `const all = await Promise.all([tools.demo.ask_name({}), tools.demo.ask_name({})]); return [...all, (await ask('Which?', {type: 'object', properties: {x: {type: 'string'}}})).x]`
 	t.Run("code/question legacy stdio", func(t *testing.T) {
@@ -276,7 +276,8 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// Progress counts up by one; a cancelled script ends with its calls.
+// TestProgressAndCancel checks that progress counts up by one, and that a
+// cancelled script ends with its calls.
 func TestProgressAndCancel(t *testing.T) {
 	c := start(t, `"mode":"code",`, `{}`)
 	t.Run("code/progress", func(t *testing.T) {
@@ -311,7 +312,8 @@ func TestProgressAndCancel(t *testing.T) {
 	})
 }
 
-// The modes in which run is shown, and what its definition costs.
+// TestShown checks the modes in which run is listed, and the cost of its
+// definition.
 func TestShown(t *testing.T) {
 	for _, tt := range []struct{ name, more, want string }{
 		{"code", `"mode":"code",`, "inspect exec run read"},

@@ -38,7 +38,7 @@ func (w *web) call(tool string, arguments map[string]any) result {
 
 var resultURI = regexp.MustCompile(`result://[0-9a-f]{32}`)
 
-// town is a gateway over HTTP with keys, and a session of each.
+// town returns a session of each key at a gateway over HTTP.
 func town(t *testing.T, more string, grants map[string][]string, path string) map[string]*web {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
@@ -71,7 +71,7 @@ func town(t *testing.T, more string, grants map[string][]string, path string) ma
 	return all
 }
 
-// large is a text of many lines.
+// large returns a text of many lines.
 func large() string {
 	var b strings.Builder
 	for i := range 2000 {
@@ -176,7 +176,8 @@ func TestKeptResults(t *testing.T) {
 	})
 }
 
-// Without a limit, and at a server's own endpoint, everything passes.
+// TestWholeResults checks that results are not cut without a limit, and at the
+// endpoint of a single server.
 func TestWholeResults(t *testing.T) {
 	whole := large()
 	for name, tt := range map[string]struct{ more, path, tool string }{
@@ -195,14 +196,15 @@ func TestWholeResults(t *testing.T) {
 	}
 }
 
-// A result that has expired says so to whom it was made for, and what to do.
+// TestKeptExpires checks that an expired result is reported to its owner, with
+// advice.
 func TestKeptExpires(t *testing.T) {
 	c := town(t, `"results":{"limit":"4KB","keep":"1s"},`, map[string][]string{"ann": {"schema:default"}}, "/mcp")["ann"]
 	uri := resultURI.FindString(c.call("demo__echo", map[string]any{"message": large()}).text())
 	if uri == "" {
 		t.Fatal("nothing was kept")
 	}
-	c.call("demo__long_task", map[string]any{"seconds": 2}) // longer than it is kept
+	c.call("demo__long_task", map[string]any{"seconds": 2}) // longer than the result is kept
 	const want = "the result has expired: it was not read for 1s; call the tool again, or keep results longer with results.keep"
 	t.Run("code/kept expires tool", func(t *testing.T) {
 		if r := c.call("read_result", map[string]any{"result": uri}); !r.IsError || !strings.Contains(r.text(), want) {
@@ -219,8 +221,8 @@ func TestKeptExpires(t *testing.T) {
 	})
 }
 
-// What there is no room for passes whole: a handle is given only for what is
-// kept.
+// TestNoRoom checks that a result that cannot be kept is passed whole: only
+// kept results have a handle.
 func TestNoRoom(t *testing.T) {
 	t.Run("code/kept no room", func(t *testing.T) {
 		whole := strings.Repeat(large(), 10)

@@ -23,7 +23,8 @@ import (
 
 const patience = 60 * time.Second
 
-// shell is the entry of a demo server that a shell starts after doing something.
+// shell returns the entry of a demo server that a shell starts after running
+// first.
 func shell(t *testing.T, first string) map[string]any {
 	t.Helper()
 	return map[string]any{"command": "sh", "args": []string{"-c", first + ` exec "$0" demo`, mcptest.BuildProduct(t)}}
@@ -38,13 +39,15 @@ func encode(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// loop calls a tool again and again until that fails, and says how.
+// loop returns a script that calls a tool until a call fails, and returns the
+// error.
 func loop(server string) string {
 	return `for (;;) { try { await tools.` + server + `.add({a: 1, b: 1}); await sleep(20) } catch (e) { return e.name + ': ' + e.message } }`
 }
 
-// What happens to a server in the middle of a script is an error that the
-// script can catch, of calls to that server alone.
+// TestServerInMidScript checks that a failure of a server during a script is an
+// error that the script can catch, and that it affects only calls to that
+// server.
 func TestServerInMidScript(t *testing.T) {
 	t.Run("code/killed", func(t *testing.T) {
 		pid := filepath.Join(t.TempDir(), "pid")
@@ -98,7 +101,7 @@ func TestServerInMidScript(t *testing.T) {
 	})
 }
 
-// A house is a gateway over HTTP whose server says what it hears.
+// A house is a gateway over HTTP whose server records the requests it gets.
 type house struct {
 	t     *testing.T
 	url   string
@@ -135,12 +138,12 @@ func newHouse(t *testing.T, server map[string]any) *house {
 	return h
 }
 
-// listens makes the demo server of an entry write what it hears to h.heard.
+// listens makes the demo server of an entry write its requests to h.heard.
 func (h *house) listens(server map[string]any) {
 	server["command"], server["args"] = "sh", []string{"-c", `tee '` + h.heard + `' | "$0" demo`, mcptest.BuildProduct(h.t)}
 }
 
-// run runs a script in a session of its own. The answer is empty where there is none.
+// run runs a script in a new session. The answer is empty if there is none.
 func (h *house) run(as, code string) <-chan string {
 	w := mcptest.NewRawHTTP(h.t, h.url+"/mcp")
 	w.Header.Set("Authorization", "Bearer "+h.keys[as])
@@ -180,9 +183,9 @@ func (h *house) answer(done <-chan string) string {
 	}
 }
 
-// calls counts the calls that the server heard.
+// calls counts the calls that the server got.
 func (h *house) calls() int {
-	raw, _ := os.ReadFile(h.heard) // before the server starts there is none
+	raw, _ := os.ReadFile(h.heard) // the file does not exist before the server starts
 	return strings.Count(string(raw), `"tools/call"`)
 }
 
@@ -195,7 +198,7 @@ func (h *house) until(what string, so func() bool) {
 	}
 }
 
-// api asks the console as an administrator.
+// api requests the console's API as an administrator.
 func (h *house) api(method, path, body string) string {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+"/api/v1/"+path, strings.NewReader(body))
@@ -216,7 +219,7 @@ func (h *house) api(method, path, body string) string {
 // A waiting is a question in the inbox.
 type waiting struct{ ID, Tool, Code string }
 
-// questions waits until so many questions wait.
+// questions waits until n questions are open.
 func (h *house) questions(n int) []waiting {
 	h.t.Helper()
 	var list []waiting
@@ -227,7 +230,7 @@ func (h *house) questions(n int) []waiting {
 	return list
 }
 
-// A key that is revoked ends its scripts.
+// TestKeyRevokedInMidScript checks that revoking a key ends its scripts.
 func TestKeyRevokedInMidScript(t *testing.T) {
 	t.Run("code/revoked", func(t *testing.T) {
 		h := newHouse(t, map[string]any{})
@@ -249,7 +252,8 @@ func TestKeyRevokedInMidScript(t *testing.T) {
 	})
 }
 
-// A person's yes lets a call of a script run, and sees its code.
+// TestAskedInAScript checks that a person can approve a call of a script, and
+// sees its code.
 func TestAskedInAScript(t *testing.T) {
 	for action, want := range map[string]string{"accept": `"text":"4"`, "decline": "CallError"} {
 		t.Run("code/ask "+action, func(t *testing.T) {
@@ -276,8 +280,8 @@ func TestAskedInAScript(t *testing.T) {
 	}
 }
 
-// A yes for the script is one to all calls of that tool by that run, and to
-// nothing else.
+// TestYesForTheScript checks that the approval for a script covers all calls of
+// that tool by that run, and nothing else.
 func TestYesForTheScript(t *testing.T) {
 	asks := map[string]any{"ask": true}
 	start := func(t *testing.T) *house {
@@ -317,7 +321,7 @@ func TestYesForTheScript(t *testing.T) {
 			yes := fmt.Sprintf(`"approval":{"by":"key:%s","door":"console"`, chief)
 			return strings.Count(string(trail), yes+`,"for":"script"}`) == 6 && strings.Count(string(trail), yes+`}`) == 1
 		})
-		// The same code once more is another run.
+		// Running the same code again is another run.
 		again := h.run("ann", code)
 		for _, q := range h.questions(3) {
 			h.api(http.MethodPost, "inbox/"+q.ID, `{"action":"decline"}`)
@@ -372,7 +376,7 @@ func TestYesForTheScript(t *testing.T) {
 	})
 }
 
-// The definition of run is small.
+// TestCostOfRun checks that the definition of run is small.
 func TestCostOfRun(t *testing.T) {
 	t.Run("code/cost of the definition", func(t *testing.T) {
 		c := start(t, `"mode":"code",`, `{}`)

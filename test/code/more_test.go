@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A value over 16 MB reaches a script as a handle, by which it reads parts.
+// TestHandles checks that a script gets a value over 16 MB as a handle, with
+// which it reads parts.
 func TestHandles(t *testing.T) {
 	s := mcpserver.New("large")
 	text := strings.Repeat("0123456789abcde\n", 17<<16) // 17 MB
@@ -41,7 +42,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// twins is a server with tools whose names are the same identifier.
+// twins returns a server with tools whose names become the same identifier.
 func twins(t *testing.T) string {
 	t.Helper()
 	var tools []mcpserver.Tool
@@ -57,7 +58,8 @@ func twins(t *testing.T) string {
 	return front.URL + "/mcp"
 }
 
-// What a script cannot forge, or name in two ways.
+// TestForged checks that a script cannot forge messages, and how it names tools
+// with the same identifier.
 func TestForged(t *testing.T) {
 	c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "mcpServers": map[string]any{"twins": map[string]any{"url": twins(t)}}}))}
 	c.gw.Initialize(mcp.V2025_11_25, `{}`)
@@ -94,8 +96,8 @@ func TestForged(t *testing.T) {
 	})
 }
 
-// A script that is cancelled while a person is asked ends, and the question
-// with it.
+// TestCancelWhileAsked checks that a script that is cancelled while a person is
+// asked ends, together with the question.
 func TestCancelWhileAsked(t *testing.T) {
 	t.Run("code/bad cancel while asked", func(t *testing.T) {
 		c := start(t, `"mode":"code",`, `{"elicitation":{}}`)

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Scripts that want everything do not keep another client from its calls, and
-// leave nothing behind.
+// TestNeighbours checks that scripts that use all resources do not block the
+// calls of another client, and leave nothing behind.
 func TestNeighbours(t *testing.T) {
 	t.Run("code/bomb neighbours", func(t *testing.T) {
 		all := town(t, `"scripts":{"cpu":"500ms"},`, map[string][]string{"bad": {"mode:code"}, "good": nil}, "/mcp")
@@ -51,8 +51,8 @@ func TestNeighbours(t *testing.T) {
 	})
 }
 
-// Each call of a script is in the audit trail by its own name and the door run,
-// beside the run with the hash of its code.
+// TestAudit checks that each call of a script is in the audit trail with its
+// own name and the door run, besides the run with the hash of its code.
 func TestAudit(t *testing.T) {
 	t.Run("code/audit", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -85,7 +85,8 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// The tool of the command line is not there for clients.
+// TestScriptToolIsHidden checks that clients cannot use the tool of the command
+// line.
 func TestScriptToolIsHidden(t *testing.T) {
 	t.Run("code/script hidden", func(t *testing.T) {
 		c := start(t, `"mode":"full",`, `{}`)

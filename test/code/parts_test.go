@@ -16,7 +16,8 @@ import (
 
 const pictureSize = 6000
 
-// library is a server with large results of each kind, and its address.
+// library starts a server with large results of each kind, and returns its
+// address.
 func library(t *testing.T) string {
 	t.Helper()
 	type row struct {
@@ -55,7 +56,8 @@ func library(t *testing.T) string {
 	return web.URL + "/mcp"
 }
 
-// branches is a gateway with the library under names that are configured each in its own way.
+// branches returns a gateway with the library under several names, each with
+// its own settings.
 func branches(t *testing.T, top map[string]any, servers map[string]map[string]any, version string) *web {
 	t.Helper()
 	url := library(t)
@@ -68,7 +70,7 @@ func branches(t *testing.T, top map[string]any, servers map[string]map[string]an
 	return w
 }
 
-// outputs are the tools that are listed with outputSchema.
+// outputs returns the tools that are listed with outputSchema.
 func (w *web) outputs() string {
 	w.t.Helper()
 	var list struct {
@@ -204,7 +206,8 @@ func TestBlobsInPart(t *testing.T) {
 	})
 }
 
-// Kept results are read by a template; none of them is listed.
+// TestKeptTemplate checks that kept results can be read with a template, and
+// that none of them is listed.
 func TestKeptTemplate(t *testing.T) {
 	const template = `result://{id}{?lines,grep,jq}`
 	for name, tt := range map[string]struct {

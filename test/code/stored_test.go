@@ -33,7 +33,7 @@ var stored = map[string]any{
 	"wait":    map[string]any{"code": `await tools.demo.long_task({seconds: 60, steps: 600})`},
 }
 
-// A shop is a gateway over HTTP with scripts of its own.
+// A shop is a gateway over HTTP with its own scripts.
 type shop struct {
 	t                *testing.T
 	url, audit, path string
@@ -65,7 +65,7 @@ func newShop(t *testing.T, scripts map[string]any, grants map[string][]string) *
 	return s
 }
 
-// approve says yes, as a person does, to the scripts of a file.
+// approve approves the scripts of a file, as a person does.
 func approve(t *testing.T, path string) {
 	t.Helper()
 	cfg, err := config.Load(config.LoadOptions{Path: path})
@@ -94,7 +94,8 @@ func (w *web) wants(t *testing.T, tool string, arguments map[string]any, want st
 	}
 }
 
-// Scripts of the configuration are tools in every mode.
+// TestStoredScripts checks that scripts of the configuration are tools in every
+// mode.
 func TestStoredScripts(t *testing.T) {
 	s := newShop(t, stored, map[string][]string{"full": nil, "compact": {"mode:compact"}, "search": {"mode:search"}, "code": {"mode:code"},
 		"reader": {"readonly"}, "alone": {"server:reports"}, "stranger": {"server:demo"}})
@@ -124,7 +125,7 @@ func TestStoredScripts(t *testing.T) {
 		w.wants(t, "reports__sum", map[string]any{"n": "4"}, "expected integer")
 		w.wants(t, "reports__sum", map[string]any{"n": 51}, "n")
 		w.wants(t, "reports__sum", nil, "Missing required")
-		w.wants(t, "reports__twice", map[string]any{"n": 1}, "n") // it takes none
+		w.wants(t, "reports__twice", map[string]any{"n": 1}, "n") // it takes no arguments
 		w.wants(t, "reports__endless", nil, "300ms")
 		w.wants(t, "reports__long", nil, "result://")
 	})
@@ -150,7 +151,7 @@ func TestStoredScripts(t *testing.T) {
 		w.wants(t, "run", map[string]any{"code": `try { await tools.reports.sum({n: 'x'}) } catch (e) { return e.message }`}, "expected integer")
 	})
 	t.Run("code/stored keys", func(t *testing.T) {
-		// What it calls is decided on with the key of its caller.
+		// Its calls are authorized with the key of its caller.
 		s.open("reader", "/mcp").wants(t, "reports__log", nil, "Tool 'log_something' not found on server 'demo'")
 		s.open("alone", "/mcp").wants(t, "reports__sum", map[string]any{"n": 1}, "Server 'demo' not found")
 		for key, tool := range map[string]string{"stranger": "reports__sum", "reader": "reports__twice"} {
@@ -175,8 +176,8 @@ func TestStoredScripts(t *testing.T) {
 	})
 }
 
-// A question of a script of the configuration waits for the next request of a
-// modern client.
+// TestStoredQuestion checks that a question of a stored script waits for the
+// next request of a modern client.
 func TestStoredQuestion(t *testing.T) {
 	s := newShop(t, map[string]any{"which": map[string]any{"code": `return (await ask('Which?', {type: 'object', properties: {x: {type: 'string'}}})).x + args.tail`,
 		"arguments": map[string]any{"type": "object", "properties": map[string]any{"tail": map[string]any{"type": "string"}}}}}, map[string][]string{"ann": nil, "bob": nil})
@@ -220,7 +221,7 @@ func (s *shop) modern(as, method, name, params, capabilities string) mcptest.Mes
 	return h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, jsonrpc.Set([]byte(params), []byte(meta), "_meta"))).Answer(s.t)
 }
 
-// reload makes the gateway read its files again.
+// reload makes the gateway reload its files.
 func (s *shop) reload() {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/api/v1/reload", nil)
@@ -236,7 +237,8 @@ func (s *shop) reload() {
 	resp.Body.Close()
 }
 
-// A script that changed is not there until a person has approved it.
+// TestStoredChanges checks that a changed script is not listed until a person
+// has approved it.
 func TestStoredChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "say.js")
 	write := func(code string) {
@@ -250,7 +252,7 @@ func TestStoredChanges(t *testing.T) {
 	w := s.open("ann", "/mcp")
 	w.wants(t, "reports__say", nil, "first")
 	write("return 'second'")
-	w.wants(t, "reports__say", nil, "first") // as it was read and approved
+	w.wants(t, "reports__say", nil, "first") // the version that was read and approved
 	s.reload()
 	if m := w.ask(mcp.MethodToolsCall, map[string]any{"name": "reports__say"}); !strings.Contains(m.Raw, "not found") {
 		t.Errorf("a script that nobody approved: %s", m.Raw)

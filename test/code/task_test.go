@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A task is what a client is told of one, in either dialect.
+// A task is a task as a client gets it, in either dialect.
 type task struct {
 	TaskID, Status, StatusMessage, ResultType string
 	TTL, PollInterval                         int
@@ -36,7 +36,7 @@ func readTask(t *testing.T, m mcptest.Message, member string) (is task) {
 	return is
 }
 
-// until asks again and again until it is so.
+// until polls so until it returns true.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	pause := time.NewTicker(20 * time.Millisecond) // a script runs at a low priority and must get its turn
@@ -48,7 +48,7 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// ask sends a request and waits for its answer.
+// ask sends a request and waits for its response.
 func (c *client) ask(method, params string) mcptest.Message {
 	c.t.Helper()
 	return c.gw.Answer(c.request(method, params))
@@ -72,7 +72,7 @@ func (c *client) began(code, more string) task {
 	return is
 }
 
-// A client of 2025-11-25 asks for a script as a task.
+// TestLegacyTask has a client of 2025-11-25 run a script as a task.
 func TestLegacyTask(t *testing.T) {
 	c := start(t, `"mode":"code",`, `{"elicitation":{}}`)
 	get := func(is task) task {
@@ -140,7 +140,8 @@ func TestLegacyTask(t *testing.T) {
 	})
 }
 
-// A task that is cancelled ends: of so many that one client may run, none is left.
+// TestCancelledTasksEnd cancels as many tasks as one client may run, and checks
+// that all of them end.
 func TestCancelledTasksEnd(t *testing.T) {
 	c := start(t, `"mode":"code",`, `{}`)
 	var all []task
@@ -160,7 +161,8 @@ func TestCancelledTasksEnd(t *testing.T) {
 	}
 }
 
-// Tasks belong to who began them, in both eras.
+// TestTasksOfOthers checks that tasks belong to the principal that began them,
+// in both eras.
 func TestTasksOfOthers(t *testing.T) {
 	s := newShop(t, stored, map[string][]string{"ann": {"mode:code"}, "bob": {"mode:code"}})
 	const takes = `{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{}}`

@@ -8,20 +8,20 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// What an attempt may come to besides a mcp.Reason.
+// Outcomes of an attempt besides mcp.Reason.
 const (
 	let            = ""                  // it ran
-	notFound       = "not_found"         // there is no such thing, for who asks
+	notFound       = "not_found"         // it does not exist for the caller
 	badArguments   = "invalid_arguments" // they do not fit the tool's schema
-	headerMismatch = "header_mismatch"   // a header does not say what the body says
+	headerMismatch = "header_mismatch"   // a header differs from the body
 	shutOut        = "shut out"          // the console does not let the key do this
-	unclear        = "unclear"           // neither: always a failure
+	unclear        = "unclear"           // none of these: always a failure
 )
 
-// An answer is what an attempt came to.
+// An answer is the outcome of an attempt.
 type answer struct {
 	reason string
-	raw    string // all that the client was told
+	raw    string // the whole response
 }
 
 func (a answer) String() string {
@@ -31,8 +31,8 @@ func (a answer) String() string {
 	return fmt.Sprintf("%s: %.300s", a.reason, a.raw)
 }
 
-// sentences tell a reason where an answer has only words: the result of a tool,
-// the line of a command. Each is a part of one sentence of the gateway.
+// sentences identify a reason in answers that contain only text: the result of
+// a tool, the output of a command. Each is a part of a sentence of the gateway.
 var sentences = []struct{ part, reason string }{
 	{"the gateway is shutting down", string(mcp.Draining)},
 	{"the gateway is short of memory", string(mcp.Overloaded)},
@@ -56,7 +56,7 @@ func reasonIn(text string) string {
 	return unclear
 }
 
-// A wire is a JSON-RPC answer.
+// A wire is a JSON-RPC response.
 type wire struct {
 	ID     json.RawMessage
 	Method string
@@ -64,7 +64,7 @@ type wire struct {
 	Error  json.RawMessage
 }
 
-// judged is what a JSON-RPC answer says.
+// judged returns the outcome of a JSON-RPC response.
 func judged(raw []byte) answer {
 	var m wire
 	if json.Unmarshal(raw, &m) != nil {
@@ -76,7 +76,7 @@ func judged(raw []byte) answer {
 	return outcome(m.Result)
 }
 
-// refusal is what an error object says.
+// refusal returns the outcome of an error object.
 func refusal(raw []byte) answer {
 	var e struct {
 		Code    json.RawMessage // a number on the wire, a word in the console's API
@@ -97,8 +97,8 @@ func refusal(raw []byte) answer {
 	return answer{reasonIn(string(raw)), string(raw)}
 }
 
-// outcome is what a result says: it ran, or a tool error of ours with a reason
-// in its envelope, or in words.
+// outcome returns the outcome of a result: it ran, or it is a tool error of the
+// gateway with a reason in its envelope or its text.
 func outcome(raw []byte) answer {
 	var r struct {
 		IsError bool

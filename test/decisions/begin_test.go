@@ -11,11 +11,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// look is the tool that nothing is decided about: what becomes of it says what
-// state the gateway is in.
+// look is a tool without any decision: its outcome shows the state of the
+// gateway.
 var look = target{arguments: map[string]any{"text": "hi"}}
 
-// drain ends both gateways while a call runs in each, so that they wait for it.
+// drain stops both gateways while a call runs in each, so that they wait for
+// it.
 func (w *world) drain() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	held := make(chan struct{})
@@ -54,7 +55,7 @@ func (w *world) holding() (n int) {
 	return n
 }
 
-// press lets the memory that the gateways may use be less than they have.
+// press sets the memory limit of the gateways below their use.
 func (w *world) press() {
 	w.settings["limits"] = map[string]any{"memory": "1MiB"}
 	asked, piped := callTool(w.streamable("/mcp", keyAdmin, legacy), "other__look"), callTool(&piped{w, legacy, &w.lines}, "other__look")
@@ -77,10 +78,11 @@ func (w *world) addPending() {
 	}
 }
 
-// again finds when a refusal ends, in what the client was told.
+// again matches the time after which a refusal ends, in the text for the
+// client.
 var again = regexp.MustCompile(`again in (\d+) s`)
 
-// useUp makes calls as the principal of a door until it has none left for
+// useUp makes calls as the principal of a door until its limit is used up for
 // longer than an attempt takes.
 func (w *world) useUp(id doorID, t target) {
 	w.t.Helper()
@@ -90,7 +92,7 @@ func (w *world) useUp(id doorID, t target) {
 		try = callTool(w.piped(legacy), server+"__"+tool)
 	case doors[id].who == "local":
 		try = w.command(".", server+"__"+tool)
-	default: // whatever mode a key has, an endpoint has the tools themselves
+	default: // in every mode of a key, the endpoint of a server lists its tools
 		try = callTool(w.streamable("/s/"+server+"/mcp", doors[id].who, modern), tool)
 	}
 	w.until("the calls are used up", func() bool {

@@ -13,10 +13,10 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// secret is in what one key sends, and nobody else's business.
+// secret is in the arguments of one key; no other key may see it.
 var secret = target{arguments: map[string]any{"text": "the-secret-of-ann"}}
 
-// calls are the entries of the record that a key is shown.
+// calls returns the entries of the record that a key sees.
 func (w *world) calls(as, query string) (list []struct {
 	ID        uint64
 	Principal string
@@ -35,7 +35,8 @@ func (w *world) calls(as, query string) (list []struct {
 	return page.Calls
 }
 
-// Each key reads its own part of the record.
+// TestRecordBelongsToItsKey checks that each key reads only its own part of the
+// record.
 func TestRecordBelongsToItsKey(t *testing.T) {
 	t.Parallel()
 	w := town(t, nil)
@@ -75,7 +76,7 @@ func TestRecordBelongsToItsKey(t *testing.T) {
 	t.Run("door/7 one entry and its bodies", func(t *testing.T) { w.entriesAreTheirs(t, theirs) })
 	t.Run("door/7 exports", w.exportsAreTheirs)
 	t.Run("door/7 events", func(t *testing.T) {
-		// Events come in order, and the own call was the last.
+		// Events arrive in order, and the key's own call was the last.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		select {
@@ -91,7 +92,8 @@ func TestRecordBelongsToItsKey(t *testing.T) {
 	})
 }
 
-// recordIsTheirs: an administrator sees all calls, a key its own.
+// recordIsTheirs checks that an administrator sees all calls, and a key only
+// its own.
 func (w *world) recordIsTheirs(t *testing.T) {
 	seen := map[string]map[string]int{}
 	for _, as := range []string{keyAdmin, keyAnn, keyBob} {
@@ -109,7 +111,7 @@ func (w *world) recordIsTheirs(t *testing.T) {
 	}
 }
 
-// entriesAreTheirs: one call of ann is not there for bob.
+// entriesAreTheirs checks that bob cannot see a call of ann.
 func (w *world) entriesAreTheirs(t *testing.T, theirs []uint64) {
 	for _, id := range theirs {
 		for _, path := range []string{"", "/body?side=req", "/body?side=res"} {
@@ -123,7 +125,8 @@ func (w *world) entriesAreTheirs(t *testing.T, theirs []uint64) {
 	}
 }
 
-// exportsAreTheirs: what is made from the record has the own calls alone.
+// exportsAreTheirs checks that exports of the record contain only the key's own
+// calls.
 func (w *world) exportsAreTheirs(t *testing.T) {
 	if _, body := w.api(keyBob, http.MethodGet, "traffic/export", nil); strings.Contains(body, "the-secret-of-ann") || strings.Contains(body, w.keys[keyAnn].principal) {
 		t.Errorf("an export has another's calls: %.500s", body)
@@ -133,8 +136,8 @@ func (w *world) exportsAreTheirs(t *testing.T) {
 	}
 }
 
-// A session of the Bench, its runs and its questions are not there for another
-// key.
+// TestBenchBelongsToItsKey checks that another key cannot see a session of the
+// Bench, its runs and its questions.
 func TestBenchBelongsToItsKey(t *testing.T) {
 	t.Parallel()
 	w := town(t, nil)
@@ -177,8 +180,8 @@ func TestBenchBelongsToItsKey(t *testing.T) {
 	})
 }
 
-// What a policy forbids is forbidden at the Bench and to test files, and what
-// they do is audited.
+// TestTesterKeepsToPolicies checks that policies apply to the Bench and to test
+// files, and that their calls are audited.
 func TestTesterKeepsToPolicies(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]map[string]any{

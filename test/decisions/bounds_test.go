@@ -8,10 +8,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// keyLocal is an administrator who is bound to the server "other".
+// keyLocal is an administrator restricted to the server "other".
 const keyLocal = "local-admin"
 
-// A key that is bound to some servers is bound in the console's API too.
+// TestConsoleKeepsToTheKey checks that the restrictions of a key apply to the
+// console's API too.
 func TestConsoleKeepsToTheKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}, keyBound: {"server:other"}, keyLocal: {"admin", "server:other"}})
@@ -70,7 +71,8 @@ func TestConsoleKeepsToTheKey(t *testing.T) {
 	})
 }
 
-// A secret that the page shows as *** goes nowhere else.
+// TestKeptSecretStaysAtItsAddress checks that a secret that the page shows as
+// *** is not sent to another address.
 func TestKeptSecretStaysAtItsAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}})

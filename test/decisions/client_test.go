@@ -14,14 +14,14 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A session sends requests by one door and says what they came to.
+// A session sends requests through one door and returns their outcome.
 type session interface {
 	// ask sends a request and returns the answer.
 	ask(method string, params map[string]any, header http.Header) answer
 }
 
-// refused is a session that was refused when it was opened: every request in it
-// has that answer.
+// refused is a session that was refused when it was opened: every request
+// returns that answer.
 type refused struct{ answer }
 
 func (r refused) ask(string, map[string]any, http.Header) answer { return r.answer }
@@ -82,7 +82,7 @@ func (s *streamable) ask(method string, params map[string]any, header http.Heade
 	return firstAnswer(mcptest.NewEvents(resp.Body), s.next)
 }
 
-// request is a JSON-RPC request, with what a modern one carries.
+// request returns a JSON-RPC request, with the _meta of a modern one.
 func request(id int, method string, params map[string]any, e era) []byte {
 	p := maps.Clone(params)
 	if e == modern {
@@ -98,7 +98,7 @@ func request(id int, method string, params map[string]any, e era) []byte {
 	return raw
 }
 
-// judgedHTTP is what an answer over HTTP says, whatever it looks like.
+// judgedHTTP returns the outcome of a response over HTTP, in any format.
 func judgedHTTP(status int, body []byte) answer {
 	var m wire
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
@@ -110,7 +110,7 @@ func judgedHTTP(status int, body []byte) answer {
 	return answer{reasonIn(string(body)), fmt.Sprintf("%d %s", status, body)}
 }
 
-// firstAnswer reads a stream up to the answer with an id, or up to the
+// firstAnswer reads a stream up to the response with an id, or up to the
 // acknowledgement of a subscription, which is all that a listening client gets.
 func firstAnswer(events *mcptest.Events, id int) answer {
 	var seen []string
@@ -136,13 +136,13 @@ func answerTo(m *wire, id int, raw string) (answer, bool) {
 		return judged([]byte(raw)), true
 	case m.Method == mcp.NotificationListening && strings.Contains(raw, uri):
 		return answer{let, raw}, true
-	case m.Method == mcp.NotificationListening: // what is not in it was not granted, and no more is said
+	case m.Method == mcp.NotificationListening: // it lists what was granted; the rest is not mentioned
 		return answer{notFound, raw}, true
 	}
 	return answer{}, false
 }
 
-// A sse speaks the legacy HTTP+SSE.
+// An sse speaks the legacy HTTP+SSE.
 type sse struct {
 	w        *world
 	as, post string
@@ -159,7 +159,7 @@ func (w *world) sse(as string) session {
 	}
 	w.t.Cleanup(func() { cancel(); resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(resp.Body) // what could be read is told
+		body, _ := io.ReadAll(resp.Body) // reports what could be read
 		return refused{judgedHTTP(resp.StatusCode, body)}
 	}
 	s := &sse{w: w, as: as, events: mcptest.NewEvents(resp.Body)}
@@ -188,14 +188,14 @@ func (s *sse) line(body []byte, id int) answer {
 	return firstAnswer(s.events, id)
 }
 
-// A piped speaks with the gateway on stdio.
+// A piped talks to the gateway on stdio.
 type piped struct {
 	w    *world
 	era  era
 	next *int
 }
 
-// piped opens the one session of the gateway on stdio; a modern client shares
+// piped opens the only session of the gateway on stdio; a modern client shares
 // it.
 func (w *world) piped(e era) session {
 	if !w.greeted {

@@ -16,7 +16,7 @@ import (
 
 var taskIn = regexp.MustCompile(`"taskId":\s*"([^"]+)"`)
 
-// taskID is the first id of a task in an answer.
+// taskID returns the first task id in an answer.
 func taskID(raw string) string {
 	if m := taskIn.FindStringSubmatch(raw); m != nil {
 		return m[1]
@@ -33,8 +33,8 @@ type benched struct {
 	as, id string
 }
 
-// openBench opens a session of the Bench. Nothing is offered to servers: nobody
-// is there to answer.
+// openBench opens a session of the Bench. It offers no client capabilities to
+// servers, because no person is there to answer.
 func (w *world) openBench(as string, to map[string]any, e era) session {
 	aim := maps.Clone(to)
 	aim["protocol"], aim["offer"] = protocols[e], []string{}
@@ -46,7 +46,7 @@ func (w *world) openBench(as string, to map[string]any, e era) session {
 	return &benched{w, as, opened.ID}
 }
 
-// judgedAPI is what a refusal of the console's API says.
+// judgedAPI returns the outcome of an error of the console's API.
 func judgedAPI(status int, body string) answer {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return answer{shutOut, fmt.Sprintf("%d %s", status, body)}
@@ -87,8 +87,8 @@ func (w *world) bench(as string, to map[string]any, e era, name string) attempt 
 	return callTool(w.openBench(as, to, e), name)
 }
 
-// suite runs a test file that calls the tool. What the tool answers is in the
-// problem of a test that expects something else.
+// suite runs a test file that calls the tool. The test expects another result,
+// so that its problem contains the result of the tool.
 func (w *world) suite(as, to, name string) attempt {
 	return func(t target) answer {
 		arguments, err := json.Marshal(t.arguments)
@@ -134,8 +134,8 @@ func (w *world) suite(as, to, name string) attempt {
 	}
 }
 
-// command calls the tool with the command line, which finds the gateway by
-// itself. Nothing is checked before it is sent.
+// command calls the tool with the command line, which finds the gateway itself.
+// It checks nothing before sending.
 func (w *world) command(to, name string) attempt {
 	return func(t target) answer {
 		arguments, err := json.Marshal(t.arguments)

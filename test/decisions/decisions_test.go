@@ -1,6 +1,7 @@
-// Package decisions holds every decision of the gateway against every door by
-// which a request can enter, with the real binary: refused everywhere, for the
-// same reason, before the server hears anything, and on record.
+// Package decisions tests every decision of the gateway at every door through
+// which a request can enter, with the real binary: the request is refused
+// everywhere, for the same reason, before the server gets it, and it is
+// recorded.
 //
 // A row of the table is a decision, a column is a door, and a cell is a run.
 // docs/decisions.md is made from the table.
@@ -19,7 +20,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A run is what one cell came to.
+// A run is the outcome of one cell.
 type run struct {
 	answer
 	prepared, from, to time.Time
@@ -30,7 +31,7 @@ type place struct {
 	era  era
 }
 
-// Evidence is what was found once all attempts on one configuration were made.
+// evidence is what was found after all attempts on one configuration.
 type evidence struct {
 	d       *decision
 	w       *world
@@ -42,7 +43,7 @@ type evidence struct {
 
 func TestDecisions(t *testing.T) {
 	var y tally
-	t.Cleanup(func() { y.hold(t) }) // once all rows have ended
+	t.Cleanup(func() { y.hold(t) }) // after all rows
 	for row := range decisions {
 		d := &decisions[row]
 		t.Run(d.name, func(t *testing.T) {
@@ -63,8 +64,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// try makes all attempts of a row, ends the gateway and collects what was
-// written down.
+// try makes all attempts of a row, stops the gateway and collects the records.
 func (d *decision) try(t *testing.T) *evidence {
 	w := d.world(t)
 	attempts := map[place]attempt{}
@@ -121,7 +121,7 @@ func (d *decision) world(t *testing.T) *world {
 	return w
 }
 
-// start starts the gateway over HTTP alone; more is added to the server's entry.
+// start starts only the gateway over HTTP; more is added to the server's entry.
 func (d *decision) start(t *testing.T, more map[string]any) *world {
 	w := newWorld(t, map[string][]string{
 		keyPlain: d.scopes, keyCompact: append([]string{"mode:compact"}, d.scopes...), keyAuto: append([]string{"mode:auto"}, d.scopes...),
@@ -161,7 +161,7 @@ var relay = map[string]any{"relay": map[string]any{
 	"code": "return await tools." + server + "." + tool + "(args)",
 }}
 
-// withRelay are scopes with which the script may be called, too.
+// withRelay returns scopes that also allow the script.
 func withRelay(scopes []string) []string {
 	for _, s := range scopes {
 		switch kind, _, _ := strings.Cut(s, ":"); kind {
@@ -174,7 +174,7 @@ func withRelay(scopes []string) []string {
 	return scopes
 }
 
-// approveScripts says yes, as a person does, to the scripts of the configuration.
+// approveScripts approves the scripts of the configuration, as a person does.
 func (w *world) approveScripts() {
 	w.t.Helper()
 	w.write(w.config(), "http")
@@ -188,7 +188,7 @@ func (w *world) approveScripts() {
 	}
 }
 
-// judge holds one cell against the rule, or against its exception.
+// judge checks one cell against the rule, or against its exception.
 func (ev *evidence) judge(t *testing.T, at place) {
 	d, door, r := ev.d, &doors[at.door], ev.runs[at]
 	want := d.reason
@@ -221,8 +221,8 @@ func orLet(reason string) string {
 	return reason
 }
 
-// reached are the requests that a server heard because of a run: from its
-// beginning until the next is prepared.
+// reached returns the requests that a server got because of a run: from the
+// start of the run until the next one is prepared.
 func (ev *evidence) reached(r run) (list []heard) {
 	end := time.Now()
 	for _, other := range ev.runs {
@@ -238,8 +238,8 @@ func (ev *evidence) reached(r run) (list []heard) {
 	return list
 }
 
-// wanted says that a request is one that clients ask for, rather than one of
-// the gateway's own: handshakes, lists, news of lists.
+// wanted reports whether a request came from a client rather than from the
+// gateway itself, such as handshakes, lists and notifications about lists.
 func (h heard) wanted() bool {
 	switch h.Method {
 	case mcp.MethodToolsCall:
@@ -255,19 +255,19 @@ func (h heard) wanted() bool {
 // check looks for the run in the record and in the audit trail.
 func (ev *evidence) check(t *testing.T, door *door, r run, statuses ...string) {
 	if door == &doors[doorDirect] || door == &doors[doorSubscribe] && strings.Contains(r.raw, mcp.NotificationListening) {
-		return // past the gateway, for an administrator; one request for many things, answered by what is granted
+		return // bypasses the gateway, for an administrator; or is one request for many things, whose answer names what is granted
 	}
 	want := entry{Principal: ev.w.principal(door.who), Door: door.via, Reason: ev.d.reason}
 	if !slices.Contains(reasons, mcp.Reason(want.Reason)) {
 		want.Reason = ""
 	}
-	if door != &doors[doorStdio] { // its record goes with its process
+	if door != &doors[doorStdio] { // its record ends with its process
 		ev.find(t, "record", ev.record, door, r, want, statuses)
 	}
 	ev.find(t, "audit trail", ev.trail, door, r, want, statuses)
 }
 
-// reasons is the closed set of the gateway, as far as decisions give them.
+// reasons are the reasons of the gateway that decisions use.
 var reasons = []mcp.Reason{mcp.Draining, mcp.Overloaded, mcp.RateLimited, mcp.RepeatedCall, mcp.PolicyDenied}
 
 func (ev *evidence) find(t *testing.T, where string, list []entry, door *door, r run, want entry, statuses []string) {
@@ -293,8 +293,8 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// names says that an entry is about a subject of the server, under its own
-// name or under the one that clients use.
+// names reports whether an entry is about a subject of the server, by its own
+// name or by the name that clients use.
 func (e entry) names(subject string) bool {
 	text := e.Tool + " " + e.Name
 	if !strings.Contains(text, subject) {
@@ -303,7 +303,8 @@ func (e entry) names(subject string) bool {
 	return e.Server == server || strings.Contains(text, server)
 }
 
-// principal is who knocks: a key of the world, or somebody who needs none.
+// principal returns the principal of a door: a key of the world, or a principal
+// without a key.
 func (w *world) principal(who string) string {
 	if k, ok := w.keys[who]; ok {
 		return k.principal

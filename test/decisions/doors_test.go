@@ -8,19 +8,19 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// An era is which kind of client knocks.
+// An era is the kind of the client.
 type era int
 
 const (
 	legacy era = iota // 2025-11-25, or the version of its transport
 	modern            // 2026-07-28
-	ownEra            // the one that the door speaks, which nobody can choose
+	ownEra            // the era of the door, which cannot be chosen
 	numEras
 )
 
 func (e era) String() string { return [numEras]string{"legacy", "modern", "own"}[e] }
 
-// The one thing that all doors lead to.
+// The item that all doors lead to.
 const (
 	server = "demo"
 	tool   = "echo"
@@ -28,7 +28,7 @@ const (
 	uri    = "memo://demo"
 )
 
-// A doorID is a way in which a request can enter.
+// A doorID identifies a way in which a request can enter.
 type doorID int
 
 const (
@@ -53,43 +53,43 @@ const (
 	numDoors
 )
 
-// A target is what an attempt says: the arguments of the tool, and headers
-// beside them.
+// A target is the content of an attempt: the arguments of the tool, and extra
+// headers.
 type target struct {
 	arguments map[string]any
 	header    http.Header
 }
 
-// An attempt tries the target by an open door.
+// An attempt tries the target through an open door.
 type attempt func(target) answer
 
-// A door is one way in.
+// A door is one way for a request to enter.
 type door struct {
 	name, about string
 	eras        []era
-	// via is what the record and the audit trail call it; who is the key that
-	// knocks, or a principal that needs none.
+	// via is its name in the record and the audit trail. who is the key that is
+	// used, or a principal without a key.
 	via, who string
-	// subject is what it asks for: the tool, the prompt, the resource.
+	// subject is the requested item: the tool, the prompt, the resource.
 	subject string
-	// open gets as far as a client gets before it asks for anything.
+	// open does what a client does before its first request.
 	open func(w *world, e era) attempt
 }
 
-// The keys of a world. All but the administrator's have the scopes of the
-// decision; compact and auto are shown other tools.
+// The keys of a world. All keys except the administrator's have the scopes of
+// the decision; compact and auto see other tools.
 const (
 	keyPlain   = "plain"
 	keyCompact = "compact"
 	keyAuto    = "auto"
 	keyCode    = "code"
-	keyStored  = "stored" // may call the stored script besides
+	keyStored  = "stored" // may also call the stored script
 	keyAdmin   = "admin"
 )
 
 var both = []era{legacy, modern}
 
-// doors has an entry for every door: init fails on one that was forgotten.
+// doors has an entry for every door; init fails if one is missing.
 var doors = [numDoors]door{
 	doorHTTP: {"http", "`tools/call` over streamable HTTP: in a session (legacy), without one (modern)", both, "session", keyPlain, tool,
 		func(w *world, e era) attempt { return callTool(w.streamable("/mcp", keyPlain, e), server+"__"+tool) }},
@@ -147,8 +147,8 @@ func init() {
 	}
 }
 
-// tester is the key at the Bench on a connection of its own: the control shows
-// that it works for an administrator.
+// tester returns the key for a direct connection of the Bench. The control
+// shows that it works for an administrator.
 func (w *world) tester() string {
 	if w.control {
 		return keyAdmin
@@ -156,14 +156,14 @@ func (w *world) tester() string {
 	return keyPlain
 }
 
-// callTool calls a tool by a name.
+// callTool calls a tool by name.
 func callTool(s session, name string) attempt {
 	return func(t target) answer {
 		return s.ask(mcp.MethodToolsCall, map[string]any{"name": name, "arguments": t.arguments}, t.header)
 	}
 }
 
-// with sends one request, which the target has no part in.
+// with sends one request, which does not depend on the target.
 func with(s session, method string, params map[string]any) attempt {
 	return func(target) answer { return s.ask(method, params, nil) }
 }
@@ -179,7 +179,7 @@ func execTool(s session) attempt {
 	}
 }
 
-// scriptOf is a script that calls the tool.
+// scriptOf returns a script that calls the tool.
 func scriptOf(t target) string {
 	arguments, err := json.Marshal(t.arguments)
 	if err != nil {
@@ -195,7 +195,7 @@ func runScript(s session) attempt {
 	}
 }
 
-// openTask makes a task where the key may, so that there is one to ask for.
+// openTask creates a task if the key may, so that there is a task to ask about.
 func openTask(w *world, e era) attempt {
 	s := w.streamable("/mcp", keyPlain, e)
 	id := server + "~task1"

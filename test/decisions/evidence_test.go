@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A pulse is the event stream of one key: next is closed by the next event, and
-// another made. Once the stream has ended, next stays closed.
+// A pulse is the event stream of one key. The next event closes next and
+// replaces it. After the end of the stream, next stays closed.
 type pulse struct {
 	mu    sync.Mutex
 	next  chan struct{}
@@ -52,8 +52,8 @@ func (w *world) pulse(as string) *pulse {
 	return p
 }
 
-// untilEvent looks at something whenever a key hears of an event, until it is
-// so, or has not been for too long.
+// untilEvent calls so after every event of a key, until it returns true or the
+// time is over.
 func (w *world) untilEvent(as string, so func() bool) bool {
 	w.t.Helper()
 	p := w.pulse(as)
@@ -69,8 +69,8 @@ func (w *world) untilEvent(as string, so func() bool) bool {
 	return true
 }
 
-// events follows topics of the event stream with a key, and calls hear for
-// each event until the world ends, and with nil at the end of the stream.
+// events follows topics of the event stream with a key. It calls hear with each
+// event until the world ends, and with nil at the end of the stream.
 func (w *world) events(as, topics string, hear func(e *mcptest.Event)) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -95,7 +95,7 @@ func (w *world) events(as, topics string, hear func(e *mcptest.Event)) {
 	})
 }
 
-// decline says no, as the administrator, to every question in the inbox.
+// decline declines every question in the inbox, as the administrator.
 func (w *world) decline() {
 	w.events("admin", "inbox", func(e *mcptest.Event) {
 		if e == nil {
@@ -107,7 +107,7 @@ func (w *world) decline() {
 	})
 }
 
-// questions are the ids of what waits in the inbox, as a key sees it.
+// questions returns the ids of the open questions that a key sees.
 func (w *world) questions(as string) (ids []string) {
 	status, body := w.api(as, http.MethodGet, "inbox", nil)
 	var list []struct{ ID string }

@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// The keys of the holes, besides the administrator: two that may do the same,
-// a second administrator, and one that is bound to the server "other".
+// The keys of these tests, besides the administrator: two with the same rights,
+// a second administrator, and one restricted to the server "other".
 const (
 	keyAnn   = "ann"
 	keyBob   = "bob"
@@ -21,7 +21,7 @@ const (
 	keyBound = "bound"
 )
 
-// town is a world with two servers; entry is added to that of the first.
+// town returns a world with two servers; entry is added to that of the first.
 func town(t *testing.T, entry map[string]any) *world {
 	w := newWorld(t, map[string][]string{
 		keyAnn: nil, keyBob: nil, keyAdmin: {"admin"}, keyChief: {"admin"}, keyBound: {"server:other"},
@@ -35,7 +35,7 @@ func town(t *testing.T, entry map[string]any) *world {
 
 var asking = map[string]any{"tools": map[string]any{tool: map[string]any{"ask": true}}}
 
-// heard counts what reached the server of what clients ask for.
+// heard counts the clients' requests that reached the server.
 func (w *world) heard(method string) (n int) {
 	w.t.Helper()
 	list, err := readJournal(w.journal())
@@ -50,8 +50,8 @@ func (w *world) heard(method string) (n int) {
 	return n
 }
 
-// A plain key has its own rights at the Bench, and nobody says yes to what they
-// asked for themselves.
+// TestBenchHasTheRightsOfItsKey checks that a plain key has only its own rights
+// at the Bench, and that a principal cannot approve its own call.
 func TestBenchHasTheRightsOfItsKey(t *testing.T) {
 	t.Parallel()
 	t.Run("door/1 no tools of administrators", func(t *testing.T) {
@@ -101,7 +101,8 @@ func TestBenchHasTheRightsOfItsKey(t *testing.T) {
 			}
 		}
 	})
-	// The one who asks, and who answers: only another administrator's yes counts.
+	// Who makes the call, and who answers: only another administrator may
+	// approve.
 	for _, tt := range []struct {
 		who, answers string
 		counts       bool
@@ -119,7 +120,7 @@ func TestBenchHasTheRightsOfItsKey(t *testing.T) {
 				if ok := status == http.StatusNoContent; ok != tt.counts {
 					t.Errorf("the yes of %s to a call of %s is taken: %v, want %v: %d %s", tt.answers, tt.who, ok, tt.counts, status, body)
 				}
-				w.api(keyChief, http.MethodPost, "inbox/"+id, map[string]any{"action": "decline"}) // where it still waits
+				w.api(keyChief, http.MethodPost, "inbox/"+id, map[string]any{"action": "decline"}) // if it still waits
 				if a := done(); (a.reason == let) != tt.counts {
 					t.Errorf("the call came to %v", a)
 				}
@@ -131,8 +132,8 @@ func TestBenchHasTheRightsOfItsKey(t *testing.T) {
 	}
 }
 
-// background makes an attempt that waits for a person; what it returns waits for
-// the answer.
+// background makes an attempt that waits for a person. The returned function
+// waits for the answer.
 func (w *world) background(try attempt) func() answer {
 	done := make(chan answer, 1)
 	go func() {
@@ -165,7 +166,7 @@ func (w *world) question() (id string) {
 	return id
 }
 
-// A call that has to be asked for is asked for behind exec, too.
+// TestAskedBehindExec checks that a call behind exec needs approval too.
 func TestAskedBehindExec(t *testing.T) {
 	t.Parallel()
 	for _, id := range []doorID{doorExec, doorAuto} {
@@ -204,7 +205,7 @@ func TestAskedBehindExec(t *testing.T) {
 	}
 }
 
-// The tasks of one key are not there for another.
+// TestTasksBelongToTheirKey checks that a key cannot see the tasks of another.
 func TestTasksBelongToTheirKey(t *testing.T) {
 	t.Parallel()
 	w := town(t, nil)
@@ -242,7 +243,8 @@ func TestTasksBelongToTheirKey(t *testing.T) {
 	}
 }
 
-// Instructions and pages say what the key sees.
+// TestSeenIsWhatTheKeySees checks that instructions and pages show only what
+// the key sees.
 func TestSeenIsWhatTheKeySees(t *testing.T) {
 	t.Parallel()
 	w := town(t, nil)

@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "rewrite the page")
 
 const page = "../../docs/decisions.md"
 
-// A tally keeps how the cells went, for the page.
+// A tally collects the outcomes of the cells for the page.
 type tally struct {
 	mu     sync.Mutex
 	judged int
@@ -37,7 +37,7 @@ func (y *tally) add(d decisionID, at place, failed bool) {
 	y.failed[d][at] = true
 }
 
-// whole says that every cell was run, and not only those that -run asked for.
+// whole reports whether all cells ran, not only those selected with -run.
 func (y *tally) whole() bool {
 	want := 0
 	for _, d := range doors {
@@ -46,7 +46,7 @@ func (y *tally) whole() bool {
 	return y.judged == want
 }
 
-// hold holds the page against what the cells came to, or writes it.
+// hold compares the page with the outcomes of the cells, or writes it.
 func (y *tally) hold(t *testing.T) {
 	if !y.whole() {
 		return
@@ -149,7 +149,7 @@ func (y *tally) render() string {
 	return b.String()
 }
 
-// whoIs is who knocks, in words.
+// whoIs describes the principal of a door.
 func whoIs(who string) string {
 	switch who {
 	case keyPlain:
@@ -162,7 +162,7 @@ func whoIs(who string) string {
 	return "`" + who + "`"
 }
 
-// notes are the reasons of exceptions, in the order in which they are met.
+// notes are the reasons of exceptions, in order of their first use.
 type notes []string
 
 func (n *notes) sign(c cell) string {

@@ -9,11 +9,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// keySlow has a rate of its own.
+// keySlow has its own rate limit.
 const keySlow = "slow"
 
-// Rates belong to a principal, whatever session and door it uses; the server
-// hears nothing beyond them, and a reload forgets nothing.
+// TestRatesBelongToPrincipals checks that rate limits apply to a principal
+// across its sessions and doors, that the server gets no call beyond them, and
+// that a reload does not reset them.
 func TestRatesBelongToPrincipals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{keyAnn: nil, keyBob: nil, keyAdmin: {"admin"}, keySlow: {"calls:1"}})
@@ -25,7 +26,7 @@ func TestRatesBelongToPrincipals(t *testing.T) {
 		return callTool(w.streamable("/mcp", as, e), server+"__"+tool)(hello)
 	}
 	t.Run("door/rate by key", func(t *testing.T) {
-		for i := range 5 { // each in a session of its own
+		for i := range 5 { // each in a new session
 			want := map[bool]string{true: let, false: string(mcp.RateLimited)}[i < 3]
 			if a := call(keyAnn, server, era(i%2)); a.reason != want {
 				t.Errorf("call %d of ann: %v", i+1, a)
@@ -75,8 +76,8 @@ func TestRatesBelongToPrincipals(t *testing.T) {
 	})
 }
 
-// A call that is made again and again without progress is stopped, and the
-// model is told what it did.
+// TestSameCallIsStopped checks that a call that is repeated without progress is
+// refused, and that the model is told why.
 func TestSameCallIsStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{keyAnn: nil, keyBob: nil, keyAdmin: {"admin"}})

@@ -22,9 +22,9 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// The environment of a recorder: the file that it writes to, what it calls
-// itself in its instructions, whether its texts give orders to the model, and
-// the address that it waits for before it serves.
+// The environment of a recorder: the file that it writes to, its name in its
+// instructions, whether its texts contain instructions to the model, and the
+// address that it waits for before it serves.
 const (
 	envPrefix  = "DECISIONS_"
 	envJournal = envPrefix + "JOURNAL"
@@ -33,8 +33,8 @@ const (
 	envGate    = envPrefix + "GATE"
 )
 
-// TestMain makes the test binary a server too: the gateway starts it as a
-// child, and it writes down every request that reaches it.
+// TestMain lets the test binary act as a server too: the gateway starts it as a
+// child, and it records every request that it gets.
 func TestMain(m *testing.M) {
 	if journal := os.Getenv(envJournal); journal != "" {
 		if err := record(journal); err != nil && !errors.Is(err, context.Canceled) {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A heard is one request that reached a recorder.
+// A heard is one request that a recorder got.
 type heard struct {
 	At     time.Time       `json:"at"`
 	Server string          `json:"server"`
@@ -54,8 +54,8 @@ type heard struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// readJournal reads what recorders wrote; nothing was written where there is no
-// file.
+// readJournal reads the records of recorders; a missing file is an empty
+// record.
 func readJournal(path string) ([]heard, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -103,7 +103,7 @@ func record(journal string) error {
 	return nil
 }
 
-// waitFor waits until whoever listens at an address hangs up.
+// waitFor waits until the listener at an address closes the connection.
 func waitFor(gate string) error {
 	if gate == "" {
 		return nil
@@ -117,7 +117,7 @@ func waitFor(gate string) error {
 	return err
 }
 
-// untilEnd ends what runs when the input does: a call that is held, a
+// untilEnd ends everything that runs when the input ends: a held call, a
 // subscription.
 type untilEnd struct {
 	io.Reader
@@ -132,8 +132,8 @@ func (r untilEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A recorder writes down each request before it is answered, and adds tasks to
-// the server behind it.
+// A recorder records each request before it is answered, and adds tasks to its
+// server.
 type recorder struct {
 	jsonrpc.Handler
 	server string
@@ -149,7 +149,7 @@ func (r *recorder) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.R
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.file.Write(append(line, '\n')); err != nil { // one write: several recorders append to one file
+	if _, err := r.file.Write(append(line, '\n')); err != nil { // one write, because several recorders append to the same file
 		return nil, err
 	}
 	if resp := r.task(req); resp != nil {
@@ -165,7 +165,7 @@ func (r *recorder) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.R
 	return resp, err
 }
 
-// task answers what is about tasks; nil for everything else.
+// task answers requests about tasks; nil for all other requests.
 func (r *recorder) task(req *jsonrpc.Request) *jsonrpc.Response {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ func (r *recorder) task(req *jsonrpc.Request) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: []byte(result)}
 }
 
-// recorded is the server behind a recorder.
+// recorded returns the server of a recorder.
 func recorded(name string, orders bool) *mcpserver.Server {
 	about := "Says what it is told."
 	if orders {
@@ -215,7 +215,7 @@ func recorded(name string, orders bool) *mcpserver.Server {
 		tool("look", `,"annotations":{"readOnlyHint":true}`, echo),
 		tool("hold", "", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
 	if name != server {
-		return s // nobody else could be asked for what the doors ask for
+		return s // only the server under test needs prompts and resources
 	}
 	s.SetPrompts(mcpserver.Prompt{
 		Definition: fmt.Sprintf(`{"name":"greet","description":%q,"arguments":[{"name":"who"}]}`, about),
@@ -233,5 +233,5 @@ func recorded(name string, orders bool) *mcpserver.Server {
 	return s
 }
 
-// ran is what a recorder answers to whatever it is let to do.
+// ran is the response of a recorder to every call that it gets.
 const ran = "it ran"

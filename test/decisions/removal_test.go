@@ -12,8 +12,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A client removes a server of a person's only after a person's yes, by
-// whichever tool and door; what it added itself it may take back.
+// TestRemovalIsAsked checks that a client can remove a person's server only
+// after approval, with any tool and door, and that it can remove servers that
+// it added itself.
 func TestRemovalIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"remove", "set"} {
@@ -61,7 +62,8 @@ func TestRemovalIsAsked(t *testing.T) {
 	})
 }
 
-// removal is a call that takes the server out of the file at path.
+// removal returns the params of a call that removes the server from the file at
+// path.
 func (w *world) removal(by, path string) map[string]any {
 	if by == "remove" {
 		return map[string]any{"name": "mcp-all-in-one-remove-mcp-server", "arguments": map[string]any{"name": server}}
@@ -75,7 +77,7 @@ func (w *world) removal(by, path string) map[string]any {
 	return map[string]any{"name": "mcp-all-in-one-set-mcp-config", "arguments": map[string]any{"config-content": string(content), "apply": true}}
 }
 
-// removed holds what became of an attempt, and of the file.
+// removed checks the outcome of an attempt, and the file.
 func (w *world) removed(t *testing.T, path string, a answer, want bool) {
 	t.Helper()
 	if reason := map[bool]string{true: let, false: string(mcp.PolicyDenied)}[want]; a.reason != reason {
@@ -86,7 +88,7 @@ func (w *world) removed(t *testing.T, path string, a answer, want bool) {
 	}
 }
 
-// has says whether a config file has a server.
+// has reports whether a config file has a server.
 func (w *world) has(path, name string) bool {
 	w.t.Helper()
 	return w.file(path)["mcpServers"].(map[string]any)[name] != nil

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestEveryRuleAndDoorHasARow reads the source of the gateway: a rule in its
-// list, or a door in its record, that the table does not know is not tested.
+// TestEveryRuleAndDoorHasARow checks in the source of the gateway that the
+// table contains every rule of its list and every door of its record.
 func TestEveryRuleAndDoorHasARow(t *testing.T) {
 	t.Run("rules", func(t *testing.T) {
 		var shown []string
@@ -38,7 +38,7 @@ func TestEveryRuleAndDoorHasARow(t *testing.T) {
 	})
 }
 
-// rules are the names in the list of decisions, in its order.
+// rules returns the names in the list of decisions, in order.
 func rules(t *testing.T, path string) (names []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func rules(t *testing.T, path string) (names []string) {
 
 var doorConstant = regexp.MustCompile(`(?m)^\t(Door\w+)\s+Door = "(\w+)"`)
 
-// recordedDoors are the doors that the record knows, by their constants.
+// recordedDoors returns the doors of the record, by their constants.
 func recordedDoors(t *testing.T) map[string]string {
 	text, err := os.ReadFile("../../internal/traffic/traffic.go")
 	if err != nil {
@@ -86,7 +86,7 @@ func recordedDoors(t *testing.T) map[string]string {
 	return found
 }
 
-// used says that the product lets calls in by a door.
+// used reports whether the product uses a door for calls.
 func used(t *testing.T, constant string) (found bool) {
 	err := filepath.WalkDir("../../internal", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A gate keeps servers from starting until it opens.
+// A gate blocks the start of servers until it opens.
 type gate struct {
 	net.Listener
 	mu    sync.Mutex
@@ -63,7 +63,7 @@ func (g *gate) release() {
 }
 
 // TestDecidedWhileTheServerStarts makes the first call before the gateway knows
-// what the server has. It waits, and is decided like any other.
+// the features of the server. The call waits, and is decided like any other.
 func TestDecidedWhileTheServerStarts(t *testing.T) {
 	for _, id := range []decisionID{nothing, scopeTool, readOnly, itemOff, allowList, denyList, pinHold, headerParams, argumentsFit, ask} {
 		for _, door := range []doorID{doorHTTP, doorEndpoint, doorExec} {
@@ -95,7 +95,7 @@ func TestDecidedWhileTheServerStarts(t *testing.T) {
 	}
 }
 
-// waiting says that a tool call has begun and not ended.
+// waiting reports whether a tool call is running.
 func (w *world) waiting() bool {
 	for _, e := range w.record() {
 		if e.Method == mcp.MethodToolsCall && e.Status == "pending" {

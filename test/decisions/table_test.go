@@ -7,11 +7,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A decisionID is one of the decisions, in the order in which they are made.
+// A decisionID identifies a decision; the order is that in which decisions are
+// made.
 type decisionID int
 
 const (
-	// nothing is the control: the same attempts, and nothing in their way.
+	// nothing is the control: the same attempts without any decision.
 	nothing decisionID = iota
 	draining
 	pressure
@@ -37,38 +38,39 @@ const (
 	numDecisions
 )
 
-// A decision is one reason to refuse, and the configuration that brings it
-// about.
+// A decision is one reason to refuse a call, and the configuration that causes
+// it.
 type decision struct {
 	name, about string
-	// rule is what the gateway calls it; several rows may show one rule.
+	// rule is its name in the gateway; several rows may test one rule.
 	rule string
-	// reason is what every attempt is told; let for the control.
+	// reason is the reason that every attempt gets; let for the control.
 	reason string
-	// entry is added to the entry of the server; settings to the file.
+	// entry is added to the entry of the server; settings are added to the
+	// file.
 	entry    map[string]any
 	settings map[string]any
-	// schemas puts the server into a schema beside another.
+	// schemas puts the server into a schema next to another one.
 	schemas bool
-	// scopes are those of the keys that try.
+	// scopes of the keys that make attempts.
 	scopes []string
 	target target
-	// begin brings the decision about, in a gateway that runs. Where early is
-	// set, the doors are open by then.
+	// begin causes the decision in a running gateway. If early is set, the
+	// doors are open by then.
 	begin func(w *world)
 	early bool
-	// before is done for each attempt, by the principal that makes it.
+	// before runs before each attempt, as its principal.
 	before func(w *world, id doorID, t target)
 	cells  cells
 }
 
-// A cell says what is different about one door for one decision. The zero cell
-// is the rule: refused, with the reason, nothing sent, recorded and audited.
+// A cell describes the exception for one door and decision. The zero cell is
+// the rule: refused with the reason, nothing sent, recorded and audited.
 type cell struct{ kind, why string }
 
 const (
 	notApplicable = "na"   // there is nothing to decide
-	closed        = "shut" // the door is shut for the key, whatever it wants
+	closed        = "shut" // the key cannot use the door at all
 	unrecorded    = "mute" // refused before there is a call to record
 )
 
@@ -102,7 +104,7 @@ func mute(why string, ids ...doorID) func(*cells) {
 	return on(unrecorded, why, ids, legacy, modern, ownEra)
 }
 
-// naLegacy is for what the modern era brought.
+// naLegacy marks what exists only in the modern era.
 func naLegacy(why string, ids ...doorID) func(*cells) { return on(notApplicable, why, ids, legacy) }
 
 // Exceptions that several decisions share.
@@ -119,8 +121,7 @@ var (
 
 var hello = target{arguments: map[string]any{"text": "hi"}}
 
-// decisions has an entry for every decision: init fails on one that was
-// forgotten.
+// decisions has an entry for every decision; init fails if one is missing.
 var decisions = [numDecisions]decision{
 	nothing: {name: "nothing", about: "the control: nothing is in the way, and the server hears it", reason: let, target: hello},
 	draining: {name: "draining", rule: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,

@@ -19,37 +19,37 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// patience is how long anything here may take.
+// patience is the time limit of every step.
 const patience = 30 * time.Second
 
-// A world is one configuration with everything that uses it: a gateway over
-// HTTP, one on stdio, and keys.
+// A world is one configuration and its users: a gateway over HTTP, one on
+// stdio, and keys.
 type world struct {
 	t    *testing.T
 	dir  string // home, config, journal and audit trails
 	http *mcptest.Process
-	// onStdio is a second gateway with the same configuration; nil where the
-	// world has none.
+	// onStdio is a second gateway with the same configuration; nil if the world
+	// has none.
 	onStdio *mcptest.RawStdio
 
 	settings map[string]any // the config file
 	keys     map[string]key
 	client   http.Client
-	lines    int // sent on stdio
+	lines    int // number of lines sent on stdio
 	mu       sync.Mutex
 	pulses   map[string]*pulse
-	// greeted says that the session on stdio is open.
+	// greeted is set after the handshake on stdio.
 	greeted bool
-	// control says that the world has no decision in it.
+	// control is set if the world contains no decision.
 	control bool
-	// release ends what drain holds.
+	// release ends the calls that drain holds.
 	release func()
 }
 
-// A key is what a client shows, and who it is then.
+// A key is a secret and the principal it belongs to.
 type key struct{ secret, principal string }
 
-// entry is the config entry of a recorder.
+// entry returns the config entry of a recorder.
 func (w *world) entry(name string, more map[string]any) map[string]any {
 	env := map[string]any{envJournal: w.journal(), envName: name}
 	entry := map[string]any{"command": own(w.t), "env": env}
@@ -63,7 +63,7 @@ func (w *world) entry(name string, more map[string]any) map[string]any {
 	return entry
 }
 
-// own is the path of this test binary, which is also the server.
+// own returns the path of this test binary, which is also the server.
 func own(t *testing.T) string {
 	path, err := os.Executable()
 	if err != nil {
@@ -76,8 +76,8 @@ func (w *world) journal() string          { return filepath.Join(w.dir, "journal
 func (w *world) config() string           { return filepath.Join(w.dir, "mcp.json") }
 func (w *world) audit(name string) string { return filepath.Join(w.dir, "audit-"+name+".jsonl") }
 
-// newWorld prepares a folder with keys. The home is not t.TempDir: the path of
-// a socket in it has to be short.
+// newWorld prepares a folder with keys. The home is not t.TempDir, because the
+// path of a socket in it has to be short.
 func newWorld(t *testing.T, grants map[string][]string) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dec")
@@ -104,7 +104,8 @@ func newWorld(t *testing.T, grants map[string][]string) *world {
 	return w
 }
 
-// write writes the config file with the settings, and with what differs.
+// write writes the config file with the settings of the world and of this
+// gateway.
 func (w *world) write(path, trail string) {
 	w.t.Helper()
 	all := maps.Clone(w.settings)
@@ -134,7 +135,7 @@ func (w *world) start(settings map[string]any) {
 	w.http.Listening()
 }
 
-// startStdio starts the gateway on stdio, with a config file of its own.
+// startStdio starts the gateway on stdio, with its own config file.
 func (w *world) startStdio() {
 	w.t.Helper()
 	path := filepath.Join(w.dir, "stdio.json")
@@ -151,15 +152,14 @@ func (w *world) reload() {
 	}
 }
 
-// reloadStdio does the same for the gateway on stdio, by a signal.
+// reloadStdio reloads the gateway on stdio, with a signal.
 func (w *world) reloadStdio() {
 	w.t.Helper()
 	w.write(filepath.Join(w.dir, "stdio.json"), "stdio")
 	w.onStdio.Signal(syscall.SIGHUP)
 }
 
-// stop ends both gateways, so that all is written that they and their servers
-// have to write.
+// stop stops both gateways, so that they and their servers write all records.
 func (w *world) stop() {
 	if w.release != nil {
 		w.release()
@@ -171,8 +171,7 @@ func (w *world) stop() {
 	}
 }
 
-// do sends one HTTP request and reads the answer. A failure is an answer with
-// status 0.
+// do sends one HTTP request and reads the response. A failure has status 0.
 func (w *world) do(method, path, as string, header http.Header, body []byte) (status int, h http.Header, text []byte) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -213,8 +212,8 @@ func (w *world) api(as, method, path string, body any) (status int, text string)
 	return status, strings.TrimSpace(string(answer))
 }
 
-// until asks again and again until it is so. Each time is a request to another
-// process, which is what takes the time.
+// until calls so until it returns true. Each call makes a request to another
+// process, which takes the time.
 func (w *world) until(what string, so func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(patience); !so(); {

@@ -1,5 +1,5 @@
-// Package figures keeps what the fault tests measure in full size, and writes it
-// to docs/torture.md.
+// Package figures collects the measurements of the fault tests in full size,
+// and writes them to docs/torture.md.
 package figures
 
 import (
@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// Full says that the fault tests run in full size.
+// Full reports whether the fault tests run in full size.
 func Full() bool { return os.Getenv("TORTURE") == "full" }
 
-// Size is how much of something a test does, and in full size.
+// Size returns fast, or whole in full size.
 func Size(fast, whole int) int {
 	if Full() {
 		return whole
@@ -32,8 +32,8 @@ var (
 	lines = map[string]string{} // by test
 )
 
-// Report keeps the figures of a test for the page, behind those that it has
-// reported before.
+// Report adds figures of a test to the page, after those that it has reported
+// before.
 func Report(t testing.TB, id, format string, args ...any) {
 	t.Helper()
 	text := fmt.Sprintf(format, args...)
@@ -64,7 +64,7 @@ func Run(m *testing.M) (code int) {
 
 var row = regexp.MustCompile(`(?m)^\| (T\d+[a-z]?) \| (.*) \| (\d{4}-\d\d-\d\d) \|$`)
 
-// page finds the page, from the folder of a package, where its tests run.
+// page finds the page from the folder in which the tests of a package run.
 func page() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil && filepath.Dir(dir) != dir {
@@ -76,7 +76,7 @@ func page() (string, error) {
 	return "", cmp.Or(err, os.ErrNotExist)
 }
 
-// write puts the figures of this run among those of earlier ones.
+// write merges the figures of this run with those of earlier ones.
 func write() error {
 	path, err := page()
 	if err != nil {

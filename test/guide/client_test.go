@@ -16,17 +16,17 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// before is the server that clients are tried with.
+// before is the server that the clients are tested with.
 const before = "@modelcontextprotocol/server-everything@2026.8.31"
 
-// A report is what a client prints: the tools that it lists, and what the tool
-// answered that it called.
+// A report is the output of a client: the tools that it lists, and the result
+// of the tool that it called.
 type report struct {
 	Tools []string
 	Text  string
 }
 
-// client runs a client before a server, directly and through the gateway, over
+// client runs a client with a server, directly and through the gateway, over
 // stdio and HTTP.
 func (l place) client(t *testing.T, p *peer) row {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
@@ -52,11 +52,11 @@ func (l place) client(t *testing.T, p *peer) row {
 	return r
 }
 
-// noSuchWay is the exit code of a script whose client has no such transport.
+// noSuchWay is the exit code of a script whose client lacks the transport.
 const noSuchWay = 3
 
-// verdict says what came of a client, directly and through the gateway; ours
-// means that the gateway is to blame.
+// verdict summarizes the results of a client, directly and through the gateway.
+// ours is set if the gateway is at fault.
 func verdict(direct report, err error, through report, again error) (cell string, ours bool) {
 	exit, _ := err.(*exec.ExitError)
 	switch {
@@ -79,7 +79,7 @@ func verdict(direct report, err error, through report, again error) (cell string
 	return fmt.Sprintf("works, %d tools", len(direct.Tools)), false
 }
 
-// install returns what runs the script of a client.
+// install returns a function that runs the script of a client.
 func (l place) install(ctx context.Context, t *testing.T, p *peer) func(ctx context.Context, args ...string) (report, error) {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join("clients", p.args[0]))

@@ -28,7 +28,7 @@ var (
 	only   = flag.String("only", "", "run only peers whose kind and package contain this, as in \"client npm\"")
 )
 
-// patience is how long a peer may take, its download included.
+// patience is how long a peer may take, including its download.
 const patience = 5 * time.Minute
 
 // A peer is a line of peers.txt.
@@ -43,7 +43,7 @@ type peer struct {
 	note     string
 }
 
-// name and version are those of the package itself.
+// name returns the name of the package.
 func (p *peer) name() string    { name, _ := split(p.packages[0]); return name }
 func (p *peer) version() string { _, version := split(p.packages[0]); return version }
 
@@ -102,7 +102,7 @@ func readPeers(t *testing.T) (peers []*peer) {
 	return peers
 }
 
-// A place has what the peers need beside Node.js: uv, and a folder that is kept.
+// A place has what the peers need besides Node.js: uv, and a permanent folder.
 type place struct{ cache, path string }
 
 func prepare(t *testing.T) place {
@@ -117,7 +117,7 @@ func prepare(t *testing.T) place {
 	return place{filepath.Join(cache, "guide"), filepath.Join(cache, "python", "bin") + string(os.PathListSeparator) + os.Getenv("PATH")}
 }
 
-// command is what runs a peer.
+// command returns the command that runs a peer.
 func (l place) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	path := name
 	for _, dir := range filepath.SplitList(l.path) {
@@ -137,14 +137,14 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// A row is what the page says of a peer.
+// A row is the row of a peer on the page.
 type row struct {
 	peer   *peer
 	cells  []string
-	failed bool // by our fault
+	failed bool // because of a fault of the gateway
 }
 
-// TestGuide runs all of them.
+// TestGuide runs all peers.
 func TestGuide(t *testing.T) {
 	l := prepare(t)
 	var servers, clients []row
@@ -171,7 +171,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// fill puts a port and a folder into words of a line.
+// fill replaces the port and the folder in the words of a line.
 func fill(words []string, port, dir string) (filled []string) {
 	for _, w := range words {
 		filled = append(filled, strings.NewReplacer("$PORT", port, "$DIR", dir).Replace(w))
@@ -179,7 +179,7 @@ func fill(words []string, port, dir string) (filled []string) {
 	return filled
 }
 
-// launch is the command line of a server.
+// launch returns the command line of a server.
 func (p *peer) launch(port, dir string) []string {
 	runner := []string{"npx", "-y"}
 	if p.registry == "pypi" {
@@ -188,7 +188,7 @@ func (p *peer) launch(port, dir string) []string {
 	return append(append(runner, p.packages[0]), fill(p.args, port, dir)...)
 }
 
-// A comparison is what compare --json prints.
+// A comparison is the output of compare --json.
 type comparison struct {
 	Pairings []struct {
 		Client, Server string
@@ -200,8 +200,8 @@ type comparison struct {
 	}
 }
 
-// server compares the answers of a server with those through the gateway, for
-// every pairing of eras.
+// server compares the responses of a server with those through the gateway, for
+// every pair of eras.
 func (l place) server(t *testing.T, p *peer) row {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

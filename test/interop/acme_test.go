@@ -21,9 +21,9 @@ const (
 	acmeName      = "mcp.example.test"
 )
 
-// TestACME gets a certificate from Pebble, the authority that Let's Encrypt
-// tests with: over its real protocol, proven on the gateway's own listener,
-// with a name server that says where the name leads.
+// TestACME gets a certificate from Pebble, the test authority of Let's Encrypt,
+// over the real protocol. The name is verified on the gateway's own listener,
+// with a name server that resolves it.
 func TestACME(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -77,7 +77,7 @@ func newAuthority(t *testing.T) *authority {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer ln.Close() // after all are taken, so that they differ
+		defer ln.Close() // after all are open, so that they differ
 		_, *port, _ = net.SplitHostPort(ln.Addr().String())
 	}
 	mcptest.NewCertificate(t, "localhost", "127.0.0.1").Write(t, a.dir)
@@ -85,7 +85,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// start returns what clients of the authority's certificates trust.
+// start returns the pool that trusts the authority's certificates.
 func (a *authority) start(t *testing.T) *x509.CertPool {
 	t.Helper()
 	install := exec.CommandContext(t.Context(), "go", "install", "github.com/letsencrypt/pebble/v2/cmd/pebble@"+pebbleVersion, "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv@"+pebbleVersion)
@@ -115,7 +115,7 @@ func (a *authority) start(t *testing.T) *x509.CertPool {
 	return a.root(t)
 }
 
-// loud runs a program of theirs, whose log is on standard output.
+// loud runs one of Pebble's programs, which log to standard output.
 func loud(path string, args ...string) mcptest.Program {
 	return mcptest.Program{Path: "sh", Args: append([]string{"-c", `exec "$0" "$@" >&2`, path}, args...), Env: []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}}
 }
@@ -126,7 +126,7 @@ func (a *authority) stop() {
 	}
 }
 
-// root is the certificate that the authority signs with.
+// root returns the certificate with which the authority signs.
 func (a *authority) root(t *testing.T) *x509.CertPool {
 	t.Helper()
 	pem, err := os.ReadFile(a.trust)
@@ -150,7 +150,7 @@ func (a *authority) root(t *testing.T) *x509.CertPool {
 }
 
 // ask makes a request to the gateway under its name, and returns the serial
-// number of the certificate that it showed.
+// number of its certificate.
 func (a *authority) ask(t *testing.T, pool *x509.CertPool) string {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: acmeName}}}

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// An app is an interface of a tool, as a host saw it.
+// An app is the interface of a tool, as a host saw it.
 type app struct {
 	Tool, URI, Read, MIMEType string
 	Same, Listed, Failed      bool

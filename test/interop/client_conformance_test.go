@@ -17,9 +17,9 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// clientScenarios are the scenarios of the official suite in which the suite
-// is the server and the gateway is the client that is judged: what it sends
-// upstream on behalf of the SDK's client behind it.
+// clientScenarios are the scenarios of the official suite in which the suite is
+// the server and tests the gateway as a client: the requests that it sends
+// upstream for the SDK's client.
 var clientScenarios = []struct {
 	revision string
 	names    []string
@@ -31,16 +31,16 @@ var clientScenarios = []struct {
 	{"2025-11-25", []string{"initialize", "sse-retry", "elicitation-sep1034-client-defaults"}},
 }
 
-// sdkClient is the SDK's client of the suite, which the gateway stands before.
+// sdkClient is the SDK's client of the suite, which uses the gateway.
 var sdkClient = sync.OnceValues(func() (string, error) {
 	return buildSDK("everything-client")
 })
 
-// driverVariable makes the test program the suite's client under test.
+// driverVariable makes the test program the client that the suite tests.
 const driverVariable = "INTEROP_DRIVER"
 
-// drive runs the gateway in front of the suite's server and the SDK's client
-// before the gateway, and ends as that ends.
+// drive runs the gateway in front of the suite's server, and the SDK's client
+// with that gateway. It returns the exit code of the client.
 func drive() int {
 	server := os.Args[len(os.Args)-1]
 	dir, err := os.MkdirTemp("", "driver")
@@ -77,8 +77,9 @@ func drive() int {
 	return meet(ctx, url+"/s/suite/mcp")
 }
 
-// meet waits until the gateway has met the suite's server: a client that only
-// connects may be gone before. A first list waits for that.
+// meet waits until the gateway is connected to the suite's server, because a
+// client that only connects may disconnect before that. The first list waits
+// for the connection.
 func meet(ctx context.Context, endpoint string) int {
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(list))
@@ -122,9 +123,10 @@ func TestConformanceAsClient(t *testing.T) {
 				cmd.Dir = filepath.Join(cache, "npm")
 				protocol := "auto"
 				if mcp.Rules(set.revision).Era == mcp.Modern {
-					// With auto the gateway also greets a modern server the old way, once,
-					// to learn whether it has that side too. The suite counts that
-					// greeting among the modern requests.
+					// With auto the gateway also sends one legacy handshake to
+					// a modern server, to learn whether it supports that era.
+					// The suite counts that handshake among the modern
+					// requests.
 					protocol = "modern"
 				}
 				cmd.Env = append(os.Environ(), driverVariable+"=1", "INTEROP_GATEWAY="+product, "INTEROP_CLIENT="+client, "INTEROP_PROTOCOL="+protocol)

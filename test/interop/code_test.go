@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A coded is one call of a client, and what it came to.
+// A coded is one call of a client, and its result.
 type coded struct {
 	Result struct {
 		Content []struct{ Type, Text string }
@@ -33,7 +33,7 @@ func (c coded) text() string {
 	return c.Result.Content[0].Text
 }
 
-// runs has a published client make calls.
+// runs makes calls with a published client.
 func runs(t *testing.T, program []string, calls []map[string]any) []coded {
 	t.Helper()
 	input, err := json.Marshal(calls)
@@ -56,8 +56,8 @@ func runs(t *testing.T, program []string, calls []map[string]any) []coded {
 	return all
 }
 
-// The published servers in a script, with the official clients, on both
-// transports.
+// TestCode uses the published servers in a script, with the official clients,
+// on both transports.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,8 +117,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// The same tasks with exec and with run: what of them enters the context of a
-// model. docs/compact.md has the figures of one run.
+// TestCodeCost does the same tasks with exec and with run, and compares what
+// enters the context of a model. docs/compact.md has the figures of one run.
 func TestCodeCost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -196,13 +196,13 @@ return all.reduce((n, text) => n + Number(text.match(/is (\d+)/)[1]), 0)`), "210
 	}
 }
 
-// asking has the published server ask a person and a model at once, inside a
+// asking makes the published server ask a person and a model at once, inside a
 // script.
 const asking = `const all = await Promise.all([tools.everything.trigger_elicitation_request({}), tools.everything.trigger_elicitation_request({}),
 	tools.everything.trigger_sampling_request({prompt: 'why', maxTokens: 10})]); return JSON.stringify(all)`
 
-// Questions of the published server inside a script reach the official clients,
-// several at once where they come at once.
+// TestCodeQuestions checks that questions of the published server inside a
+// script reach the official clients, also several at once.
 func TestCodeQuestions(t *testing.T) {
 	t.Parallel()
 	servers := strings.Replace(config("everything", entry(node(t), npmServer("server-everything"))), "{", `{"mode":"code",`, 1)
@@ -261,7 +261,7 @@ func TestCodeQuestions(t *testing.T) {
 	})
 }
 
-// answered demands that a person was asked twice and a model once.
+// answered checks that a person was asked twice and a model once.
 func answered(t *testing.T, text string) {
 	t.Helper()
 	if strings.Count(text, "Ada") < 2 || !strings.Contains(text, "forty-two") {

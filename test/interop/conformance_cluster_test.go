@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestConformanceCluster runs the suite before three replicas behind a balancer
-// that sends each request to the next one: the scores are those of one gateway.
+// TestConformanceCluster runs the suite with three replicas behind a balancer
+// that sends each request to the next one. The scores are those of one gateway.
 func TestConformanceCluster(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run("fault/T52 "+revision, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestConformanceCluster(t *testing.T) {
 }
 
 // replicas starts three gateways with one secret, and returns the address of
-// what stands before them.
+// their balancer.
 func replicas(t *testing.T, entry string) string {
 	t.Helper()
 	peers := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
@@ -48,8 +48,7 @@ func replicas(t *testing.T, entry string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The suite brings no key along, without which nobody comes through a
-	// balancer.
+	// The suite sends no key, but requests through a balancer need one.
 	front := httptest.NewServer(&httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestConformanceUnscored runs what the revision of 2025-11-25 has beside the
-// required scenarios. server-sse-polling is left out: it wants a stream where
-// a plain answer does.
+// TestConformanceUnscored runs the scenarios of 2025-11-25 besides the required
+// ones. server-sse-polling is left out: it wants a stream where a plain
+// response is enough.
 func TestConformanceUnscored(t *testing.T) {
 	g := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"command":%q}`, everythingServer(t))))
 	for _, name := range []string{"json-schema-2020-12", "server-session-lifecycle"} {
@@ -29,8 +29,8 @@ func TestConformanceUnscored(t *testing.T) {
 	}
 }
 
-// TestConformanceTogether runs three suites at once, each session with a
-// server of its own: they do not disturb each other.
+// TestConformanceTogether runs three suites at once, with one server per
+// session, and checks that they do not disturb each other.
 func TestConformanceTogether(t *testing.T) {
 	suites, revisions := 1, []string{"2025-11-25"}
 	if *matrix {

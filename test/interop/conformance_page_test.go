@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// row is one line of the page.
+// row returns one line of the page.
 func (c cell) row(passed, total int, failed []string) string {
 	var notes []string
 	for _, name := range failed {
@@ -53,7 +53,7 @@ func writePage(t *testing.T, rows []string) {
 	}
 }
 
-// freeAddress is a loopback address that nobody listens on.
+// freeAddress returns a loopback address that is not in use.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,13 +21,13 @@ type cell struct {
 	revision string
 	upstream string // stdio, http-stateful, http-stateless
 	protocol string // of the upstream connection, as in the config
-	always   bool   // in every run, not only in the matrix
-	// misses are the required scenarios that this pairing cannot pass, with
-	// the reason.
+	always   bool   // runs always, not only in the full matrix
+	// misses are the required scenarios that this pairing cannot pass, with the
+	// reason.
 	misses map[string]string
 }
 
-// Scenarios that the fixture, not the gateway, makes impossible.
+// Scenarios that are impossible because of the fixture, not the gateway.
 const (
 	literalKey = "wants the literal key user_name, which a server that asks by itself cannot choose"
 	oneRound   = "the fixture asks once only on a legacy connection"
@@ -94,7 +94,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// entry is the fixture as an upstream of the gateway.
+// entry returns the fixture as an upstream of the gateway.
 func (c cell) entry(t *testing.T) string {
 	protocol := c.protocol
 	if protocol == "" {
@@ -111,9 +111,9 @@ func (c cell) entry(t *testing.T) string {
 	return fmt.Sprintf(`{"type":"http","url":"http://%s/","protocol":%q,"share":%q}`, address, protocol, c.share())
 }
 
-// share is how the fixture is shared. Before a legacy server on stdio every
-// modern caller gets a connection that offers exactly what it offers, so that
-// the server's own checks are right; over HTTP it has that by itself.
+// share returns how the fixture is shared. In front of a legacy server on stdio
+// every modern caller gets a connection with exactly its own capabilities, so
+// that the server's own checks are right; over HTTP that is always so.
 func (c cell) share() string {
 	if c.upstream == "stdio" && len(c.misses) > 0 && c.revision == "2026-07-28" {
 		return "session"
@@ -129,7 +129,7 @@ type check struct {
 var stamped = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
 // conformance runs the suite and returns, by scenario, why it failed; "" means
-// that a check of its own succeeded and none failed.
+// that one of its checks succeeded and none failed.
 func conformance(t *testing.T, url, revision string) map[string]string {
 	t.Helper()
 	return runSuite(t, url, "--requirements", revision)
@@ -143,7 +143,7 @@ func runSuite(t *testing.T, url string, args ...string) map[string]string {
 	suite := filepath.Join(cache, "npm", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
 	cmd := exec.CommandContext(ctx, node(t), append([]string{suite, "server", "--url", url, "--output-dir", dir}, args...)...)
 	cmd.Dir = filepath.Join(cache, "npm")
-	out, err := cmd.CombinedOutput() // exits with a failure when a scenario fails
+	out, err := cmd.CombinedOutput() // it fails if a scenario fails
 	folders, readErr := os.ReadDir(dir)
 	if readErr != nil || len(folders) == 0 {
 		t.Fatalf("the suite left no results: %v, %v\n%s", err, readErr, out)
@@ -183,7 +183,7 @@ func judge(checks []check) string {
 	return ""
 }
 
-// required lists the scenarios that a revision demands of a server.
+// required returns the scenarios that a revision requires of a server.
 func required(t *testing.T, revision string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(cache, "npm", "node_modules", "@modelcontextprotocol", "conformance", "requirements", revision+".yaml"))

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// FastMCP 4 speaks both eras, names the modern one alone, and can ask in the
-// legacy one alone.
+// TestFastMCP: FastMCP 4 speaks both eras, but names only the modern one, and
+// can ask only in the legacy one.
 func TestFastMCP(t *testing.T) {
 	t.Parallel()
 	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
@@ -41,8 +41,8 @@ func TestFastMCP(t *testing.T) {
 	}
 }
 
-// asksAll has clients of both eras asked. The first call of a modern one may
-// fail, as it does without a gateway, and is not repeated.
+// asksAll has clients of both eras answer a question. The first call of a
+// modern client may fail, as it does without a gateway, and is not repeated.
 func asksAll(t *testing.T, transport func(*testing.T) mcp.Transport) {
 	old := connectGo(t, ours.LatestLegacy, transport(t))
 	old.expect(t, "fast__echo", map[string]any{"message": "hi"}, "hi")
@@ -57,8 +57,8 @@ func asksAll(t *testing.T, transport func(*testing.T) mcp.Transport) {
 	connectGo(t, ours.LatestModern, transport(t)).expect(t, "fast__ask_name", nil, "Hello, Grace!")
 }
 
-// TestCompareAuto holds a tool that asks against a direct connection, in the era
-// that the gateway chooses, and has both answered.
+// TestCompareAuto compares a tool that asks with a direct connection, in the
+// era that the gateway chooses, and answers both.
 func TestCompareAuto(t *testing.T) {
 	t.Parallel()
 	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))

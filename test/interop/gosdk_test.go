@@ -16,7 +16,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A goClient is the official Go client with what it was asked and told.
+// A goClient is the official Go client with the questions and notifications it
+// got.
 type goClient struct {
 	*mcp.ClientSession
 	asked    chan string
@@ -24,7 +25,7 @@ type goClient struct {
 	updated  chan string
 }
 
-// connectGo opens a session at a protocol version, offering everything.
+// connectGo opens a session at a protocol version, with all capabilities.
 func connectGo(t *testing.T, version string, transport mcp.Transport) *goClient {
 	t.Helper()
 	c := &goClient{asked: make(chan string, 10), progress: make(chan float64, 100), updated: make(chan string, 100)}
@@ -83,7 +84,7 @@ func (c *goClient) expect(t *testing.T, name string, arguments map[string]any, w
 	return !failed
 }
 
-// exercise does with one server what its two versions allow.
+// exercise tests with one server everything that the two versions allow.
 func (c *goClient) exercise(t *testing.T, prefix, version string) {
 	t.Helper()
 	tools, err := c.ListTools(t.Context(), nil)
@@ -118,7 +119,7 @@ func (c *goClient) exercise(t *testing.T, prefix, version string) {
 	}
 }
 
-// subscribe waits for news of the clock.
+// subscribe waits for an update of the clock.
 func (c *goClient) subscribe(t *testing.T) {
 	t.Helper()
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "demo://clock"}); err != nil {
@@ -129,7 +130,7 @@ func (c *goClient) subscribe(t *testing.T) {
 	}
 }
 
-// receive waits for what a handler of the client saw.
+// receive waits for a value that a handler of the client got.
 func receive[T any](t *testing.T, seen <-chan T, what string) (v T) {
 	t.Helper()
 	select {
@@ -140,8 +141,8 @@ func receive[T any](t *testing.T, seen <-chan T, what string) (v T) {
 	return v
 }
 
-// TestEveryPairOfVersions puts the official client at each version in front of
-// a server of each version.
+// TestEveryPairOfVersions connects the official client at each version to a
+// server of each version.
 func TestEveryPairOfVersions(t *testing.T) {
 	t.Parallel()
 	var pairs []string

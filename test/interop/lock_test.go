@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A locker is the program with a home and a config file of its own.
+// A locker is the program with its own home and config file.
 type locker struct {
 	dir, path string
 }
@@ -40,11 +40,11 @@ func (l *locker) run(t *testing.T, args ...string) (text string, code int) {
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+l.dir, "MCP_AIO_LANG=en", "NO_COLOR=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code reports the failure
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// change replaces the first match in a file beside the config file.
+// change replaces the first match in a file next to the config file.
 func (l *locker) change(t *testing.T, name, pattern, by string) {
 	t.Helper()
 	path := filepath.Join(l.dir, name)
@@ -61,7 +61,8 @@ func (l *locker) change(t *testing.T, name, pattern, by string) {
 	}
 }
 
-// The published time server, locked from the index that uv is configured with.
+// TestLockPyPI locks the published time server from the index that uv is
+// configured with.
 func TestLockPyPI(t *testing.T) {
 	t.Parallel()
 	uvx := filepath.Join(cache, "python", "bin", "uvx")
@@ -121,7 +122,7 @@ func TestLockPyPI(t *testing.T) {
 	})
 }
 
-// timeServer is the code of the published time server, as it was installed.
+// timeServer returns the code of the published time server, as installed.
 func (l *locker) timeServer(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(l.dir, "mcp-all-in-one", "prefix", "*", ".venv", "lib", "python*", "site-packages", "mcp_server_time", "server.py"))
@@ -131,8 +132,8 @@ func (l *locker) timeServer(t *testing.T) string {
 	return found[0]
 }
 
-// forge compiles other code to where Python looks for the compiled form of a
-// file, with the size and the time that Python holds it against.
+// forge compiles other code to the place where Python looks for the compiled
+// form of a file, with the size and time that Python checks.
 const forge = `
 import importlib.util, marshal, os, sys
 source, mark = sys.argv[1:]
@@ -146,8 +147,8 @@ with open(path, "wb") as f:
     f.write(marshal.dumps(code))
 `
 
-// compiledForged shows that compiled code is held to the lock like any other
-// file, and that a server which ran is as it was installed.
+// compiledForged checks that the lock covers compiled code like any other file,
+// and that running a server does not change its files.
 func compiledForged(t *testing.T, l *locker) {
 	source := l.timeServer(t)
 	prefix, _, _ := strings.Cut(source, string(filepath.Separator)+".venv")
@@ -177,8 +178,8 @@ func compiledForged(t *testing.T, l *locker) {
 	}
 }
 
-// A package of which there is only the source is not built unless a person says
-// so.
+// TestLockBuild checks that a package that exists only as source is not built
+// without consent.
 func TestLockBuild(t *testing.T) {
 	t.Parallel()
 	l := newLocker(t, map[string]any{"old": map[string]any{"command": filepath.Join(cache, "python", "bin", "uvx"), "args": []string{"docopt==0.6.2"}}})
@@ -203,7 +204,8 @@ func TestLockBuild(t *testing.T) {
 	})
 }
 
-// A newer version of a published server is shown before it is taken.
+// TestLockUpgrade checks that a newer version of a published server is shown
+// before it is used.
 func TestLockUpgrade(t *testing.T) {
 	t.Parallel()
 	const before, after = "@modelcontextprotocol/server-filesystem@2026.1.14", "@modelcontextprotocol/server-filesystem@2026.8.31"

@@ -16,9 +16,9 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// server-everything lists some tools only to a client that can be asked. Over
-// HTTP a client of either era is shown what it would be shown without the
-// gateway, and can call it.
+// TestOffersDecideWhatIsListed: server-everything lists some tools only to a
+// client that can be asked. Over HTTP a client of either era sees the same
+// tools as without the gateway, and can call them.
 func TestOffersDecideWhatIsListed(t *testing.T) {
 	t.Parallel()
 	url := everythingOverHTTP(t)

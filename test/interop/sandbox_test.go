@@ -27,7 +27,7 @@ func with(entry, key, value string) string {
 	return strings.TrimSuffix(entry, "}") + fmt.Sprintf(`,%q:%s}`, key, value)
 }
 
-// toolsOf are the tools of one server, without its prefix.
+// toolsOf returns the tools of one server, without its prefix.
 func toolsOf(t *testing.T, c *goClient, prefix string) []string {
 	t.Helper()
 	var list []string
@@ -48,8 +48,8 @@ func toolsOf(t *testing.T, c *goClient, prefix string) []string {
 	return list
 }
 
-// TestConfinedServers runs published servers twice, plain and confined, and
-// holds their tools and answers against each other.
+// TestConfinedServers runs published servers with and without a sandbox, and
+// compares their tools and answers.
 func TestConfinedServers(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -118,8 +118,8 @@ func TestConfinedServers(t *testing.T) {
 	}
 }
 
-// TestConfinedFilesystemServer gives the published server the whole disk; what
-// it can do there is for the sandbox to say.
+// TestConfinedFilesystemServer gives the published server the whole disk, so
+// that only the sandbox limits it.
 func TestConfinedFilesystemServer(t *testing.T) {
 	t.Parallel()
 	mine, other := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "x")

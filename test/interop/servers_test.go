@@ -19,7 +19,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// textOf is the first text of a tool result, or the error.
+// textOf returns the first text of a tool result, or the error.
 func textOf(t *testing.T, c *goClient, tool string, arguments map[string]any) string {
 	t.Helper()
 	text, failed := c.call(t, tool, arguments)
@@ -74,8 +74,8 @@ func TestPublishedServers(t *testing.T) {
 }
 
 // TestRootsMoveNobodysSandbox: the filesystem server replaces its allowed
-// directories by the roots that it gets, so a client's roots may reach only a
-// server of its own.
+// directories by the roots that it gets. So a client's roots may reach only its
+// own server.
 func TestRootsMoveNobodysSandbox(t *testing.T) {
 	t.Parallel()
 	allowed, mine := t.TempDir(), t.TempDir()
@@ -103,7 +103,7 @@ func TestRootsMoveNobodysSandbox(t *testing.T) {
 	}
 	owner := connect(&mcp.Root{URI: "file://" + mine, Name: "mine"})
 	other := connect()
-	// The server asks for the roots when it has been greeted, beside calls.
+	// The server asks for the roots after the handshake, in parallel to calls.
 	for late := time.After(15 * time.Second); !read(owner); {
 		select {
 		case <-late:
@@ -116,8 +116,8 @@ func TestRootsMoveNobodysSandbox(t *testing.T) {
 	}
 }
 
-// TestGoSDKServers puts servers of the official Go SDK behind the gateway, over
-// each HTTP transport that it has.
+// TestGoSDKServers runs servers of the official Go SDK behind the gateway, over
+// each of its HTTP transports.
 func TestGoSDKServers(t *testing.T) {
 	t.Parallel()
 	type person struct {

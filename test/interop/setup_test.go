@@ -1,4 +1,4 @@
-// Package interop runs the gateway against published clients and servers: the
+// Package interop tests the gateway with published clients and servers: the
 // official SDKs, the official servers, the official conformance suite.
 package interop
 
@@ -22,7 +22,7 @@ var (
 	update = flag.Bool("update", false, "rewrite docs/conformance.md from the results")
 )
 
-// cache is the folder that deps.sh installed into.
+// cache is the folder into which deps.sh installed.
 var cache string
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(figures.Run(m))
 }
 
-// node is the path of Node.js 22, which the conformance suite needs.
+// node returns the path of Node.js 22, which the conformance suite needs.
 func node(t *testing.T) string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
@@ -52,14 +52,15 @@ func node(t *testing.T) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	path, err := exec.LookPath("node") // no package for this machine: its own
+	path, err := exec.LookPath("node") // no package for this machine: use its own
 	if err != nil {
 		t.Fatalf("no Node.js: run make interop-deps, or install Node.js 22")
 	}
 	return path
 }
 
-// script is the path of one of our scripts, beside the packages it imports.
+// script returns the path of one of our scripts, next to the packages it
+// imports.
 func script(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("scripts", name))
@@ -78,12 +79,12 @@ func script(t *testing.T, name string) string {
 	return path
 }
 
-// npmServer is the entry point of a published server.
+// npmServer returns the entry point of a published server.
 func npmServer(name string) string {
 	return filepath.Join(cache, "npm", "node_modules", "@modelcontextprotocol", name, "dist", "index.js")
 }
 
-// uvx is the runner of published Python servers.
+// uvx returns the runner of published Python servers.
 func uvx() string { return filepath.Join(cache, "python", "bin", "uvx") }
 
 // everything is the conformance fixture of the Go SDK.
@@ -104,7 +105,7 @@ func buildSDK(name string) (string, error) {
 	return path, nil
 }
 
-// everythingServer is the path of the fixture.
+// everythingServer returns the path of the fixture.
 func everythingServer(t *testing.T) string {
 	t.Helper()
 	path, err := everything()
@@ -114,18 +115,18 @@ func everythingServer(t *testing.T) string {
 	return path
 }
 
-// demoEntry is the config entry of a demo server on stdio.
+// demoEntry returns the config entry of a demo server on stdio.
 func demoEntry(t *testing.T, args ...string) string {
 	t.Helper()
 	return entry(mcptest.Build(t), append([]string{"-role", "demo"}, args...)...)
 }
 
-// perSession gives each client a server of its own.
+// perSession gives each client its own server.
 func perSession(entry string) string {
 	return strings.TrimSuffix(entry, "}") + `,"share":"session"}`
 }
 
-// entry is the config entry of a stdio server.
+// entry returns the config entry of a stdio server.
 func entry(command string, args ...string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {
@@ -134,7 +135,7 @@ func entry(command string, args ...string) string {
 	return fmt.Sprintf(`{"command":%q,"args":[%s]}`, command, strings.Join(quoted, ","))
 }
 
-// config is a config file of named entries: name, entry, name, entry...
+// config returns a config file of named entries: name, entry, name, entry...
 func config(pairs ...string) string {
 	var members []string
 	for i := 0; i < len(pairs); i += 2 {

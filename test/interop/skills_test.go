@@ -14,10 +14,10 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// skillScenarios are those of the official suite for the extension.
+// skillScenarios are the scenarios of the official suite for the extension.
 var skillScenarios = []string{"sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"}
 
-// skillServer is the config entry of a FastMCP server with these skills.
+// skillServer returns the config entry of a FastMCP server with these skills.
 func skillServer(t *testing.T, name string, skills ...string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), name)
@@ -44,7 +44,7 @@ func skillServer(t *testing.T, name string, skills ...string) string {
 	return fmt.Sprintf(`{"url":%q}`, mcptest.Start(t, program).Listening()+"/mcp")
 }
 
-// TestSkillsOfTwoServers runs the scenarios of the official suite against two
+// TestSkillsOfTwoServers runs the scenarios of the official suite with two
 // published servers behind one endpoint.
 func TestSkillsOfTwoServers(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestSkillsOfTwoServers(t *testing.T) {
 	}
 }
 
-// A skillEntry is what the extension tells of a skill.
+// A skillEntry is the description of a skill in the extension.
 type skillEntry struct {
 	URI         string
 	Frontmatter struct{ Name, Description string }
@@ -143,7 +143,7 @@ func TestSkillsAreRouted(t *testing.T) {
 }
 
 // askModern sends one request of the modern era and reads its result; it
-// returns the code of an error, 0 for none.
+// returns the error code, 0 for none.
 func askModern(t *testing.T, url, method, params string, into any) int {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, url)

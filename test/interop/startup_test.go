@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A starting is what a client made of servers that took their time to start.
+// A starting is what a client saw of servers that start slowly.
 type starting struct {
 	Tools []string
 	Text  string
@@ -32,7 +32,7 @@ type starting struct {
 type starter func(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error)
 
 // TestStartUp has published clients of both eras wait for servers of both eras
-// that take up to 8 s to start, side by side.
+// that take up to 8 s to start, in parallel.
 func TestStartUp(t *testing.T) {
 	product, demo := mcptest.BuildProduct(t), mcptest.Build(t)
 	for name, start := range map[string]starter{
@@ -41,12 +41,12 @@ func TestStartUp(t *testing.T) {
 	} {
 		t.Run("true/1 "+name, func(t *testing.T) {
 			if name == "Go SDK" || name == "mcp-go" {
-				t.Parallel() // they wait; the others also load their packages, and have limits of their own
+				t.Parallel() // these only wait; the others also load their packages, and have their own limits
 			}
 			var wg sync.WaitGroup
 			for _, s := range startUps {
 				if name == "openai-agents" && s.client == "modern" {
-					continue // it speaks what its SDK does when it is not told
+					continue // its SDK chooses the era
 				}
 				wg.Go(func() { s.run(t, start, product, demo) })
 			}
@@ -55,7 +55,7 @@ func TestStartUp(t *testing.T) {
 	}
 }
 
-// A startUp is one client before one server that takes seconds to start.
+// A startUp is one client with one server that takes seconds to start.
 type startUp struct {
 	seconds        int
 	client, server string // their eras
@@ -78,7 +78,7 @@ func (s startUp) run(t *testing.T, start starter, product, demo string) {
 	}
 }
 
-// reportOf runs a script that prints what it saw.
+// reportOf runs a script that prints its report.
 func reportOf(cmd *exec.Cmd) (*starting, error) {
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -57,8 +57,8 @@ func runTasks(t *testing.T, name string, args ...string) *taskReport {
 	return &r
 }
 
-// legacyTasks is a server of the official SDK with tasks of 2025-11-25, modernTasks
-// one of FastMCP with those of the extension.
+// legacyTasks is a server of the official SDK with tasks of 2025-11-25,
+// modernTasks one of FastMCP with those of the extension.
 func legacyTasks(t *testing.T) string { return entry(node(t), script(t, "task_server.mjs")) }
 
 func modernTasks(t *testing.T) string {
@@ -75,8 +75,8 @@ func TestTasks(t *testing.T) {
 	gateway := mcptest.Gateway(t, config("old", legacyTasks(t), "new", modernTasks(t),
 		"everything", entry(node(t), npmServer("server-everything"), "stdio")))
 	url := gateway.URL + "/mcp"
-	// What servers can do is told in the handshake, so they are waited for: a call
-	// waits for its server.
+	// The handshake contains the capabilities of the servers, so the test waits
+	// for them: a call waits for its server.
 	ready := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: url})
 	ready.expect(t, "old__work", nil, "worked")
 	ready.expect(t, "new__quick", nil, "done")
@@ -112,7 +112,7 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// legacyClient has the client of 2025-11-25 run tasks through the gateway.
+// legacyClient runs tasks through the gateway with the client of 2025-11-25.
 func legacyClient(t *testing.T, url, prefix string) {
 	t.Helper()
 	r := runTasks(t, "task_client.mjs", url, prefix+"work", prefix+"ask", prefix+"forever")
@@ -143,7 +143,7 @@ func legacyClient(t *testing.T, url, prefix string) {
 	}
 }
 
-// modernClient has the client of the extension run tasks through the gateway.
+// modernClient runs tasks through the gateway with the client of the extension.
 func modernClient(t *testing.T, url, prefix string) {
 	t.Helper()
 	r := runTasks(t, "task_modern.mjs", url, prefix+"work", prefix+"ask", prefix+"forever")
@@ -154,7 +154,7 @@ func modernClient(t *testing.T, url, prefix string) {
 	if work.Kind != "task" || work.Status != "completed" || work.Text != "worked" || work.Retention == nil {
 		t.Errorf("work: %+v", work)
 	}
-	// A client that asks now and then may miss one of the steps.
+	// A polling client may miss one of the steps.
 	if !slices.ContainsFunc(work.Messages, func(m string) bool { return strings.Contains(m, "step 1") || strings.Contains(m, "step 2") }) {
 		t.Errorf("how far work is was not told: %q", work.Messages)
 	}

@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// inspectorPath is the official inspector's program.
+// inspectorPath returns the program of the official inspector.
 var inspectorPath = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("bash", "inspector.sh")
 	cmd.Stderr = os.Stderr
@@ -24,8 +24,7 @@ var inspectorPath = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// runProgram runs a program to its end and returns what it printed and its
-// exit code.
+// runProgram runs a program to its end and returns its output and exit code.
 func runProgram(t *testing.T, stdin, path string, args ...string) (stdout string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), path, args...)
@@ -47,7 +46,7 @@ func runProgram(t *testing.T, stdin, path string, args ...string) (stdout string
 }
 
 // TestInspectorAgrees runs the official inspector's command line and ours
-// against the same servers: the same answers, the same exit codes.
+// against the same servers, and compares the answers and exit codes.
 func TestInspectorAgrees(t *testing.T) {
 	t.Parallel()
 	inspector, err := inspectorPath()
@@ -104,7 +103,8 @@ func decoded(t *testing.T, text string) any {
 	return v
 }
 
-// everythingSession is what is said to server-everything in the recording.
+// everythingSession is the input of the recorded session with
+// server-everything.
 const everythingSession = `echo message="hello there"
 get-sum a=1 b=2
 get-structured-content location=Chicago
@@ -125,7 +125,7 @@ ping
 `
 
 // TestRecordingReplays records a session of server-everything and replays it
-// against the same server: nothing differs.
+// against the same server without differences.
 func TestRecordingReplays(t *testing.T) {
 	t.Parallel()
 	product := mcptest.BuildProduct(t)

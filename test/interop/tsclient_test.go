@@ -54,7 +54,7 @@ func runClient(t *testing.T, args ...string) *report {
 	return &r
 }
 
-// A logWriter puts what a program writes into the test's log.
+// A logWriter writes the output of a program to the test's log.
 type logWriter struct{ t *testing.T }
 
 func (w *logWriter) Write(p []byte) (int, error) {
@@ -86,8 +86,8 @@ func (r *report) check(t *testing.T, prefix, roots string) {
 	}
 	got := *r
 	got.Server.Name, got.Capabilities, got.Tools, got.Resources, got.Templates, got.Prompts, got.Log = "", nil, nil, nil, nil, nil, nil
-	// The SDK forgets its progress handler when the answer is read, which may
-	// be before it has called it for the progress read just before.
+	// The SDK drops its progress handler when the response is read, possibly
+	// before it has called it for the last progress.
 	if len(got.Progress) == 3 {
 		want.Progress = []int{1, 2, 3}
 	}
@@ -99,7 +99,7 @@ func (r *report) check(t *testing.T, prefix, roots string) {
 	}
 }
 
-// ownRoots is what show_roots says of the client's roots, from its first call on.
+// ownRoots is the answer of show_roots, from the client's first call on.
 const ownRoots = "1 roots\nfile:///interop"
 
 func TestTypeScriptClient(t *testing.T) {
@@ -125,8 +125,8 @@ func TestTypeScriptClient(t *testing.T) {
 	})
 }
 
-// TestDemoServerItself is the yardstick: what the same client sees without a
-// gateway between.
+// TestDemoServerItself is the reference: what the same client sees without a
+// gateway.
 func TestDemoServerItself(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {

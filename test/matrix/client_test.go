@@ -16,7 +16,7 @@ import (
 
 const patience = 15 * time.Second
 
-// A client speaks one protocol version over one transport, by hand.
+// A client speaks one protocol version over one transport, without an SDK.
 type client struct {
 	t       *testing.T
 	version mcp.Version
@@ -26,10 +26,11 @@ type client struct {
 	ids     int
 }
 
-// offers is what the client lets servers ask.
+// offers are the client capabilities.
 const offers = `{"roots":{},"sampling":{},"elicitation":{}}`
 
-// newClient is a client of a gateway, or of one more process of it.
+// newClient returns a client of a gateway, or of a new gateway process on
+// stdio.
 func newClient(t *testing.T, date, front, url, config string) *client {
 	version, _ := mcp.Lookup(date)
 	c := &client{t: t, version: version, url: url}
@@ -64,7 +65,7 @@ func (c *client) open() {
 	}
 }
 
-// params adds what every modern request carries.
+// params adds the _meta of every modern request.
 func (c *client) params(raw string) string {
 	if c.version.Era == mcp.Legacy {
 		return raw
@@ -88,7 +89,7 @@ func (c *client) params(raw string) string {
 	return string(out)
 }
 
-// A flight is one request and what comes back because of it.
+// A flight is one request and the messages that it causes.
 type flight struct {
 	c    *client
 	id   string
@@ -159,7 +160,7 @@ func (c *client) post(ctx context.Context, method, params, line string, out chan
 	}
 }
 
-// next waits for a message that matches, in the stream of the request.
+// next waits for a matching message in the stream of the request.
 func (f *flight) next(what string, match func(*mcptest.Message) bool) mcptest.Message {
 	f.c.t.Helper()
 	if f.c.stdio != nil {
@@ -203,7 +204,7 @@ func (c *client) send(line string) {
 	}
 }
 
-// call makes a call and answers what is asked meanwhile.
+// call makes a call and answers the question during it.
 func (c *client) call(tool, arguments, question, reply string) mcptest.Message {
 	c.t.Helper()
 	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)

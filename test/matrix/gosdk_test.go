@@ -18,7 +18,7 @@ import (
 // goSession is the official Go client.
 type goSession struct {
 	*gosdk.ClientSession
-	heard atomic.Pointer[func()] // of the call that runs now
+	heard atomic.Pointer[func()] // for the running call
 }
 
 func goCell(t *testing.T, version string, to target, ask string) {
@@ -123,7 +123,7 @@ func newGoServer() *gosdk.Server {
 	return s
 }
 
-// nameSchema is the form of a question for a name.
+// nameSchema is the form that asks for a name.
 var nameSchema = map[string]any{
 	"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
 }

@@ -1,6 +1,6 @@
-// Package matrix puts every client version before every server version, over
-// stdio and HTTP on either side, with a question, a progress and a cancel in
-// each cell.
+// Package matrix connects every client version to every server version, over
+// stdio and HTTP on either side, with a question, progress and a cancellation
+// in each cell.
 package matrix
 
 import (
@@ -36,8 +36,8 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// eachServer runs a gateway before our own server of each version, over each
-// transport, where that is wanted.
+// eachServer runs a gateway in front of our own server of each version, over
+// each transport, if wanted returns true.
 func eachServer(t *testing.T, wanted func(server, back string) bool, run func(t *testing.T, server, config, url string)) {
 	for _, server := range mcp.AllVersions() {
 		for _, back := range transports {
@@ -58,7 +58,7 @@ func onDiagonal(client, server string, dates []string) bool {
 	return client == server || client == first && server == last || client == last && server == first
 }
 
-// upstream is a config with one server that speaks one version.
+// upstream returns a config with one server that speaks one version.
 func upstream(t *testing.T, version, transport string) string {
 	fake := mcptest.Build(t)
 	if transport == "stdio" {
@@ -68,7 +68,7 @@ func upstream(t *testing.T, version, transport string) string {
 	return fmt.Sprintf(`{"mcpServers":{"demo":{"url":%q}}}`, p.Listening()+"/mcp")
 }
 
-// cell is what must work in every pairing.
+// cell tests what must work in every pairing.
 func cell(t *testing.T, c *client, server string) {
 	c.open()
 	list := c.begin(mcp.MethodToolsList, `{}`).answer()
@@ -85,7 +85,7 @@ func cell(t *testing.T, c *client, server string) {
 	want(t, c.call("demo__echo", `{"message":"still here"}`, "", ""), "still here")
 }
 
-// question asks by elicitation where both versions have it, else by sampling.
+// question asks by elicitation if both versions have it, else by sampling.
 func question(t *testing.T, c *client, server string) {
 	if c.version.Elicitation && mcp.Rules(server).Elicitation {
 		want(t, c.call("demo__ask_name", `{}`, mcp.MethodElicit, `{"action":"accept","content":{"name":"Ada"}}`), "Ada")
@@ -105,7 +105,8 @@ func progress(t *testing.T, c *client) {
 	want(t, f.answer(), "done after 3 steps")
 }
 
-// cancel ends a call that would take a minute; the connection lives on.
+// cancel cancels a call that would take a minute, and checks that the
+// connection stays open.
 func cancel(t *testing.T, c *client) {
 	f := c.begin(mcp.MethodToolsCall, `{"name":"demo__long_task","arguments":{"seconds":60,"steps":600},"_meta":{"progressToken":"c"}}`)
 	f.next("progress", func(m *mcptest.Message) bool { return m.Method == mcp.NotificationProgress })

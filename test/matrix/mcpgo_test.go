@@ -18,7 +18,7 @@ import (
 // mcpgoSession is the client of mcp-go.
 type mcpgoSession struct {
 	*mcpgoclient.Client
-	heard atomic.Pointer[func()] // of the call that runs now
+	heard atomic.Pointer[func()] // for the running call
 }
 
 func (*mcpgoSession) Elicit(context.Context, mcpgo.ElicitationRequest) (*mcpgo.ElicitationResult, error) {

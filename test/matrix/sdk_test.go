@@ -17,16 +17,16 @@ import (
 )
 
 // An sdk is a published implementation, as a client of the gateway and as a
-// server behind it. Its server has the tools of our own ones.
+// server behind it. Its server has the same tools as our own servers.
 type sdk struct {
 	name     string
 	versions []string // that it speaks
-	// client does in one session what a cell asks for.
+	// client runs a cell in one session.
 	client func(t *testing.T, version string, to target, ask string)
-	// server is the config entry of its server, over stdio or HTTP, without
-	// the version.
+	// server returns the config entry of its server, over stdio or HTTP,
+	// without the version.
 	server func(t *testing.T, transport string, era mcp.Era) string
-	// quick says that it needs nothing but Go, so that make check runs it.
+	// quick is set if it needs only Go, so that make check runs it.
 	quick bool
 }
 
@@ -36,7 +36,7 @@ var sdks = []sdk{
 	{name: "typescript", versions: mcp.Versions(mcp.Legacy), client: scriptCell, server: scriptEntry},
 }
 
-// A target is the gateway that a client is before: a URL, or a command.
+// A target is the gateway that a client connects to: a URL, or a command.
 type target struct {
 	url     string
 	command mcptest.Program
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// peerEntry is the test program itself as a server.
+// peerEntry returns the entry of the test program as a server.
 func peerEntry(t *testing.T, name string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,22 +71,23 @@ func peerEntry(t *testing.T, name string) string {
 	return fmt.Sprintf(`{"command":%q,"env":{%q:%q}`, self, peerVariable, name)
 }
 
-// handlerEntry is a server of an SDK over HTTP, in this process.
+// handlerEntry returns the entry of a server of an SDK over HTTP, in this
+// process.
 func handlerEntry(t *testing.T, h http.Handler) string {
 	s := httptest.NewServer(h)
 	t.Cleanup(func() {
-		s.CloseClientConnections() // open streams would hold it
+		s.CloseClientConnections() // open streams would block Close
 		s.Close()
 	})
 	return fmt.Sprintf(`{"type":"http","url":%q`, s.URL+"/mcp")
 }
 
-// speaking finishes an entry: the gateway speaks one version to the server.
+// speaking completes an entry: the gateway speaks one version to the server.
 func speaking(entry, version string) string {
 	return fmt.Sprintf(`{"mcpServers":{"demo":%s,"protocol":%q}}}`, entry, version)
 }
 
-// TestSDKClients puts the published clients before our own servers.
+// TestSDKClients connects the published clients to our own servers.
 func TestSDKClients(t *testing.T) {
 	wanted := func(server, back string) bool { return full() || small(server, server, back, "http", "http") }
 	eachServer(t, wanted, func(t *testing.T, server, config, url string) {
@@ -109,7 +110,7 @@ func TestSDKClients(t *testing.T) {
 	})
 }
 
-// TestSDKServers puts our own clients before the published servers.
+// TestSDKServers connects our own clients to the published servers.
 func TestSDKServers(t *testing.T) {
 	for _, s := range sdks {
 		for _, server := range s.versions {
@@ -139,13 +140,13 @@ func TestSDKServers(t *testing.T) {
 
 func full() bool { return os.Getenv("MATRIX") == "full" }
 
-// small says whether a cell is one of the few that every run has: the newest
-// version of each era with itself, over HTTP in front of one transport.
+// small reports whether a cell belongs to every run: the newest version of each
+// era with itself, over HTTP in front of one transport.
 func small(client, server, back, front, only string) bool {
 	return client == server && (client == mcp.LatestLegacy || client == mcp.LatestModern) && front == "http" && back == only
 }
 
-// asking is the tool whose question both versions have.
+// asking returns the tool whose question both versions support.
 func asking(client, server string) string {
 	if mcp.Rules(client).Elicitation && mcp.Rules(server).Elicitation {
 		return "ask_name"
@@ -160,7 +161,7 @@ type session interface {
 	call(ctx context.Context, tool string, arguments map[string]any, heard func()) (string, error)
 }
 
-// exercise is the cell for a published client: what the raw ones do.
+// exercise tests a published client like the raw ones.
 func exercise(t *testing.T, s session, ask string) {
 	ctx, stop := context.WithTimeout(t.Context(), 4*patience)
 	defer stop()
@@ -196,7 +197,7 @@ func exercise(t *testing.T, s session, ask string) {
 	expect("still here", "echo", map[string]any{"message": "still here"}, quiet)
 }
 
-// work is the long_task of a published server.
+// work implements the long_task of a published server.
 func work(ctx context.Context, seconds float64, steps int, report func(step int)) (string, error) {
 	for i := 1; i <= steps; i++ {
 		select {

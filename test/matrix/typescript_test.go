@@ -22,8 +22,8 @@ var installed = sync.OnceValues(func() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), "npm"), err
 })
 
-// script is the command of one of our scripts, beside the packages that it
-// imports.
+// script returns the command of one of our scripts, next to the packages that
+// it imports.
 func script(t *testing.T, name string, args ...string) mcptest.Program {
 	t.Helper()
 	dir, err := installed()
@@ -49,12 +49,12 @@ func script(t *testing.T, name string, args ...string) mcptest.Program {
 	}
 	node := filepath.Join(dir, "node_modules", fmt.Sprintf("node-%s-%s", runtime.GOOS, arch), "bin", "node")
 	if _, err := os.Stat(node); err != nil {
-		node = "node" // no package for this machine: its own
+		node = "node" // no package for this machine: use its own
 	}
 	return mcptest.Program{Path: node, Args: append([]string{path}, args...)}
 }
 
-// scriptCell runs the official TypeScript client and reads what it saw.
+// scriptCell runs the official TypeScript client and reads its report.
 func scriptCell(t *testing.T, version string, to target, ask string) {
 	args := []string{version, ask, to.url}
 	if to.url == "" {
@@ -76,8 +76,8 @@ func scriptCell(t *testing.T, version string, to target, ask string) {
 	if err := json.Unmarshal(out, &saw); err != nil || saw.Error != "" {
 		t.Fatalf("the client failed: %v\n%s", err, out)
 	}
-	// It cancels when it hears of progress, so that was heard too. For a short
-	// task it may not be: the SDK forgets its handler when it has the answer.
+	// The client cancels after progress, so it got progress. For a short task
+	// it may not: the SDK drops its handler when it has the response.
 	want := map[string]string{"ask_name": "Ada", "ask_model": "four"}[ask]
 	if saw.Version != version || !strings.Contains(strings.Join(saw.Tools, " "), "demo__echo") || saw.Hello != "hello" ||
 		!strings.Contains(saw.Asked, want) || saw.Long != "done after 3 steps" ||
@@ -86,7 +86,7 @@ func scriptCell(t *testing.T, version string, to target, ask string) {
 	}
 }
 
-// scriptEntry is the official TypeScript server.
+// scriptEntry returns the entry of the official TypeScript server.
 func scriptEntry(t *testing.T, transport string, _ mcp.Era) string {
 	p := script(t, "server.mjs", transport)
 	if transport == "stdio" {

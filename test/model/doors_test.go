@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// make makes an attempt and returns what its client was told, and the request
-// that its server hears if it is let through.
+// make makes an attempt and returns the client's response, and the request that
+// the server gets if the attempt is allowed.
 func (w *town) make(t *testing.T, who *holder, a attempt) (told, heard string) {
 	t.Helper()
 	arguments := map[string]any{}
@@ -94,7 +94,7 @@ func (w *town) legacy(t *testing.T, who *holder, path string, call map[string]an
 	return fmt.Sprintf("%d %s", status, body)
 }
 
-// bench calls a tool at the console's Bench, through the gateway.
+// bench calls a tool on the console's Bench, through the gateway.
 func (w *town) bench(t *testing.T, who *holder, schema string, call map[string]any) string {
 	status, body := w.api(t, who.name, http.MethodPost, "bench", map[string]any{"fresh": true, "target": map[string]any{
 		"via": "gateway", "schema": schema, "protocol": mcp.V2025_11_25, "offer": []string{},

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A source makes choices out of the bytes of an input; after its end all are
-// the first.
+// A source makes choices from the bytes of an input; after its end it always
+// makes the first choice.
 type source struct{ data []byte }
 
 func (s *source) below(n int) int {
@@ -19,7 +19,7 @@ func (s *source) below(n int) int {
 	return int(b) % n
 }
 
-// rarely is true for one byte of four.
+// rarely is true for one byte in four.
 func (s *source) rarely() bool { return s.below(4) == 1 }
 
 func pick[T any](s *source, of []T) T { return of[s.below(len(of))] }
@@ -58,12 +58,14 @@ func (s *source) setting() *setting {
 	return c
 }
 
-// often has the doors as often as they are tried: a script takes a process.
+// often lists each door as often as it should be tried: a script takes a
+// process.
 var often = []string{
 	doorLegacy, doorModern, doorModern, doorEndpoint, doorEndpoint, doorEndpoint, doorExec, doorExec, doorExec, doorExec, doorRun, doorBench, doorPrompt, doorResource,
 }
 
-// holder is who goes by a door: mostly with a mode in which it is there.
+// holder returns the principal for a door, mostly with a mode in which the door
+// exists.
 func (s *source) holder(door string) *holder {
 	bound, mode := s.below(len(bounds)+1), s.below(2*len(ownModes))
 	if bound == len(bounds) {
@@ -80,16 +82,16 @@ func (s *source) attempt() attempt {
 	p := pick(s, places)
 	a := attempt{door: pick(s, often), schema: p.schema, server: p.name, tool: pick(s, tools), complete: s.below(8) != 7}
 	if a.tool == pretends && a.door != doorExec && a.door != doorEndpoint {
-		a.tool = writes // by the other doors it has another name
+		a.tool = writes // through the other doors it has another name
 	}
 	return a
 }
 
-// attempts is how many requests are made with one configuration at most.
+// attempts is the maximum number of requests with one configuration.
 const attempts = 60
 
-// FuzzAuthorize holds what servers hear of requests against the model. The
-// gateway runs on from input to input, as it does from reload to reload.
+// FuzzAuthorize compares the requests that servers get with the model. The
+// gateway keeps running from input to input, with a reload for each.
 func FuzzAuthorize(f *testing.F) {
 	w := newTown(f)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -126,7 +128,8 @@ func FuzzAuthorize(f *testing.F) {
 	})
 }
 
-// The model lets requests through and refuses them, for every reason.
+// TestModelDecides checks that the model allows and refuses requests, for every
+// reason.
 func TestModelDecides(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	let, refused := map[string]int{}, map[string]int{}

@@ -1,30 +1,30 @@
-// Package model makes configurations and requests at random, and holds what
-// servers receive through the real binary against a small model of what may
-// reach them.
+// Package model makes random configurations and requests, and compares what
+// servers receive through the real binary with a small model of what may reach
+// them.
 //
-// The model is written from the documentation, apart from the gateway: it
-// shares no code with what it is held against.
+// The model is written from the documentation, independently of the gateway: it
+// shares no code with it.
 package model
 
 import "strings"
 
-// A server is what the file says of one: everything in it can stop a call.
+// A server is a server in the file, with all settings that can stop a call.
 type server struct {
 	name, schema string
 	off          bool
 	allow, deny  []string
-	// By the name of a tool: off, on against the lists, or asked about.
+	// By the name of a tool: off, on despite the lists, or asked about.
 	toolOff, toolOn, toolAsk map[string]bool
 	promptOff, resourceOff   bool
 }
 
-// A setting is one configuration: the servers, and what clients are shown.
+// A setting is one configuration: the servers, and what clients see.
 type setting struct {
 	mode    string
 	servers []*server
 }
 
-// A holder is who asks: the scopes of its key, or nobody.
+// A holder is a principal: the scopes of its key, or no key.
 type holder struct {
 	name   string
 	known  bool
@@ -48,12 +48,12 @@ var allDoors = []string{doorLegacy, doorModern, doorEndpoint, doorExec, doorRun,
 // An attempt is one request.
 type attempt struct {
 	door           string
-	schema, server string // where it is sent, and whom it is for
+	schema, server string // the schema it is sent to, and the server it is for
 	tool           string
-	complete       bool // it has the argument that the tool needs
+	complete       bool // it has the argument that the tool requires
 }
 
-// reaches says whether the request may reach its server.
+// reaches reports whether the request may reach its server.
 func reaches(c *setting, who *holder, a attempt) bool {
 	s := find(c, a.schema, a.server)
 	if s == nil || s.off || !who.known {
@@ -74,15 +74,15 @@ func reaches(c *setting, who *holder, a attempt) bool {
 	return mayCall(who, s, a.tool) && listed(s, a.tool) && !s.toolAsk[a.tool] && a.complete
 }
 
-// strays are the servers that may hear of a URI because no server that the
-// holder sees lists it: all that it may read from, but never the one that
-// lists it.
+// strays returns the servers that may get a request for a URI because no server
+// that the holder sees lists it: all servers that it may read from, but never
+// the one that lists it.
 func strays(c *setting, who *holder, a attempt) (list []string) {
 	for _, s := range c.servers {
 		other := a
 		other.server = s.name
 		open := *s
-		open.resourceOff = false // of its own resource, which is another
+		open.resourceOff = false // its own resource is a different one
 		if s.schema == a.schema && s.name != a.server && reaches(&setting{servers: []*server{&open}}, who, other) {
 			list = append(list, s.schema+"/"+s.name)
 		}
@@ -99,8 +99,8 @@ func find(c *setting, schema, name string) *server {
 	return nil
 }
 
-// offered says whether there is such a way to a tool in the mode that the
-// holder is shown: its own, or the file's.
+// offered reports whether the door exists in the holder's mode: its own, or
+// that of the file.
 func offered(c *setting, who *holder, door string) bool {
 	mode := c.mode
 	if own := values(who, "mode"); len(own) > 0 {
@@ -117,7 +117,7 @@ func offered(c *setting, who *holder, door string) bool {
 	return mode == "full" || mode == "auto"
 }
 
-// mayCall holds a tool against the tool: and readonly scopes.
+// mayCall checks a tool against the tool: and readonly scopes.
 func mayCall(who *holder, s *server, tool string) bool {
 	if has(who, "readonly") && tool != readsOnly {
 		return false
@@ -132,8 +132,8 @@ func mayCall(who *holder, s *server, tool string) bool {
 	return len(patterns) == 0
 }
 
-// listed holds a tool against the lists: what is said of the tool itself, then
-// deny, then allow.
+// listed checks a tool against the lists: first the setting of the tool itself,
+// then deny, then allow.
 func listed(s *server, tool string) bool {
 	switch {
 	case s.toolOff[tool]:
@@ -182,7 +182,7 @@ func values(who *holder, kind string) (list []string) {
 	return list
 }
 
-// like compares a name with a pattern, in which * is any text.
+// like matches a name against a pattern, in which * is any text.
 func like(pattern, name string) bool {
 	if pattern == "" {
 		return name == ""

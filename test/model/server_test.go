@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The tools of every server. One only reads; one has a name that looks like a
+// The tools of every server. One is read-only; one has a name that looks like a
 // tool of the server a.
 const (
 	writes    = "echo"
@@ -20,7 +20,7 @@ const (
 
 var tools = []string{writes, readsOnly, pretends}
 
-// A recorder is an MCP server that writes down what clients get through to it.
+// A recorder is an MCP server that records the requests that reach it.
 type recorder struct {
 	*httptest.Server
 	name string
@@ -35,7 +35,7 @@ func newRecorder(name string) *recorder {
 	return r
 }
 
-// taken returns what was heard since it was last asked.
+// taken returns the requests since its last call.
 func (r *recorder) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *recorder) result(method, subject string) string {
 		return `{"resourceTemplates":[]}`
 	case "ping":
 		return `{}`
-	case "server/discover": // the gateway's own: which eras it speaks
+	case "server/discover": // sent by the gateway itself, to learn the eras of the server
 		return ""
 	}
 	r.mu.Lock()

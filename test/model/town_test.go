@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// patience is how long anything here may take.
+// patience is the time limit of every step.
 const patience = 60 * time.Second
 
 // A town is one gateway that runs for all inputs, with a recorder behind each
@@ -32,10 +32,10 @@ type town struct {
 	next      int
 }
 
-// places are the servers there may be, and the schemas that they are in.
+// places are the possible servers and their schemas.
 var places = []struct{ name, schema string }{{"a", "default"}, {"b", "default"}, {"a", "second"}, {"c", "second"}}
 
-// bounds are what keys are bound to, ownModes the modes that they may have.
+// bounds are the restrictions of keys; ownModes are their possible modes.
 var (
 	bounds = [][]string{
 		nil, {"server:a"}, {"server:b", "server:c"}, {"server:*"}, {"schema:second"}, {"schema:default", "server:a"}, {"tool:echo"}, {"tool:a/echo"}, {"tool:a/*"},
@@ -44,8 +44,8 @@ var (
 	ownModes = []string{"", "full", "compact", "code"}
 )
 
-// holders are all who ask: each bound in each mode, and last one with a key
-// that nobody made.
+// holders are all principals: each restriction in each mode, and last one with
+// an invalid key.
 var holders = func() (list []*holder) {
 	for _, bound := range bounds {
 		for _, mode := range ownModes {
@@ -158,7 +158,7 @@ func (w *town) entry(s *server) map[string]any {
 	return e
 }
 
-// apply makes the gateway read a setting, and waits until its servers answer.
+// apply makes the gateway load a setting, and waits until its servers answer.
 func (w *town) apply(t *testing.T, c *setting) {
 	t.Helper()
 	w.write(c)
@@ -179,7 +179,7 @@ func (w *town) apply(t *testing.T, c *setting) {
 	}
 }
 
-// decline says no, as an administrator of its own, to every question.
+// decline declines every question, as a separate administrator.
 func (w *town) decline() {
 	ctx, cancel := context.WithCancel(context.Background())
 	resp, err := w.send(ctx, http.MethodGet, "/api/v1/events?topics=inbox", "chief", nil, nil)
@@ -202,7 +202,7 @@ func (w *town) sayNo(ctx context.Context) {
 	status, _, body := w.ask(ctx, http.MethodGet, "/api/v1/inbox", "chief", nil, nil)
 	var list []struct{ ID string }
 	if status != http.StatusOK || json.Unmarshal(body, &list) != nil {
-		return // a call that stays without its answer fails
+		return // a call without an answer fails later
 	}
 	for _, q := range list {
 		w.ask(ctx, http.MethodPost, "/api/v1/inbox/"+q.ID, "chief", changing, []byte(`{"action":"decline"}`))
@@ -226,7 +226,7 @@ func (w *town) do(t *testing.T, method, path, as string, h http.Header, body []b
 	return w.ask(ctx, method, path, as, h, body)
 }
 
-// ask sends a request and reads the answer; a failure has the status 0.
+// ask sends a request and reads the response; a failure has status 0.
 func (w *town) ask(ctx context.Context, method, path, as string, h http.Header, body []byte) (int, http.Header, []byte) {
 	resp, err := w.send(ctx, method, path, as, h, body)
 	if err != nil {
@@ -255,7 +255,7 @@ func (w *town) send(ctx context.Context, method, path, as string, h http.Header,
 	return w.client.Do(req)
 }
 
-// reached are the requests that the servers heard, with the server.
+// reached returns the requests that the servers got, with the server.
 func (w *town) reached() (list []string) {
 	for at, r := range w.recorders {
 		for _, h := range r.taken() {

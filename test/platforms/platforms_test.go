@@ -1,5 +1,5 @@
-// Package platforms runs the program on other platforms than this one, in
-// emulators, and writes docs/platforms.md.
+// Package platforms runs the program on other platforms in emulators, and
+// writes docs/platforms.md.
 package platforms
 
 import (
@@ -27,11 +27,11 @@ var emulated = []struct {
 	{"linux riscv64", "riscv64", "qemu-riscv64-static", `\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xf3\x00`, `\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff`},
 }
 
-// inside says that the kernel knows the emulators.
+// inside is set if the emulators are registered in the kernel.
 const inside = "PLATFORMS_INSIDE"
 
-// TestMain tells the kernel of the emulators in a namespace of our own, where
-// nothing else on the machine sees them.
+// TestMain registers the emulators in a separate namespace, where they do not
+// affect the rest of the machine.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(inside) != "" {
@@ -46,11 +46,11 @@ func TestMain(m *testing.M) {
 	cmd := exec.Command("unshare", append([]string{"--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"}, os.Args...)...)
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code reports the failure
 	os.Exit(cmd.ProcessState.ExitCode())
 }
 
-// wait is how long any one thing may take in an emulator on a busy machine.
+// wait is the time limit of each step in an emulator on a busy machine.
 const wait = 2 * time.Minute
 
 // build compiles the program for a platform.
@@ -70,8 +70,8 @@ func build(t *testing.T, goos, goarch string) string {
 
 // A machine runs the program of one platform.
 type machine struct {
-	program string   // as the program itself names it
-	before  []string // the emulator, where the kernel does not find it
+	program string   // its path on the platform
+	before  []string // the emulator, if the kernel does not find it
 	env     []string
 }
 
@@ -82,8 +82,8 @@ func (m machine) start(args ...string) mcptest.Program {
 
 func (m machine) path() string { return m.program }
 
-// config writes a configuration and returns its path, as this machine has it:
-// on Windows a path without a drive, which is on the current one.
+// config writes a configuration and returns its path on this machine: on
+// Windows a path without a drive, which is on the current one.
 func (m machine) config(t *testing.T, servers string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -113,8 +113,8 @@ func httpCall(t *testing.T, url, request string) {
 	}
 }
 
-// ways calls a tool over every pair of transports, and stops the gateway:
-// nothing of it is left.
+// ways calls a tool over every pair of transports, stops the gateway, and
+// checks that no process is left.
 func ways(t *testing.T, m machine, stop syscall.Signal) {
 	t.Run("get/stdio to stdio", func(t *testing.T) {
 		p := mcptest.StartStdio(t, m.start("stdio", "-c", m.config(t, m.demo())))
@@ -157,7 +157,7 @@ func noneLeft(t *testing.T, program string) {
 		if time.Now().After(end) {
 			t.Fatalf("left behind:\n%s", left)
 		}
-		_ = exec.Command("true").Run() // gives the others a turn
+		_ = exec.Command("true").Run() // yields to the other processes
 	}
 }
 
@@ -186,13 +186,13 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// windowsService lets the service manager start the program and stop it. wine
-// has no services of users, so the service is made with its own tool.
+// windowsService lets the service manager start and stop the program. wine has
+// no user services, so the service is created with wine's own tool.
 func windowsService(t *testing.T, m machine) {
 	t.Run("get/windows service", func(t *testing.T) {
 		run := func(args ...string) (string, int) {
-			// A file and no pipe: what wine starts beside the command keeps its
-			// output open, and would be waited for.
+			// A file instead of a pipe: the processes that wine starts keep the
+			// output open, and the test would wait for them.
 			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 			if err != nil {
 				t.Fatal(err)
@@ -229,7 +229,7 @@ func windowsService(t *testing.T, m machine) {
 	})
 }
 
-// outcomes are what the page says, by platform.
+// outcomes are the results on the page, by platform.
 var outcomes = map[string]string{}
 
 func run(t *testing.T, platform string, test func(t *testing.T)) {
@@ -244,7 +244,7 @@ func run(t *testing.T, platform string, test func(t *testing.T)) {
 	})
 }
 
-// wine makes a Windows, with the one function that wine 8 lacks.
+// wine sets up a Windows, with the only function that wine 8 lacks.
 func wine(t *testing.T) machine {
 	t.Helper()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// cleanRoot is a root folder with a shell and nothing else.
+// cleanRoot returns a root folder that contains only a shell.
 func cleanRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -46,14 +46,14 @@ func cleanRoot(t *testing.T) string {
 }
 
 // TestLinuxPackages installs, upgrades and removes the packages with the
-// package managers themselves. Debian has no apk: its package is unpacked and
-// its scripts are run.
+// package managers themselves. Debian has no apk, so that package is unpacked
+// and its scripts are run.
 func TestLinuxPackages(t *testing.T) {
 	pkg := func(format string) string { return artefact(t, "linux/"+name+"-"+version+"-linux-amd64."+format) }
 	config := "etc/" + name + "/config.json"
 	t.Run("get/deb", func(t *testing.T) {
 		root := cleanRoot(t)
-		// busybox has its own commands for what dpkg looks for.
+		// busybox has its own commands for those that dpkg needs.
 		dpkg := func(args ...string) {
 			must(t, nil, "dpkg", append([]string{"--root=" + root, "--force-architecture", "--log=/dev/null"}, args...)...)
 		}
@@ -93,7 +93,7 @@ func TestLinuxPackages(t *testing.T) {
 }
 
 // used makes a first call in a root, starts the gateway with the packaged
-// configuration and shows it the key of the machine, which it returns.
+// configuration, uses the key of the machine, and returns it.
 func used(t *testing.T, root string) string {
 	t.Helper()
 	firstCall(t, []string{"HOME=/tmp"}, "/usr/bin/"+name, "chroot", root, "/usr/bin/"+name)
@@ -107,7 +107,7 @@ func used(t *testing.T, root string) string {
 	return string(key)
 }
 
-// knows asks a gateway with a key and without.
+// knows makes requests to a gateway with and without a key.
 func knows(t *testing.T, url, key string) {
 	t.Helper()
 	for shown, want := range map[string]int{"": http.StatusUnauthorized, "Bearer " + key: http.StatusOK} {
@@ -162,7 +162,7 @@ func gone(t *testing.T, root string, paths ...string) {
 	}
 }
 
-// TestUnits has systemd read the units.
+// TestUnits lets systemd check the units.
 func TestUnits(t *testing.T) {
 	root := t.TempDir()
 	must(t, nil, "dpkg", "-x", artefact(t, "linux/"+name+"-"+version+"-linux-amd64.deb"), root)
@@ -191,8 +191,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestImage runs the image with buildah, as its own user and with the key of
-// the environment, and asks it how it is.
+// TestImage runs the image with buildah, as its own user and with the key from
+// the environment, and checks its health.
 func TestImage(t *testing.T) {
 	t.Run("get/image", func(t *testing.T) {
 		dir := t.TempDir()

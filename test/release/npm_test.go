@@ -21,8 +21,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// npmRegistry serves the packed packages as a registry does, so that npm
-// itself chooses the one for this platform.
+// npmRegistry serves the packed packages like a registry, so that npm itself
+// chooses the one for this platform.
 func npmRegistry(t *testing.T) string {
 	t.Helper()
 	tarballs, _ := filepath.Glob(artefact(t, "npm") + "/*.tgz")
@@ -90,8 +90,8 @@ func packageJSON(t *testing.T, path string) map[string]any {
 	}
 }
 
-// nodes are the versions of Node that are tried: the one of this machine, and
-// one from npm.
+// nodes returns the tested versions of Node: the one of this machine, and one
+// from npm.
 func nodes(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -154,8 +154,8 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// passesThrough speaks to a session on standard input, and ends a gateway by
-// a signal to the launcher.
+// passesThrough runs a session on standard input, and stops a gateway with a
+// signal to the launcher.
 func passesThrough(t *testing.T, env []string, launcher string) {
 	t.Helper()
 	session := mcptest.StartStdio(t, mcptest.Program{Path: launcher, Args: []string{"stdio"}, Env: env})
@@ -175,8 +175,8 @@ func passesThrough(t *testing.T, env []string, launcher string) {
 	}
 }
 
-// quickest is the least processor time of some runs: the time on the wall is
-// spent on everything else that runs on the machine, too.
+// quickest returns the least processor time of some runs. Wall-clock time would
+// include everything else that runs on the machine.
 func quickest(t *testing.T, env []string, program string, args ...string) time.Duration {
 	t.Helper()
 	var times []time.Duration

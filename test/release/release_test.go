@@ -1,6 +1,6 @@
-// Package release installs each artefact of a release in a clean place, makes
-// a first call with it, and removes it again. It wants the release in DIST,
-// and root for the packages of Linux.
+// Package release installs each artefact of a release in a clean place, makes a
+// first call with it, and removes it again. It needs the release in DIST, and
+// root for the Linux packages.
 package release
 
 import (
@@ -22,7 +22,7 @@ const name = "mcp-all-in-one"
 
 var version = mcp.ProductVersion
 
-// artefact is the path of a part of the release.
+// artefact returns the path of a part of the release.
 func artefact(t *testing.T, path string) string {
 	t.Helper()
 	dist := os.Getenv("DIST")
@@ -36,13 +36,13 @@ func artefact(t *testing.T, path string) string {
 	return path
 }
 
-// tool is a program of packaging/tools.sh.
+// tool returns a program of packaging/tools.sh.
 func tool(t *testing.T, program string) string {
 	t.Helper()
 	return filepath.Join(strings.TrimSpace(must(t, nil, "../../packaging/tools.sh")), "bin", program)
 }
 
-// run runs a program and returns what it wrote and its exit code.
+// run runs a program and returns its output and exit code.
 func run(t *testing.T, env []string, program string, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -56,7 +56,7 @@ func run(t *testing.T, env []string, program string, args ...string) (string, in
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must is run for what has to work.
+// must is run for commands that must succeed.
 func must(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	out, code := run(t, env, program, args...)
@@ -66,8 +66,8 @@ func must(t *testing.T, env []string, program string, args ...string) string {
 	return out
 }
 
-// firstCall makes one with a command that runs the program; self is how the
-// program finds itself there.
+// firstCall makes a first call with a command that runs the program; self is
+// the path of the program there.
 func firstCall(t *testing.T, env []string, self string, command ...string) {
 	t.Helper()
 	args := slices.Concat(command[1:], []string{"--version"})
@@ -111,7 +111,8 @@ func TestWheel(t *testing.T) {
 		}
 		env := []string{"UV_CACHE_DIR=" + t.TempDir(), "UV_TOOL_DIR=" + t.TempDir(), "UV_OFFLINE=1"}
 		firstCall(t, env, name, tool(t, "uvx"), "--from", wheels[0], name)
-		// pip is stricter about what is in a wheel, and removes it again.
+		// pip checks the content of a wheel more strictly, and can remove it
+		// again.
 		dir := t.TempDir()
 		must(t, nil, "python3", "-m", "venv", dir)
 		pip := filepath.Join(dir, "bin", "pip")
@@ -124,8 +125,8 @@ func TestWheel(t *testing.T) {
 	})
 }
 
-// TestDescriptions has what package managers read checked by their own tools,
-// where those can be had.
+// TestDescriptions checks the descriptions for package managers with their own
+// tools, if those are available.
 func TestDescriptions(t *testing.T) {
 	for what, command := range map[string][]string{
 		"homebrew formula": {"ruby", "-c", artefact(t, "manifests/homebrew/"+name+".rb")},
@@ -169,7 +170,7 @@ func TestDescriptions(t *testing.T) {
 	})
 }
 
-// TestKubernetes holds what is deployed against the schemas of Kubernetes.
+// TestKubernetes checks the deployment files against the schemas of Kubernetes.
 func TestKubernetes(t *testing.T) {
 	valid := func(t *testing.T, path string) {
 		t.Helper()

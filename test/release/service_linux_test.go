@@ -18,8 +18,8 @@ import (
 	"mcp-all-in-one/internal/service"
 )
 
-// userManager is a systemd of a user, in a corner of the machine where it
-// thinks that the machine was booted with it.
+// userManager is a user's systemd in namespaces in which it looks as if the
+// machine was booted with systemd.
 type userManager struct {
 	process *mcptest.Process
 	pid     string
@@ -53,15 +53,15 @@ func startUserManager(t *testing.T, home, runtime string) *userManager {
 	return m
 }
 
-// run runs a program in that corner.
+// run runs a program in those namespaces.
 func (m *userManager) run(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	return run(t, m.env, "nsenter", append([]string{"--mount", "--target", m.pid}, args...)...)
 }
 
-// TestService installs the gateway as a service of a real systemd, ends it by
-// force, and removes it. The gateway starts a server that says so, which is how
-// the test knows when it is there.
+// TestService installs the gateway as a service of a real systemd, kills it,
+// and removes it. The gateway starts a server that reports its start, so that
+// the test knows when the gateway runs.
 func TestService(t *testing.T) {
 	home, runtime, binary := t.TempDir(), t.TempDir(), mcptest.BuildProduct(t)
 	if err := os.Chmod(runtime, 0o700); err != nil {

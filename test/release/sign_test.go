@@ -8,8 +8,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// TestSignature signs a list as a release does, with minisign itself, and
-// checks it as upgrade does.
+// TestSignature signs a list like a release, with minisign itself, and checks
+// it like upgrade.
 func TestSignature(t *testing.T) {
 	t.Run("get/signature", func(t *testing.T) {
 		dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestSignature(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is compiled in is one line.
+		// The compiled-in key is one line.
 		var again minisign.PublicKey
 		if err := again.UnmarshalText([]byte(key.String())); err != nil || !again.Equal(key) {
 			t.Errorf("the key in one line: %v", err)

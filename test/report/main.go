@@ -1,6 +1,6 @@
-// Command report reads the output of go test -json, passes its closing lines
-// and its failures on, and sums up which parts of the protocol and which
-// clauses the passing tests show.
+// Command report reads the output of go test -json, passes on its closing lines
+// and its failures, and summarizes which parts of the protocol and which
+// clauses the passing tests cover.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// results are what the tests came to.
+// results are the results of the tests.
 type results struct {
 	tally
 	packages    map[string]*tally
@@ -56,8 +56,8 @@ type results struct {
 	first, last time.Time
 }
 
-// A tally counts the tests of one package. One that ran again counts as it
-// ended the last time: a busy machine misses deadlines that a quiet one meets.
+// A tally counts the tests of one package. For a test that ran again only the
+// last result counts: a busy machine misses deadlines that a quiet one meets.
 type tally struct {
 	passed, failed, skipped int
 	down                    bool // the package failed, with or without a test
@@ -67,8 +67,8 @@ func newResults() *results {
 	return &results{packages: map[string]*tally{}, shown: map[string]bool{}, output: map[string][]string{}}
 }
 
-// sum adds the packages up. One that ended without saying which test failed is
-// one failure.
+// sum adds the packages up. A package that failed without naming a failed test
+// counts as one failure.
 func (r *results) sum() {
 	for _, t := range r.packages {
 		r.passed += t.passed
@@ -80,7 +80,7 @@ func (r *results) sum() {
 	}
 }
 
-// down are the packages that failed.
+// down returns the packages that failed.
 func (r *results) down() []string {
 	var names []string
 	for name, t := range r.packages {
@@ -105,7 +105,7 @@ func (r *results) read(in io.Reader, out io.Writer) error {
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			fmt.Fprintln(out, lines.Text()) // of the compiler, for example
+			fmt.Fprintln(out, lines.Text()) // compiler output, for example
 			continue
 		}
 		if r.first.IsZero() {
@@ -152,7 +152,7 @@ func (r *results) take(e *event, out io.Writer) {
 	}
 }
 
-// note remembers the ids that a passing test carries.
+// note records the ids in the name of a passing test.
 func (r *results) note(test string) {
 	for _, m := range requirement.FindAllStringSubmatch(test, -1) {
 		for _, id := range strings.FieldsFunc(m[1], func(c rune) bool { return c == '+' || c == ',' }) {

@@ -44,7 +44,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestAgain has a package fail without a test, and pass when it runs again.
+// TestAgain has a package fail without a failed test, and pass when it runs
+// again.
 func TestAgain(t *testing.T) {
 	const first = `{"Action":"start","Package":"p"}
 {"Action":"pass","Package":"p","Test":"TestA"}

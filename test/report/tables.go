@@ -46,7 +46,7 @@ var clauseParts = []part{
 	{"条款 8：E2E 测试覆盖", "S002", span(34, 40)},
 }
 
-// share counts the ids of a part that passing tests show.
+// share counts the ids of a part that passing tests cover.
 func (r *results) share(p part) (shown int, missing []string) {
 	for _, n := range p.ids {
 		id := fmt.Sprintf("%s-%d", p.document, n)
@@ -86,7 +86,7 @@ func (r *results) protocol(w io.Writer, coverage string) {
 // minimumCoverage is the share of statements that tests must reach.
 const minimumCoverage = 70
 
-// clauses prints a line per clause and whether all hold.
+// clauses prints a line per clause and returns whether all hold.
 func (r *results) clauses(w io.Writer, coverage string, linted bool) bool {
 	all := true
 	for _, p := range clauseParts {

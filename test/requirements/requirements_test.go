@@ -1,5 +1,5 @@
-// Package requirements holds the page that says which test shows which
-// requirement against the tests themselves.
+// Package requirements compares the page that says which test covers which
+// requirement with the tests themselves.
 package requirements
 
 import (
@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the page")
 
 const page = "../../docs/requirements.md"
 
-// A family of ids that test names carry.
+// The families of ids in test names.
 var (
 	named    = regexp.MustCompile(`["'/ ` + "`" + `](req|corpus|fault|bridge)/((?:[A-Z][A-Z0-9]*-?\d+[a-z]?(?:\.\.\d+)?[+,]?)+)`)
 	composed = regexp.MustCompile(`"(req|corpus|fault|bridge)/" ?\+`)
@@ -66,7 +66,8 @@ func TestPageIsUpToDate(t *testing.T) {
 	}
 }
 
-// scanTree reads the test sources below root; flat reads root alone.
+// scanTree reads the test sources below root; if flat is set, only those in
+// root.
 func scanTree(tests shown, root string, flat bool) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -153,7 +154,8 @@ func expand(list string) []string {
 	return ids
 }
 
-// render writes the page and lists the ids S... that no requirement has.
+// render writes the page and returns the ids S... that belong to no
+// requirement.
 func render(t *testing.T, tests shown) (text string, unknown []string) {
 	data, err := os.ReadFile("requirements.txt")
 	if err != nil {
@@ -205,7 +207,7 @@ func cell(by []string) string {
 	return strings.Join(quoted, "<br>")
 }
 
-// others lists the families that are not requirements of the documents.
+// others returns the families that are not requirements of the documents.
 func others(tests shown) string {
 	var b strings.Builder
 	for _, family := range []string{"corpus", "fault", "bridge"} {

@@ -23,7 +23,7 @@ type receipt struct {
 	Sessions                   []receipt
 }
 
-// receiptOf is the receipt in the status of a running product.
+// receiptOf returns the receipt in the status of a running product.
 func receiptOf(t *testing.T, url string) receipt {
 	t.Helper()
 	var status struct {
@@ -80,7 +80,7 @@ func TestAutoMode(t *testing.T) {
 			if len(r.Sessions) != 1 || r.Sessions[0].Mode != c.mode || !strings.Contains(r.Sessions[0].Why, "tokens in full mode") {
 				t.Errorf("the session: %+v", r.Sessions)
 			}
-			// Whatever was chosen, both ways lead to the tool.
+			// Whatever was chosen, both names lead to the tool.
 			for _, line := range []string{call(3, "example__example_tool", `{"param1":"x"}`), exec(4, "example", "example_tool", `{"param1":"x"}`)} {
 				if got := textOf(t, w.ask(line)); got != "工具执行结果: x" {
 					t.Errorf("%s: %q", line, got)
@@ -138,8 +138,8 @@ func TestCostCommand(t *testing.T) {
 
 const page = "../../docs/compact.md"
 
-// TestCompactPage measures what a list of tools costs, and holds the table in
-// the page against it.
+// TestCompactPage measures the cost of a list of tools, and compares the table
+// in the page with it.
 func TestCompactPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| tools | full | compact | search | auto shows |\n|---:|---:|---:|---:|---|\n")

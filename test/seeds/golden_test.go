@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden conversations")
 
-// volatile is what differs between two runs.
+// volatile matches what differs between two runs.
 var volatile = []struct {
 	form *regexp.Regexp
 	as   string
@@ -29,9 +29,9 @@ func stable(line string) string {
 	return line
 }
 
-// converse holds a whole conversation against a golden file: lines that begin
-// with > are sent, and what comes back must be the lines with < that follow.
-// Lines with # say what is going on.
+// converse compares a whole conversation with a golden file: lines that begin
+// with > are sent, and the responses must be the lines with < that follow.
+// Lines with # are comments.
 func converse(t *testing.T, w wire, file string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)

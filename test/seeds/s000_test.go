@@ -16,10 +16,9 @@ const sampleFile = "../../openspec/specs/test-sample/mcp.json"
 
 const validKey = "valid-key"
 
-// sample is the shipped config of document 000 with the address of the search
-// service replaced by that of a fixture, and a uvx on the PATH that is the
-// fixture Time. It returns the config and the file that uvx notes its
-// arguments in.
+// sample returns the shipped config of document 000, with the address of the
+// search service replaced by that of a fixture, and a uvx on the PATH that is
+// the fixture Time. It also returns the file to which uvx writes its arguments.
 func sample(t *testing.T) (config, noted string) {
 	t.Helper()
 	data, err := os.ReadFile(sampleFile)
@@ -64,7 +63,7 @@ const (
 	exit000     = `{"jsonrpc":"2.0","method":"notifications/exit"}`
 )
 
-// A tool as it is listed.
+// A tool is a tool in a list.
 type tool struct {
 	Name, Description string
 	InputSchema       json.RawMessage
@@ -83,7 +82,7 @@ func toolsOf(t *testing.T, m mcptest.Message) map[string]tool {
 
 var standardCodes = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32603: true}
 
-// A conversation000 is what was answered in the one session of the document.
+// A conversation000 holds the responses in the only session of the document.
 type conversation000 struct {
 	w                          *mcptest.RawStdio
 	hello, list, now, found    mcptest.Message
@@ -95,7 +94,7 @@ type conversation000 struct {
 	noted                      string // the file with the arguments of uvx
 }
 
-// TestDocument000 is the whole conversation of the document in one session.
+// TestDocument000 runs the whole conversation of the document in one session.
 func TestDocument000(t *testing.T) {
 	setKey(t, validKey)
 	config, noted := sample(t)
@@ -203,7 +202,7 @@ func errors000(t *testing.T, c *conversation000) {
 	})
 	t.Run("req/S000-19+S000-20", func(t *testing.T) {
 		for i, m := range c.all {
-			// ParseMessage has held the version against 2.0 already.
+			// ParseMessage has already compared the version with 2.0.
 			if string(m.ID) != fmt.Sprint(i+1) || (m.Error == nil) == (m.Result == nil) {
 				t.Errorf("answer %d: %s", i+1, m.Raw)
 			}
@@ -280,8 +279,7 @@ func rules000(t *testing.T, c *conversation000) {
 	})
 }
 
-// schemasUnchanged holds the listed schemas against what the servers say
-// themselves.
+// schemasUnchanged compares the listed schemas with those of the servers.
 func schemasUnchanged(t *testing.T, listed map[string]tool) {
 	t.Helper()
 	for service, args := range map[string][]string{"Time": {"-role", "time"}, "zhipu-web-search": {"-role", "zhipu"}} {
@@ -315,7 +313,7 @@ func TestDocument000Key(t *testing.T) {
 				if _, told := data["status"]; told != (key != "") {
 					t.Errorf("data: %s", m.Error.Data)
 				}
-				// A service that keeps us out leaves the other one working.
+				// If one service refuses us, the other one still works.
 				if got := textOf(t, w.ask(time000)); got == "" {
 					t.Error("Time does not answer")
 				}
@@ -341,8 +339,8 @@ func TestDocument000Key(t *testing.T) {
 
 func TestDocument000Routes(t *testing.T) {
 	t.Run("req/S000-23+S000-25", func(t *testing.T) {
-		// Two services with the same tool, and one whose own name holds the
-		// separator: only a table can tell them apart.
+		// Two services with the same tool, and one whose own name contains the
+		// separator: only a table can distinguish them.
 		config := serversConfig("a", child(t, "-role", "demo"), "a__b", child(t, "-role", "example"), "Time", child(t, "-role", "time"))
 		over(t, config, func(t *testing.T, w wire) {
 			shake(t, w)
@@ -373,7 +371,7 @@ func TestDocument000Routes(t *testing.T) {
 	})
 }
 
-// TestGolden000 keeps every byte of the conversation.
+// TestGolden000 compares every byte of the conversation.
 func TestGolden000(t *testing.T) {
 	setKey(t, validKey)
 	config, _ := sample(t)

@@ -45,8 +45,8 @@ func TestDocument001Levels(t *testing.T) {
 	})
 }
 
-// TestDialects holds the few answers that differ against a client that
-// declares what the official libraries declare.
+// TestDialects compares the few responses that differ for a client that
+// declares the same as the official libraries.
 func TestDialects(t *testing.T) {
 	official := strings.Replace(initialize, `{"tools":{},"resources":{},"prompts":{},"logging":{}}`, `{"roots":{"listChanged":true},"sampling":{}}`, 1)
 	over(t, serversConfig("demo", child(t, "-role", "demo")), func(t *testing.T, w wire) {
@@ -81,7 +81,7 @@ func TestDocument001OwnLog(t *testing.T) {
 		w.Ask(request(20, "tools/list", `{}`))
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		for end := time.Now().Add(15 * time.Second); ; <-tick.C { // the log is another pipe than the answer
+		for end := time.Now().Add(15 * time.Second); ; <-tick.C { // the log is another pipe than the response
 			news := w.Stderr()[before:]
 			if strings.Contains(news, "level=DEBUG") && strings.Contains(news, "tools/list") {
 				break
@@ -93,7 +93,7 @@ func TestDocument001OwnLog(t *testing.T) {
 	})
 	t.Run("req/S001-29", func(t *testing.T) {
 		level("error")
-		w.Ask(request(21, "ping", `{}`)) // what was logged before the level is out by now
+		w.Ask(request(21, "ping", `{}`)) // logs from before the level change have arrived by now
 		before := len(w.Stderr())
 		w.Ask(request(22, "tools/list", `{}`))
 		w.Ask(call(23, "example_tool", `{"param1":"x"}`))
@@ -143,7 +143,7 @@ func TestDocument001Roots(t *testing.T) {
 	})
 }
 
-// A model answers chat completions as an OpenAI-compatible backend does.
+// A model answers chat completions like an OpenAI-compatible backend.
 func model(t *testing.T, asked *string) string {
 	t.Helper()
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -224,8 +224,8 @@ func TestDocument001Elicitation(t *testing.T) {
 	})
 }
 
-// TestQuestions is the direction of the specification: a server asks, and the
-// client whose call it works on answers.
+// TestQuestions tests the direction of the specification: a server asks, and
+// the client of the running call answers.
 func TestQuestions(t *testing.T) {
 	w := mcptest.GatewayStdio(t, serversConfig("demo", child(t, "-role", "demo")))
 	w.Initialize("2025-06-18", `{"tools":{},"sampling":{},"elicitation":{},"roots":{}}`)
@@ -241,11 +241,11 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", q.tool, got, q.want)
 		}
 	}
-	// What the client last told is what we answer when we are asked.
+	// The gateway answers with what the client told it last.
 	wantResult(t, w.Ask(request(8, "roots/list", "")), `{"roots":[{"uri":"file:///a","name":"a"}]}`)
 }
 
-// talker is a tool that says what the document shows.
+// talker returns a tool that sends what the document shows.
 func talker() mcpserver.Tool {
 	return mcpserver.Tool{
 		Definition: `{"name":"talk","inputSchema":{"type":"object"}}`,

@@ -82,7 +82,7 @@ func TestDocument001Large(t *testing.T) {
 	}, "--no-self-config")
 }
 
-// memoryOf is the resident memory of a process in bytes.
+// memoryOf returns the resident memory of a process in bytes.
 func memoryOf(t *testing.T, pid int) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -127,7 +127,7 @@ func TestDocument001Budgets(t *testing.T) {
 			slices.Sort(took)
 			return took
 		}
-		heartbeats(200) // warm
+		heartbeats(200) // warm-up
 		files, memory := descriptorsOf(t, pid), memoryOf(t, pid)
 		took := heartbeats(1000)
 		t.Run("req/S001-61", func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestDocument001Budgets(t *testing.T) {
 			}
 		})
 		t.Run("req/S001-62", func(t *testing.T) {
-			// Half an hour of a heartbeat per second and a half, without the
-			// waiting in between.
+			// As many heartbeats as in half an hour at one per second and a
+			// half, without the waiting.
 			if now := descriptorsOf(t, pid); now > files+5 {
 				t.Errorf("%d files open, %d before", now, files)
 			}
@@ -211,7 +211,8 @@ func TestDocument001Input(t *testing.T) {
 	})
 }
 
-// tooDeep sends what cannot be parsed here either, and reads the answer.
+// tooDeep sends a line that the test itself cannot parse either, and reads the
+// response.
 func tooDeep(t *testing.T, w wire, line string) mcptest.Message {
 	t.Helper()
 	switch c := w.(type) {

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestDocument001Interruption takes the network away from a server over HTTP
-// and gives it back.
+// TestDocument001Interruption cuts the network to a server over HTTP and
+// restores it.
 func TestDocument001Interruption(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	far := mcptest.Start(t, mcptest.Program{Path: mcptest.Build(t), Args: []string{"-role", "demo", "-http", "127.0.0.1:0", "-journal", journal}})
@@ -68,7 +68,7 @@ func TestDocument001Interruption(t *testing.T) {
 	})
 }
 
-// eventually asks again until something holds.
+// eventually polls until holds returns true.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
 	for range 200 {
@@ -119,8 +119,8 @@ func TestDocument001Crash(t *testing.T) {
 	})
 }
 
-// TestDocument001ClientReturns is a client that loses its session, or its
-// process, and comes back.
+// TestDocument001ClientReturns has a client lose its session, or its process,
+// and come back.
 func TestDocument001ClientReturns(t *testing.T) {
 	t.Run("req/S001-75", func(t *testing.T) {
 		p := mcptest.Gateway(t, example(t))
@@ -153,7 +153,7 @@ func TestDocument001ClientReturns(t *testing.T) {
 		}
 	})
 	t.Run("req/S001-74/config", func(t *testing.T) {
-		// Dying at any moment leaves the file as it was.
+		// Dying at any moment leaves the file unchanged.
 		path := mcptest.WriteConfig(t, example(t))
 		was, err := os.ReadFile(path)
 		if err != nil {

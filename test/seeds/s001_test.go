@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// example is the config of document 001: one server with what it names.
+// example returns the config of document 001: one server with the items that
+// the document names.
 func example(t *testing.T) string {
 	return serversConfig("example", child(t, "-role", "example", "-bytes", "3000000"))
 }
@@ -138,7 +139,7 @@ func TestDocument001Lists(t *testing.T) {
 				`"arguments":[{"name":"context","description":"上下文信息","required":true}]}`)
 		})
 		t.Run("req/S001-19", func(t *testing.T) {
-			// The document sends param1, though context is what is required.
+			// The document sends param1, although context is required.
 			wantResult(t, w.ask(request(10, "prompts/get", `{"name":"example_prompt","arguments":{"param1":"test_value"}}`)),
 				`{"description":"生成的提示描述","messages":[{"role":"user","content":{"type":"text","text":"这是一个示例提示，基于上下文：测试上下文"}}]}`)
 		})
@@ -224,8 +225,8 @@ func TestDocument001Versions(t *testing.T) {
 	})
 }
 
-// TestDocument001Lines feeds the one-liners as a person at a console would,
-// without any handshake.
+// TestDocument001Lines sends the one-liners as a person at a console would,
+// without a handshake.
 func TestDocument001Lines(t *testing.T) {
 	t.Run("req/S001-3", func(t *testing.T) {
 		over(t, example(t), func(t *testing.T, w wire) {
@@ -250,7 +251,7 @@ func TestDocument001Lines(t *testing.T) {
 	})
 }
 
-// TestGolden001 keeps every byte of the one-liners of the document.
+// TestGolden001 compares every byte of the one-liners of the document.
 func TestGolden001(t *testing.T) {
 	config := `{"mcpServers":{"example":` + child(t, "-role", "example") + `},` +
 		`"roots":[{"uri":"file:///Users/test/project","name":"test-project"},{"uri":"file:///Users/test/documents","name":"documents"}],` +

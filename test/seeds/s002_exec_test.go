@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// everything is a result with one of each kind, and things that nobody knows.
+// everything is a result with one item of each kind, and unknown ones.
 const everything = `{"content":[{"type":"text","text":"t","annotations":{"audience":["user"]}},{"type":"image","data":"QUJD","mimeType":"image/png"},` +
 	`{"type":"audio","data":"QUJD","mimeType":"audio/wav"},{"type":"resource_link","uri":"x:1","name":"link"},` +
 	`{"type":"resource","resource":{"uri":"x:2","text":"r"}}],"structuredContent":{"big":9007199254740993,"float":1.0},"isError":true,` +
@@ -33,7 +33,7 @@ func collector() *mcpserver.Server {
 	return s
 }
 
-// compactConfig shows servers in one of the compact modes.
+// compactConfig returns a config in one of the compact modes.
 func compactConfig(mode, rest string, pairs ...string) string {
 	return fmt.Sprintf(`{"mode":%q,"mcpServers":{%s}%s}`, mode, members(pairs), rest)
 }
@@ -121,7 +121,7 @@ func TestExecModern(t *testing.T) {
 	}
 }
 
-// TestSearchMode asks in two languages, with mistakes, over servers of many
+// TestSearchMode searches in two languages, with typos, over servers of many
 // kinds.
 func TestSearchMode(t *testing.T) {
 	s := mcpserver.New("office")

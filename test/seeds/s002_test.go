@@ -12,13 +12,13 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// mcpxConfig is a config in the shape of document 002.
+// mcpxConfig returns a config in the format of document 002.
 func mcpxConfig(t *testing.T, rest string, entries ...string) string {
 	t.Helper()
 	return `{"mcp_servers":[` + strings.Join(entries, ",") + `]` + rest + `}`
 }
 
-// mcpxEntry is one entry of it.
+// mcpxEntry returns one entry of mcpxConfig.
 func mcpxEntry(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"name": name, "command": mcptest.Build(t), "args": args, "env": map[string]string{"KEY": "value"}})
@@ -28,7 +28,7 @@ func mcpxEntry(t *testing.T, name string, args ...string) string {
 	return string(raw)
 }
 
-// program is the product by one of its names, with a home of its own.
+// program returns the product under one of its names, with its own home.
 func program(t *testing.T, name string, args ...string) mcptest.Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -58,7 +58,7 @@ func exec(id int, server, tool, arguments string) string {
 	return call(id, "exec", fmt.Sprintf(`{"server_name":%q,"tool_name":%q,"arguments":%s}`, server, tool, arguments))
 }
 
-// refused reads the failure that exec or inspect tells.
+// refused returns the failure that exec or inspect reports.
 func refused(t *testing.T, m mcptest.Message) map[string]any {
 	t.Helper()
 	var result struct{ IsError bool }
@@ -300,7 +300,7 @@ func TestDocument002Config(t *testing.T) {
 func TestDocument002Clients(t *testing.T) {
 	config := mcpxConfig(t, "", mcpxEntry(t, "demo", "-role", "demo"), mcpxEntry(t, "example", "-role", "example"))
 	t.Run("req/S002-20+S002-22+S002-34", func(t *testing.T) {
-		// The handshake of Claude Desktop, as it sends it.
+		// The handshake as Claude Desktop sends it.
 		w := mcptest.StartStdio(t, program(t, "mcpx", mcptest.WriteConfig(t, config)))
 		m := w.Ask(`{"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"claude-ai","version":"0.1.0"}},"jsonrpc":"2.0","id":0}`)
 		if !strings.Contains(m.Raw, `"name":"mcpx"`) || string(m.ID) != "0" {

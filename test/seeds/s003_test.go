@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// files is a server with the tool that document 003 shows.
+// files returns a server with the tool of document 003.
 func files() *mcpserver.Server {
 	s := mcpserver.New("files")
 	s.SetTools(mcpserver.Tool{
@@ -36,8 +36,8 @@ func files() *mcpserver.Server {
 	return s
 }
 
-// proxyConfig is a config in the shape of document 003: two schemas with a
-// server of the same name each, and one that is off.
+// proxyConfig returns a config in the format of document 003: two schemas with
+// a server of the same name each, and a disabled one.
 func proxyConfig(t *testing.T, rest string) string {
 	t.Helper()
 	return fmt.Sprintf(`{"server":{"port":0},"schemas":{"default":{"mcpServers":{"who":%s,"files":%s,"example":%s}},"workspace":{"mcpServers":{"who":%s}},`+
@@ -95,8 +95,8 @@ func TestDocument003Stdio(t *testing.T) {
 		}
 	})
 	t.Run("req/S003-6+S003-15+S003-24", func(t *testing.T) {
-		// One hostile server of one schema, one example: the helper's
-		// children are not more.
+		// One hostile server of one schema and one example: the helper has no
+		// more children.
 		if text := textOf(t, w.Ask(call(30, "who__pid", `{}`))); text == "" {
 			t.Error("no process")
 		}
@@ -136,7 +136,7 @@ func childrenOf(t *testing.T, pid int) int {
 	}
 	n := 0
 	for _, list := range lists {
-		data, _ := os.ReadFile(list) // of a thread that may be gone
+		data, _ := os.ReadFile(list) // the thread may have ended
 		for _, field := range strings.Fields(string(data)) {
 			id, err := strconv.Atoi(field)
 			if err != nil {
@@ -151,7 +151,7 @@ func childrenOf(t *testing.T, pid int) int {
 	return n
 }
 
-// freePort is one that nobody uses now.
+// freePort returns a port that is not in use.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -184,7 +184,7 @@ func TestDocument003JSONRPC(t *testing.T) {
 			w.Send(sent)
 			w.Expect(fmt.Sprint(sent, code), func(m *mcptest.Message) bool { return m.Error != nil && m.Error.Code == code })
 		}
-		// A client that has not shaken hands may send batches.
+		// A client without a handshake may send batches.
 		w.Send(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
 		w.Finish(patience)
 		for _, line := range w.Unclaimed() {
@@ -229,7 +229,7 @@ func TestDocument003HTTP(t *testing.T) {
 		}
 	})
 	t.Run("req/S003-4", func(t *testing.T) {
-		at("default").ask(request(4, "tools/list", "")) // a first list waits for all servers
+		at("default").ask(request(4, "tools/list", "")) // the first list waits for all servers
 		var status struct {
 			Server struct {
 				Status, URL, Uptime string
@@ -243,7 +243,7 @@ func TestDocument003HTTP(t *testing.T) {
 			}
 			Summary map[string]int
 		}
-		eventually(t, func() bool { // servers start side by side, and nothing has waited for all of them
+		eventually(t, func() bool { // servers start in parallel, and nothing has waited for all of them
 			decode(t, []byte(get(t, p.URL+"/api/status")), &status)
 			return status.Summary["connectedServers"] == status.Summary["totalServers"]
 		})

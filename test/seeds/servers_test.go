@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// serversConfig is a config file with the given entries, in pairs of a name
-// and an entry.
+// serversConfig returns a config file with the given entries, in pairs of a
+// name and an entry.
 func serversConfig(pairs ...string) string {
 	return `{"mcpServers":{` + members(pairs) + `}}`
 }
@@ -25,7 +25,7 @@ func members(pairs []string) string {
 	return strings.Join(list, ",")
 }
 
-// child is the entry of a fixture server that the product starts.
+// child returns the entry of a fixture server that the product starts.
 func child(t *testing.T, args ...string) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"command": mcptest.Build(t), "args": args})
@@ -36,7 +36,7 @@ func child(t *testing.T, args ...string) string {
 }
 
 // serve runs a fixture server inside the test, which can then change it, and
-// returns the entry that leads to it.
+// returns its entry.
 func serve(t *testing.T, server *mcpserver.Server) string {
 	t.Helper()
 	return fmt.Sprintf(`{"type":"http","url":%q}`, listen(t, server, "")+"/mcp")

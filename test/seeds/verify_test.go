@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// verified runs the last step of make verify over results of tests, and says
+// verified runs the last step of make verify on test results, and returns
 // whether it succeeded.
 func verified(t *testing.T, events, coverage, lint string) (string, bool) {
 	t.Helper()
@@ -23,7 +23,8 @@ func verified(t *testing.T, events, coverage, lint string) (string, bool) {
 	return string(out), err == nil
 }
 
-// outcomes are the events of tests that carry the ids of all clauses but one.
+// outcomes returns the events of tests that carry the ids of all clauses but
+// one.
 func outcomes(action string, without int) string {
 	var b strings.Builder
 	for n := 1; n <= 40; n++ {

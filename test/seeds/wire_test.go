@@ -1,5 +1,5 @@
-// Package seeds holds the product against the documents that it was made from:
-// one file per document, one test per requirement, through the real binary.
+// Package seeds tests the product against the documents that it was made from:
+// one file per document, one test per requirement, with the real binary.
 package seeds
 
 import (
@@ -13,21 +13,21 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// patience is how long anything here may take: the documents' own bound of a
-// single test case.
+// patience is the time limit of every step: the documents' own limit for a test
+// case.
 const patience = 30 * time.Second
 
 // A wire is a raw client of the product, over either transport.
 type wire interface {
-	// ask sends a request and waits for its answer.
+	// ask sends a request and waits for its response.
 	ask(line string) mcptest.Message
 	// tell sends a notification.
 	tell(line string)
 	// hear waits for a notification.
 	hear(method string) mcptest.Message
-	// request waits for a question of the product.
+	// request waits for a request of the product.
 	request(method string) mcptest.Message
-	// rest is everything that came and nobody waited for.
+	// rest returns all messages that were received but not waited for.
 	rest() []string
 }
 
@@ -73,7 +73,7 @@ func (w *httpWire) ask(line string) mcptest.Message {
 	return answer
 }
 
-// open makes what follows part of the session, and listens to it.
+// open makes the following requests part of the session, and listens to it.
 func (w *httpWire) open(reply *mcptest.Reply, answer mcptest.Message) {
 	w.t.Helper()
 	var result struct{ ProtocolVersion string }
@@ -145,10 +145,10 @@ func (w *httpWire) rest() []string {
 	return list
 }
 
-// over runs a test over both transports, each with a product of its own.
+// over runs a test over both transports, each with its own product.
 func over(t *testing.T, config string, run func(t *testing.T, w wire), flags ...string) {
 	t.Run("stdio", func(t *testing.T) {
-		w := mcptest.GatewayStdio(t, config, flags...) // building it does not count
+		w := mcptest.GatewayStdio(t, config, flags...) // the time to build it does not count
 		start := time.Now()
 		run(t, stdioWire{w})
 		if took := time.Since(start); took > patience {
@@ -162,7 +162,7 @@ func over(t *testing.T, config string, run func(t *testing.T, w wire), flags ...
 	})
 }
 
-// listeners are the processes of this test run, by the URL of their own.
+// listeners are the processes of this test run, by their URL.
 var listeners sync.Map
 
 func decode(t *testing.T, raw []byte, v any) {
@@ -172,7 +172,7 @@ func decode(t *testing.T, raw []byte, v any) {
 	}
 }
 
-// sameJSON compares two JSON texts by what they say.
+// sameJSON compares two JSON texts by value.
 func sameJSON(t *testing.T, what, got, want string) {
 	t.Helper()
 	var a, b any
@@ -185,8 +185,7 @@ func sameJSON(t *testing.T, what, got, want string) {
 	}
 }
 
-// wantError compares an error literally: code, message and, when it is given,
-// data.
+// wantError compares an error literally: code, message and, if given, data.
 func wantError(t *testing.T, m mcptest.Message, code int64, message, data string) {
 	t.Helper()
 	if m.Error == nil || m.Error.Code != code || m.Error.Message != message {
@@ -206,7 +205,7 @@ func wantResult(t *testing.T, m mcptest.Message, result string) {
 	sameJSON(t, "result", string(m.Result), result)
 }
 
-// textOf is the text of a tool result with one block.
+// textOf returns the text of a tool result with one block.
 func textOf(t *testing.T, m mcptest.Message) string {
 	t.Helper()
 	var result struct {
@@ -237,7 +236,7 @@ func shake(t *testing.T, w wire) {
 	w.tell(initialized)
 }
 
-// request is a request line.
+// request returns a request line.
 func request(id int, method, params string) string {
 	if params == "" {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)
@@ -245,12 +244,12 @@ func request(id int, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)
 }
 
-// call is a tools/call line.
+// call returns a tools/call line.
 func call(id int, tool, arguments string) string {
 	return request(id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
 }
 
-// quoted is a JSON string.
+// quoted returns a JSON string.
 func quoted(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -259,7 +258,7 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// listed are the names in the result of a list.
+// listed returns the names in the result of a list.
 func listed(t *testing.T, m mcptest.Message, kind string) []string {
 	t.Helper()
 	var result map[string]json.RawMessage

@@ -1,5 +1,4 @@
-// Package threats holds the page about threats against the tests that it
-// names.
+// Package threats compares the page about threats with the tests that it names.
 package threats
 
 import (
@@ -14,12 +13,12 @@ import (
 
 const page = "../../docs/threats.md"
 
-// named is a test as the page names it: its folder, its function, and perhaps
-// one part of it.
+// named matches a test as the page names it: its folder, its function, and
+// optionally one subtest.
 var named = regexp.MustCompile("`(\\.|(?:internal|test)[a-z0-9/]*) ((?:Test|Fuzz)[A-Za-z0-9_]+)(?:/([^`]+))?`")
 
-// problems are the lines of the page that name no test, or one that does not
-// exist.
+// problems returns the lines of the page that name no test, or a test that does
+// not exist.
 func problems(text, root string) (list []string) {
 	head := ""
 	for i, line := range strings.Split(text, "\n") {
@@ -45,8 +44,8 @@ func problems(text, root string) (list []string) {
 	return list
 }
 
-// missing says what is not there of a test. The name of a part stands in the
-// sources as a text, or ends one.
+// missing returns which part of a test does not exist. The name of a subtest is
+// a string in the sources, or the end of one.
 func missing(root, folder, function, part string) string {
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	if err != nil || len(files) == 0 {
@@ -81,7 +80,7 @@ func TestEveryLineHasItsTest(t *testing.T) {
 	if n := len(named.FindAllString(string(text), -1)); n < 80 {
 		t.Errorf("the page names %d tests: is it read at all?", n)
 	}
-	// Every kind of access has a part of its own.
+	// Every kind of access has its own section.
 	for _, who := range []string{
 		"without a key", "plain key", "with scopes", "hostile server", "hostile page", "model that reads", "user of this machine", "project folder", "NATS",
 	} {
@@ -91,7 +90,7 @@ func TestEveryLineHasItsTest(t *testing.T) {
 	}
 }
 
-// What is wrong with a page is found.
+// TestWrongPagesAreFound checks that problems of a page are found.
 func TestWrongPagesAreFound(t *testing.T) {
 	const head = "| cannot | shown by |\n|---|---|\n"
 	for text, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestBadBytes: servers that write garbage, or in pieces.
+// TestBadBytes tests servers that write garbage, or write in small pieces.
 func TestBadBytes(t *testing.T) {
 	for _, tc := range []struct {
 		id, mode string
@@ -41,7 +41,7 @@ func TestBadBytes(t *testing.T) {
 	}
 }
 
-// TestHuge: answers over the limit are skipped in constant memory.
+// TestHuge checks that responses over the limit are skipped in constant memory.
 func TestHuge(t *testing.T) {
 	t.Run("fault/T15", func(t *testing.T) {
 		f := hostiles(t, 1, "")
@@ -109,7 +109,8 @@ func echoes(t *testing.T, url, tool string, clients, n int) []time.Duration {
 
 func p99(took []time.Duration) time.Duration { return took[len(took)*99/100].Round(time.Microsecond) }
 
-// TestFlood: one server floods, one client does not read; nobody else notices.
+// TestFlood checks that a flooding server and a client that does not read do
+// not affect other clients.
 func TestFlood(t *testing.T) {
 	t.Run("fault/T16", func(t *testing.T) {
 		f := hostiles(t, 2, "")
@@ -156,8 +157,8 @@ func stuckClient(t *testing.T, gateway *mcptest.Process) net.Conn {
 	return conn
 }
 
-// TestSlowClients: connections that send a byte now and then are closed, and
-// nobody else notices.
+// TestSlowClients checks that connections that send a byte now and then are
+// closed, without an effect on other clients.
 func TestSlowClients(t *testing.T) {
 	t.Run("fault/T22", func(t *testing.T) {
 		f := hostiles(t, 1, "")
@@ -206,7 +207,7 @@ func TestSlowClients(t *testing.T) {
 	})
 }
 
-// TestShapes: deep, wide and long messages cost little.
+// TestShapes checks that deep, wide and long messages cost little.
 func TestShapes(t *testing.T) {
 	t.Run("fault/T23", func(t *testing.T) {
 		f := hostiles(t, 1, "")

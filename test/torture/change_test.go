@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestReload: the file changes all the time; servers that did not change do
-// not notice.
+// TestReload changes the file all the time and checks that unchanged servers
+// are not affected.
 func TestReload(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		fake := mcptest.Build(t)

@@ -19,10 +19,11 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// crowd is as many clients as the figures are promised for.
+// crowd is the number of clients for which the figures are promised.
 const crowd = 64
 
-// TestCrosstalk: clients that all use the same ids get their own answers.
+// TestCrosstalk checks that clients that use the same ids get their own
+// responses.
 func TestCrosstalk(t *testing.T) {
 	t.Run("fault/T01", func(t *testing.T) {
 		f := hostiles(t, 8, "")
@@ -41,8 +42,8 @@ func TestCrosstalk(t *testing.T) {
 	})
 }
 
-// TestLargeCrosstalk: texts of all sizes at once, there and back, over pipes, HTTP
-// and event streams.
+// TestLargeCrosstalk sends texts of all sizes at once, in both directions, over
+// pipes, HTTP and event streams.
 func TestLargeCrosstalk(t *testing.T) {
 	t.Run("fault/T01b", func(t *testing.T) {
 		url := largeEchoes(t)
@@ -62,8 +63,8 @@ func TestLargeCrosstalk(t *testing.T) {
 	})
 }
 
-// largeEchoes serves one that says every token back, as JSON at /mcp and as event
-// streams at /events.
+// largeEchoes serves an echo server, as JSON at /mcp and as event streams at
+// /events.
 func largeEchoes(t *testing.T) (url string) {
 	t.Helper()
 	s := mcpserver.New("echo")
@@ -95,8 +96,8 @@ func largeEchoes(t *testing.T) (url string) {
 	return front.URL
 }
 
-// judge holds the outcome of a load against what the servers ran: nothing
-// lost, nothing doubled, nothing crossed.
+// judge compares the outcome of a load with what the servers ran: nothing lost,
+// nothing run twice, no responses mixed up.
 func judge(t *testing.T, out mcptest.Outcome, total int, ran map[string]int) {
 	t.Helper()
 	ended := out.OK
@@ -118,7 +119,7 @@ func judge(t *testing.T, out mcptest.Outcome, total int, ran map[string]int) {
 	}
 }
 
-// TestKilledServers: a server dies every 200 ms.
+// TestKilledServers kills a server every 200 ms.
 func TestKilledServers(t *testing.T) {
 	t.Run("fault/T02", func(t *testing.T) {
 		killing(t, "T02", mcptest.BuildProduct(t), figures.Size(9_600, 2_000_000), 80)
@@ -163,7 +164,7 @@ func killing(t *testing.T, id, path string, calls, percent int) {
 		out.P99.Round(time.Microsecond), out.Max.Round(time.Millisecond), rss(t, gateway.PID()))
 }
 
-// killer kills a random server at every tick, and says how many it killed.
+// killer kills a random server at every tick, and returns how many it killed.
 func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-chan struct{}) int {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -177,7 +178,7 @@ func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-
 		list := servers(t, gateway)
 		victim := list[rand.IntN(len(list))]
 		if victim.PID == 0 {
-			continue // down already
+			continue // already down
 		}
 		if err := mcptest.Kill(victim.PID); err == nil {
 			kills++

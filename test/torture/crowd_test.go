@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// moreFiles lets this process have as many descriptors as it may.
+// moreFiles raises the descriptor limit of this process to its maximum.
 func moreFiles(t *testing.T) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -31,7 +31,7 @@ func moreFiles(t *testing.T) {
 	}
 }
 
-// idler is a session with an open stream that nothing is said on.
+// idler opens a session with an idle stream.
 func idler(gateway *mcptest.Process) (conn net.Conn, id string, err error) {
 	host := strings.TrimPrefix(gateway.URL, "http://")
 	if conn, err = net.Dial("tcp", host); err != nil {
@@ -53,7 +53,7 @@ func idler(gateway *mcptest.Process) (conn net.Conn, id string, err error) {
 	return conn, id, nil
 }
 
-// TestIdleSessions: many sessions with open streams cost little.
+// TestIdleSessions checks that many sessions with open streams cost little.
 func TestIdleSessions(t *testing.T) {
 	t.Run("fault/T39", func(t *testing.T) {
 		moreFiles(t)
@@ -98,8 +98,8 @@ func TestIdleSessions(t *testing.T) {
 		}
 		echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
 		eventually(t, "descriptors given back", patience, func() bool { return descriptors(t, gateway.PID()) < 100 })
-		// The runtime keeps what it made for ten thousand goroutines; most of
-		// the rest goes back once it is quiet.
+		// The runtime keeps the stacks of ten thousand goroutines; most of the
+		// rest is returned once it is idle.
 		eventually(t, "memory given back", 2*time.Minute, func() bool { return rss(t, gateway.PID()) <= before+(with-before)/2+10 })
 		healthy(t, gateway)
 		figures.Report(t, "T39", "%d idle sessions with open streams: %.1f KiB each, %.2f %% of a core, echo p99 %v; RSS %.0f MiB before, %.0f with them, %.0f after they left",
@@ -107,7 +107,7 @@ func TestIdleSessions(t *testing.T) {
 	})
 }
 
-// TestReconnectingClients: a crowd comes back at once.
+// TestReconnectingClients has many clients reconnect at once.
 func TestReconnectingClients(t *testing.T) {
 	t.Run("fault/T42", func(t *testing.T) {
 		moreFiles(t)
@@ -137,7 +137,7 @@ func TestReconnectingClients(t *testing.T) {
 	})
 }
 
-// TestPressure: work is refused before the memory runs out.
+// TestPressure checks that work is refused before the memory runs out.
 func TestPressure(t *testing.T) {
 	t.Run("fault/F28", func(t *testing.T) {
 		f := hostiles(t, 1, "")
@@ -158,7 +158,7 @@ func TestPressure(t *testing.T) {
 	})
 }
 
-// TestDescriptors: when descriptors run out the gateway goes on.
+// TestDescriptors checks that the gateway survives a lack of descriptors.
 func TestDescriptors(t *testing.T) {
 	t.Run("fault/F27", func(t *testing.T) {
 		moreFiles(t)
@@ -185,7 +185,7 @@ func TestDescriptors(t *testing.T) {
 		for _, conn := range conns[:100] {
 			conn.Close()
 		}
-		// A server that must be started anew needs descriptors itself.
+		// A server that must be restarted needs descriptors itself.
 		victim := servers(t, p)[0]
 		mcptest.Kill(victim.PID)
 		eventually(t, "restart", patience, func() bool {

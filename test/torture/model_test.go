@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestModel: whatever clients do in whatever order, the product does what a
-// few lines of Go do.
+// TestModel checks that the product behaves like a model of a few lines of Go,
+// whatever clients do in whatever order.
 func TestModel(t *testing.T) {
 	t.Run("fault/T44", func(t *testing.T) {
 		f := hostiles(t, 2, `,"restartDelay":"20ms","retries":1000`)
@@ -22,7 +22,7 @@ func TestModel(t *testing.T) {
 		ready(t, gateway)
 		steps, sequences := 0, 0
 		rounds := figures.Size(10, 1000)
-		for range rounds { // rapid's own number of checks is a flag
+		for range rounds { // rapid's number of checks is a flag
 			rapid.Check(t, func(r *rapid.T) {
 				sequences++
 				m := &model{t: t, gateway: gateway, sessions: map[int]*mcptest.RawHTTP{}}
@@ -40,7 +40,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// A model knows which sessions there are, which is all that decides.
+// A model knows which sessions exist; nothing else matters.
 type model struct {
 	t        *testing.T
 	gateway  *mcptest.Process

@@ -15,15 +15,15 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// newProxies makes the server that proxies belong to, with a logger that says
-// nothing: the zero value of whatever type it has.
+// newProxies returns the server of the proxies, with a silent logger: the zero
+// value of its type.
 func newProxies[M, L any](make func(M, L) *toxiproxy.ApiServer, metrics M) *toxiproxy.ApiServer {
 	var silent L
 	return make(metrics, silent)
 }
 
-// TestToxicNetwork: a network between the gateway and its servers that is
-// slow, cut, or silent.
+// TestToxicNetwork tests a slow, cut or silent network between the gateway and
+// its servers.
 func TestToxicNetwork(t *testing.T) {
 	t.Run("fault/T20", func(t *testing.T) {
 		calls := figures.Size(1, 200)
@@ -60,8 +60,8 @@ func TestToxicNetwork(t *testing.T) {
 	})
 }
 
-// toxic puts a toxic between a gateway and its server, calls through it, and
-// takes it away.
+// toxic adds a toxic between a gateway and its server, calls through it, and
+// removes it.
 func toxic(t *testing.T, transport, description string, calls int) (ok, failed int, worst time.Duration) {
 	s := mcpserver.Demo()
 	s.Versions = mcpserver.LegacyVersions

@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// marked are the processes that carry a mark in their environment.
+// marked returns the processes with a mark in their environment.
 func marked(t *testing.T, mark string) []int {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -40,7 +40,7 @@ func marked(t *testing.T, mark string) []int {
 	return pids
 }
 
-// stubborn is a config of servers that do not want to go.
+// stubborn returns a config of servers that refuse to exit.
 func stubborn(t *testing.T, mark string) string {
 	fake := mcptest.Build(t)
 	var entries []string
@@ -50,7 +50,7 @@ func stubborn(t *testing.T, mark string) string {
 	return fmt.Sprintf(`{"mcpServers":{%s}}`, strings.Join(entries, ","))
 }
 
-// TestOrphans: nothing outlives a gateway that was killed.
+// TestOrphans checks that no process outlives a killed gateway.
 func TestOrphans(t *testing.T) {
 	t.Run("fault/T10", func(t *testing.T) {
 		worst := time.Duration(0)
@@ -71,7 +71,8 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
-// TestDrain: what is in flight finishes within the bound, the rest is told.
+// TestDrain checks that running calls finish within the bound, and that all
+// others get an error.
 func TestDrain(t *testing.T) {
 	t.Run("fault/T09", func(t *testing.T) {
 		runs, finished, told := figures.Size(1, 100), 0, 0
@@ -113,7 +114,7 @@ func drain(t *testing.T) (finished, told int, took time.Duration) {
 	eventually(t, "readiness refused", time.Second, func() bool {
 		resp, err := http.Get(gateway.URL + "/ready")
 		if err != nil {
-			return true // it does not listen any more
+			return true // it no longer listens
 		}
 		defer resp.Body.Close()
 		io.Copy(io.Discard, resp.Body)
@@ -156,14 +157,14 @@ func outcome(reply *mcptest.Reply, err error, ms int) string {
 		return "ok"
 	}
 	var data struct{ Reason string }
-	_ = json.Unmarshal(m.Error.Data, &data) // no reason fits no case
+	_ = json.Unmarshal(m.Error.Data, &data) // an empty reason matches no case
 	if data.Reason == "draining" && ms < 1000 {
 		return fmt.Sprintf("a call of %d ms was not let finish", ms)
 	}
 	return data.Reason
 }
 
-// TestRestarts: nothing is left behind by servers that come and go.
+// TestRestarts checks that restarted servers leave nothing behind.
 func TestRestarts(t *testing.T) {
 	t.Run("fault/T11", func(t *testing.T) {
 		f := hostiles(t, 4, `,"restartDelay":"1ms","retries":1000`)
@@ -176,7 +177,7 @@ func TestRestarts(t *testing.T) {
 		var memory float64
 		zombies := 0
 		for i := range total {
-			if i == total/10 { // warm
+			if i == total/10 { // warmed up
 				ready(t, gateway)
 				files, memory = descriptors(t, gateway.PID()), rss(t, gateway.PID())
 			}
@@ -205,7 +206,7 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// countZombies counts children of a process that nobody waited for.
+// countZombies counts the unreaped children of a process.
 func countZombies(t *testing.T, parent int) int {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
@@ -228,7 +229,7 @@ func countZombies(t *testing.T, parent int) int {
 	return n
 }
 
-// TestBadStart: half of the servers do not start.
+// TestBadStart starts a gateway of which half of the servers do not start.
 func TestBadStart(t *testing.T) {
 	t.Run("fault/T12", func(t *testing.T) {
 		fake := mcptest.Build(t)
@@ -253,7 +254,7 @@ func TestBadStart(t *testing.T) {
 				}
 			}
 			best := patience
-			for range 3 { // the machine may be busy with something else
+			for range 3 { // the machine may be busy
 				begun = time.Now()
 				c.Post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
 				best = min(best, time.Since(begun))

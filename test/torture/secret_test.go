@@ -15,7 +15,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestSecrets: what is secret stands in no log, page, error or file of ours.
+// TestSecrets checks that no secret is in any of our logs, pages, errors or
+// files.
 func TestSecrets(t *testing.T) {
 	t.Run("fault/T33", func(t *testing.T) {
 		canaries := map[string]string{}
@@ -77,7 +78,8 @@ func TestSecrets(t *testing.T) {
 	})
 }
 
-// TestEnvironment: a server sees what it needs, and nothing of ours.
+// TestEnvironment checks that a server gets the environment it needs, and
+// nothing of the gateway's.
 func TestEnvironment(t *testing.T) {
 	t.Run("fault/T32", func(t *testing.T) {
 		var env []string
@@ -95,7 +97,7 @@ func TestEnvironment(t *testing.T) {
 	})
 }
 
-// TestRedirects: what goes to a server never goes elsewhere.
+// TestRedirects checks that requests to a server never go to another host.
 func TestRedirects(t *testing.T) {
 	t.Run("fault/T27", func(t *testing.T) {
 		elsewhere := 0

@@ -20,8 +20,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestOwnNotifications: progress reaches the session that asked, in order,
-// and a question the session whose call caused it.
+// TestOwnNotifications checks that progress reaches the session that asked, in
+// order, and that a question reaches the session whose call caused it.
 func TestOwnNotifications(t *testing.T) {
 	t.Run("fault/T03", func(t *testing.T) {
 		fake := mcptest.Build(t)
@@ -45,7 +45,7 @@ func TestOwnNotifications(t *testing.T) {
 						continue
 					}
 					ctx, cancel := context.WithCancel(t.Context())
-					if rng.IntN(4) == 0 { // leaves half-way
+					if rng.IntN(4) == 0 { // disconnects half-way
 						time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, cancel)
 					}
 					reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(
@@ -69,8 +69,8 @@ func TestOwnNotifications(t *testing.T) {
 	})
 }
 
-// ownProgress counts the reports of a reply, and those that should not be
-// there.
+// ownProgress counts the progress notifications of a reply, and the wrong ones
+// among them.
 func ownProgress(reply *mcptest.Reply, mine string) (n, bad int) {
 	last, answered := 0.0, false
 	for _, m := range reply.Messages {
@@ -95,8 +95,8 @@ func ownProgress(reply *mcptest.Reply, mine string) (n, bad int) {
 	return n, bad
 }
 
-// question calls a tool that asks the client's model, and answers with
-// something that only this session knows.
+// question calls a tool that asks the client's model, and answers with a value
+// that only this session knows.
 func question(t *testing.T, c *mcptest.RawHTTP, mine string) bool {
 	events := c.Stream(http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"demo__ask_model","arguments":{"prompt":%q}}}`, mine, mine))
 	defer events.Close()
@@ -130,7 +130,7 @@ func modern(t *testing.T, url, method, params, capabilities string) (*mcptest.Ra
 	return c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, raw)
 }
 
-// TestSealedHandles: a handle of ours cannot be changed.
+// TestSealedHandles checks that a changed handle is refused.
 func TestSealedHandles(t *testing.T) {
 	t.Run("fault/T05", func(t *testing.T) {
 		gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["-era","legacy"]}}}`, mcptest.Build(t)))
@@ -169,8 +169,8 @@ func TestSealedHandles(t *testing.T) {
 	})
 }
 
-// patient is a server whose tool waits until it is cancelled or a while has
-// passed, and notes which.
+// patient is a server whose tool waits until it is cancelled or a time has
+// passed, and records which.
 type patient struct {
 	mu        sync.Mutex
 	cancelled map[string]time.Time
@@ -211,7 +211,7 @@ func (p *patient) run(ctx context.Context, c *mcpserver.Call) (any, error) {
 }
 
 // newPatient serves a patient over HTTP, in legacy versions, and returns a
-// gateway before it.
+// gateway in front of it.
 func newPatient(t *testing.T) (*patient, *mcptest.Process) {
 	t.Helper()
 	p := &patient{cancelled: map[string]time.Time{}, started: map[string]chan struct{}{}, finished: map[string]bool{}}
@@ -226,8 +226,8 @@ func newPatient(t *testing.T) (*patient, *mcptest.Process) {
 	return p, gateway
 }
 
-// TestDisconnect: a modern client that leaves cancels its call; a legacy one
-// does not.
+// TestDisconnect checks that a modern client that disconnects cancels its call,
+// and a legacy client does not.
 func TestDisconnect(t *testing.T) {
 	t.Run("fault/T07", func(t *testing.T) {
 		p, gateway := newPatient(t)
@@ -242,7 +242,7 @@ func TestDisconnect(t *testing.T) {
 				for i := range total / 20 {
 					token := fmt.Sprintf("modern-%d-%d", w, i)
 					c, line := modern(t, gateway.URL+"/mcp", mcp.MethodToolsCall, fmt.Sprintf(`{"name":"p__wait","arguments":{"token":%q,"ms":30000}}`, token), `{}`)
-					if i%2 == 1 { // on a connection that has been used, calls are passed on in another way
+					if i%2 == 1 { // on a reused connection, calls take another code path
 						for n := range 2 {
 							c.Try(t.Context(), http.MethodPost, strings.NewReplacer(token, fmt.Sprintf("before-%d-%s", n, token), "30000", "0").Replace(line))
 						}
@@ -281,7 +281,7 @@ func TestDisconnect(t *testing.T) {
 	})
 }
 
-// await waits until a call is cancelled, and says when it was.
+// await waits until a call is cancelled, and returns the time.
 func (p *patient) await(token string, limit time.Duration) time.Time {
 	late := time.After(limit)
 	tick := time.NewTicker(time.Millisecond)
@@ -325,13 +325,14 @@ func legacyLeaves(t *testing.T, p *patient, gateway *mcptest.Process, n int) int
 	return n
 }
 
-// isCancelled says whether a call was answered with the news that its client
-// has cancelled it.
+// isCancelled reports whether the response says that the client has cancelled
+// the call.
 func isCancelled(reply *mcptest.Reply) bool {
 	return len(reply.Messages) == 1 && reply.Messages[0].Error != nil && strings.Contains(string(reply.Messages[0].Raw), `"reason":"cancelled"`)
 }
 
-// TestCancelRace: a cancel that meets the result leads to one answer, of either.
+// TestCancelRace checks that a cancellation that races with the result leads to
+// exactly one response.
 func TestCancelRace(t *testing.T) {
 	t.Run("fault/T08", func(t *testing.T) {
 		f := hostiles(t, 1, "")
@@ -351,7 +352,7 @@ func TestCancelRace(t *testing.T) {
 					cancels.Add(1)
 					timer := time.AfterFunc(time.Duration(rng.IntN(10_000))*time.Microsecond, func() {
 						defer cancels.Done()
-						who := stranger // whose cancel has no effect
+						who := stranger // its cancellation has no effect
 						if own {
 							who = c
 						}
@@ -376,7 +377,7 @@ func TestCancelRace(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		cancels.Wait() // those that came too late are still on their way
+		cancels.Wait() // late cancellations are still on their way
 		if wrong.Load() > 0 || answered.Load() == 0 || silent.Load() == 0 {
 			t.Errorf("%d answered, %d silent, %d wrong", answered.Load(), silent.Load(), wrong.Load())
 		}

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// TestExplicitCancel: a cancel reaches the server with its own id, soon, and
-// the client hears nothing more of that call.
+// TestExplicitCancel checks that a cancellation reaches the server soon, with
+// the server's own id, and that the client gets no more messages of that call.
 func TestExplicitCancel(t *testing.T) {
 	t.Run("fault/F15", func(t *testing.T) {
 		p, gateway := newPatient(t)
@@ -42,7 +42,7 @@ func TestExplicitCancel(t *testing.T) {
 				t.Fatalf("call %d was not cancelled at the server", i)
 			}
 			worst = max(worst, at.Sub(<-sent))
-			<-taken // the call may be over before its cancellation is answered
+			<-taken // the call may end before its cancellation is answered
 		}
 		if figures.Full() && worst > 500*time.Millisecond {
 			t.Errorf("a cancel took %v", worst)
@@ -50,8 +50,8 @@ func TestExplicitCancel(t *testing.T) {
 	})
 }
 
-// TestSlowServer: one server that takes long, with all its places taken, is
-// nobody else's problem.
+// TestSlowServer checks that a slow server with all its slots in use does not
+// affect other servers.
 func TestSlowServer(t *testing.T) {
 	t.Run("fault/F6", func(t *testing.T) {
 		f := hostiles(t, 2, "")

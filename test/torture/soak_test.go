@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// soakTime is how long the soak takes, as SOAK says.
+// soakTime returns the duration of the soak, from SOAK.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	if text := os.Getenv("SOAK"); text != "" {
@@ -30,13 +30,13 @@ func soakTime(t *testing.T) time.Duration {
 	return 3 * time.Second
 }
 
-// TestSoak: sessions come and go, servers die, the file changes, for a long
-// time; nothing grows.
+// TestSoak opens and closes sessions, kills servers and changes the file for a
+// long time, and checks that nothing grows.
 func TestSoak(t *testing.T) {
 	t.Run("fault/T38", func(t *testing.T) {
 		whole := soakTime(t)
 		f := hostiles(t, 4, `,"restartDelay":"50ms","retries":1000`)
-		// Those who leave without a word are forgotten after a while.
+		// Sessions of clients that leave without closing end after a while.
 		f.config = strings.Replace(f.config, `{"mcpServers"`, `{"limits":{"sessionIdle":"10s"},"mcpServers"`, 1)
 		path := mcptest.WriteConfig(t, f.config)
 		gateway := mcptest.Start(t, mcptest.Program{
@@ -99,7 +99,7 @@ func mean(list []float64) float64 {
 	return sum / float64(max(len(list), 1))
 }
 
-// soakSession is one session with a few mixed requests.
+// soakSession runs one session with a few mixed requests.
 func soakSession(t *testing.T, ctx context.Context, url string, rng *rand.Rand, ok, told, wrong *atomic.Int64) {
 	c := mcptest.NewRawHTTP(t, url)
 	send := func(body string) *mcptest.Reply {
@@ -140,7 +140,7 @@ func soakSession(t *testing.T, ctx context.Context, url string, rng *rand.Rand, 
 	}
 	c.Header.Set("Connection", "close")
 	if rng.IntN(2) == 0 {
-		send(`{"jsonrpc":"2.0","id":"last","method":"ping"}`) // leaves without a word
+		send(`{"jsonrpc":"2.0","id":"last","method":"ping"}`) // leaves without closing the session
 	} else {
 		if reply, err := c.Try(ctx, http.MethodDelete, ""); err == nil && reply.Status >= 400 {
 			t.Errorf("ending a session: %d", reply.Status)
@@ -148,7 +148,7 @@ func soakSession(t *testing.T, ctx context.Context, url string, rng *rand.Rand, 
 	}
 }
 
-// touch changes the file now and then: a server more, a server less.
+// touch changes the file now and then: it adds or removes a server.
 func touch(t *testing.T, ctx context.Context, path, config string) {
 	tick := time.NewTicker(max(soakTime(t)/60, time.Second))
 	defer tick.Stop()

@@ -1,5 +1,5 @@
-// Package torture runs the product under faults and holds it to figures. The
-// tests are scaled down; TORTURE=full runs them in full size and writes the
+// Package torture runs the product under faults and checks it against figures.
+// The tests are scaled down; TORTURE=full runs them in full size and writes the
 // figures to docs/torture.md.
 package torture
 
@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// long is the length of a test: of the fast run or of the full one.
+// long returns the duration of a test: in the fast run or in the full one.
 func long(fast, whole time.Duration) time.Duration {
 	if figures.Full() {
 		return whole
@@ -30,14 +30,14 @@ func long(fast, whole time.Duration) time.Duration {
 
 func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
 
-// A hostileFarm is a config with several hostile servers that note what ran.
+// A farm is a config with several hostile servers that record what ran.
 type farm struct {
 	config   string
 	journals []string
 }
 
-// hostiles is a config of n hostile servers s0, s1 ... with extra members in
-// each entry.
+// hostiles returns a config of n hostile servers s0, s1 ... with extra members
+// in each entry.
 func hostiles(t *testing.T, n int, extra string) farm {
 	t.Helper()
 	fake := mcptest.Build(t)
@@ -53,7 +53,7 @@ func hostiles(t *testing.T, n int, extra string) farm {
 	return f
 }
 
-// tools are the names of one tool on all servers.
+// tools returns the names of one tool on all servers.
 func (f *farm) tools(tool string) []string {
 	var names []string
 	for i := range f.journals {
@@ -105,10 +105,10 @@ func servers(t *testing.T, gateway *mcptest.Process) []server {
 	return all
 }
 
-// patience is how long anything may take on a busy machine.
+// patience is the time limit of every step on a busy machine.
 const patience = 30 * time.Second
 
-// eventually looks again and again, for what tells nobody when it happens.
+// eventually polls done, for events without a notification.
 func eventually(t *testing.T, what string, limit time.Duration, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -156,7 +156,7 @@ func proc(t *testing.T, pid int, field string) int {
 	return 0
 }
 
-// rss is the resident memory of a process in MiB.
+// rss returns the resident memory of a process in MiB.
 func rss(t *testing.T, pid int) float64 {
 	t.Helper()
 	return float64(proc(t, pid, "VmRSS")) / 1024
@@ -172,7 +172,7 @@ func descriptors(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// cpu is how long a process has computed.
+// cpu returns the processor time of a process.
 func cpu(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -186,7 +186,7 @@ func cpu(t *testing.T, pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// healthy fails a test whose gateway panicked or raced.
+// healthy fails a test whose gateway panicked or had a data race.
 func healthy(t *testing.T, gateway *mcptest.Process) {
 	t.Helper()
 	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {

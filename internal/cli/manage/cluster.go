@@ -10,7 +10,8 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// ClusterCommand looks after several gateways that are one.
+// ClusterCommand returns the command cluster, which manages a cluster of
+// gateways.
 func ClusterCommand(a *env.Env) *cobra.Command {
 	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd := &cobra.Command{Use: "cluster", Short: a.T("several gateways that are one", "多个网关合为一体"), Args: command.NoArgs(a), RunE: help,

@@ -57,7 +57,8 @@ func exportCommand(a *env.Env) *cobra.Command {
 	}
 }
 
-// sharedConfig is the configuration of all replicas, where they share one.
+// sharedConfig returns the configuration that all replicas share; an error if
+// they share none.
 func sharedConfig(a *env.Env) (record.Document, error) {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -74,10 +75,11 @@ func sharedConfig(a *env.Env) (record.Document, error) {
 	return shelf.Document(record.Config, edit.CopyOf(cfg.Path, a.LoadOptions(false))), nil
 }
 
-// rejectionWait is how long the other replicas may take to look at a new text.
+// rejectionWait is how long the other replicas may take to check a new text.
 const rejectionWait = 2 * time.Second
 
-// warnRejected names the replicas that cannot use what was just written.
+// warnRejected names the replicas that cannot use the text that was just
+// written.
 func warnRejected(ctx context.Context, a *env.Env) {
 	ctx, cancel := context.WithTimeout(ctx, rejectionWait)
 	defer cancel()
@@ -86,7 +88,7 @@ func warnRejected(ctx context.Context, a *env.Env) {
 	for {
 		s, err := clusterStatus(ctx, a)
 		if err != nil {
-			return // the gateway has it; what it says of the others can be asked for
+			return // the gateway has the text; "cluster status" shows the state of the others
 		}
 		waiting := false
 		for _, m := range s.Members {

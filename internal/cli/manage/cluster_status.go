@@ -122,7 +122,7 @@ func clusterStatus(ctx context.Context, a *env.Env) (*cluster.Status, error) {
 	return s, r.Get(ctx, "/cluster", s)
 }
 
-// engineLine says whether the replicas can agree.
+// engineLine returns the state of the engine as a line.
 func engineLine(a *env.Env, s *cluster.Status) string {
 	line := a.T("cluster ", "集群 ") + s.Cluster + a.T(", engine ", "，引擎 ") + s.Engine.Name
 	since := s.Engine.Since.Local().Format(time.DateTime)
@@ -197,7 +197,7 @@ func printMembers(a *env.Env, s *cluster.Status) {
 	a.Print(t)
 }
 
-// printPlaced shows where the servers are that run once.
+// printPlaced prints the replicas of the servers that run once.
 func printPlaced(a *env.Env, s *cluster.Status) {
 	if len(s.Placed) == 0 {
 		return
@@ -210,7 +210,7 @@ func printPlaced(a *env.Env, s *cluster.Status) {
 	a.Print(t)
 }
 
-// warnDiffering names the replicas that read another configuration.
+// warnDiffering names the replicas that have read another configuration.
 func warnDiffering(a *env.Env, s *cluster.Status) {
 	var names []string
 	for _, m := range s.Members {

@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/internal/install/offer"
 )
 
-// addStranger adds a server of a registry or a bundle.
+// addStranger adds a server from a registry or a bundle.
 func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, word string) error {
 	if f.way != "" && !slices.Contains(install.Ways, f.way) {
 		return command.UsageError(a, cmd, a.T("--package is one of "+strings.Join(install.Ways, ", "), "--package 应为 "+strings.Join(install.Ways, "、")+" 之一"))
@@ -41,7 +41,7 @@ func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, word string) error 
 	return said(a, takeOffer(cmd.Context(), a, cfg, f, o, answers))
 }
 
-// said gives an error of the installer its code and the way out.
+// said adds the exit code and a hint to an error of the installer.
 func said(a *env.Env, err error) error {
 	var taken *offer.Exists
 	if errors.As(err, &taken) {
@@ -63,8 +63,8 @@ func said(a *env.Env, err error) error {
 	return env.Fail(exit, e.Code, wayOut(a, e.Code), "%v", e.Text)
 }
 
-// wayOut is what to do about an error of the installer; empty where its message
-// says so already.
+// wayOut returns what to do about an error of the installer; empty if its
+// message already says so.
 func wayOut(a *env.Env, code string) string {
 	byHand := a.Again("add", "NAME") + " -- COMMAND"
 	switch code {
@@ -82,7 +82,7 @@ func wayOut(a *env.Env, code string) string {
 	return ""
 }
 
-// loadOrNew is the configuration; an empty one where there is no file yet.
+// loadOrNew returns the configuration, or an empty one if there is no file yet.
 func loadOrNew(a *env.Env) (*config.Config, error) {
 	cfg, err := a.Load(false)
 	var missing *problem.LoadError
@@ -92,7 +92,7 @@ func loadOrNew(a *env.Env) (*config.Config, error) {
 	return cfg, err
 }
 
-// givenAnswers are those that the flags give.
+// givenAnswers returns the answers that the flags contain.
 func givenAnswers(f addFlags) (install.Answers, error) {
 	answers := install.Answers{}
 	for kind, flag := range map[install.Kind]struct {
@@ -111,7 +111,8 @@ func givenAnswers(f addFlags) (install.Answers, error) {
 	return answers, nil
 }
 
-// takeOffer asks, shows, and after a yes writes and starts.
+// takeOffer asks the open questions, shows the offer, and after confirmation
+// writes and starts the server.
 func takeOffer(ctx context.Context, a *env.Env, cfg *config.Config, f addFlags, o *offer.Offer, answers install.Answers) error {
 	terms := offer.Terms{Schema: f.schema, Local: f.name, Answers: answers, Confined: !f.noSandbox, Replace: f.replace, CreateSchema: f.createSchema}
 	if err := o.Check(cfg, &terms); err != nil {
@@ -144,7 +145,7 @@ func showOffer(a *env.Env, o *offer.Offer, rows []offer.Row) {
 	}
 }
 
-// printDry prints the entry, and what would be asked for.
+// printDry prints the entry, and the questions that would be asked.
 func printDry(a *env.Env, r *offer.Ready) error {
 	if a.JSON {
 		fmt.Fprintf(a.Stdout, "{%q:%s}\n", r.Local, r.Entry)

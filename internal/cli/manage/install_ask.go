@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/install/offer"
 )
 
-// askAll asks what the flags did not answer. Without a terminal, what is needed
-// is listed.
+// askAll asks the questions that the flags do not answer. Without a terminal it
+// returns an error that lists the missing answers.
 func askAll(ctx context.Context, a *env.Env, list []install.Question, answers install.Answers) error {
 	if !env.IsTerminal(a.Stdin) {
 		if open := install.Missing(list, answers); len(open) > 0 {
@@ -41,7 +41,8 @@ func askAll(ctx context.Context, a *env.Env, list []install.Question, answers in
 	return nil
 }
 
-// askOne asks a question until it is answered: once, or until an empty line.
+// askOne asks a question: once, or until an empty line if it takes several
+// answers.
 func askOne(ctx context.Context, a *env.Env, q *install.Question) ([]string, error) {
 	if q.Description != "" {
 		fmt.Fprintln(a.Stderr, install.Show(q.Description))
@@ -89,8 +90,8 @@ func readAnswer(ctx context.Context, a *env.Env, q *install.Question) (string, e
 	return strings.TrimSpace(string(text)), err
 }
 
-// agree asks about what was shown, and returns the entry that the person said
-// yes to, which may be edited.
+// agree asks for confirmation, and returns the confirmed entry, which the
+// person may have edited.
 func agree(ctx context.Context, a *env.Env, question string, yes bool, r *offer.Ready) ([]byte, error) {
 	entry := r.Entry
 	if yes {
@@ -130,8 +131,8 @@ func declined(a *env.Env) error {
 	return env.Silent(env.ExitDenied)
 }
 
-// edited lets the person change an entry in the editor of the environment. One
-// that is no JSON object leaves it as it was.
+// edited lets the person change an entry in the editor of the environment. A
+// result that is not a JSON object is ignored.
 func edited(ctx context.Context, a *env.Env, entry []byte) ([]byte, error) {
 	editor := "vi"
 	for _, name := range []string{"EDITOR", "VISUAL"} {

@@ -16,13 +16,13 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// firstStart is how long a server may take for its first start, in which its
-// packages are downloaded.
+// firstStart is how long the first start of a server may take, including the
+// download of its packages.
 const firstStart = 3 * time.Minute
 
-// carryOut writes the entry, starts the server once, and says what it offers.
-// One that does not start stays in the file, switched off; an update that does
-// not is taken back.
+// carryOut writes the entry, starts the server once, and prints its features. A
+// server that does not start stays in the file, switched off; an update that
+// does not start is reverted.
 func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
@@ -44,8 +44,7 @@ func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	return started
 }
 
-// startOnce starts one server of the file for a moment. Its tools are pinned
-// from here on.
+// startOnce starts one server of the file for a moment, and pins its tools.
 func startOnce(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -66,7 +65,7 @@ func startOnce(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	if len(views) == 0 || len(views[0].Upstreams) == 0 {
 		return nil
 	}
-	u := views[0].Upstreams[0] // the one server that alone has
+	u := views[0].Upstreams[0] // alone contains only this server
 	select {
 	case <-u.Settled():
 	case <-wait.Done():
@@ -74,7 +73,8 @@ func startOnce(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	return sayStarted(a, u, r.Updates())
 }
 
-// sayStarted says what a server offers, and what of it gives orders.
+// sayStarted prints the features of a server, and which of them contain
+// instructions to the model.
 func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 	st := u.Status()
 	switch st.State {
@@ -99,7 +99,7 @@ func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 	return nil
 }
 
-// reason is why a server that was installed does not run.
+// reason returns why an installed server does not run.
 func reason(st upstream.Status) error {
 	why := control.WhyNot(st, 0)
 	return i18n.Errorf("%s was installed and switched off, because it did not start: %v", "%s 已安装但已停用，因为它没有启动：%v", st.Name, why)

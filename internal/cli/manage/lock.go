@@ -40,7 +40,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// lockServers locks the named servers, or all that are enabled.
+// lockServers locks the named servers, or all enabled servers.
 func lockServers(ctx context.Context, a *env.Env, schema string, names []string, yes, build bool) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -65,8 +65,8 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 	return nil
 }
 
-// lockServer locks one server. Nothing changes before a person has accepted what
-// has to be accepted.
+// lockServer locks one server. It changes nothing before the person has
+// accepted what needs acceptance.
 func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, yes, build bool) error {
 	dir, err := os.MkdirTemp("", "lock-")
 	if err != nil {
@@ -88,7 +88,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 			return err
 		}
 	}
-	if err := file.Take(key, staged, ""); err != nil { // what it shows is asked of what is locked
+	if err := file.Take(key, staged, ""); err != nil { // its definitions are read from the locked version
 		return err
 	}
 	if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
@@ -101,8 +101,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	return nil
 }
 
-// acceptBuild refuses packages that have to be built unless a person has
-// accepted that.
+// acceptBuild refuses packages that have to be built, unless accepted is set.
 func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 	if len(e.Build) == 0 || accepted {
 		return nil
@@ -143,14 +142,15 @@ func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*c
 	return list, nil
 }
 
-// lockDefinitions starts a server as it is locked now, and takes down what it
-// shows. One that does not start is locked without, and says so.
+// lockDefinitions starts a server in its locked version and stores its
+// definitions in e. A server that does not start is locked without definitions,
+// with a message.
 func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
 	return asLocked(ctx, a, cfg, nil, s, func(u *upstream.Upstream) { takeDefinitions(a, u, e) })
 }
 
-// asLocked starts one server as a lock has it, and ends it after look. The lock
-// is the one beside the config file unless another is given.
+// asLocked starts one server in its locked version, calls look, and stops it.
+// It uses file as the lock, or the lock next to the config file if file is nil.
 func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, look func(*upstream.Upstream)) error {
 	whole := cfg.Schema(s.Schema)
 	one, alone := *whole, *cfg
@@ -182,7 +182,7 @@ func takeDefinitions(a *env.Env, u *upstream.Upstream, e *lock.Entry) {
 	e.Tools, e.Prompts, e.Instructions = shownBy(u)
 }
 
-// shownBy are the fingerprints of what a server shows.
+// shownBy returns the fingerprints of a server's definitions.
 func shownBy(u *upstream.Upstream) (tools, prompts map[string]string, instructions string) {
 	features := u.Features(nil)
 	if text := u.Status().Instructions; text != "" {

@@ -51,13 +51,13 @@ type upgrade struct {
 	From     string               `json:"from"`
 	To       string               `json:"to"`
 	Packages []packageChange      `json:"packages"`
-	Scripts  []string             `json:"scripts,omitempty"` // new ones with install scripts
+	Scripts  []string             `json:"scripts,omitempty"` // new packages with install scripts
 	Shown    []lint.FeatureChange `json:"changes"`
 	Written  bool                 `json:"written"`
 }
 
-// A packageChange is a package of the tree whose version or content differs; an
-// empty version is not there.
+// A packageChange is a package of the tree whose version or content differs. An
+// empty version means that the package is absent.
 type packageChange struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
@@ -76,8 +76,8 @@ func (c packageChange) in(a *env.Env) string {
 	return "~ " + c.Name + " " + c.From + " -> " + c.To
 }
 
-// upgradeLocked shows what another version of a server changes, and makes it the
-// locked one if a person says so.
+// upgradeLocked shows what another version of a server changes, and locks that
+// version after confirmation.
 func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes, build bool) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -129,7 +129,7 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 		}
 	}
 	_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
-		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // a person compared another entry
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // the person compared another entry
 			return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", key))
 		}
 		if slices.Equal(s.Args, next.Args) {
@@ -138,7 +138,7 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 		if err := setVersion(d, s, staged.Servers[key].Version()); err != nil {
 			return err
 		}
-		return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // first, for a gateway that watches the config file
+		return file.Take(key, staged, d.ApprovalHash(s.Schema, s.Name)) // before the config file is written, for a gateway that watches that file
 	})
 	if err != nil {
 		return err
@@ -151,10 +151,11 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; a running gateway takes it with: ", "；正在运行的网关可用此命令采用：")+a.Again("reload")+" && "+a.Again(restart...))
 }
 
-// locked is the package that an entry holds, with its version.
+// locked returns the locked package with its version.
 func locked(e *lock.Entry) string { return e.NPM + e.PyPI }
 
-// compare finds what differs: the packages, and what both versions show.
+// compare finds the differences between the packages and the definitions of
+// both versions.
 func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, file, staged *lock.File, s, next *config.Server) error {
 	before, err := file.Pinned(u.Name)
 	if err != nil {
@@ -182,7 +183,7 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 		}
 	}
 	var old, now lint.Features
-	var said, says string // to a model, about the server
+	var said, says string // the instructions of the server
 	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old, said = featuresOf(up), up.Status().Instructions }); err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 	return nil
 }
 
-// featuresOf are the tools and prompts that a server shows.
+// featuresOf returns the tools and prompts of a server.
 func featuresOf(up *upstream.Upstream) lint.Features {
 	byKey := func(items []catalog.Item) map[string]json.RawMessage {
 		all := map[string]json.RawMessage{}
@@ -222,7 +223,7 @@ func featuresOf(up *upstream.Upstream) lint.Features {
 	return lint.Features{"tools": byKey(f.Tools), "prompts": byKey(f.Prompts)}
 }
 
-// print shows a person what differs.
+// print prints the differences.
 func (u *upgrade) print(a *env.Env) {
 	fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", u.Name, i18n.Seen(u.From), i18n.Seen(u.To))
 	fmt.Fprintf(a.Stdout, a.T("packages that differ: %d\n", "有差异的软件包：%d\n"), len(u.Packages))
@@ -236,7 +237,7 @@ func (u *upgrade) print(a *env.Env) {
 	printChanges(a, u.Shown)
 }
 
-// printChanges shows a person what differs, an item a line.
+// printChanges prints the differences, one item per line.
 func printChanges(a *env.Env, changes []lint.FeatureChange) {
 	for _, c := range changes {
 		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.In(a.Lang), "\n", "\n  "))
@@ -246,8 +247,8 @@ func printChanges(a *env.Env, changes []lint.FeatureChange) {
 	}
 }
 
-// compared are the items that differ. Of a new one all is told: somebody will
-// read it, so the person who is asked does before.
+// compared returns the items that differ. It includes the full text of new
+// items: a model will read it, so the person should read it first.
 func compared(old, now lint.Features) []lint.FeatureChange {
 	changes := lint.DiffFeatures(old, now)
 	for i := range changes {
@@ -267,8 +268,8 @@ func (u *upgrade) tell(a *env.Env, line string) error {
 	return nil
 }
 
-// setVersion writes the new version into the entry, and nothing else. What the
-// file has may hold variables, which stay.
+// setVersion writes only the new version into the entry. Variables in the file
+// are kept.
 func setVersion(d *edit.Draft, s *config.Server, version string) error {
 	entry := d.Entry(s.Schema, s.Name)
 	var args []string
@@ -276,7 +277,7 @@ func setVersion(d *edit.Draft, s *config.Server, version string) error {
 		return err
 	}
 	changed := sandbox.ReadPackage(s.Command, s.Args).At(version, args)
-	if slices.Equal(changed, args) { // the lock would run another version than the file names
+	if slices.Equal(changed, args) { // otherwise the lock would run another version than the file names
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s names its version by a variable, so nothing was changed: set that to %s, then lock %s",
 			"%s 的条目用变量给出版本，未作任何修改：请将变量设为 %s，再执行 lock %s", s.Name, version, s.Name))
 	}

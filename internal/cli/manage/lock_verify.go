@@ -31,13 +31,14 @@ func lockVerifyCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// A verdict is how one server compares with its lock.
+// A verdict is the result of comparing one server with its lock.
 type verdict struct {
 	key    string
 	faults []i18n.Text
 }
 
-// verifyLock compares the file with its lock, one line a difference.
+// verifyLock compares the file with its lock, and prints one line per
+// difference.
 func verifyLock(ctx context.Context, a *env.Env, tools bool, junit string) error {
 	cfg, err := a.Load(false)
 	if err != nil {
@@ -105,7 +106,7 @@ func compareLock(ctx context.Context, a *env.Env, cfg *config.Config, file *lock
 	return all, nil
 }
 
-// compareShown compares what a server shows with its lock.
+// compareShown compares the definitions of a server with its lock.
 func compareShown(u *upstream.Upstream, e *lock.Entry) []i18n.Text {
 	st := u.Status()
 	if st.State != upstream.Ready {
@@ -141,7 +142,7 @@ func differences(server string, kind i18n.Text, locked, now map[string]string) [
 	return faults
 }
 
-// writeVerdicts writes a report as continuous integration reads it: a test a
+// writeVerdicts writes a report for continuous integration, with one test per
 // server.
 func writeVerdicts(a *env.Env, path, name string, verdicts []verdict) error {
 	r := &suite.SuiteResult{Path: name}

@@ -59,7 +59,7 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 	}
 	for _, q := range questions {
 		message, _ := jsonrpc.GetString(q.Params, "message")
-		if q.Kind == "approval" { // what runs after a yes
+		if q.Kind == "approval" { // the arguments of the call
 			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
 		}
 		if q.Kind == "host" {
@@ -110,8 +110,8 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	return r.Post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
 }
 
-// inboxContent makes the content of an answer, typed by what the question asks
-// for.
+// inboxContent builds the content of an answer, with the types that the
+// question asks for.
 func inboxContent(a *env.Env, cmd *cobra.Command, r *control.Remote, id string, words []string) (json.RawMessage, error) {
 	questions, err := questionsOf(r, cmd)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package certs gives the listener its certificate: one from two files, which
-// are read again when they change, or one from an ACME authority.
+// Package certs provides the certificate of the listener: from two files, which
+// are read again when they change, or from an ACME authority.
 package certs
 
 import (
@@ -15,15 +15,15 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// A Source is where the certificate comes from.
+// A Source provides the certificate.
 type Source struct {
 	TLS *tls.Config
-	// covers says whether the certificate is for a host.
+	// covers reports whether the certificate is valid for a host.
 	covers func(host string) bool
 }
 
-// Open reads the certificate that the configuration names; nil when it names
-// none.
+// Open reads the certificate of the configuration; it returns nil if none is
+// configured.
 func Open(t *config.TLS, log *slog.Logger) (*Source, error) {
 	switch {
 	case t.Cert != "":
@@ -38,8 +38,8 @@ func Open(t *config.TLS, log *slog.Logger) (*Source, error) {
 	return nil, nil
 }
 
-// Host is the name to show of those that the gateway answers to: the first
-// that the certificate is for, or the address when it is for none of them.
+// Host returns the first of the gateway's names that the certificate covers, or
+// else the address.
 func (s *Source) Host(address string, names []string) string {
 	for _, name := range append([]string{address}, names...) {
 		if s.covers(name) {
@@ -49,9 +49,9 @@ func (s *Source) Host(address string, names []string) string {
 	return address
 }
 
-// openACME asks the authority for a certificate when the first client wants
-// one, and renews it. The names are proven on the listener itself
-// (TLS-ALPN-01), so nothing else has to listen.
+// openACME requests a certificate from the authority when the first client
+// connects, and renews it. The names are verified on the listener itself
+// (TLS-ALPN-01), so no other port is needed.
 func openACME(a *config.ACME) *Source {
 	cache := a.Cache
 	if cache == "" {

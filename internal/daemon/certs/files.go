@@ -13,14 +13,14 @@ import (
 )
 
 // files are a certificate and its key. They are read at every handshake, which
-// costs far more than reading them: no replacement is missed, whether a file
-// was written, renamed or is a link that now leads elsewhere.
+// costs far more than the read. So no replacement is missed, whether a file was
+// written, renamed or is a link with a new target.
 type files struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu   sync.Mutex
-	seen [sha256.Size]byte // what current, or the last complaint, was made of
+	seen [sha256.Size]byte // hash of the files that current, or the last error, is from
 	use  *tls.Certificate
 }
 
@@ -47,7 +47,7 @@ func (f *files) covers(host string) bool {
 	return f.use.Leaf.VerifyHostname(host) == nil
 }
 
-// refresh takes the files when they have changed. It complains once about each
+// refresh loads the files if they have changed. It logs an error once for each
 // version of them.
 func (f *files) refresh() error {
 	cert, certErr := os.ReadFile(f.cert)

@@ -12,17 +12,17 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// consoleAdd is the gateway that the page Add adds servers to.
+// consoleAdd is the gateway to which the page Add adds servers.
 type consoleAdd struct {
 	consoleServers
 	ctx context.Context // ends with the console
 }
 
-// firstStart is how long a server may take for its first start, in which its
-// packages are downloaded.
+// firstStart is how long the first start of a server may take, including the
+// download of its packages.
 const firstStart = 3 * time.Minute
 
-// Config is what the gateway runs with.
+// Config returns the configuration that the gateway runs with.
 func (c *consoleAdd) Config() *config.Config { return c.in.Set.Snapshot().Config }
 
 // Reload reads the config file again.
@@ -31,7 +31,7 @@ func (c *consoleAdd) Reload() error {
 	return err
 }
 
-// Start reads the config file again, and waits for a server of it.
+// Start reads the config file again, and waits for one of its servers.
 func (c *consoleAdd) Start(ctx context.Context, schema, name string) (add.Started, error) {
 	started := add.Started{Schema: schema, Name: name}
 	if err := c.Reload(); err != nil {

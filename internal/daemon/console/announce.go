@@ -7,7 +7,8 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// announcer tells of what waits for approval at servers, once of each thing.
+// announcer returns a function that announces the servers that wait for
+// approval, once each.
 func announcer(in *instance.Instance) func() {
 	var mu sync.Mutex
 	told := map[[2]string]string{} // hash, by schema and server

@@ -26,8 +26,8 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// consoleBench opens the console's tester sessions: the same tester as the
-// command line's.
+// consoleBench opens the tester sessions of the console, with the same tester
+// as the command line.
 type consoleBench struct {
 	in  *instance.Instance
 	env *env.Env
@@ -37,7 +37,7 @@ func newBench(in *instance.Instance, a *env.Env) bench.Opener {
 	return &consoleBench{in: in, env: a}
 }
 
-// Open connects a principal to what the page aims at.
+// Open connects a principal to the target that the page names.
 func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
 	x := &benchSession{label: t.Server}
 	opt := probe.Options{
@@ -62,8 +62,8 @@ func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *bench.
 	return x, nil
 }
 
-// connect opens the session of x. What goes past the gateway is recorded here,
-// like that which goes through it is recorded there.
+// connect opens the session of x. Calls that bypass the gateway are recorded
+// here; the gateway records the others.
 func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *bench.Target, x *benchSession, opt probe.Options) error {
 	target, err := c.target(who, t, x)
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *ben
 	return err
 }
 
-// target is what the page named: a configured server, this gateway, or
-// anything else.
+// target returns the target that the page names: a configured server, this
+// gateway, or any other server.
 func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSession) (probe.Target, error) {
 	schema := t.Schema
 	if schema == "" {
@@ -97,7 +97,7 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 	}
 	snapshot := c.in.Set.Snapshot()
 	if s := snapshot.Config.Schema(schema); s != nil && s.Server(t.Server) != nil && s.Server(t.Server).Type == config.TypeScripts {
-		t.Via = bench.ViaGateway // which runs them
+		t.Via = bench.ViaGateway // only the gateway can run scripts
 	}
 	switch {
 	case t.Via == bench.ViaGateway:
@@ -141,8 +141,8 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 	return probe.Target{}, i18n.Errorf("nothing to connect to was named", "没有指定要连接的目标")
 }
 
-// offer is what the page lets servers ask for; the offer of a connected client
-// where one is imitated.
+// offer returns the client capabilities that the page offers to servers, or
+// those of the imitated client.
 func (c *consoleBench) offer(t *bench.Target) *mcp.Offer {
 	if t.As != "" {
 		for _, client := range c.in.Gateway.Clients() {
@@ -202,14 +202,14 @@ func (x *benchSession) end() {
 	}
 }
 
-// Info is what the handshake said.
+// Info returns the results of the handshake.
 func (x *benchSession) Info() bench.Info {
 	i := x.session.Info()
 	return bench.Info{Protocol: i.Version, Era: i.Era.String(), Transport: i.Transport, Handshake: i.Handshake,
 		Capabilities: i.Capabilities, PID: i.PID, Session: i.SessionID}
 }
 
-// Call sends one request; the limits of the call are the page's.
+// Call sends one request. The page sets the limits of the call.
 func (x *benchSession) Call(ctx context.Context, method string, params json.RawMessage) (*bench.Exchange, error) {
 	began := time.Now()
 	e, err := x.session.Call(ctx, method, params, probe.CallOptions{})
@@ -227,7 +227,7 @@ func (x *benchSession) Call(ctx context.Context, method string, params json.RawM
 	return out, nil
 }
 
-// Wire is everything that went over the wire so far.
+// Wire returns all frames so far.
 func (x *benchSession) Wire() []history.WireFrame {
 	frames := x.session.Frames()
 	if len(frames) == 0 {
@@ -255,7 +255,7 @@ func (x *benchSession) Notify(ctx context.Context, method string, params json.Ra
 	return x.session.Notify(ctx, method, params)
 }
 
-// SetRoots changes the roots and says so.
+// SetRoots changes the roots and notifies the server.
 func (x *benchSession) SetRoots(ctx context.Context, roots []bench.Root) error {
 	return x.session.SetRoots(ctx, benchRoots(roots))
 }
@@ -272,7 +272,7 @@ func (x *benchSession) Close() error {
 	return nil
 }
 
-// ask puts a question to the person at the page.
+// ask asks the person at the page a question.
 func (x *benchSession) ask(ctx context.Context, hooks *bench.Hooks, q *probe.Question) (json.RawMessage, error) {
 	answer, err := hooks.Ask(ctx, inbox.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// benchInstance is a gateway with one demo server, in this process.
+// benchInstance returns a gateway with one demo server, in this process.
 func benchInstance(t *testing.T) *instance.Instance {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

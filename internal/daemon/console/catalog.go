@@ -18,13 +18,14 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// consoleCatalog shows what clients are shown, and changes it.
+// consoleCatalog shows what clients see, and changes it.
 type consoleCatalog struct {
 	in  *instance.Instance
 	env *env.Env
 }
 
-// Look is what a principal sees of a schema, or of the schema of a session.
+// Look returns what a principal sees of a schema, or of the schema of a
+// session.
 func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web.CatalogPage, error) {
 	page := web.CatalogPage{Schemas: c.in.SchemasOf(who), Fits: []receipt.Fit{}}
 	if session != "" {
@@ -55,8 +56,8 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	return page, nil
 }
 
-// look adds what the client of a session is shown, and returns its schema;
-// false when there is no such client that the principal may look at.
+// look adds what the client of a session sees, and returns its schema. It
+// returns false if there is no such client that the principal may look at.
 func (c *consoleCatalog) look(who access.Principal, session string, page *web.CatalogPage) (schema string, ok bool) {
 	for _, client := range c.in.Gateway.Clients() {
 		if client.Session == session && who.MayLookAt(client.Principal) {
@@ -68,7 +69,7 @@ func (c *consoleCatalog) look(who access.Principal, session string, page *web.Ca
 	return "", false
 }
 
-// sourcesOf are the servers of a schema as every client sees them.
+// sourcesOf returns the servers of a schema as every client sees them.
 func sourcesOf(view *upstream.SchemaView) []catalog.Source {
 	var sources []catalog.Source
 	for _, u := range view.Upstreams {
@@ -97,8 +98,8 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name st
 	})
 }
 
-// switched is an entry with one of its items switched. What needs no saying is
-// not said: an item is on unless the entry says otherwise.
+// switched returns an entry with one of its items switched on or off. Items are
+// on by default, so it writes only what differs from that.
 func switched(entry []byte, member, name string, on bool) []byte {
 	filtered := jsonrpc.Get(entry, "allow") != nil || jsonrpc.Get(entry, "deny") != nil || jsonrpc.Get(entry, "disabled_tools") != nil
 	if !on || filtered {

@@ -1,5 +1,4 @@
-// Package console gives the web console what it shows and changes of a running
-// gateway.
+// Package console connects the web console to a running gateway.
 package console
 
 import (
@@ -21,14 +20,14 @@ import (
 	"mcp-all-in-one/internal/web/values"
 )
 
-// New makes the console of an instance. token is what the local control
-// channel shows instead of a login; named says whether a request is for a host
-// name that the console answers to, besides this machine's own names.
+// New returns the console of an instance. token is the credential of the local
+// control channel. named reports whether a request is for a host name that the
+// console accepts, besides the names of this machine.
 func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
 	current := func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }
 	announce := announcer(in)
 	in.Watchers.Add(announce)
-	announce() // of what waited before
+	announce() // servers that already wait
 	askHosts(ctx, in, a)
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Usage: in.Usage, Named: keyNames(in), Bench: newBench(in, a), Inbox: &in.Inbox,
@@ -45,7 +44,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 	})
 }
 
-// keyNames knows the names of keys.
+// keyNames returns a function that returns the name of a key.
 func keyNames(in *instance.Instance) func(string) string {
 	return func(principal string) string {
 		who, _ := in.Access().Current(access.Principal{ID: principal})
@@ -65,8 +64,8 @@ func consoleClients(in *instance.Instance) []web.Client {
 	return clients
 }
 
-// validateAgainst checks a value with the code that checks arguments before a
-// call.
+// validateAgainst checks a value with the code that checks the arguments of
+// calls.
 func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{definition})
@@ -85,8 +84,9 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 	return problems, nil
 }
 
-// consoleBearer lets scripts use the console's API with a key, and our own
-// commands, which are the owner's, with the token of the control channel.
+// consoleBearer authenticates scripts, which use the console's API with a key,
+// and our own commands, which use the token of the control channel and act as
+// the owner.
 func consoleBearer(in *instance.Instance, r *http.Request, token string) (access.Principal, bool) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
 		return access.Owner, true

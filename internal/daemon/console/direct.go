@@ -15,8 +15,8 @@ import (
 	"mcp-all-in-one/internal/web/bench"
 )
 
-// A direct is a connection of the console past the gateway. It keeps the record
-// that the gateway would have kept, and tells those who observe calls.
+// A direct is a connection of the console that bypasses the gateway. It records
+// and reports calls as the gateway would.
 type direct struct {
 	in     *instance.Instance
 	who    access.Principal
@@ -40,7 +40,8 @@ func (d *direct) record(s *probe.Session, x *probe.Exchange, began time.Time, er
 	return d.keep(x.Method, began, o, s.Redact(x.Params), s.Redact(result))
 }
 
-// opened records the beginning of the connection: a command runs from then on.
+// opened records the start of the connection, because a command runs from then
+// on.
 func (d *direct) opened(began time.Time, err error) {
 	o := traffic.Outcome{Status: traffic.StatusOK, Total: time.Since(began)}
 	if err != nil {
@@ -62,7 +63,7 @@ func (d *direct) keep(method string, began time.Time, o traffic.Outcome, params,
 	return d.in.Traffic.Add(&c, params, result)
 }
 
-// label is the server, or the command or URL without its secrets.
+// label returns the server, or the command or URL without its secrets.
 func (d *direct) label() string {
 	t := d.target
 	if t.Server != "" {

@@ -17,13 +17,13 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// consoleDoctor looks at the running servers, as doctor does at its own.
+// consoleDoctor checks the running servers, like the command doctor.
 type consoleDoctor struct {
 	in  *instance.Instance
 	env *env.Env
 }
 
-// Examine looks at one server, or at the file and everything in it.
+// Examine checks one server, or the file and all servers in it.
 func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bool, lang i18n.Lang) ([]web.Finding, error) {
 	a, snapshot := c.env.Speaking(lang), c.in.Set.Snapshot()
 	findings := []web.Finding{}
@@ -50,8 +50,8 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bo
 	return append(findings, servers...), nil
 }
 
-// examineFile is one finding, whatever is wrong with the file. A server that
-// waits for approval is a finding of its own.
+// examineFile returns one finding for all problems of the file. A server that
+// waits for approval is a separate finding.
 func examineFile(a *env.Env, cfg *config.Config) web.Finding {
 	f := web.Finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
 	for _, p := range cfg.Problems {

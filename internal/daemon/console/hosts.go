@@ -18,27 +18,29 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// maxHosts is how many hosts of one server are asked about or were denied, and
-// maxHostsWaiting how many of all servers wait: a server that asks for the whole
-// world fills no inbox.
+// maxHosts bounds the hosts of one server that are asked about or were denied.
+// maxHostsWaiting bounds the open questions of all servers. So a server that
+// tries many hosts cannot fill the inbox.
 const (
 	maxHosts        = 8
 	maxHostsWaiting = 32
 )
 
-// A hostAsker puts hosts that sandboxes refused to a person. What was refused
-// stays refused; a yes is written into the entry, which starts the server anew.
+// A hostAsker asks a person about hosts that sandboxes refused. The refused
+// connection stays refused. If the person agrees, the host is written into the
+// entry, which restarts the server.
 type hostAsker struct {
 	ctx     context.Context
 	servers consoleServers
 
 	mu      sync.Mutex
 	waiting int
-	asked   map[string]map[string]context.CancelFunc // by server and host; stays when it was denied
+	asked   map[string]map[string]context.CancelFunc // by server and host; kept after a denial
 }
 
-// askHosts asks about the hosts that the sandboxes of an instance refuse from
-// now on, until ctx ends. The file of a project is not ours to change.
+// askHosts asks about the hosts that the sandboxes of an instance refuse, until
+// ctx ends. The gateway does not change the file of a project, so it does not
+// ask there.
 func askHosts(ctx context.Context, in *instance.Instance, a *env.Env) {
 	if in.Config.Project {
 		return
@@ -76,8 +78,8 @@ func (x *hostAsker) ask(server, host string) {
 	})
 }
 
-// wait waits for the answer of a person, and does what it says. denied says
-// that there is no need to ask again.
+// wait waits for the answer of a person and applies it. denied is set if the
+// question must not be asked again.
 func (x *hostAsker) wait(ctx context.Context, server, host string) (denied bool) {
 	schema, name, _ := strings.Cut(server, "/")
 	params := map[string]string{"host": host, "message": name + " wanted " + host + ": allow it always?"}
@@ -88,7 +90,7 @@ func (x *hostAsker) wait(ctx context.Context, server, host string) (denied bool)
 			return false
 		}
 		answer, err := x.servers.in.Inbox.Ask(ctx, inbox.Question{Kind: "host", Server: name, Params: raw})
-		if err != nil || answer.By == "" { // it ended, or there was no room for it
+		if err != nil || answer.By == "" { // ctx ended, or the inbox was full
 			return false
 		}
 		if answer.Action == "accept" {
@@ -103,7 +105,7 @@ func (x *hostAsker) wait(ctx context.Context, server, host string) (denied bool)
 	}
 }
 
-// record writes into the log and the audit trail what became of a host.
+// record writes the decision on a host to the log and the audit trail.
 func (x *hostAsker) record(schema, name, host string, a inbox.Answer) {
 	in := x.servers.in
 	o := traffic.Observation{Call: traffic.Call{
@@ -121,8 +123,8 @@ func (x *hostAsker) record(schema, name, host string, a inbox.Answer) {
 	}
 }
 
-// settle takes back questions that have become pointless: the server is gone, or
-// its list has the host.
+// settle withdraws questions that are obsolete: the server no longer exists, or
+// its list contains the host.
 func (x *hostAsker) settle() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -138,8 +140,8 @@ func (x *hostAsker) settle() {
 	}
 }
 
-// server is a server as it is configured now, which may be another way than it
-// runs for a moment; nil if it is not.
+// server returns a server as configured now, which for a moment may differ from
+// the running one; nil if there is none.
 func (x *hostAsker) server(id string) *config.Server {
 	schema, name, _ := strings.Cut(id, "/")
 	if s := x.servers.in.Set.Snapshot().Config.Schema(schema); s != nil {
@@ -148,14 +150,14 @@ func (x *hostAsker) server(id string) *config.Server {
 	return nil
 }
 
-// lacks says that a host is not in the list of a server.
+// lacks reports whether the list of a server does not contain a host.
 func (x *hostAsker) lacks(id, host string) bool {
 	s := x.server(id)
 	return s != nil && s.Sandbox.On && s.Sandbox.Hosts.Listed && !sandbox.Reaches(s.Sandbox.Hosts.Names, host)
 }
 
-// allow writes a host into the list of a server: of the entry that runs, and of
-// no other.
+// allow adds a host to the list of a server, but only if the entry is the one
+// that runs.
 func (x *hostAsker) allow(schema, name, host string) error {
 	s := x.server(schema + "/" + name)
 	if s == nil {

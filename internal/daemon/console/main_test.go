@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// TestMain lets the test binary be the helper and the demo server of a gateway
-// that a test runs in its own process.
+// TestMain lets the test binary act as the helper and the demo server of a
+// gateway that a test runs in its own process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__helper" {
 		os.Exit(stdio.RunHelper(context.Background()))

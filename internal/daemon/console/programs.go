@@ -11,13 +11,14 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// consolePrograms connects the clients on this machine, as connect does.
+// consolePrograms connects the clients on this machine, like the command
+// connect.
 type consolePrograms struct {
 	in  *instance.Instance
 	env *env.Env
 }
 
-// List describes every client that we know the file of.
+// List describes every client whose configuration file we know.
 func (c *consolePrograms) List() []web.Program {
 	made, err := clients.Connections()
 	if err != nil {
@@ -44,7 +45,7 @@ func (c *consolePrograms) List() []web.Program {
 	return list
 }
 
-// change plans what the page asks for.
+// change plans the change that the page asks for.
 func (c *consolePrograms) change(a *env.Env, id string, how web.ConnectOptions) (*clients.Change, any, error) {
 	cl, err := clients.Find(a, id)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *consolePrograms) change(a *env.Env, id string, how web.ConnectOptions) 
 	return change, entry, err
 }
 
-// Plan says what would change.
+// Plan returns what would change.
 func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang) (web.ConnectPlan, error) {
 	a := c.env.Speaking(lang)
 	change, entry, err := c.change(a, id, how)
@@ -109,7 +110,7 @@ func markOf(c *clients.Change) string {
 	return clients.HashOf([]byte(clients.HashOf(c.Before) + clients.HashOf(c.After)))
 }
 
-// describeChange is a change for the page to show.
+// describeChange returns a change in the form that the page shows.
 func describeChange(change *clients.Change) web.ConnectPlan {
 	plan := web.ConnectPlan{File: change.Conn.File, Mark: markOf(change), Moving: []string{}}
 	for _, t := range change.Moving {

@@ -11,7 +11,7 @@ import (
 // replicas are the other gateways of the cluster of an instance.
 type replicas struct{ in *instance.Instance }
 
-// replicasOf is nil for an instance that is alone.
+// replicasOf returns nil for an instance outside a cluster.
 func replicasOf(in *instance.Instance) web.Replicas {
 	if in.Cluster == nil {
 		return nil
@@ -19,11 +19,11 @@ func replicasOf(in *instance.Instance) web.Replicas {
 	return &replicas{in}
 }
 
-// Self is the name of this one.
+// Self returns the name of this replica.
 func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
 
-// Ask asks all others. One that is not reached has the name that the engine
-// knows, or else its address.
+// Ask asks all other replicas. A replica that cannot be reached is listed with
+// the name that the engine knows, or else its address.
 func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) []web.Asked {
 	names := map[string]string{}
 	if m := c.in.Members.Load(); m != nil {

@@ -53,10 +53,10 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	}
 	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
 	if s.PerUser {
-		w.State = "idle" // nobody can sign in to it here
+		w.State = "idle" // the console cannot sign in to it
 	}
 	if w.State == "starting" && w.Reason != "" && s.Installer == "" {
-		w.State = "down" // and tried again just now
+		w.State = "down" // it is being retried
 	}
 	w.Title, _ = jsonrpc.GetString(s.ServerInfo, "name")
 	w.Version, _ = jsonrpc.GetString(s.ServerInfo, "version")
@@ -75,7 +75,7 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	return w
 }
 
-// Detail adds what only one server's page shows.
+// Detail adds the data of a server's own page.
 func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 	u := c.find(schema, name)
 	if u == nil {
@@ -93,8 +93,8 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 	return d, nil
 }
 
-// entry is the entry of the file with its secrets hidden; null for a server
-// that the file does not have.
+// entry returns the entry of the file with its secrets hidden; null if the file
+// has no such server.
 func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	entry := json.RawMessage("null")
 	_, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *edit.Draft) error {
@@ -141,7 +141,7 @@ func (c *consoleServers) Save(_ context.Context, schema, name string, entry json
 	})
 }
 
-// Remove takes an entry out; undo puts it back.
+// Remove removes an entry; the returned function restores it.
 func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(context.Context) error, error) {
 	var was []byte
 	err := c.edit(func(d *edit.Draft) error {
@@ -163,7 +163,7 @@ func (c *consoleServers) SetEnabled(_ context.Context, schema, name string, on b
 	return c.edit(func(d *edit.Draft) error { return d.EnableServer(schema, name, on) })
 }
 
-// Restart opens the server's connection anew.
+// Restart reopens the server's connection.
 func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 	u := c.find(schema, name)
 	if u == nil {
@@ -173,7 +173,8 @@ func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 	return nil
 }
 
-// SignIn begins a sign-in. It goes on until the person is back or gives up.
+// SignIn begins a sign-in. It continues in the background until the person
+// returns or gives up.
 func (c *consoleServers) SignIn(ctx context.Context, schema, name string, watch func(oauth.Step), done func(error)) (string, error) {
 	u := c.find(schema, name)
 	if u == nil {
@@ -201,8 +202,8 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string, watch 
 	}
 }
 
-// approvalOf is what waits for a person: an entry, or changed definitions; nil
-// when nothing does.
+// approvalOf returns what waits for approval: an entry, or changed definitions;
+// nil for nothing.
 func approvalOf(u *upstream.Upstream) *web.Approval {
 	waits, changed := u.Config().Waits(), u.Status().Changed
 	switch {
@@ -219,7 +220,7 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 	return nil
 }
 
-// changesHash names changed definitions as they are shown.
+// changesHash returns a hash of changed definitions as they are shown.
 func changesHash(changed []pin.Change) string {
 	h := sha256.New()
 	for _, c := range changed {
@@ -228,8 +229,8 @@ func changesHash(changed []pin.Change) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Approve lets a pending entry run, or accepts changed definitions, when they
-// are what was shown.
+// Approve approves a waiting entry or changed definitions, if shown is still
+// their hash.
 func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema, name, shown string) error {
 	u := c.find(schema, name)
 	if u == nil {

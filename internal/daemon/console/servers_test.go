@@ -10,9 +10,9 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// TestConsoleTellsTheTruth holds what the overview shows of a server against
-// what is known about it: one that is tried again and again is down, and so is
-// one that has not answered for too long.
+// TestConsoleTellsTheTruth checks the state of servers in the overview: a
+// server that is retried again and again is down, and so is one that has not
+// answered for too long.
 func TestConsoleTellsTheTruth(t *testing.T) {
 	in := &instance.Instance{Config: &config.Config{StartWait: time.Minute}}
 	now, before := time.Now(), time.Now().Add(-2*time.Minute)

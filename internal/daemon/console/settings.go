@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// consoleSettings shows and changes the values of the file that are not
+// consoleSettings shows and changes the settings of the file other than
 // servers.
 type consoleSettings struct {
 	in  *instance.Instance

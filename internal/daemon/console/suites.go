@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/web/suites"
 )
 
-// suiteDir holds the test files: mcp-tests where we were started, as test
-// takes it, else beside the config file.
+// suiteDir returns the folder of the test files: mcp-tests in the working
+// directory, like the command test, else next to the config file.
 func suiteDir(in *instance.Instance) string {
 	if dir, err := filepath.Abs("mcp-tests"); err == nil {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -30,7 +30,7 @@ func suiteDir(in *instance.Instance) string {
 	return filepath.Join(filepath.Dir(in.Config.Path), "mcp-tests")
 }
 
-// suiteOptions let the console run test files.
+// suiteOptions returns the source with which the console runs test files.
 func suiteOptions(in *instance.Instance, a *env.Env) suites.Source {
 	opener := &consoleBench{in: in, env: a}
 	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
@@ -42,8 +42,9 @@ func suiteOptions(in *instance.Instance, a *env.Env) suites.Source {
 	}}
 }
 
-// suiteTarget is what a file tests, in the words of the console: a configured
-// server or all of them, through this gateway, or a URL or a command.
+// suiteTarget returns the target of a test file as a target of the console: a
+// configured server or all of them, through this gateway, or a URL or a
+// command.
 func suiteTarget(in *instance.Instance, who access.Principal, s *suite.Suite) *bench.Target {
 	t := &bench.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
 	if argv := s.Argv(); len(argv) > 0 {

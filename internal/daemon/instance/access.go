@@ -8,10 +8,11 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Access is who may enter.
+// Access returns the access policy.
 func (in *Instance) Access() *access.Policy { return in.policy.Load() }
 
-// openAccess makes the policy of the start. On stdio there is nobody else.
+// openAccess sets the initial policy. On stdio there is only one client, so
+// access is open.
 func (in *Instance) openAccess(o Options) error {
 	policy := &access.Policy{}
 	if o.Schema == "" {
@@ -25,8 +26,8 @@ func (in *Instance) openAccess(o Options) error {
 	return nil
 }
 
-// admit makes who may enter what a file that was read again says. It never opens
-// what was closed: for that somebody has to start the gateway anew.
+// admit applies the access settings of a reloaded file. It never removes the
+// need for keys: that takes a restart of the gateway.
 func (in *Instance) admit(cfg *config.Config) {
 	if in.allowed == nil || reflect.DeepEqual(*in.allowed, cfg.Access) {
 		return
@@ -46,11 +47,11 @@ func (in *Instance) admit(cfg *config.Config) {
 	in.policy.Store(p)
 	select {
 	case in.Admission <- struct{}{}:
-	default: // it has not been heard yet
+	default: // a notification is still pending
 	}
 }
 
-// newPolicy is who may enter, as the config file says.
+// newPolicy returns the access policy of the configuration.
 func newPolicy(cfg *config.Config, shared *Shared) (*access.Policy, error) {
 	p := &access.Policy{Required: cfg.Access.Enabled}
 	var err error

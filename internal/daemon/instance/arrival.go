@@ -15,25 +15,26 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Arrival is a client that has just connected.
+// An Arrival is a client that has just connected.
 type Arrival struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// waitingDir is where commands that wait for a client leave a file each. A
-// gateway over stdio has no listener, so it tells them there.
+// waitingDir returns the directory in which commands that wait for a client
+// create a file each. A gateway on stdio has no listener, so it writes to those
+// files.
 func waitingDir() string { return filepath.Join(folders.StateDir(), "waiting") }
 
-// A Greeter is the handler of a session over stdio that tells those who wait
-// for a client that one is there.
+// A Greeter is the handler of a stdio session. It tells the waiting commands
+// that a client has connected.
 type Greeter struct {
 	*gateway.Session
 	told atomic.Bool
 }
 
-// Handle passes a request on. The first that is answered and says whose it is
-// is told: initialize, or any of the modern era.
+// Handle passes a request on. It reports the client of the first answered
+// request that names one: initialize, or any request of the modern era.
 func (g *Greeter) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	var who Arrival
 	if !g.told.Load() {
@@ -46,7 +47,7 @@ func (g *Greeter) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	return resp, err
 }
 
-// clientOf is who sends a greeting, of either era.
+// clientOf returns the client that a request names, in either era.
 func clientOf(params []byte) Arrival {
 	info := jsonrpc.Get(params, "clientInfo")
 	if info == nil {
@@ -58,10 +59,10 @@ func clientOf(params []byte) Arrival {
 	return h
 }
 
-// tellArrival writes who came into every file that waits. What cannot be written
-// is not waited for any more.
+// tellArrival writes the client into every waiting file. Files that cannot be
+// written are ignored.
 func tellArrival(h Arrival) {
-	files, _ := filepath.Glob(filepath.Join(waitingDir(), "*.wait")) // the pattern is ours
+	files, _ := filepath.Glob(filepath.Join(waitingDir(), "*.wait")) // the pattern is valid
 	raw, err := json.Marshal(h)
 	if err != nil {
 		return
@@ -76,8 +77,9 @@ func tellArrival(h Arrival) {
 	}
 }
 
-// AwaitArrival waits until a client greets one of our gateways over stdio; false
-// when ctx ends first. begin is called when nothing can be missed any more.
+// AwaitArrival waits until a client connects to one of our gateways on stdio;
+// it returns false if ctx ends first. It calls begin when no client can be
+// missed any more.
 func AwaitArrival(ctx context.Context, begin func() error) (Arrival, bool, error) {
 	if err := os.MkdirAll(waitingDir(), 0o700); err != nil {
 		return Arrival{}, false, err
@@ -98,10 +100,10 @@ func AwaitArrival(ctx context.Context, begin func() error) (Arrival, bool, error
 	})
 }
 
-// PollPause is how often it is looked whether somebody came.
+// PollPause is the interval of Poll.
 const PollPause = 100 * time.Millisecond
 
-// Poll looks until there is something, or ctx ends.
+// Poll calls look until it returns true or ctx ends.
 func Poll(ctx context.Context, look func() (Arrival, bool)) (Arrival, bool, error) {
 	tick := time.NewTicker(PollPause)
 	defer tick.Stop()

@@ -15,11 +15,11 @@ import (
 	"mcp-all-in-one/internal/seal"
 )
 
-// joinCluster makes this gateway one of several, where the config file says so.
-// It returns what handles are sealed with, and what they call this process.
+// joinCluster makes this gateway a replica if the configuration says so. It
+// returns the ring that seals handles, and the name of this process in them.
 func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	c := &o.Config.Cluster
-	if !c.Enabled() || o.Schema != "" { // on stdio there is one client, and no other way to it
+	if !c.Enabled() || o.Schema != "" { // on stdio the only client can reach no other replica
 		return nil, "", nil
 	}
 	ring, err := seal.NewRing(c.Name, c.Secrets()...)
@@ -45,7 +45,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	return ring, in.Cluster.Owner().String(), nil
 }
 
-// Member is this replica, as the others are told.
+// Member describes this replica to the others.
 func (in *Instance) Member() cluster.Member {
 	c, self := &in.Config.Cluster, in.Cluster.Owner()
 	state := cluster.Ready
@@ -62,14 +62,14 @@ func (in *Instance) Member() cluster.Member {
 	return m
 }
 
-// TellMembers tells the other replicas soon what this one is by now.
+// TellMembers sends the state of this replica to the others soon.
 func TellMembers(in *Instance) {
 	if m := in.Members.Load(); m != nil {
 		m.Changed()
 	}
 }
 
-// A digest is made once for each configuration that is read.
+// A digest caches the digest of the configuration that was read last.
 type digest struct {
 	mu   sync.Mutex
 	read *config.Config
@@ -85,8 +85,8 @@ func (d *digest) of(cfg *config.Config) string {
 	return d.text
 }
 
-// FindMembers lets the replicas find each other, where there is an engine for
-// it. It returns at once.
+// FindMembers starts the discovery of the other replicas, if there is an
+// engine. It returns at once.
 func FindMembers(ctx context.Context, in *Instance) {
 	if in.Cluster == nil || in.Shared == nil {
 		return
@@ -101,7 +101,7 @@ func FindMembers(ctx context.Context, in *Instance) {
 	in.placer.open(context.WithoutCancel(ctx), in.Members.Load())
 }
 
-// ClusterStatus asks all replicas how they are.
+// ClusterStatus asks all replicas for their state.
 func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	c := &in.Config.Cluster
 	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}

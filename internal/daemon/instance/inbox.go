@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/web/inbox"
 )
 
-// person puts a question of a server, which no client can be asked, to the
-// person at the console. It returns nil when nobody is there.
+// person asks the person at the console a question of a server if no client can
+// be asked. It returns nil if the console is not open.
 func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response {
 	if !in.Traffic.Attached() || req.Method != mcp.MethodElicit && req.Method != mcp.MethodSampling {
 		return nil
@@ -39,11 +39,12 @@ func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Requ
 	return &jsonrpc.Response{Result: result}
 }
 
-// approvalWait is how long a call waits for a person's yes.
+// approvalWait is how long a call waits for approval.
 const approvalWait = 2 * time.Minute
 
-// approve puts a call to a person at the console, or at the command inbox, who is
-// not the one that wants it. Where nobody could say yes nobody is asked.
+// approve asks a person to approve a call, in the console or with the command
+// inbox. The person must not be the principal that makes the call. It asks no
+// one if no principal could approve.
 func (in *Instance) approve(ctx context.Context, a gateway.Approval) traffic.Yes {
 	if in.URL == "" || !in.Access().DecidesFor(a.Who.ID) {
 		return traffic.Yes{} // on stdio there is no console
@@ -65,7 +66,8 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) traffic.Yes
 	return yes
 }
 
-// hostRefused tells who asks about hosts of one that a sandbox refused.
+// hostRefused returns a function that reports a host that a sandbox refused to
+// AskHost.
 func hostRefused(in *Instance) func(server, host string) {
 	return func(server, host string) {
 		if ask := in.AskHost.Load(); ask != nil {

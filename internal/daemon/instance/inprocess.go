@@ -16,8 +16,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// LateClient is the client of a session, known only after the session was
-// made.
+// LateClient is the client of a session whose connection is known only after
+// the session is opened.
 type LateClient chan *jsonrpc.Conn
 
 func (c LateClient) conn() *jsonrpc.Conn {
@@ -35,7 +35,7 @@ func (c LateClient) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 }
 
 // OpenInProcess serves one client of this gateway on a stream, with the rights
-// and on the terms of an opening. The function that it returns ends the session.
+// and settings of an opening. The returned function ends the session.
 func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
 	client := make(LateClient, 1)
 	o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
@@ -60,8 +60,8 @@ func SubjectOf(params json.RawMessage) string {
 	return ""
 }
 
-// Measured is what a gateway's record says about the newest call of a method
-// since a moment: the time on the client's hop, and that on the server's.
+// Measured returns the times of the newest call of a method since began, from a
+// gateway's traffic record: on the client's hop and on the server's.
 func Measured(calls []traffic.Call, method string, began time.Time) (m probe.Measurement, ok bool) {
 	for _, c := range calls { // newest first
 		if c.Hop == traffic.HopClient && !c.FromServer && c.Method == method && !c.Start.Before(began) && c.Status != traffic.StatusPending {
@@ -82,11 +82,11 @@ func Measured(calls []traffic.Call, method string, began time.Time) (m probe.Mea
 	return m, true
 }
 
-// RecentCalls is how far back in the record a call is looked for.
+// RecentCalls is how many recent calls of the record are searched.
 const RecentCalls = 100
 
-// Measure reads the record of this very gateway, as far as it is a principal's
-// own.
+// Measure returns a function that reads the traffic record of this gateway,
+// limited to the calls of a principal.
 func (in *Instance) Measure(who access.Principal) func(method string, began time.Time) (probe.Measurement, bool) {
 	own := (&traffic.Filter{}).Only(func(c *traffic.Call) bool { return who.Owns(c.Principal) })
 	return func(method string, began time.Time) (probe.Measurement, bool) {
@@ -99,14 +99,14 @@ func (in *Instance) Measure(who access.Principal) func(method string, began time
 }
 
 const (
-	// Farewell is how long ending a connection may take.
+	// Farewell bounds the time for closing a connection.
 	Farewell = 10 * time.Second
-	// patience is how long a server may take to end by itself when its input
-	// does: many never do, and a person waits.
+	// patience is how long a server may take to exit after its input ends. Many
+	// never exit, and a person waits.
 	patience = 500 * time.Millisecond
 )
 
-// NewLauncher starts servers for one command.
+// NewLauncher returns a launcher for one command.
 func NewLauncher() (*stdio.Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -115,7 +115,7 @@ func NewLauncher() (*stdio.Launcher, error) {
 	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
 }
 
-// End stops a gateway that lived for one command.
+// End stops a gateway that ran for one command.
 func (in *Instance) End(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*patience)
 	defer cancel()

@@ -51,73 +51,74 @@ type Instance struct {
 	Only       []string // the schemas to keep up; nil for all
 	Started    time.Time
 	Name       string
-	URL        string // where it listens; empty on stdio
+	URL        string // its address; empty on stdio
 	Port       int
 	Console    bool   // the console is served
-	Private    string // its mark, when only those use it who know that
+	Private    string // its mark if it is private; see daemon.Private
 	Draining   atomic.Bool
 	Hits       config.Hits
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      inbox.Inbox
 	Webhook    *inbox.Webhook
-	// AskHost hears of hosts that sandboxes refused; nil while nobody can be asked.
+	// AskHost is called with hosts that sandboxes refused; nil while no console
+	// can ask about them.
 	AskHost atomic.Pointer[func(server, host string)]
 	policy  atomic.Pointer[access.Policy]
-	allowed *config.Access // what policy was made of; nil on stdio
-	// Admission hears that the policy is another one.
+	allowed *config.Access // the settings that policy was made from; nil on stdio
+	// Admission is notified when the policy changes.
 	Admission chan struct{}
 	Tokens    *oauth.Keeper
-	// Values are what users bring along for servers; Wanted are those that they
-	// are asked for.
+	// Values are the users' own values for servers. Wanted are the values that
+	// users are asked for.
 	Values *secrets.Values
 	Wanted values.Book
 	Audit  *telemetry.Audit  // nil when not configured
 	Tracer *telemetry.Tracer // nil when not configured
-	Usage  *usage.Book       // nil where calls are not counted
-	// Observe hears of every call; nil when nobody does.
+	Usage  *usage.Book       // nil if calls are not counted
+	// Observe is called with every call; nil for none.
 	Observe  func(*traffic.Observation)
 	Watchers watchers
-	// Guests hear that a client came or went.
+	// Guests are notified when a client connects or disconnects.
 	Guests watchers
-	// Cluster is this gateway as one of several; nil when it is alone.
+	// Cluster is this gateway as a replica of a cluster; nil outside a cluster.
 	Cluster *peer.Node
-	// Members are the replicas that an engine knows; nil without one.
+	// Members are the replicas that an engine knows; nil without an engine.
 	Members atomic.Pointer[cluster.Members]
 	// Shared is what the replicas share; nil without an engine.
 	Shared  *Shared
 	records *seal.Box
 	placer  placer
 	digest  digest
-	// Reload applies the config file after a change of ours. Reread reads it
-	// again for somebody who may have changed it by hand.
+	// Reload applies the config file after the gateway has changed it. Reread
+	// reads a file that may have been edited by hand.
 	Reload, Reread func() (web.Reload, error)
-	// Unread is what the file says that was not read yet; nil where nobody
-	// reads it again.
+	// Unread returns the changes in the file that are not applied yet. It is
+	// nil if the file is never read again.
 	Unread func() *web.Unread
 }
 
-// Options say what kind of instance is wanted.
+// Options describe the instance to start.
 type Options struct {
 	Config *config.Config
 	Log    *slog.Logger
 	Level  *slog.LevelVar
-	Name   string // what it calls itself
-	// Schema is set on stdio: the only one, for the only client.
+	Name   string // the name of the gateway
+	// Schema is set on stdio: the only schema, for the only client.
 	Schema string
 	Exit   func()
-	// SelfConfig shows the tools that look after the configuration; load is
-	// what they read and check it with.
+	// SelfConfig shows the tools that change the configuration; they read and
+	// check it with Load.
 	SelfConfig bool
 	Load       config.LoadOptions
-	// Record keeps a record of the traffic on stdio too.
+	// Record keeps a traffic record on stdio too.
 	Record bool
-	// Count counts calls for the figures of the day.
+	// Count counts calls for the daily usage.
 	Count bool
-	// Compare lets locked servers show what differs from the lock, too, for who
-	// compares it.
+	// Compare lets locked servers also show items that differ from the lock, so
+	// that they can be compared.
 	Compare bool
-	// Lock holds the servers instead of mcp.lock beside the config file; nil is none.
+	// Lock is used instead of mcp.lock next to the config file; nil for none.
 	Lock *lock.File
 }
 
@@ -191,8 +192,8 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	return in, nil
 }
 
-// lineRecorder keeps the lines that servers write for the console, where there
-// is a record.
+// lineRecorder records the lines that servers print, for the console. It
+// returns nil without a traffic record.
 func lineRecorder(to *traffic.Recorder) func(server, line string) {
 	if to == nil {
 		return nil
@@ -202,7 +203,7 @@ func lineRecorder(to *traffic.Recorder) func(server, line string) {
 	}
 }
 
-// ownTools are the tools by which a client looks after our configuration.
+// ownTools returns the tools with which a client changes the configuration.
 func (in *Instance) ownTools(o Options) *builtin.Set {
 	if !o.SelfConfig {
 		return nil
@@ -211,7 +212,7 @@ func (in *Instance) ownTools(o Options) *builtin.Set {
 	return self.Set()
 }
 
-// Close stops the servers and waits until nothing of ours is running.
+// Close stops the servers and waits for all goroutines.
 func (in *Instance) Close(ctx context.Context) {
 	in.Gateway.Close()
 	in.scripts.Close()
@@ -239,7 +240,7 @@ func (in *Instance) Statuses() []upstream.Status {
 	return list
 }
 
-// Unready says why no new work is welcome; empty when it is.
+// Unready returns why the gateway accepts no new work; empty if it does.
 func (in *Instance) Unready() string {
 	if in.Draining.Load() {
 		return "draining"

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// A Lifetime is how long a server runs: the first signal asks it to finish,
-// the second ends it now.
+// A Lifetime ends with signals: the first signal asks the server to finish, the
+// second ends it at once.
 type Lifetime struct {
 	Soft, Hard context.Context
 	Finish     context.CancelFunc

@@ -10,8 +10,8 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// Apply makes the servers, and who may enter, what the configuration says, and
-// holds the servers to mcp.lock where it says that too.
+// Apply applies the configuration to the servers and the access policy, and to
+// mcp.lock if locking is on.
 func (in *Instance) Apply(cfg *config.Config) {
 	in.admit(cfg)
 	in.held.use(cfg)
@@ -20,14 +20,14 @@ func (in *Instance) Apply(cfg *config.Config) {
 	in.Set.Apply(cfg, in.Only)
 }
 
-// held holds servers to the lock beside the config file.
+// held enforces the lock of the servers.
 type held struct {
 	mu   sync.Mutex
-	file *lock.File // nil holds nothing
-	err  error      // why there is none, though there should be
+	file *lock.File // nil enforces nothing
+	err  error      // why file is nil although there should be a lock
 
-	compare bool       // definitions that differ are shown, too
-	given   *lock.File // instead of the one beside the config file
+	compare bool       // definitions that differ are shown too
+	given   *lock.File // instead of the file next to the config file
 }
 
 func (h *held) use(cfg *config.Config) {
@@ -45,8 +45,8 @@ func (h *held) current() (*lock.File, error) {
 	return h.file, h.err
 }
 
-// Hold makes the command of a server the one that was locked. A sandbox lets it
-// read where that is.
+// Hold replaces the command of a server by the locked one, and lets its sandbox
+// read the locked files.
 func (h *held) Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error {
 	file, err := h.current()
 	if err != nil || file == nil {
@@ -68,7 +68,7 @@ func (h *held) Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) e
 	return nil
 }
 
-// Allows says whether a definition is the one that was locked.
+// Allows reports whether a definition is the locked one.
 func (h *held) Allows(s *config.Server, kind, name, fingerprint string) bool {
 	file, err := h.current()
 	if err != nil || file == nil || h.compare {

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// openTelemetry starts what the config file asks for and returns who hears of
-// every call; nil when nobody does.
+// openTelemetry starts the configured telemetry and returns the function to
+// call with every call; nil for none.
 func (in *Instance) openTelemetry(ctx context.Context) func(*traffic.Observation) {
 	if in.Config.Audit.File != "" {
 		in.Audit = telemetry.NewAudit(in.Config.Audit, in.Log)
@@ -31,7 +31,7 @@ func (in *Instance) openTelemetry(ctx context.Context) func(*traffic.Observation
 	return nil
 }
 
-// closeTelemetry writes and sends what is left.
+// closeTelemetry writes and sends the remaining data.
 func (in *Instance) closeTelemetry() {
 	if in.Audit != nil {
 		in.Audit.Close()

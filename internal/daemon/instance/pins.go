@@ -12,15 +12,15 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// OpenPins is what is remembered of the definitions of servers.
+// OpenPins returns the store of the pinned definitions of servers.
 func OpenPins(shelf record.Shelf) *pin.Store { return pin.OpenShared(pinDir(), shelf) }
 
 func pinDir() string { return filepath.Join(folders.StateDir(), "pins") }
 
 func memoryPath() string { return filepath.Join(folders.StateDir(), "servers.json") }
 
-// Lookalikes are the tools of a schema that may be taken for one another; of
-// one server where it is named.
+// Lookalikes returns the tools of a schema that may be mistaken for one
+// another. If server is set, it returns only those of that server.
 func (in *Instance) Lookalikes(schema, server string) []catalog.Lookalike {
 	view := in.Set.Snapshot().Schema(schema)
 	if view == nil {
@@ -39,11 +39,11 @@ func (in *Instance) Lookalikes(schema, server string) []catalog.Lookalike {
 	})
 }
 
-// maxLookalikes bounds what is logged about servers that have endless names.
+// maxLookalikes bounds the log lines about servers with endless names.
 const maxLookalikes = 1000
 
-// warnLookalikes logs, once, names that only look the same: those are made to
-// deceive. Equal names are told apart by their servers.
+// warnLookalikes logs, once each, names that look the same but differ: they are
+// made to deceive. Equal names are distinguished by their servers.
 func (in *Instance) warnLookalikes() func() {
 	told := make(map[string]bool)
 	return func() {

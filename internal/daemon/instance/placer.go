@@ -13,16 +13,16 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// A placer tells the servers that run once where they are. Until the replicas
-// have found each other they are nowhere.
+// A placer tells upstreams where the servers that run once are placed. Until
+// the replicas have found each other, they have no place.
 type placer struct {
 	in     *Instance
 	mu     sync.Mutex
 	keeper *place.Keeper
-	opened chan struct{} // closed when there is a keeper
+	opened chan struct{} // closed when keeper is set
 }
 
-// placerFor is nil where every server runs on each replica.
+// placerFor returns nil if every server runs on each replica.
 func placerFor(in *Instance, o Options) upstream.Placer {
 	if !o.Config.Cluster.Agrees() || o.Schema != "" {
 		return nil
@@ -37,7 +37,7 @@ func (p *placer) get() *place.Keeper {
 	return p.keeper
 }
 
-// open begins to follow where servers are.
+// open starts to follow the places of servers.
 func (p *placer) open(ctx context.Context, m *cluster.Members) {
 	if p.in == nil {
 		return
@@ -50,14 +50,14 @@ func (p *placer) open(ctx context.Context, m *cluster.Members) {
 	close(p.opened)
 }
 
-// want follows a new configuration.
+// want applies a new configuration.
 func (p *placer) want(cfg *config.Config) {
 	if k := p.get(); k != nil {
 		k.Want(placedServers(cfg))
 	}
 }
 
-// placedServers are the servers that run once.
+// placedServers returns the servers that run once.
 func placedServers(cfg *config.Config) map[string]place.Server {
 	list := map[string]place.Server{}
 	for _, schema := range cfg.Schemas {
@@ -70,7 +70,7 @@ func placedServers(cfg *config.Config) map[string]place.Server {
 	return list
 }
 
-// Where says where a server is.
+// Where returns the place of a server.
 func (p *placer) Where(server string) upstream.Spot {
 	k := p.get()
 	if k == nil {
@@ -79,7 +79,7 @@ func (p *placer) Where(server string) upstream.Spot {
 	spot, change, placed := k.Where(server)
 	s := upstream.Spot{Epoch: spot.Epoch, Hurry: spot.Hurry, Change: change}
 	switch {
-	case !placed: // it is about to be ended
+	case !placed: // it is about to be stopped
 		s.Change = make(chan struct{})
 	case spot.Kind == place.Here:
 		s.Here = true
@@ -94,7 +94,7 @@ func (p *placer) Where(server string) upstream.Spot {
 	return s
 }
 
-// dead tells the others that a replica has ended.
+// dead tells the other replicas that a replica has ended.
 func (p *placer) dead(k *place.Keeper, server string, o peer.Owner, epoch uint64) {
 	k.Doubt(server, epoch)
 	m := p.in.Members.Load()
@@ -105,20 +105,20 @@ func (p *placer) dead(k *place.Keeper, server string, o peer.Owner, epoch uint64
 	})
 }
 
-// Begin enters a process.
+// Begin registers the process of a server.
 func (p *placer) Begin(server string, epoch uint64) bool {
 	k := p.get()
 	return k != nil && k.Begin(server, epoch)
 }
 
-// End takes a process out.
+// End removes the process of a server.
 func (p *placer) End(server string) {
 	if k := p.get(); k != nil {
 		k.End(server)
 	}
 }
 
-// Doubt notes that a replica does not have a server.
+// Doubt notes that a replica does not run a server.
 func (p *placer) Doubt(server string, epoch uint64) {
 	if k := p.get(); k != nil {
 		k.Doubt(server, epoch)
@@ -130,8 +130,8 @@ func (p *placer) holds(server string, epoch uint64) bool {
 	return k != nil && k.Holds(server, epoch)
 }
 
-// Placed counts the servers that run once, by the name of the replica that has
-// them; "none" is nobody.
+// Placed counts the servers that run once, by the name of their replica.
+// Servers without a replica count as "none".
 func Placed(in *Instance) map[string]int {
 	count := map[string]int{}
 	k := in.placer.get()
@@ -148,11 +148,11 @@ func Placed(in *Instance) map[string]int {
 	return count
 }
 
-// weight is how many servers this machine takes, compared with others.
+// weight is the share of servers that this machine takes, relative to others.
 func weight() int { return runtime.NumCPU() }
 
-// Retire tells the balancer and the other replicas that this one is to be left
-// alone: its sessions and its servers go elsewhere.
+// Retire tells the balancer and the other replicas to stop using this one: its
+// sessions and servers move to the others.
 func Retire(in *Instance) {
 	in.Draining.Store(true)
 	in.Cluster.Retire()
@@ -164,7 +164,7 @@ func Retire(in *Instance) {
 	}
 }
 
-// GiveAway hands the servers that run once and are here to others.
+// GiveAway moves the servers that run once from this replica to others.
 func GiveAway(ctx context.Context, in *Instance) {
 	k := in.placer.get()
 	if k == nil {
@@ -175,7 +175,7 @@ func GiveAway(ctx context.Context, in *Instance) {
 	k.Leave(ctx)
 }
 
-// LeaveCluster tells the others that this replica ends.
+// LeaveCluster tells the others that this replica stops.
 func LeaveCluster(in *Instance) {
 	if k := in.placer.get(); k != nil {
 		k.Close()
@@ -185,8 +185,8 @@ func LeaveCluster(in *Instance) {
 	}
 }
 
-// DrainReplica lets a replica of that name give its servers and sessions to the
-// others, until it is started anew.
+// DrainReplica makes the named replica move its servers and sessions to the
+// others, until it is restarted.
 func DrainReplica(ctx context.Context, in *Instance, node string) error {
 	if node == in.Config.Cluster.Node {
 		Retire(in)

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Rebalance lets all replicas give the servers that run once, and are idle, to
-// those where they would be if all were placed now.
+// Rebalance makes all replicas move idle servers that run once to the replicas
+// where a new placement would put them.
 func Rebalance(ctx context.Context, in *Instance) (cluster.Rebalanced, error) {
 	m := in.Members.Load()
 	if m == nil {
@@ -32,14 +32,14 @@ func Rebalance(ctx context.Context, in *Instance) (cluster.Rebalanced, error) {
 	return all, nil
 }
 
-// rebalance gives away what is here, idle, and should be elsewhere.
+// rebalance moves idle servers from this replica to where they belong.
 func (p *placer) rebalance() cluster.Rebalanced {
 	k := p.get()
 	if k == nil {
 		return cluster.Rebalanced{}
 	}
 	idle := map[string]bool{}
-	for _, s := range p.in.Statuses() { // a connection beside the first one is a session's own
+	for _, s := range p.in.Statuses() { // any further connection belongs to a session
 		idle[s.Schema+"/"+s.Name] = s.Running+s.Queued == 0 && s.Connections <= 1
 	}
 	return k.Rebalance(func(server string) bool { return idle[server] })

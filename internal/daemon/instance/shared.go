@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
-// An opener connects to the engine once, for all who use it.
+// An opener connects to the engine once, for all users.
 type opener struct {
 	opt    natsengine.Options
 	mu     sync.Mutex
@@ -48,24 +48,25 @@ func (o *opener) close() {
 	}
 }
 
-// Shared is what this replica keeps in files and shares with the others. Of a
-// gateway that is alone it is nil, and does nothing.
+// Shared holds the files that this replica shares with the others. It is nil
+// outside a cluster; its methods then do nothing.
 type Shared struct {
 	*cluster.Documents
-	// Config is the config file as a copy of the text that they share; nil where
-	// each has its own.
+	// Config is the config file as a copy of the shared text; nil if each
+	// replica has its own.
 	Config *edit.Copy
-	// First is the text of it that this process began with.
+	// First is the shared text with which this process started.
 	First     []byte
 	log       *slog.Logger
 	engine    opener
 	started   time.Time
-	ctx       context.Context // ends with it
+	ctx       context.Context // ends when it is closed
 	stop      context.CancelFunc
 	following sync.WaitGroup
 }
 
-// share is what the replicas of a configuration share; nil without an engine.
+// share returns what the replicas of a configuration share; nil without an
+// engine.
 func share(cfg *config.Config, log *slog.Logger) (*Shared, error) {
 	c := &cfg.Cluster
 	if !c.Enabled() || c.Engine != config.EngineNATS {
@@ -86,7 +87,7 @@ func share(cfg *config.Config, log *slog.Logger) (*Shared, error) {
 	return s, nil
 }
 
-// Document is the one of that name; what is not shared is local.
+// Document returns the document of that name, or local if it is not shared.
 func (s *Shared) Document(name string, local record.Copy) record.Document {
 	if name == record.Config && s.Config == nil {
 		return local
@@ -94,14 +95,14 @@ func (s *Shared) Document(name string, local record.Copy) record.Document {
 	return s.Documents.Document(name, local)
 }
 
-// Shelf is what a command changes where replicas share it; nil where they do
-// not. Nothing is dialled before that.
+// Shelf returns the documents that a command changes; nil if they are not
+// shared. It connects to the engine only when a document is used.
 func Shelf(cfg *config.Config) (record.Shelf, error) {
 	s, err := share(cfg, slog.New(slog.DiscardHandler))
 	return s.shelf(), err
 }
 
-// shelf has the documents; nil when this gateway is alone.
+// shelf returns the documents; nil outside a cluster.
 func (s *Shared) shelf() record.Shelf {
 	if s == nil {
 		return nil
@@ -109,10 +110,10 @@ func (s *Shared) shelf() record.Shelf {
 	return s
 }
 
-// Share is the shelf, for what writes approvals.
+// Share returns the shelf, for the code that writes approvals.
 func (s *Shared) Share() (record.Shelf, error) { return s.shelf(), nil }
 
-// start begins to follow the other replicas.
+// start starts to follow the other replicas.
 func (s *Shared) start(in *Instance, learnt *memory.Memory, load config.LoadOptions) {
 	if s == nil {
 		return
@@ -137,8 +138,8 @@ func (s *Shared) start(in *Instance, learnt *memory.Memory, load config.LoadOpti
 	s.Start()
 }
 
-// Follow calls do now, and when another process has changed a document, or one
-// whose name begins so. Of many changes at once it may hear once.
+// Follow calls do now, and after another process has changed a document whose
+// name begins with prefix. Several changes may cause a single call.
 func (s *Shared) Follow(prefix string, do func()) {
 	if s == nil {
 		return
@@ -173,12 +174,12 @@ func (s *Shared) close() {
 	s.engine.close()
 }
 
-// folder is the place of documents that are files of one folder.
+// folder returns the Place of documents that are files in one folder.
 func folder(prefix, dir string) cluster.Place {
 	const ext = ".json"
 	return cluster.Place{
 		Names: func() (names []string) {
-			files, _ := filepath.Glob(filepath.Join(disk.GlobQuote(dir), "*"+ext)) // a folder that cannot be read has none
+			files, _ := filepath.Glob(filepath.Join(disk.GlobQuote(dir), "*"+ext)) // an unreadable folder counts as empty
 			for _, file := range files {
 				names = append(names, prefix+strings.TrimSuffix(filepath.Base(file), ext))
 			}
@@ -190,12 +191,12 @@ func folder(prefix, dir string) cluster.Place {
 	}
 }
 
-// sharedWait is how long a replica that starts waits for what the others have
-// changed. Then it goes on with what it knows.
+// sharedWait is how long a starting replica waits for the changes of the
+// others. After that it continues with the state it has.
 const sharedWait = 10 * time.Second
 
-// unread says that this replica has just started, and may not know yet which
-// keys were revoked.
+// unread reports whether this replica has just started and may not know yet
+// which keys were revoked.
 func (s *Shared) unread() bool {
 	if s == nil || time.Since(s.started) > sharedWait {
 		return false
@@ -208,7 +209,7 @@ func (s *Shared) unread() bool {
 	}
 }
 
-// openKeys opens a key file, into which the keys of all replicas are copied.
+// openKeys opens a key file. The keys of all replicas are copied into it.
 func (s *Shared) openKeys(path string) (*access.Keys, error) {
 	if s != nil {
 		s.Put(record.Keys, cluster.One(record.Keys, access.KeyFile(path)))

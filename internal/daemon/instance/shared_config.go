@@ -8,11 +8,11 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
-// SharesConfig says that the config file is a copy of what the replicas share.
+// SharesConfig reports whether the config file is a copy of the shared text.
 func (s *Shared) SharesConfig() bool { return s != nil && s.Config != nil }
 
-// Rejected is why the text that the replicas share cannot be used here; nil when
-// it is in use.
+// Rejected returns why the shared text cannot be used here; nil if it is in
+// use.
 func (s *Shared) Rejected() error {
 	if !s.SharesConfig() || s.Config.Rejected() == nil {
 		return nil
@@ -21,10 +21,10 @@ func (s *Shared) Rejected() error {
 		"各副本共享的配置无法在此使用，仍沿用之前的配置：%w", s.Config.Rejected())
 }
 
-// Sync makes the config file what the replicas share, and says what is wrong
-// with it. What somebody wrote into the file by hand does not count: it is put
-// aside, or left alone while nobody can say what the others have. After an edit
-// of ours nobody has.
+// Sync updates the config file from the shared text, and returns an error if
+// that text is invalid. Manual changes of the file are not applied: Sync moves
+// them to a backup, or leaves them while the engine cannot be reached. If
+// edited is set, the gateway itself has changed the file.
 func (s *Shared) Sync(edited bool) error {
 	if !s.SharesConfig() {
 		return nil

@@ -25,12 +25,12 @@ func (in *Instance) Settled(ctx context.Context) {
 	}
 }
 
-// SchemasOf are the names of the schemas that a principal sees.
+// SchemasOf returns the names of the schemas that a principal sees.
 func (in *Instance) SchemasOf(who access.Principal) []string {
 	return slices.DeleteFunc(in.Gateway.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
 }
 
-// Health is ok, or degraded when a server that should run does not.
+// Health returns "ok", or "degraded" if a server that should run does not.
 func (in *Instance) Health() string {
 	if in.Audit != nil && in.Audit.Failing() {
 		return "degraded"
@@ -47,7 +47,7 @@ func (in *Instance) Health() string {
 	return "ok"
 }
 
-// Services are the servers that a principal sees, for /health.
+// Services returns the servers that a principal sees, for /health.
 func (in *Instance) Services(who access.Principal) map[string]any {
 	type service struct {
 		Name   string         `json:"name"`
@@ -71,7 +71,7 @@ func (in *Instance) Services(who access.Principal) map[string]any {
 	return map[string]any{"total": len(list), "connected": connected, "services": list}
 }
 
-// StatusPage is what a principal sees of the schemas and their servers.
+// StatusPage returns what a principal sees of the schemas and their servers.
 func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 	up := time.Since(in.Started).Round(time.Second)
 	page := control.StatusPage{
@@ -100,7 +100,7 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 			continue
 		}
 		schema := control.StatusSchema{Status: "active", Servers: []control.StatusMCPServer{}}
-		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures count all servers
+		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // the receipt counts all servers
 			schema.Receipt = receiptFor(who, r)
 		}
 		for _, u := range view.Upstreams {
@@ -118,7 +118,7 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 	return page
 }
 
-// seenBy is the status of a server with the figures of what a principal sees.
+// seenBy returns the status of a server with the counts that a principal sees.
 func seenBy(u *upstream.Upstream, who access.Principal) upstream.Status {
 	st := u.Status()
 	if len(who.Tools) > 0 {
@@ -140,7 +140,7 @@ func ToolsSeen(u *upstream.Upstream, who access.Principal) int {
 	return n
 }
 
-// receiptFor leaves out what other principals were shown.
+// receiptFor removes the entries of other principals.
 func receiptFor(who access.Principal, r receipt.Schema) *receipt.Schema {
 	others := func(one receipt.Receipt) bool { return !who.MayLookAt(one.Key) }
 	r.Sessions, r.Keys = slices.DeleteFunc(r.Sessions, others), slices.DeleteFunc(r.Keys, others)

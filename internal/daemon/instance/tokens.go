@@ -14,17 +14,17 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// TokenOptions say where the tokens of servers are kept, for a command.
+// TokenOptions returns where a command stores the tokens of servers.
 func TokenOptions(cfg *config.Config, home string) (oauth.Options, error) {
 	shared, err := share(cfg, slog.New(slog.DiscardHandler))
 	return shared.tokens(cfg, home), err
 }
 
-// tokens says where they are kept, and shared if they are.
+// tokens returns where tokens are stored, and whether they are shared.
 func (s *Shared) tokens(cfg *config.Config, home string) oauth.Options {
 	dir := folders.UserDir(home)
 	if dir == "" {
-		dir = folders.StateDir() // without a home directory nobody stays signed in
+		dir = folders.StateDir() // without a home directory sign-ins are not permanent
 	}
 	opt := oauth.Options{Dir: filepath.Join(dir, "tokens")}
 	if cfg.Tokens == "keychain" {
@@ -37,7 +37,7 @@ func (s *Shared) tokens(cfg *config.Config, home string) oauth.Options {
 	return opt
 }
 
-// tokenPlace is where the copies of tokens are.
+// tokenPlace returns the Place of the copies of tokens.
 func tokenPlace(opt oauth.Options, log *slog.Logger) cluster.Place {
 	return cluster.Place{
 		Names: func() []string {
@@ -54,7 +54,7 @@ func tokenPlace(opt oauth.Options, log *slog.Logger) cluster.Place {
 	}
 }
 
-// openTokens gives the instance the tokens of its servers.
+// openTokens opens the tokens of the servers.
 func (in *Instance) openTokens(ctx context.Context) {
 	opt := in.Shared.tokens(in.Config, folders.Home())
 	opt.Log, opt.OnSignIn = in.Log, in.SignedIn
@@ -62,7 +62,7 @@ func (in *Instance) openTokens(ctx context.Context) {
 	in.Tokens = oauth.NewKeeper(ctx, opt)
 }
 
-// SignedIn tries the servers again that wait for a sign-in.
+// SignedIn retries the servers that wait for a sign-in.
 func (in *Instance) SignedIn() {
 	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
@@ -71,7 +71,7 @@ func (in *Instance) SignedIn() {
 	}
 }
 
-// signedOut forgets what a user who has signed out of a server got from it.
+// signedOut drops what a user got from a server, after signing out of it.
 func signedOut(in *Instance, server, user string) {
 	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {

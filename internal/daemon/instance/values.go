@@ -7,9 +7,9 @@ import (
 	"mcp-all-in-one/internal/web/values"
 )
 
-// askValue returns how a person is led to a page where they enter a value; nil on
-// stdio, where there is no page, and in a cluster, where the next request may
-// reach another replica, which has values of its own.
+// askValue returns a function that leads a person to a page where they enter a
+// value. It is nil on stdio, where there is no page, and in a cluster, where
+// the next request may reach another replica, which has its own values.
 func askValue(in *Instance) visit.Asker {
 	if in.greeting != nil || in.Config.Cluster.Enabled() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 )
 
-// A person is led to where their client found the gateway, and nowhere where
-// there is no page.
+// TestAskValue checks that a person is sent to the address at which their
+// client reaches the gateway, and nowhere if there is no page.
 func TestAskValue(t *testing.T) {
 	question := func(at visit.Place) visit.Question {
 		return visit.Question{Who: access.Principal{ID: "key:ann"}, At: at, Missing: &failure.ValueError{Server: "hub", Name: "hub"}}

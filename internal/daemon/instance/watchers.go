@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// watchers hear, a moment later and never twice at once, that something
-// changed.
+// watchers are notified of changes, a moment later and never concurrently.
 type watchers struct {
 	mu      sync.Mutex
 	list    []func()
@@ -15,7 +14,7 @@ type watchers struct {
 	running sync.WaitGroup
 }
 
-// watchDelay collects the changes of many servers.
+// watchDelay combines the changes of many servers into one notification.
 const watchDelay = 100 * time.Millisecond
 
 func (w *watchers) Add(f func()) {

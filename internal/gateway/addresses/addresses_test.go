@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/catalog"
 )
 
-// Two gateways that share the file keep what both have given.
+// TestTwoGateways checks that two gateways that share the file keep the
+// addresses of both.
 func TestTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "addresses.json")
 	// Each has read the file before the other writes.

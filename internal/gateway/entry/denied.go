@@ -6,15 +6,16 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// maxSearched is how much of a failure is searched.
+// maxSearched is how many bytes of a failure are searched.
 const maxSearched = 64 << 10
 
-// denials are how programs say that the system refused them something.
+// denials are the texts with which programs report that the operating system
+// denied them something.
 var denials = [][]byte{[]byte("EACCES"), []byte("EPERM"), []byte("ermission denied"), []byte("peration not permitted")}
 
-// Denied notes that a confined server has failed because the system refused it
-// something, which its sandbox may be the reason of. It is true for the first
-// time with that server.
+// Denied checks whether a sandboxed server failed because the operating system
+// denied it something; the sandbox may be the reason. It returns true only once
+// for each server.
 func (k *Keeper) Denied(server string, o *traffic.Outcome, body []byte) bool {
 	if o.Status != traffic.StatusToolError && o.Status != traffic.StatusError {
 		return false

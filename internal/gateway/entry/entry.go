@@ -1,5 +1,5 @@
-// Package entry makes the entries of the record of traffic: what a call is
-// about, how it ended, where its time went, and what was translated.
+// Package entry makes the entries of the traffic record: the subject of a call,
+// its outcome, where its time went, and what was translated.
 package entry
 
 import (
@@ -19,22 +19,22 @@ import (
 	"mcp-all-in-one/internal/usage"
 )
 
-// A Keeper has those who hear of calls.
+// A Keeper passes calls on to the parts that record them.
 type Keeper struct {
-	Traffic *traffic.Recorder          // nil keeps no record
-	Observe func(*traffic.Observation) // nil hears nothing
+	Traffic *traffic.Recorder          // nil records nothing
+	Observe func(*traffic.Observation) // nil observes nothing
 	Usage   *usage.Book                // nil counts nothing
 
-	denied sync.Map // servers of which Denied has told
+	denied sync.Map // servers for which Denied has returned true
 }
 
-// Watched says whether anything keeps a record of calls.
+// Watched reports whether calls are recorded.
 func (k *Keeper) Watched() bool { return k.Detailed() || k.Usage.On() }
 
-// Detailed says whether anything keeps a record of what servers are asked, too.
+// Detailed reports whether the calls to servers are recorded too.
 func (k *Keeper) Detailed() bool { return k.Traffic.Enabled() || k.Observe != nil }
 
-// End notes how a call ended.
+// End records the outcome of a call.
 func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
 	k.Traffic.End(id, o, body)
 	k.count(c, o, int64(len(body)))
@@ -53,8 +53,8 @@ func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.
 	k.Observe(&seen)
 }
 
-// count counts a client's call for the figures of the day. The console is for
-// trying things, so its calls are left out.
+// count counts a client's call in the usage of the day. Calls from the console
+// are left out, because the console is for trying things.
 func (k *Keeper) count(c *traffic.Call, o *traffic.Outcome, got int64) {
 	if c.Hop != traffic.HopClient || c.Door == traffic.DoorConsole || !k.Usage.On() {
 		return
@@ -66,7 +66,7 @@ func (k *Keeper) count(c *traffic.Call, o *traffic.Outcome, got int64) {
 	case c.Method == mcp.MethodPromptsGet && o.Server != "":
 		key.Kind = usage.Prompt
 	case c.Method == mcp.MethodResourcesRead && o.Server != "":
-		key.Kind, key.Name = usage.Resource, "" // an address is as private as an argument
+		key.Kind, key.Name = usage.Resource, "" // a URI is as private as an argument
 	case c.Method == mcp.MethodToolsList && o.Status == traffic.StatusOK:
 		key.Kind, key.Server = usage.List, c.Server
 	default:
@@ -74,13 +74,13 @@ func (k *Keeper) count(c *traffic.Call, o *traffic.Outcome, got int64) {
 	}
 	sent := c.ReqSize
 	if c.Door == traffic.DoorRun || c.Door == traffic.DoorScript {
-		sent, got = 0, 0 // a script's model sees what the script returns
+		sent, got = 0, 0 // the model sees only what the script returns
 	}
 	k.Usage.Count(key, o.Status, c.Start.Add(o.Total), o.Total, sent, got)
 }
 
-// A Verdict remembers of the large result of a server whether it tells of a
-// failure: to find out takes reading all of it.
+// A Verdict remembers whether a large result of a server is a tool error,
+// because finding out means reading the whole result.
 type Verdict struct{ last atomic.Pointer[judged] }
 
 type judged struct {
@@ -88,10 +88,11 @@ type judged struct {
 	failed bool
 }
 
-// large is from where on a verdict is worth remembering.
+// large is the size from which a verdict is remembered.
 const large = 32 << 10
 
-// Outcome is how the call to a server ended, and the body of its answer.
+// Outcome returns the outcome of the call to a server, and the body of the
+// response.
 func (v *Verdict) Outcome(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
 	o, body := Outcome(ctx, resp, err)
 	if err == nil && resp.Err == nil && len(body) >= large {
@@ -100,8 +101,8 @@ func (v *Verdict) Outcome(ctx context.Context, resp *jsonrpc.Response, err error
 	return o, body
 }
 
-// Again is how the request ended that the call was made for. Most results of
-// servers are its result, as they are.
+// Again returns the outcome of the client's request that the call was made for.
+// In most cases its result is the unchanged result of the server.
 func (v *Verdict) Again(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
 	j := v.last.Load()
 	if j == nil || err != nil || resp.Err != nil || len(resp.Result) != len(j.result) || &resp.Result[0] != &j.result[0] {
@@ -113,7 +114,7 @@ func (v *Verdict) Again(ctx context.Context, resp *jsonrpc.Response, err error) 
 	return traffic.Outcome{Status: traffic.StatusOK}, resp.Result
 }
 
-// Outcome is how a request ended, and the body of its answer.
+// Outcome returns the outcome of a request, and the body of the response.
 func Outcome(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
 	switch {
 	case err != nil:
@@ -142,7 +143,8 @@ func refusal(e *jsonrpc.Error) (traffic.Outcome, []byte) {
 	return traffic.Outcome{Status: traffic.StatusError, Code: e.Code, Reason: reasonOf(e)}, jsonrpc.AppendError(nil, e)
 }
 
-// reasonOf is the reason of an error that we made; empty for a server's.
+// reasonOf returns the reason of an error of the gateway; empty for an error of
+// a server.
 func reasonOf(e *jsonrpc.Error) string {
 	if e.Raw != nil || e.Code != jsonrpc.CodeInternal {
 		return ""
@@ -151,8 +153,8 @@ func reasonOf(e *jsonrpc.Error) string {
 	return reason
 }
 
-// Split says where the time of a call to a server went. Until a transport took
-// it, the call waited here: for its turn, or for the server to start.
+// Split divides the time of a call to a server. Until a transport takes the
+// call, it waits in the gateway: for its turn, or for the server to start.
 func Split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
 	o.Gateway = o.Total
 	if left := trip.Left(); !left.IsZero() {
@@ -162,8 +164,8 @@ func Split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
 	o.ServerTime = o.Total - o.Gateway - o.Transport
 }
 
-// Subject is what a request is about: a tool, a prompt, a resource. It may be a
-// part of params: a caller that keeps it must copy it.
+// Subject returns the tool, prompt or resource of a request. The result may
+// point into params: a caller that keeps it must copy it.
 func Subject(params []byte) string {
 	if text, ok := leadingName(params); ok {
 		return text
@@ -176,11 +178,12 @@ func Subject(params []byte) string {
 	return ""
 }
 
-// subjects are where the methods of the protocol say what they are about.
+// subjects are the parameters in which the methods of the protocol name their
+// subject.
 var subjects = [...][]string{{"name"}, {"uri"}, {"taskId"}, {"ref", "name"}, {"ref", "uri"}}
 
-// leadingName is the name where it comes first and has no escapes, as in nearly
-// all calls of tools.
+// leadingName returns the name if it comes first and has no escapes, as in
+// nearly all calls of tools.
 func leadingName(params []byte) (string, bool) {
 	const start = `{"name":"`
 	if len(params) <= len(start) || string(params[:len(start)]) != start {

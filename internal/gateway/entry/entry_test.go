@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// The verdict on the answer of a server holds for the answer to the client where
-// that is the same, and for no other.
+// TestVerdict checks that the verdict on a server's result is reused for the
+// result to the client only if both are the same.
 func TestVerdict(t *testing.T) {
 	text := strings.Repeat("x", 2*large)
 	well := &jsonrpc.Response{Result: []byte(`{"content":[{"type":"text","text":"` + text + `"}],"isError":false}`)}

@@ -24,7 +24,8 @@ type versions struct {
 	era            mcp.Era
 }
 
-// Of returns notes on what is translated between a client of an era and a server.
+// Of returns notes on what is translated between a client of an era and a
+// server.
 func (t *Translated) Of(client, server string, era mcp.Era) []string {
 	v := versions{client, server, era}
 	if v.server == "" || v.server == v.client {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FuzzSeal: no handle opens but one of ours, unchanged, for whom and for what
-// it was made.
+// FuzzSeal checks that only our own unchanged handles open, and only for the
+// principal and the purpose that they were made for.
 //
 // fault/T40
 func FuzzSeal(f *testing.F) {

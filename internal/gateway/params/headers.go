@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// HeadersMatch holds the arguments that a tool wants mirrored as headers against
-// the headers of a request.
+// HeadersMatch checks the arguments that a tool wants mirrored as headers
+// against the headers of a request.
 func HeadersMatch(item *catalog.Item, arguments []byte, header http.Header) error {
 	for _, p := range catalog.HeaderParams(item) {
 		want, present := mcp.HeaderText(arguments, p.Path...)

@@ -60,8 +60,8 @@ func memoryLimit() uint64 {
 	return machineMemory() / 2
 }
 
-// begun is the origin of timestamps. They are monotonic: somebody may set the
-// wall clock.
+// begun is the origin of timestamps. They are monotonic, because the wall clock
+// may be set.
 var begun = time.Now()
 
 // memoryInUse returns the memory that the process holds.

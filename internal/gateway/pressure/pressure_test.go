@@ -30,7 +30,8 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// Large answers leave their buffers in pools, which outlive one collection.
+// TestGiveBackEmptiesPools checks that the buffers of large answers, which
+// pools keep through one collection, are released.
 func TestGiveBackEmptiesPools(t *testing.T) {
 	var pool sync.Pool
 	for range 100 {

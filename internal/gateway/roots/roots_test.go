@@ -16,7 +16,7 @@ import (
 
 const wait = 5 * time.Second
 
-// A client tells its roots when it is asked.
+// A client answers with its roots when it is asked.
 type client struct {
 	told  roots.Told
 	asked int

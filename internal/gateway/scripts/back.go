@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// progress tells a client that a script goes on, counting up by one.
+// progress returns a function that sends progress notifications to the client.
+// The count goes up by one each time.
 func progress(back jsonrpc.Handler, token []byte) func(context.Context, string) {
 	token = append([]byte(nil), token...)
 	var n atomic.Int64
@@ -19,12 +20,12 @@ func progress(back jsonrpc.Handler, token []byte) func(context.Context, string) 
 	}
 }
 
-// A Back is the way back for what servers ask and say because of a
-// script: the clock stops while a person is asked, and progress is reported for the
-// script.
+// A Back handles the questions and notifications of servers that a script
+// calls. It stops the clock while a person is asked, and reports progress of
+// the script.
 type Back struct {
 	jsonrpc.Handler
-	// Progress reports it; nil where the client asked for none.
+	// Progress sends a progress notification; nil if the client asked for none.
 	Progress func(context.Context, string)
 }
 

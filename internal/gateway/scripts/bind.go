@@ -10,27 +10,28 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// A Request is what a script asks for. Where it names the server apart, Server is
-// set and Target is the server's own name.
+// A Request is a request of a script. If the script names the server
+// separately, Server is set and Target is the server's own name.
 type Request struct {
 	Method, Server, Target string
 	Params                 []byte
 }
 
-// Limits are the configuration's limits for scripts.
+// Limits returns the configured limits of scripts.
 func Limits(c *config.Scripts) script.Limits {
 	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
 }
 
-// Bind lets a script make requests by do, each with the raw _meta of the call
-// that runs the script; nil for none. It returns the way back for what servers
-// say because of them, where to is the one to the client.
+// Bind lets a script make requests with do. Each request gets meta, the raw
+// _meta of the call that runs the script; nil for none. Bind returns the
+// handler for the messages of the called servers; it passes them on to the
+// client with to.
 func Bind(env *builtin.Env, to jsonrpc.Handler, meta []byte, do func(context.Context, Request) (*jsonrpc.Response, error)) *Back {
 	back := &Back{Handler: to}
 	if token := jsonrpc.Get(meta, "progressToken"); token != nil {
 		env.Progress = progress(to, token)
 		back.Progress = env.Progress
-		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
+		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // a token of the gateway, which never leaves it
 	}
 	send := func(ctx context.Context, r Request) (*jsonrpc.Response, error) {
 		if meta != nil {

@@ -6,9 +6,10 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// Agreed puts a call to a person by ask, and returns the yes that it may run
-// under. Where a person has agreed to all calls of that tool by this run of a
-// script, nobody is asked, and calls that wait for an answer have it.
+// Agreed asks a person with ask to approve a call, and returns the approval. If
+// a person has approved all calls of that tool by this run of the script,
+// Agreed returns that approval without asking, also to calls that are waiting
+// for an answer.
 func Agreed(ctx context.Context, server, tool string, ask func(context.Context) traffic.Yes) traffic.Yes {
 	s := scriptOf(ctx)
 	if s == nil {
@@ -32,15 +33,15 @@ func Agreed(ctx context.Context, server, tool string, ask func(context.Context) 
 	return yes
 }
 
-// A consent is one to all calls of a tool by one run. given ends when a person
-// gives it, and yes is written before.
+// A consent is the approval of all calls of a tool by one run. given is done
+// when a person gives it; yes is written before that.
 type consent struct {
 	given context.Context
 	end   context.CancelFunc
 	yes   traffic.Yes
 }
 
-// consentTo is the consent to the calls of a tool.
+// consentTo returns the consent to the calls of a tool.
 func (s *scripted) consentTo(server, tool string) *consent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +58,7 @@ func (s *scripted) consentTo(server, tool string) *consent {
 	return c
 }
 
-// give gives a consent, once.
+// give sets the approval of a consent, once.
 func (s *scripted) give(c *consent, yes traffic.Yes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package scripts runs the scripts of clients within their bounds, and stops
+// Package scripts runs the scripts of clients within their limits, and stops
 // their clocks while a person is asked.
 package scripts
 
@@ -12,20 +12,21 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// How many scripts may run, or wait, at once.
+// Limits on the scripts that run or wait at once.
 const (
 	maxScripts    = 32
 	maxScriptsKey = 8
 )
 
-// A Pool runs scripts and counts those that run. The zero value runs none yet.
+// A Pool runs scripts and counts the running ones. The zero value is ready to
+// use.
 type Pool struct {
 	mu  sync.Mutex
 	all int
 	by  map[string]int
 }
 
-// enter lets one more script run, or says why not.
+// enter counts one more script, or returns an error if too many run.
 func (p *Pool) enter(principal string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,27 +50,27 @@ func (p *Pool) leave(principal string) {
 	}
 }
 
-// Running is how many scripts run.
+// Running returns the number of running scripts.
 func (p *Pool) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all
 }
 
-// scriptKey leads from the context of a call to the script that makes it.
+// scriptKey is the context key of the script that makes a call.
 type scriptKey struct{}
 
-// A scripted is the script that a call belongs to.
+// A scripted is a running script.
 type scripted struct {
 	watch *stopwatch
 	code  string
-	outer *scripted // that calls this one; nil for none
+	outer *scripted // the script that calls this one; nil for none
 
 	mu       sync.Mutex
 	consents map[[2]string]*consent // by server and tool
 }
 
-// Code is the script that makes a call; empty for none.
+// Code returns the code of the script that makes a call; empty for none.
 func Code(ctx context.Context) string {
 	if s := scriptOf(ctx); s != nil {
 		return s.code
@@ -77,14 +78,14 @@ func Code(ctx context.Context) string {
 	return ""
 }
 
-// scriptOf is the script that makes a call; nil for none.
+// scriptOf returns the script that makes a call; nil for none.
 func scriptOf(ctx context.Context) *scripted {
 	s, _ := ctx.Value(scriptKey{}).(*scripted)
 	return s
 }
 
 // WhileAsked stops the clock of the script that makes a call while a person is
-// asked; the function that it returns lets it go on.
+// asked. The returned function restarts it.
 func WhileAsked(ctx context.Context) func() {
 	s := scriptOf(ctx)
 	if s == nil {
@@ -93,7 +94,7 @@ func WhileAsked(ctx context.Context) func() {
 	return s.pause()
 }
 
-// pause stops the clocks of a script and of the one that calls it.
+// pause stops the clocks of a script and of the scripts that call it.
 func (s *scripted) pause() func() {
 	if s.outer == nil {
 		return s.watch.pause()
@@ -102,8 +103,9 @@ func (s *scripted) pause() func() {
 	return func() { own(); outer() }
 }
 
-// Run runs a script of a principal within its limits; a nil runner runs none.
-// What the script asks is asked in the context of the call that runs it.
+// Run runs a script of a principal within its limits. If runner is nil, scripts
+// are not available. Requests of the script run in the context of the call that
+// runs it.
 func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 	if runner == nil {
 		return nil, mcp.Failure(mcp.PolicyDenied, "", "scripts cannot run here")
@@ -116,7 +118,7 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 		return nil, err
 	}
 	defer p.leave(principal)
-	defer runner.Warm() // another may follow
+	defer runner.Warm() // for the next script
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := newStopwatch(job.Limits.Timeout, func() { cancel(errOutOfTime) })
@@ -131,8 +133,8 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 
 var errOutOfTime = jsonrpc.Errorf(jsonrpc.CodeInternal, "the script ran out of time")
 
-// inContext answers in the context of the call that runs a script; a request
-// also ends when the process that asks does.
+// inContext handles requests in the context of the call that runs a script. A
+// request is also cancelled when the process of the script ends.
 type inContext struct {
 	ctx   context.Context
 	asked jsonrpc.Handler

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A stopwatch ends something after a time in which it was not stopped.
+// A stopwatch ends something after a duration, not counting pauses.
 type stopwatch struct {
 	mu    sync.Mutex
 	left  time.Duration
 	since time.Time
-	held  int // how many hold it
+	held  int // number of open pauses
 	timer *time.Timer
 }
 
@@ -18,7 +18,7 @@ func newStopwatch(limit time.Duration, end func()) *stopwatch {
 	return &stopwatch{left: limit, since: time.Now(), timer: time.AfterFunc(limit, end)}
 }
 
-// pause stops the clock until the function that it returns is called.
+// pause stops the clock until the returned function is called.
 func (w *stopwatch) pause() func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,24 +7,25 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Back names the tasks in what a server says and asks while it works.
+// A Back translates the task ids in the messages that a server sends during a
+// call.
 type Back struct {
 	jsonrpc.Handler
-	// Rename gives tasks the ids that the client knows, Notify does so in a
-	// notification.
+	// Rename replaces task ids by the ids that the client knows; Notify does
+	// the same in a notification.
 	Rename func(message []byte) []byte
 	Notify func(*jsonrpc.Notification) *jsonrpc.Notification
-	// Outside hears what follows once the call has become a task.
+	// Outside gets the notifications after the call has become a task.
 	Outside jsonrpc.Handler
 
 	outlived atomic.Bool
 }
 
-// Outlive says that the call has become a task: it was answered, so what follows
-// cannot travel on its stream.
+// Outlive marks the call as a task. The call has been answered, so later
+// messages cannot use its stream.
 func (b *Back) Outlive() { b.outlived.Store(true) }
 
-// Handle passes a question of the server on.
+// Handle passes a request of the server on.
 func (b *Back) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if params := b.Rename(req.Params); len(params) != len(req.Params) {
 		req = &jsonrpc.Request{Method: req.Method, Params: params, Back: req.Back}
@@ -32,7 +33,7 @@ func (b *Back) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	return b.Handler.Handle(ctx, from, req)
 }
 
-// HandleNotification passes on what the server says.
+// HandleNotification passes a notification of the server on.
 func (b *Back) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if b.outlived.Load() {
 		b.Outside.HandleNotification(ctx, from, n)

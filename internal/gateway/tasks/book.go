@@ -1,7 +1,6 @@
-// Package tasks keeps whose the tasks of servers are, runs scripts as tasks, and
-// translates between the two dialects: the one of 2025-11-25, and the extension of
-// the modern era.
-// It calls no server by itself: a Link says how.
+// Package tasks records the owners of the servers' tasks, runs scripts as
+// tasks, and translates between the two dialects: that of 2025-11-25, and the
+// extension of the modern era. It calls no server itself: a Link does.
 package tasks
 
 import (
@@ -17,47 +16,48 @@ import (
 )
 
 const (
-	// maxTasks bounds the tasks whose owners are remembered; the oldest are
-	// forgotten first.
+	// maxTasks bounds the tasks whose owners are recorded; the oldest are
+	// dropped first.
 	maxTasks = 100_000
-	// keptResult is how long the result of a task is kept here, and
-	// maxKeptResults are the bytes of all of them; the oldest go first.
+	// keptResult is how long the result of a task is kept. maxKeptResults
+	// bounds the bytes of all results; the oldest are dropped first.
 	keptResult     = 10 * time.Minute
 	maxKeptResults = 64 << 20
-	// maxBridges bounds the tasks that are bridged at a time.
+	// maxBridges bounds the tasks that run over bridges at the same time.
 	maxBridges = 10_000
 )
 
-// A Key is a task of a server of a schema.
+// A Key identifies a task of a server of a schema.
 type Key struct{ Schema, Server, ID string }
 
-// A task is what is remembered of one.
+// A task is the record of a task.
 type task struct {
 	owner string // the principal that began it
-	// token is the raw progress token of the call that began it, where its client
-	// speaks another dialect than its server; nil for none.
+	// token is the raw progress token of the call that began the task, if
+	// client and server speak different dialects; nil for none.
 	token []byte
-	// bridge is the task of a legacy server as a modern client sees it; nil for
-	// any other.
+	// bridge shows the task of a legacy server to a modern client; nil for any
+	// other task.
 	bridge *Bridge
-	// job is the call that runs here as this task; nil for one of a server.
+	// job is the script that runs as this task; nil for a task of a server.
 	job *Job
-	// done is the result of a call that a modern server answered at once, though
-	// its legacy client asked for a task; nil for any other.
+	// done is the result of a call that a modern server answered at once
+	// although its legacy client asked for a task; nil for any other task.
 	done *jsonrpc.Response
-	// project is what the client worked on that began it.
+	// project is the project of the client that began the task.
 	project *project.Project
 	at      time.Time
-	bytes   int // of the result that is kept
+	bytes   int // size of the kept result
 }
 
-// A Book remembers which principal began each task. Servers do not know our
-// principals, so they would give one's tasks to another.
+// A Book records which principal began each task. Servers do not know the
+// gateway's principals, so they would show the tasks of one principal to
+// another.
 type Book struct {
 	mu      sync.Mutex
 	by      map[Key]*task
 	order   []Key // oldest first
-	kept    []Key // those with results, oldest first
+	kept    []Key // tasks with results, oldest first
 	bytes   int
 	running int // bridges of tasks that have not ended
 	closed  bool
@@ -73,8 +73,8 @@ func NewBook() *Book {
 	return o
 }
 
-// ownLocked notes the owner of a task. The first principal that is seen with it
-// has begun it.
+// ownLocked records the owner of a task: the first principal that is seen with
+// it.
 func (o *Book) ownLocked(k Key, principal string) *task {
 	if t := o.by[k]; t != nil {
 		return t
@@ -89,14 +89,14 @@ func (o *Book) ownLocked(k Key, principal string) *task {
 	return t
 }
 
-// note changes what is remembered of a task.
+// note changes the record of a task.
 func (o *Book) note(k Key, principal string, change func(*task)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change(o.ownLocked(k, principal))
 }
 
-// of is what is remembered of a task; false for nothing.
+// of returns the record of a task, or false if there is none.
 func (o *Book) of(k Key) (task, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,8 +106,8 @@ func (o *Book) of(k Key) (task, bool) {
 	return task{}, false
 }
 
-// bridge returns the bridge of a task, made by start where there is none. It is
-// nil where there are too many, and once the gateway ends.
+// bridge returns the bridge of a task; it calls start if there is none. It
+// returns nil if there are too many bridges, or if the Book is closed.
 func (o *Book) bridge(k Key, principal string, start func() *Bridge) *Bridge {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,7 +130,8 @@ func (o *Book) ended() {
 	o.mu.Unlock()
 }
 
-// keep bounds the results that are kept: one more has so many bytes.
+// keep counts the result of a task, of size bytes, and drops the oldest results
+// above the bound.
 func (o *Book) keep(k Key, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -175,8 +176,8 @@ func (o *Book) dropLocked(k Key) {
 	}
 }
 
-// ListOf are the tasks that a principal began at a server, oldest first, at most
-// max of the latest.
+// ListOf returns the tasks that a principal began at a server, oldest first. It
+// returns only the latest ones, at most most.
 func (o *Book) ListOf(schema, server, principal string, most int) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,14 +193,14 @@ func (o *Book) ListOf(schema, server, principal string, most int) []string {
 	return ids
 }
 
-// Project is what the client worked on that began a task; false where nobody
-// knows.
+// Project returns the project of the client that began a task, or false if it
+// is not known.
 func (o *Book) Project(k Key) (*project.Project, bool) {
 	t, known := o.of(k)
 	return t.project, known
 }
 
-// Close ends the bridges and waits.
+// Close ends the bridges and waits for them.
 func (o *Book) Close() {
 	o.mu.Lock()
 	o.closed = true
@@ -208,12 +209,12 @@ func (o *Book) Close() {
 	o.wg.Wait()
 }
 
-// Belong says whether a task is the principal's own. A task that was begun
-// before this process, or by others, belongs to those who are not told apart by
-// keys, and to administrators.
+// Belong reports whether a task belongs to the principal. A task with an
+// unknown owner, for example one begun before this process started, belongs to
+// principals without keys and to administrators.
 func (o *Book) Belong(k Key, who *access.Principal) bool {
 	if k.ID == "" {
-		return true // a list, whose tasks are looked at one by one
+		return true // a list; each of its tasks is checked later
 	}
 	if t, known := o.of(k); known {
 		return t.owner == who.ID

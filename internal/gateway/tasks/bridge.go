@@ -13,13 +13,13 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Bridge is a task of a legacy server as its modern client sees it. The
-// server tells the result, and asks, while tasks/result waits; the client looks
-// at the task whenever it likes. So tasks/result waits here from the beginning,
-// and its outcome is kept for the client.
+// A Bridge shows a task of a legacy server to its modern client. The server
+// sends the result, and its questions, while a tasks/result request waits; the
+// client polls whenever it likes. So the bridge sends tasks/result at the
+// beginning and keeps the outcome for the client.
 type Bridge struct {
 	book    *Book
-	link    Link // its Back hears the server until there is a task
+	link    Link // its Back handles the messages of the server until the task exists
 	rewrite func(result []byte) []byte
 	hangUp  func()
 	ctx     context.Context
@@ -29,22 +29,23 @@ type Bridge struct {
 	questions modern.Questions
 
 	mu       sync.Mutex
-	key      Key    // its id is empty until there is a task
-	task     []byte // as the server told it last
+	key      Key    // its ID is empty until the task exists
+	task     []byte // as the server sent it last
 	message  string // the latest progress or status message
 	resp     *jsonrpc.Response
 	err      error
 	watchers map[Watcher]struct{}
 }
 
-// A Watcher hears about a task. It must be comparable.
+// A Watcher is notified of changes of a task. It must be comparable.
 type Watcher interface {
 	Updated(ctx context.Context, server string, n *jsonrpc.Notification)
 }
 
-// NewBridge returns a bridge without a task. The task lives on the connection
-// that it is begun on: link uses no other, and hangUp ends it. rewrite gives a
-// result of the server the URIs that clients know.
+// NewBridge returns a bridge without a task. The task is bound to the
+// connection on which it begins: link must use only that connection, and hangUp
+// closes it. rewrite replaces the URIs in a result by the URIs that clients
+// know.
 func (o *Book) NewBridge(ctx context.Context, link Link, rewrite func([]byte) []byte, hangUp func()) *Bridge {
 	b := &Bridge{book: o, link: link, rewrite: rewrite, hangUp: hangUp, done: make(chan struct{}), key: Key{Schema: link.Schema, Server: link.Server}}
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -52,8 +53,9 @@ func (o *Book) NewBridge(ctx context.Context, link Link, rewrite func([]byte) []
 	return b
 }
 
-// Begin calls a tool of the server as a task for its modern client. Where the
-// server has made no task of it, begun is false and the answer is the tool's.
+// Begin calls a tool of the server as a task for its modern client. If the
+// server makes no task of the call, begun is false and resp is the response of
+// the tool.
 func (b *Bridge) Begin(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc.Response, begun bool, err error) {
 	asks := jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, []byte(`{}`), "task"), Back: b}
 	resp, err = b.link.Call(ctx, &asks)
@@ -65,7 +67,7 @@ func (b *Bridge) Begin(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc
 	id, ok := jsonrpc.GetString(told, "taskId")
 	if !ok {
 		b.close()
-		return resp, false, nil // it was done at once
+		return resp, false, nil // the server returned the result without a task
 	}
 	task := b.begun(id, told)
 	if b.book.bridge(b.key, b.link.Principal, func() *Bridge { return b }) == nil {
@@ -82,8 +84,8 @@ func (o *Book) Bridge(k Key) *Bridge {
 	return t.bridge
 }
 
-// Adopt makes this the bridge of a task that was begun before this process. It
-// returns the one that the task has then.
+// Adopt makes b the bridge of a task that was begun before this process
+// started. It returns the bridge of the task, which may be another one.
 func (b *Bridge) Adopt(ctx context.Context, id string) (*Bridge, error) {
 	b.begun(id, fmt.Appendf(nil, `{"taskId":%s}`, jsonrpc.Quote(id)))
 	if err := b.refresh(ctx); err != nil {
@@ -104,7 +106,7 @@ func tooMany() error {
 	return mcp.Failure(mcp.Overloaded, "", "too many tasks wait for their ends")
 }
 
-// begun keeps what the server told of the task, and returns it.
+// begun stores the task as the server sent it, and returns it.
 func (b *Bridge) begun(id string, told []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +114,7 @@ func (b *Bridge) begun(id string, told []byte) []byte {
 	return b.task
 }
 
-// close ends the connection that the task had to itself.
+// close closes the connection of the task.
 func (b *Bridge) close() {
 	b.cancel(nil)
 	b.hangUp()
@@ -124,7 +126,8 @@ func (b *Bridge) run() {
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(b.key.ID), "taskId")
 	resp, err := b.link.Call(b.ctx, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: b})
 	for err != nil && b.ctx.Err() == nil && b.refresh(b.ctx) == nil && !mcp.TaskEnded(b.status()) {
-		// It was silent for too long for a call, not for a task.
+		// The server was silent for longer than a call may take, but a task
+		// may.
 		resp, err = b.link.Call(b.ctx, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: b})
 	}
 	if b.ctx.Err() == nil {
@@ -144,7 +147,7 @@ func (b *Bridge) run() {
 	b.changed()
 }
 
-// refresh asks the server how the task is.
+// refresh asks the server for the state of the task.
 func (b *Bridge) refresh(ctx context.Context) error {
 	resp, err := b.link.Call(ctx, About(mcp.MethodTasksGet, b.key.ID))
 	if err != nil {
@@ -157,7 +160,8 @@ func (b *Bridge) refresh(ctx context.Context) error {
 	return nil
 }
 
-// update takes over what the server tells of the task; true when that is new.
+// update stores the state of the task that the server sent. It reports whether
+// the state has changed.
 func (b *Bridge) update(told []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +177,7 @@ func (b *Bridge) update(told []byte) bool {
 	changed := is != was || string(jsonrpc.Get(told, "status")) != string(jsonrpc.Get(b.task, "status"))
 	b.task = append([]byte(nil), told...)
 	if status, _ := jsonrpc.GetString(told, "status"); status == "cancelled" {
-		b.cancel(nil) // some servers leave tasks/result unanswered then
+		b.cancel(nil) // some servers do not answer tasks/result then
 	}
 	return changed
 }
@@ -185,7 +189,7 @@ func (b *Bridge) status() string {
 	return status
 }
 
-// isTask says whether the server has made a task of the call.
+// isTask reports whether the server has made a task of the call.
 func (b *Bridge) isTask() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,8 +208,9 @@ func (b *Bridge) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Req
 	return b.questions.Ask(ctx, req, b.changed)
 }
 
-// HandleNotification keeps what a server says of its task: the extension has no
-// progress, but a message that tells how far it is.
+// HandleNotification stores the progress that a server reports for its task.
+// The extension has no progress notifications, so progress becomes a status
+// message.
 func (b *Bridge) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	switch {
 	case !b.isTask():
@@ -236,8 +241,8 @@ func progressText(params []byte) string {
 	return text
 }
 
-// detailed is the task as the extension tells it, with its questions, its result
-// or its error, and the id that its server gave it.
+// detailed returns the task in the format of the extension, with its questions,
+// its result or its error, and with the id of its server.
 func (b *Bridge) detailed() []byte {
 	inputs := b.questions.Inputs()
 	b.mu.Lock()
@@ -274,7 +279,7 @@ func (b *Bridge) detailed() []byte {
 	return set("completed", "result", catalog.UplevelResult(mcp.LatestModern, result, false))
 }
 
-// changed tells those who watch the task.
+// changed notifies the watchers of the task.
 func (b *Bridge) changed() {
 	b.mu.Lock()
 	watchers := make([]Watcher, 0, len(b.watchers))
@@ -291,7 +296,7 @@ func (b *Bridge) changed() {
 	}
 }
 
-// Watch lets a watcher hear about the task.
+// Watch adds a watcher of the task.
 func (b *Bridge) Watch(w Watcher) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -301,19 +306,19 @@ func (b *Bridge) Watch(w Watcher) {
 	b.watchers[w] = struct{}{}
 }
 
-// Unwatch ends that.
+// Unwatch removes a watcher.
 func (b *Bridge) Unwatch(w Watcher) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.watchers, w)
 }
 
-// resultWait is how long a server may take to hand over the result of a task
-// that it says has ended.
+// resultWait is how long a server may take to send the result of a task after
+// it has reported the end of the task.
 const resultWait = 5 * time.Second
 
-// Answer answers what the modern client asks about the task, which has the id
-// that its server gave it.
+// Answer answers a request of the modern client about the task. The result
+// contains the server's id of the task.
 func (b *Bridge) Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 	switch method {
 	case mcp.MethodTasksUpdate:
@@ -343,7 +348,7 @@ func (b *Bridge) look(ctx context.Context) (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Result: b.detailed()}, nil
 }
 
-// await waits for the result of a task that has ended.
+// await waits for the result of a task that has ended, up to resultWait.
 func (b *Bridge) await(ctx context.Context) {
 	timer := time.NewTimer(resultWait)
 	defer timer.Stop()

@@ -14,19 +14,19 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Declared is what we say of the tasks that we run ourselves.
+// Declared is the task capability of the gateway itself.
 const Declared = `{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
 
-// jobPoll is how often a client may look at a task of ours.
+// jobPoll is the poll interval that clients are told for tasks of the gateway.
 const jobPoll = 250 * time.Millisecond
 
-// A Job is a call that runs here as a task: a script. It speaks the dialect of
-// 2025-11-25; a Bridge shows it to a modern client.
+// A Job is a script that runs as a task. It speaks the dialect of 2025-11-25; a
+// Bridge shows it to a modern client.
 type Job struct {
 	key     Key
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	outside jsonrpc.Handler // hears of it while nobody waits for the result
+	outside jsonrpc.Handler // gets the notifications while no client waits for the result
 	begun   time.Time
 	done    chan struct{} // closed once resp and err are set
 
@@ -34,8 +34,8 @@ type Job struct {
 	updated time.Time
 	message string            // the latest progress
 	asked   int               // questions that wait for an answer
-	waiters []jsonrpc.Handler // the ways back to those who wait for the result
-	there   chan struct{}     // closed when somebody waits
+	waiters []jsonrpc.Handler // handlers of the clients that wait for the result
+	there   chan struct{}     // closed when a client waits
 	ended   bool              // it was cancelled
 	resp    *jsonrpc.Response
 	err     error
@@ -43,9 +43,10 @@ type Job struct {
 
 var errCancelled = jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was cancelled")
 
-// Run runs a call as a task of the link's principal, and returns the task: in the
-// dialect of the client. What the call asks and says goes to the handler that run
-// gets; the link's Back hears what nobody waits for.
+// Run runs a call as a task of the link's principal, and returns the task in
+// the dialect of the client. run gets the handler for the questions and
+// notifications of the call. The link's Back gets the notifications while no
+// client waits for the result.
 func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) (*jsonrpc.Response, error) {
 	j := &Job{key: Key{link.Schema, "", modern.RandomID()}, outside: link.Back, begun: time.Now(), done: make(chan struct{}), there: make(chan struct{})}
 	j.updated = j.begun
@@ -106,8 +107,8 @@ func (l Link) named(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error
 	return resp, err
 }
 
-// Wanted says whether a call that may run as a task is to do so: the client asks
-// for one, or speaks the dialect in which that is not its choice.
+// Wanted reports whether a call that can run as a task should do so. A legacy
+// client has to ask for a task; with a modern client the server decides.
 func Wanted(rules mcp.Version, offer mcp.Offer, params []byte) bool {
 	if rules.Era == mcp.Modern {
 		return offer.TakesTasks()
@@ -115,7 +116,7 @@ func Wanted(rules mcp.Version, offer mcp.Offer, params []byte) bool {
 	return rules.SampleTools && jsonrpc.Get(params, "task") != nil
 }
 
-// begin starts a job; false where there are too many.
+// begin starts a job. It returns false if there are too many.
 func (o *Book) begin(j *Job, principal string, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -134,7 +135,7 @@ func (o *Book) begin(j *Job, principal string, run func(context.Context, jsonrpc
 	return true
 }
 
-// finish keeps the outcome of a job, and says how large it is.
+// finish stores the outcome of a job and returns its size.
 func (j *Job) finish(resp *jsonrpc.Response, err error) (size int) {
 	if err == nil {
 		size = len(resp.Result)
@@ -149,13 +150,13 @@ func (j *Job) finish(resp *jsonrpc.Response, err error) (size int) {
 	return size
 }
 
-// OfOurs says whether a task is one that runs here.
+// OfOurs reports whether a task is a job of the gateway.
 func (o *Book) OfOurs(k Key) bool {
 	t, _ := o.of(k)
 	return t.job != nil
 }
 
-// ListOurs are the tasks that run here for a principal, as 2025-11-25 tells them.
+// ListOurs returns the jobs of a principal, in the format of 2025-11-25.
 func (o *Book) ListOurs(schema, principal string, most int) (list [][]byte) {
 	for _, id := range o.ListOf(schema, "", principal, most) {
 		if t, _ := o.of(Key{schema, "", id}); t.job != nil {
@@ -165,7 +166,7 @@ func (o *Book) ListOurs(schema, principal string, most int) (list [][]byte) {
 	return list
 }
 
-// AnswerOurs answers what a client asks about a task that runs here.
+// AnswerOurs answers a client's request about a job.
 func (o *Book) AnswerOurs(ctx context.Context, link Link, id string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	legacy := mcp.Rules(link.Version).Era == mcp.Legacy
 	switch t, _ := o.of(Key{link.Schema, "", id}); {
@@ -190,7 +191,7 @@ func (j *Job) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respon
 	return nil, jsonrpc.MethodNotFound(req.Method, "not a method of "+mcp.LatestLegacy)
 }
 
-// told is the job as 2025-11-25 tells a task.
+// told returns the job as a task in the format of 2025-11-25.
 func (j *Job) told() []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -214,7 +215,7 @@ func (j *Job) told() []byte {
 	return told
 }
 
-// end cancels the job: its process ends, and so do its calls.
+// end cancels the job: it ends the process and the calls of the script.
 func (j *Job) end() (*jsonrpc.Response, error) {
 	j.mu.Lock()
 	over := j.ended || j.resp != nil || j.err != nil
@@ -229,8 +230,8 @@ func (j *Job) end() (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Result: j.told()}, nil
 }
 
-// result waits for the end of the job. What the job asks meanwhile is asked by
-// back.
+// result waits for the end of the job. Until then back handles the questions of
+// the job.
 func (j *Job) result(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 	if back != nil {
 		j.mu.Lock()
@@ -265,8 +266,8 @@ func (j *Job) leave(back jsonrpc.Handler) {
 	}
 }
 
-// waiter is the way back to who waits for the result; nil while nobody does, and
-// then there tells when somebody comes.
+// waiter returns the handler of the client that waits for the result. It is nil
+// while no client waits; then the channel is closed when one does.
 func (j *Job) waiter() (back jsonrpc.Handler, there chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -276,7 +277,7 @@ func (j *Job) waiter() (back jsonrpc.Handler, there chan struct{}) {
 	return back, j.there
 }
 
-// question counts the questions that wait.
+// question changes the number of open questions.
 func (j *Job) question(more int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -284,8 +285,8 @@ func (j *Job) question(more int) {
 	j.updated = time.Now()
 }
 
-// Handle puts a question of the job to the client while it waits for the result,
-// and to the next who waits where that one has gone.
+// Handle asks the client a question of the job while the client waits for the
+// result. If the client leaves, the next waiting client is asked.
 func (j *Job) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	j.question(1)
 	defer j.question(-1)
@@ -308,7 +309,7 @@ func (j *Job) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reques
 	}
 }
 
-// HandleNotification keeps how far the job is, and tells the client.
+// HandleNotification stores the progress of the job and tells the client.
 func (j *Job) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if n.Method == mcp.NotificationProgress {
 		j.mu.Lock()

@@ -17,35 +17,39 @@ import (
 const (
 	minPoll, maxPoll = 20 * time.Millisecond, 5 * time.Second
 	defaultPoll      = time.Second
-	// cancelWait is how long a task may take to end after it was cancelled: the
-	// extension promises nothing, and 2025-11-25 answers with its end.
+	// cancelWait is how long to wait for the end of a cancelled task. The
+	// extension does not promise that the task ends, but 2025-11-25 returns the
+	// ended task.
 	cancelWait = 2 * time.Second
-	// giveUp bounds the request that ends a task whose client has gone.
+	// giveUp bounds the request that cancels a task after its client has
+	// disconnected.
 	giveUp = 2 * time.Second
 )
 
-// A Link is the way between a client and the server of its tasks.
+// A Link connects a client to the server of its tasks.
 type Link struct {
 	Schema, Server string
 	Principal      string
 	Version        string // of the client
 	// Call calls the server on behalf of the client.
 	Call func(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error)
-	// Back hears what the server says and asks; nil where nobody does.
+	// Back handles the questions and notifications of the server; nil to refuse
+	// them.
 	Back jsonrpc.Handler
-	// Rename gives the tasks in a message of the server the ids that the client
-	// knows.
+	// Rename replaces the task ids in a message of the server by the ids that
+	// the client knows.
 	Rename func([]byte) []byte
 	Log    *slog.Logger
 }
 
-// A task of a modern server, for a legacy client: the server decides what is a
-// task and tells all of it in tasks/get; the client asks for a task, and for its
-// result by tasks/result, during which it is asked.
+// For a legacy client and a modern server, the dialects differ as follows. The
+// modern server decides which calls are tasks and reports everything in
+// tasks/get. The legacy client asks for a task, and for its result with
+// tasks/result, during which it answers questions.
 
-// Ask calls a tool of a modern server for a legacy client that wants a task, and
-// returns the task, with the id that the server gave it. What the server answers
-// at once becomes a task that has ended.
+// Ask calls a tool of a modern server for a legacy client that wants a task,
+// and returns the task with the id of the server. If the server returns the
+// result at once, Ask returns a task that has ended.
 func (o *Book) Ask(ctx context.Context, l Link, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	wanted := &jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, nil, "task"), Back: req.Back}
 	resp, err := l.Call(ctx, wanted)
@@ -68,20 +72,20 @@ func (o *Book) Ask(ctx context.Context, l Link, req *jsonrpc.Request) (*jsonrpc.
 		told = ended(key.ID, known.at)
 	}
 	resp.Release()
-	// A task of 2025-11-25 begins in this state, whatever comes of it at once.
+	// A task of 2025-11-25 begins in this state, even if it ends at once.
 	told = jsonrpc.Set(told, []byte(`"working"`), "status")
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), told, "task")}, nil
 }
 
-// ended is a task that a server answered at once.
+// ended returns a task whose call was answered at once.
 func ended(id string, at time.Time) []byte {
 	when := jsonrpc.Quote(at.UTC().Format(time.RFC3339Nano))
 	return fmt.Appendf(nil, `{"taskId":%s,"status":"completed","createdAt":%s,"lastUpdatedAt":%s,"ttl":%d,"pollInterval":%d}`,
 		jsonrpc.Quote(id), when, when, keptResult.Milliseconds(), minPoll.Milliseconds())
 }
 
-// Answer answers what a legacy client asks about a task of a modern server: with
-// its result, or with the task as the server tells it.
+// Answer answers a legacy client's request about a task of a modern server:
+// with its result, or with the task as the server reports it.
 func (o *Book) Answer(ctx context.Context, l Link, id, method string) (*jsonrpc.Response, error) {
 	known, _ := o.of(Key{l.Schema, l.Server, id})
 	switch {
@@ -99,17 +103,17 @@ func (o *Book) Answer(ctx context.Context, l Link, id, method string) (*jsonrpc.
 	return nil, jsonrpc.MethodNotFound(method, "not a method of "+l.Version)
 }
 
-// get asks a modern server how a task is.
+// get asks a modern server for the state of a task.
 func (l Link) get(ctx context.Context, id string) (*jsonrpc.Response, error) {
 	return l.Call(ctx, About(mcp.MethodTasksGet, id))
 }
 
-// About is a request about a task.
+// About returns a request about a task.
 func About(method, id string) *jsonrpc.Request {
 	return &jsonrpc.Request{Method: method, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(id), "taskId")}
 }
 
-// end cancels a task and returns what became of it.
+// end cancels a task and returns its state after that.
 func (l Link) end(ctx context.Context, id string) (*jsonrpc.Response, error) {
 	resp, err := l.Call(ctx, About(mcp.MethodTasksCancel, id))
 	if err != nil || resp.Err != nil {
@@ -141,9 +145,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Follow waits for the end of a task of a modern server. What the task asks
-// becomes questions to the client, how it tells that it is doing becomes
-// progress.
+// Follow waits for the end of a task of a modern server. Input requests of the
+// task become questions to the client, and status messages become progress
+// notifications.
 func (l Link) Follow(ctx context.Context, id string, token []byte) (*jsonrpc.Response, error) {
 	asked := make(map[string]bool)
 	steps, message := 0, ""
@@ -176,7 +180,7 @@ func (l Link) Follow(ctx context.Context, id string, token []byte) (*jsonrpc.Res
 	}
 }
 
-// pollEvery is how long the server wants to be left alone, bounded.
+// pollEvery returns the poll interval that the server wants, bounded.
 func pollEvery(task []byte) time.Duration {
 	n, err := strconv.ParseInt(string(jsonrpc.Get(task, "pollIntervalMs")), 10, 64)
 	if err != nil {
@@ -185,7 +189,7 @@ func pollEvery(task []byte) time.Duration {
 	return min(max(time.Duration(n)*time.Millisecond, minPoll), maxPoll)
 }
 
-// taskError is the error that a task failed with.
+// taskError returns the error of a failed task.
 func taskError(raw []byte) *jsonrpc.Error {
 	code, err := strconv.ParseInt(string(jsonrpc.Get(raw, "code")), 10, 64)
 	if err != nil {
@@ -195,9 +199,9 @@ func taskError(raw []byte) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: message, Data: append([]byte(nil), jsonrpc.Get(raw, "data")...)}
 }
 
-// answer asks the client what a task asks and was not answered yet, all at
-// once, and gives the server the answers. It returns why the client refused a
-// question that cannot be answered with a refusal.
+// answer asks the client all new questions of a task, in parallel, and sends
+// the answers to the server. It returns an error if the client refuses a
+// question whose answer cannot express a refusal.
 func (l Link) answer(ctx context.Context, id string, questions []byte, asked map[string]bool) error {
 	var (
 		wg      sync.WaitGroup
@@ -237,7 +241,7 @@ func (l Link) answer(ctx context.Context, id string, questions []byte, asked map
 	return err
 }
 
-// ask puts a question of a task to the client.
+// ask asks the client a question of a task.
 func (l Link) ask(ctx context.Context, req *jsonrpc.Request) ([]byte, error) {
 	if l.Back == nil {
 		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
@@ -247,7 +251,7 @@ func (l Link) ask(ctx context.Context, req *jsonrpc.Request) ([]byte, error) {
 		err = resp.Err
 	}
 	if err == nil {
-		// What names the task is between us and the client.
+		// The server does not need the reference to the task.
 		return Without(append([]byte(nil), resp.Result...)), nil
 	}
 	if req.Method == mcp.MethodElicit && ctx.Err() == nil {
@@ -256,7 +260,7 @@ func (l Link) ask(ctx context.Context, req *jsonrpc.Request) ([]byte, error) {
 	return nil, err
 }
 
-// Cancel ends a task whose client has gone.
+// Cancel cancels a task after its client has disconnected.
 func (l Link) Cancel(ctx context.Context, params []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUp)
 	defer cancel()

@@ -15,23 +15,24 @@ const (
 	maxResult = 256 << 10 // a result that announces a task is small
 )
 
-// paths are where a result or a notification names its task.
+// paths are the places of the task id in a result or a notification.
 var paths = [...][]string{{"taskId"}, {"task", "taskId"}, {"_meta", mcp.RelatedTask, "taskId"}}
 
-// Split finds the server in the id of a task where several servers share an
-// endpoint.
+// Split splits the id of a task into the server and the server's own id, if
+// several servers share an endpoint.
 func Split(id string) (server, own string, ok bool) { return strings.Cut(id, separator) }
 
-// Rename gives the tasks that a result names ids that lead back to their server,
-// and leaves out listed ones of other principals. Where an endpoint has one
-// server alone, and of tasks that run here, the ids stay; mark follows them.
+// Rename replaces the task ids in a result by ids that contain the server, and
+// removes listed tasks of other principals. The ids stay unchanged if alone is
+// set, or if server is empty, which means a job of the gateway. mark is
+// appended to the ids.
 func (o *Book) Rename(schema, server string, alone bool, mark string, who *access.Principal, result []byte) []byte {
 	tasks := jsonrpc.Get(result, "tasks")
 	if tasks == nil && len(result) > maxResult {
 		return result
 	}
 	name := func(id string) []byte {
-		if alone || server == "" { // of ours, which no server knows
+		if alone || server == "" { // a job, which no server knows
 			return jsonrpc.Quote(id + mark)
 		}
 		return jsonrpc.Quote(server + separator + id + mark)
@@ -58,8 +59,8 @@ func (o *Book) Rename(schema, server string, alone bool, mark string, who *acces
 	return jsonrpc.Set(result, append(list, ']'), "tasks")
 }
 
-// Own notes that the task which a result announces belongs to a principal, and
-// what that works on.
+// Own records the principal and the project of the task that a result
+// announces.
 func (o *Book) Own(schema, server, principal string, at *project.Project, result []byte) {
 	if len(result) > maxResult {
 		return
@@ -75,7 +76,7 @@ func (o *Book) Own(schema, server, principal string, at *project.Project, result
 	}
 }
 
-// Without removes the task that a result belongs to.
+// Without removes the reference to a task from a result.
 func Without(result []byte) []byte {
 	if jsonrpc.Get(result, "_meta", mcp.RelatedTask) == nil {
 		return result
@@ -87,12 +88,12 @@ func Without(result []byte) []byte {
 	return jsonrpc.Set(result, nil, "_meta")
 }
 
-// Relate adds the task that a result belongs to.
+// Relate adds a reference to a task to a result.
 func Relate(result []byte, id string) []byte {
 	return jsonrpc.Set(result, jsonrpc.Quote(id), "_meta", mcp.RelatedTask, "taskId")
 }
 
-// Possible says whether a tool of 2025-11-25 may run as a task.
+// Possible reports whether a tool of 2025-11-25 may run as a task.
 func Possible(item *catalog.Item) bool {
 	support, _ := jsonrpc.GetString(item.Raw, "execution", "taskSupport")
 	return support == "required" || support == "optional"

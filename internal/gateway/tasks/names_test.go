@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/access"
 )
 
-// TestListIsFiltered leaves out other principals' tasks of a long list, and tasks
-// of the same name in another schema.
+// TestListIsFiltered checks that a long list contains no tasks of other
+// principals, and no tasks with the same id of another schema.
 func TestListIsFiltered(t *testing.T) {
 	book := NewBook()
 	who := &access.Principal{ID: "key:a"}

@@ -2,7 +2,7 @@ package view
 
 import "testing"
 
-// What requests outside any session saw at an older revision is not kept.
+// TestOutside checks that views of an older revision are dropped.
 func TestOutside(t *testing.T) {
 	var c Cache
 	get := func() View { return View{} }

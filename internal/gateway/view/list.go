@@ -13,7 +13,8 @@ var listKinds = map[string]catalog.Kind{
 	mcp.MethodTemplatesList: catalog.Templates,
 }
 
-// List answers a request for one of the four lists, written as eyes says.
+// List answers a request for one of the four lists. eyes returns the View for a
+// kind.
 func (v *View) List(req *jsonrpc.Request, eyes func(catalog.Kind) catalog.View) (*jsonrpc.Response, error) {
 	kind := listKinds[req.Method]
 	raw := jsonrpc.Get(req.Params, "cursor")
@@ -31,7 +32,8 @@ func (v *View) List(req *jsonrpc.Request, eyes func(catalog.Kind) catalog.View) 
 	return &jsonrpc.Response{Result: page}, nil
 }
 
-// Names are those of the tools and prompts that a client of a version is shown.
+// Names returns the names of the tools and prompts that a client of a version
+// sees.
 func (v *View) Names(version string, tools, prompts catalog.Visible) []string {
 	names := []string{}
 	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: tools, catalog.Prompts: prompts} {

@@ -20,37 +20,38 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// maxQuestions bounds what waits, and questionShare what one principal has
-// caused of it; later questions are declined at once.
+// maxQuestions bounds the open questions, questionShare those caused by one
+// principal; further questions are declined at once.
 const (
 	maxQuestions  = 256
 	questionShare = maxQuestions / 4
 )
 
-// A Question waits for a person: a server's sampling or elicitation, a call
-// whose policy is to ask, or a host that a sandbox refused.
+// A Question waits for a person: a server's sampling or elicitation request, a
+// call that needs approval, or a host that a sandbox refused.
 type Question struct {
-	// ID ends with a keyed digest of the question: an answer to it can be no
-	// answer to another one, not even after the gateway was started again, and
-	// who sees the ID learns nothing of the arguments.
+	// ID ends with a keyed digest of the question. So an answer never fits
+	// another question, not even after a restart of the gateway, and the ID
+	// reveals nothing about the arguments.
 	ID string `json:"id"`
 	// Kind is sampling, elicitation, approval or host.
 	Kind    string `json:"kind"`
 	Server  string `json:"server,omitempty"`
 	Client  string `json:"client,omitempty"`
 	Session string `json:"session,omitempty"`
-	// Run is the run of the Bench that asked.
+	// Run is the run of the Bench that caused the question.
 	Run string `json:"run,omitempty"`
-	// From is the principal whose request it came from, To the one that it was
-	// put to; without To it is put to those who may decide.
+	// From is the principal whose request caused the question. To is the
+	// principal that is asked; if it is empty, all principals that may decide
+	// are asked.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Tool is the call it came from, when that is known.
+	// Tool is the tool whose call caused the question, if known.
 	Tool  string    `json:"tool,omitempty"`
 	Asked time.Time `json:"asked"`
-	// Deadline is when the waiting call gives up; zero is never.
+	// Deadline is when the waiting call gives up; zero means never.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Params are the params of the request as the server sent them; of a host
+	// Params are the params of the request as the server sent them; for a host,
 	// its name and port.
 	Params json.RawMessage `json:"params"`
 	// Code is the script that makes the call; empty for none.
@@ -64,16 +65,17 @@ type Answer struct {
 	// Content is the content of an elicitation, or the whole result of a
 	// sampling request.
 	Content json.RawMessage `json:"content,omitempty"`
-	// For is traffic.ForScript where a yes is one for all calls of the same tool
-	// by the same run of a script; empty for this call alone.
+	// For is traffic.ForScript if the approval is for all calls of the same
+	// tool by the same run of a script; empty if it is for this call only.
 	For string `json:"for,omitempty"`
-	// By is the principal who answered; Typed says that it was on a command line.
+	// By is the principal who answered. Typed is set if the answer was typed on
+	// a command line.
 	By    string `json:"-"`
 	Typed bool   `json:"-"`
 }
 
-// An Inbox holds the questions that wait. The zero value is ready; it may be
-// used concurrently.
+// An Inbox holds the open questions. The zero value is ready to use. It is safe
+// for concurrent use.
 type Inbox struct {
 	mu      sync.Mutex
 	next    uint64
@@ -87,7 +89,7 @@ type waiting struct {
 	answer chan Answer
 }
 
-// Ask waits until somebody answers, or until ctx ends.
+// Ask waits for an answer, or until ctx ends.
 func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	w := &waiting{Question: q, answer: make(chan Answer, 1)}
 	if deadline, ok := ctx.Deadline(); ok && w.Deadline.IsZero() {
@@ -106,13 +108,13 @@ func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 }
 
-// shownTo says whether a principal sees the question: it may answer it, or has
+// shownTo reports whether a principal sees the question: it may answer it, or
 // caused it.
 func (q *Question) shownTo(who access.Principal) bool {
 	return who.MayAnswer(q.From, q.To) || who.Owns(q.From)
 }
 
-// List returns what waits and a principal sees, oldest first.
+// List returns the open questions that a principal sees, oldest first.
 func (b *Inbox) List(who access.Principal) []Question {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,8 +135,8 @@ var (
 	errFor      = i18n.Errorf(`for is either left out or "script", and goes with the action accept`, `for 只能省略或为 "script"，且仅用于 accept`)
 )
 
-// Answer answers one question for a principal; api.ErrNotFound when it no longer
-// waits, or the principal does not see it.
+// Answer answers one question for a principal. It returns api.ErrNotFound if
+// the question is no longer open, or the principal does not see it.
 func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	b.mu.Lock()
 	i := slices.IndexFunc(b.waiting, func(w *waiting) bool { return w.ID == id && w.shownTo(who) })
@@ -196,20 +198,22 @@ var digestKey = sync.OnceValue(func() []byte {
 	return key
 })
 
-// digest is a short hash of all that the question shows, the time among it.
+// digest returns a short hash of all that the question shows, including the
+// time.
 func (q *Question) digest() string {
-	shown, _ := json.Marshal(q) // params that are no JSON were never read
+	shown, _ := json.Marshal(q) // params were parsed as JSON before
 	return keyed(shown)
 }
 
-// keyed is a short digest that tells nothing of the data.
+// keyed returns a short keyed digest that reveals nothing about data.
 func keyed(data []byte) string {
 	mac := hmac.New(sha256.New, digestKey())
 	mac.Write(data)
 	return hex.EncodeToString(mac.Sum(nil)[:6])
 }
 
-// Tell calls told with every new question. It must not block.
+// Tell sets the function that is called with every new question. It must not
+// block.
 func (b *Inbox) Tell(told func(Question)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,7 +232,7 @@ func (b *Inbox) remove(id string) *waiting {
 	return w
 }
 
-// Watch calls changed whenever List would differ.
+// Watch sets the function that is called whenever List would differ.
 func (b *Inbox) Watch(changed func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

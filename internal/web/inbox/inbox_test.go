@@ -38,8 +38,8 @@ func TestInboxShare(t *testing.T) {
 	}
 }
 
-// TestInboxHost: who may not change the configuration neither sees nor answers
-// the question about a host.
+// TestInboxHost checks that a principal that may not change the configuration
+// neither sees nor answers the question about a host.
 func TestInboxHost(t *testing.T) {
 	var b Inbox
 	w := &waiting{Question: Question{Kind: "host", Server: "web"}, answer: make(chan Answer, 1)}

@@ -1,6 +1,6 @@
-// Command corpus is an MCP server for the browser tests: tools whose schemas
-// are hard for forms, large results, and the prompts of the six cases of the
-// prompt tester.
+// Command corpus is an MCP server for the browser tests. It has tools whose
+// schemas are hard for forms, large results, and the prompts of the six cases
+// of the prompt tester.
 package main
 
 import (
@@ -82,7 +82,7 @@ func skills(s *mcpserver.Server) {
 	}})
 }
 
-// forms are tools whose result is the JSON of the arguments they got.
+// forms are tools whose result is the JSON of their arguments.
 var forms = []struct{ name, schema string }{
 	{"form_simple", `{"type":"object","properties":{"query":{"type":"string","description":"What to look for","minLength":1},"sort":{"type":"string","enum":["created","updated"]},"per_page":{"type":"integer","minimum":1,"maximum":100,"default":30},"labels":{"type":"array","items":{"type":"string"}},"deep":{"type":"boolean"}},"required":["query"]}`},
 	{"form_union", `{"type":"object","properties":{"range":{"anyOf":[{"title":"dates","type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"}},"required":["from"]},{"title":"days","type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}]},"note":{"type":["string","null"]}},"required":["range"]}`},
@@ -93,7 +93,7 @@ var forms = []struct{ name, schema string }{
 	{"form_choice", `{"oneOf":[{"title":"by id","type":"object","properties":{"kind":{"const":"id"},"id":{"type":"integer"}},"required":["kind","id"]},{"title":"by name","type":"object","properties":{"kind":{"const":"name"},"name":{"type":"string"}},"required":["kind","name"]}]}`},
 }
 
-// web is a schema of n types that all contain one another.
+// web returns a schema of n types that all contain one another.
 func web(n int) string {
 	var defs, props strings.Builder
 	for i := range n {
@@ -105,7 +105,7 @@ func web(n int) string {
 	return fmt.Sprintf(`{"type":"object","properties":{%s"leaf":{"type":"string"}},"$defs":{%s"end":{}}}`, props.String(), defs.String())
 }
 
-// defaults asks with a default for every kind of field, and says what came back.
+// defaults asks with a default for every kind of field, and returns the answer.
 func defaults(ctx context.Context, c *mcpserver.Call) (any, error) {
 	answer, err := c.Ask(ctx, "plan", "elicitation/create", map[string]any{"message": "How should I continue?",
 		"requestedSchema": json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string","enum":["sample","whole"],"default":"sample"},"max_cost":{"type":"number","default":2},"notify":{"type":"string","default":"team@example.com"},"dry_run":{"type":"boolean","default":true},"verbose":{"type":"boolean"}},"required":["mode"]}`)})
@@ -150,8 +150,8 @@ func links(context.Context, *mcpserver.Call) (any, error) {
 	}}, nil
 }
 
-// prompts answer with the arguments member they got, so that a test can see
-// what was sent.
+// prompts answer with the arguments member that they got, so that a test can
+// see what was sent.
 func prompts() []mcpserver.Prompt {
 	shown := func(required ...string) func(context.Context, *mcpserver.Call) (any, error) {
 		return func(_ context.Context, c *mcpserver.Call) (any, error) {

@@ -1,8 +1,8 @@
-// The JSON API as the page sees it; /api/v1/openapi.json describes it.
+// The JSON API that the page uses; /api/v1/openapi.json describes it.
 import { lang, t } from "./i18n/index.ts";
 
 export interface Server {
-  /** replica is who has it, where there are several. */
+  /** replica is the replica that runs the server, if there are several. */
   replica?: string; schema: string; name: string;
   state: "up" | "starting" | "down" | "idle" | "disabled" | "pending" | "auth";
   reason?: string; reasonZH?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
@@ -13,7 +13,7 @@ export interface Server {
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
   changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
-  /** What waits for a person who may approve it: the whole entry, or the changes; approving sends the hash back. */
+  /** approval is what waits for approval: the whole entry, or the changes. Approving sends the hash back. */
   approval?: { entry?: string; hash: string };
 }
 
@@ -31,7 +31,7 @@ export interface Call {
   status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
   total: number; gateway?: number; transport?: number; serverTime?: number;
   reqSize: number; resSize: number; parent?: number; notes?: string[]; notesZH?: string[]; bench?: boolean; reason?: string;
-  /** said is what the answer says in words: the message of an error, the first text of a result. */
+  /** said is the text of the answer: the message of an error, or the first text of a result. */
   said?: string;
 }
 
@@ -43,7 +43,7 @@ export interface Stat {
 }
 
 export interface Step { ok: number; tool: number; err: number; p50?: number; p95?: number }
-/** Uptime is a server's last day: a letter for each half-hour, u up, p partly, x down, n not running. */
+/** Uptime is the last day of a server: one letter per half-hour, u up, p partly up, x down, n not running. */
 export interface Uptime { schema: string; name: string; strip: string; share?: number }
 export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
 
@@ -57,7 +57,7 @@ export interface Usage {
 export interface Question {
   id: string; kind: "sampling" | "elicitation" | "approval" | "host"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;
-  /** The script that makes the call. */
+  /** code is the script that makes the call. */
   code?: string;
 }
 
@@ -106,10 +106,10 @@ export interface CatalogPage {
 export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string; errorZH?: string }
 export interface ConnectPlan { file: string; diff: string; mark: string; moving: string[]; snippet?: string; backup?: string }
 
-/** Listed is a server that a registry lists. */
+/** Listed is a server in a registry. */
 export interface Listed { name: string; version: string; kinds: string[] | null; status: string; registry: string; description: string; installed?: string; looksLike?: string }
 export interface AddQuestion { id: string; kind: "env" | "header" | "arg"; description?: string; placeholder?: string; choices?: string[]; default?: string; required: boolean; secret: boolean; repeated: boolean; format?: string }
-/** Offer is a server that can be added, and what it asks for. */
+/** Offer is a server that can be added, with its questions. */
 export interface Offer { id: string; name: string; head: string; way?: string; ways?: string[]; alarms?: string[]; questions: AddQuestion[]; unconfinable?: string }
 /** Shown is exactly what would be written and run; adding sends the hash back. */
 export interface Shown { rows: { kind: string; label: string; text: string }[]; entry: string; hash: string; missing?: string[] }
@@ -125,28 +125,28 @@ export interface Suite { name: string; path: string; target?: string; tests: num
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
-/** Unread is what reading the config file again would change, or why it cannot be read. */
+/** Unread is what a reload of the config file would change, or why the file cannot be read. */
 export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
 export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread; replicas?: Replica[] }
-/** Replica is a gateway of a cluster; error is why nothing of it is shown. */
+/** Replica is a gateway of a cluster. error is set if the replica does not answer. */
 export interface Replica { name: string; self?: boolean; error?: string; errorZH?: string }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }
 export interface Part { path: string; kind: string; size: number; count?: number; offset?: number; items?: PartItem[]; value?: unknown; whole: boolean }
 
-/** A refusal of the API. run is a command that waits for a yes. */
+/** ApiError is an error response of the API. run is a command that waits for confirmation. */
 export class ApiError extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly run?: string, readonly lines?: string[]) {
     super(message);
   }
 }
 
-/** onLogin is called when the API says that nobody is logged in. */
+/** onLogin is called when the API reports that the page is not logged in. */
 export const hooks = { onLogin: () => {} };
 
 async function send(method: string, path: string, body?: string | Blob): Promise<Response> {
-  // The page's own language, for texts that only the gateway has.
+  // The language of the page, for texts that the gateway translates.
   const headers: Record<string, string> = { "Accept-Language": lang.value };
   if (method !== "GET") headers["X-MCP-AIO"] = "1";
   if (body !== undefined) headers["Content-Type"] = typeof body === "string" ? "application/json" : "application/octet-stream";
@@ -167,16 +167,16 @@ async function send(method: string, path: string, body?: string | Blob): Promise
 export async function get<T>(path: string): Promise<T> { return (await send("GET", path)).json(); }
 export async function text(path: string): Promise<string> { return (await send("GET", path)).text(); }
 
-/** change sends a body that is a value, or JSON text that must stay as it is. */
+/** change sends a value, or JSON text that must not be changed. */
 export async function change<T = void>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
   const resp = await send(method, path, body === undefined ? undefined : body instanceof RawBody ? body.json : JSON.stringify(body));
   return (resp.status === 204 ? undefined : await resp.json()) as T;
 }
 
-/** upload sends a file as it is. */
+/** upload sends a file unchanged. */
 export async function upload<T>(path: string, file: Blob): Promise<T> { return (await send("POST", path, file)).json(); }
 
-/** RawBody is JSON text whose numbers must not pass through JavaScript. */
+/** RawBody is JSON text whose numbers must not be converted to JavaScript numbers. */
 export class RawBody { constructor(readonly json: string) {} }
 
 export const path = (...parts: (string | number)[]) => parts.map((p) => encodeURIComponent(p)).join("/");

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers for people.
 import { lang, t } from "./i18n/index.ts";
 
 /** ns formats a duration in nanoseconds. */
@@ -17,7 +17,7 @@ export function bytes(n: number): string {
   return (n / 1024 / 1024).toFixed(1) + " MB";
 }
 
-/** tokens is a rough count: four bytes each. */
+/** tokens is a rough estimate: four bytes per token. */
 export function tokens(size: number): string {
   const n = Math.ceil(size / 4);
   return "≈ " + (n < 1000 ? n : (n / 1000).toFixed(1) + "k") + " tok";
@@ -32,7 +32,7 @@ export function clock(iso: string): string {
   return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** ago says how long ago something was. */
+/** ago formats how long ago something was. */
 export function ago(iso: string, now: number): string {
   const s = Math.round((now - Date.parse(iso)) / 1000);
   const f = new Intl.RelativeTimeFormat(lang.value, { style: "narrow", numeric: "auto" });
@@ -42,12 +42,12 @@ export function ago(iso: string, now: number): string {
   return f.format(-Math.round(s / 86400), "day");
 }
 
-/** age is a length of time since then: 3 d, 20 min. */
+/** age formats the time since then: 3 d, 20 min. */
 export function age(iso: string, now: number): string {
   return lasting(Math.max(0, Math.round((now - Date.parse(iso)) / 1000)));
 }
 
-/** lasting is a number of seconds in its largest unit. */
+/** lasting formats a number of seconds in its largest unit. */
 export function lasting(s: number): string {
   if (s < 60) return t("age_s", s);
   if (s < 3600) return t("age_min", Math.round(s / 60));
@@ -55,23 +55,23 @@ export function lasting(s: number): string {
   return t("age_d", Math.round(s / 86400));
 }
 
-/** short is a number with a letter for thousands and millions: 38.4k, 2.7M. */
+/** short formats a number with a letter for thousands and millions: 38.4k, 2.7M. */
 export function short(n: number): string {
   if (n < 1000) return String(Math.round(n));
   return n < 999_950 ? (n / 1000).toFixed(1).replace(/\.0$/, "") + "k" : (n / 1e6).toFixed(1).replace(/\.0$/, "") + "M";
 }
 
-/** percent of a part in a whole, one decimal at most. */
+/** percent formats the share of a part in a whole, with at most one decimal. */
 export function percent(part: number, whole: number): string {
   if (!whole) return "–";
   const p = (part / whole) * 100;
   return (p === 0 || p >= 99.95 || p >= 10 && p < 90 ? Math.round(p) : p.toFixed(1).replace(/\.0$/, "")) + "%";
 }
 
-/** day is a date: Nov 17. */
+/** day formats a date: Nov 17. */
 export function day(ms: number): string { return new Intl.DateTimeFormat(lang.value, { month: "short", day: "numeric" }).format(ms); }
 
-/** hm is a time of day: 13:43, or with seconds. */
+/** hm formats a time of day: 13:43, or with seconds. */
 export function hm(ms: number, seconds = false): string {
   const d = new Date(ms), two = (n: number) => String(n).padStart(2, "0");
   return `${two(d.getHours())}:${two(d.getMinutes())}` + (seconds ? ":" + two(d.getSeconds()) : "");

@@ -11,7 +11,7 @@ let prefixTimer = 0;
 export const isMac = navigator.platform.startsWith("Mac");
 export const modName = isMac ? "⌘" : "Ctrl";
 
-/** useShortcuts registers shortcuts for as long as a screen is shown. */
+/** useShortcuts registers shortcuts while a screen is shown. */
 export function useShortcuts(list: Shortcut[]): void {
   useEffect(() => {
     list.forEach((s) => active.add(s));

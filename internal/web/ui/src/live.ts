@@ -1,5 +1,5 @@
 // One event stream for all tabs: the tab that holds the lock reads it and
-// passes events on.
+// passes the events on.
 import { computed, signal } from "@preact/signals";
 import { get } from "./api.ts";
 import type { Bench, Call, Client, Line, Overview, Question, Replica, Run, Server, Unread } from "./api.ts";
@@ -7,24 +7,24 @@ import type { Bench, Call, Client, Line, Overview, Question, Replica, Run, Serve
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
-/** seenAt is when a session was last heard of by its calls: milliseconds. */
+/** seenAt is the time of the last call of a session, in milliseconds. */
 export const seenAt = new Map<string, number>();
-/** unread is a config file that has changed since the gateway read it. */
+/** unread is set if the config file has changed since the gateway read it. */
 export const unread = signal<Unread | undefined>(undefined);
-/** replicas are the gateways of the cluster; none where this one is alone. */
+/** replicas are the gateways of the cluster; empty outside a cluster. */
 export const replicas = signal<Replica[]>([]);
-/** approvals are servers and changed tools that wait for a yes. */
+/** approvals are servers and changed tools that wait for approval. */
 export const approvals = computed(() => servers.value.filter((s) => s.state === "pending" || s.pending?.length));
-/** waitingCount is how much waits for a person. */
+/** waitingCount is the number of items that wait for a person. */
 export const waitingCount = computed(() => inbox.value.length + approvals.value.length);
 export const benches = signal<Bench[]>([]);
-/** link is how the stream does, in this tab or another. Before it was open once it is "connecting", however long that takes. */
+/** link is the state of the stream, in this tab or another. Until the first connection it is "connecting", however long that takes. */
 export const link = signal<"connecting" | "live" | "lost">("connecting");
 export const online = computed(() => link.value === "live");
-/** lostAt is when the stream broke: what is shown is from then. retryAt is when it is tried again. */
+/** lostAt is when the stream broke; the shown data is from then. retryAt is the time of the next attempt. */
 export const lostAt = signal(0);
 export const retryAt = signal(0);
-/** loaded says that the first answer is there. */
+/** loaded is set after the first response. */
 export const loaded = signal(false);
 export const eventId = signal("");
 
@@ -39,7 +39,7 @@ const listeners: { [K in keyof Topics]: Set<Listener<Topics[K]>> } = {
   traffic: new Set(), logs: new Set(), bench: new Set(), tests: new Set(), reset: new Set(),
 };
 
-/** on follows a topic until the returned function is called. */
+/** on calls f with the events of a topic until the returned function is called. */
 export function on<K extends keyof Topics>(topic: K, f: Listener<Topics[K]>): () => void {
   listeners[topic].add(f);
   return () => { listeners[topic].delete(f); };
@@ -65,11 +65,11 @@ function deliver(topic: string, data: any): void {
 
 export async function refreshBenches(): Promise<void> { benches.value = await get<Bench[]>("bench"); }
 
-/** refresh reads everything that events only change. */
+/** refresh reads the state that events later update. */
 export async function refresh(): Promise<void> {
   const before = { ...told };
   const o = await get<Pick<Overview, "servers" | "clients" | "inbox" | "unread" | "replicas">>("overview");
-  // An event that came meanwhile is newer than the answer.
+  // An event that arrived in the meantime is newer than the response.
   if (told.servers === before.servers) servers.value = o.servers;
   if (told.clients === before.clients) clients.value = o.clients;
   if (told.inbox === before.inbox) inbox.value = o.inbox;
@@ -79,14 +79,14 @@ export async function refresh(): Promise<void> {
   await refreshBenches();
 }
 
-/** refreshReplicas asks who else there is, and whether one of them cannot use the configuration. */
+/** refreshReplicas reads the other replicas, and whether one of them cannot use the configuration. */
 async function refreshReplicas(): Promise<void> {
   const o = await get<Pick<Overview, "replicas" | "unread">>("overview?replica=*");
   replicas.value = o.replicas ?? [];
   unread.value = o.unread;
 }
 
-/** checkUnread asks whether the config file is still the one that was read. */
+/** checkUnread asks whether the config file has changed since it was read. */
 export async function checkUnread(): Promise<void> {
   if (document.visibilityState !== "visible" || link.peek() !== "live") return;
   if (replicas.peek().length) await refreshReplicas().catch(() => {});
@@ -99,7 +99,7 @@ interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt
 let channel: BroadcastChannel | undefined;
 let leads = false;
 
-/** take is what this tab knows about the stream now. */
+/** take updates what this tab knows about the stream. */
 function take(m: Told): void {
   if (m.link === "lost") {
     if (link.peek() === "live") { lostAt.value = Date.now(); link.value = "lost"; }
@@ -109,7 +109,7 @@ function take(m: Told): void {
   if (m.topic) deliver(m.topic, m.data);
 }
 
-/** tell passes something on to the other tabs. */
+/** tell updates this tab and the other tabs. */
 function tell(m: Told): void { take(m); channel?.postMessage(m); }
 
 export function startLive(): void {
@@ -120,14 +120,14 @@ export function startLive(): void {
     else if (leads && link.peek() !== "connecting") channel!.postMessage({ link: link.peek(), retryAt: retryAt.peek(), id: eventId.peek() });
   };
   const lead = () => { leads = true; read(); };
-  // A tab that comes later hears at once how the stream is doing.
+  // A new tab asks for the state of the stream.
   channel.postMessage({ ask: true });
   // Without locks (plain http on another host) each tab reads its own stream.
   if (navigator.locks) void navigator.locks.request("mcp-all-in-one", () => { lead(); return new Promise(() => {}); });
   else lead();
 }
 
-/** retry tries the stream now. */
+/** retry reconnects the stream now. */
 export function retry(): void { if (leads) read(); else channel?.postMessage({ retry: true }); }
 
 let source: EventSource | undefined;
@@ -146,7 +146,7 @@ function read(): void {
     const wait = Math.min(1000 * 2 ** failures++, 8000);
     timer = window.setTimeout(read, wait);
     tell({ link: "lost", retryAt: Date.now() + wait });
-    // A login that has ended is not a gateway that has gone.
+    // The login may have expired, although the gateway still runs.
     get("session").catch(() => {});
   };
   for (const topic of ["hello", "reset", ...topics.split(",")]) {

@@ -7,18 +7,18 @@ import { startRouter } from "./router.ts";
 import { Shell } from "./shell.tsx";
 import { session } from "./state.ts";
 
-/** why tells a person who is not logged in what to do. */
+/** why is the reason why the page is not logged in. */
 const why = signal<"" | "login" | "code" | "offline">("");
 
 async function boot(): Promise<void> {
   const code = /[#&]code=([\w-]+)/.exec(location.hash)?.[1];
   if (code) {
-    // The code leaves the address bar before anything else happens.
+    // Remove the code from the address bar first.
     history.replaceState(null, "", location.pathname + location.search);
     try {
       session.value = await change<Session>("POST", "login", { code });
     } catch (e) {
-      // A page that is logged in already does not need the code.
+      // If the page is already logged in, it does not need the code.
       if (!(e instanceof ApiError) || e.status !== 401) { why.value = "offline"; return; }
       why.value = "code";
     }

@@ -1,4 +1,4 @@
-// Search or run anything: Ctrl-K.
+// The palette: searches or runs anything, with Ctrl-K.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, type CatalogPage, type Overview, type Setting, type Suite } from "./api.ts";
 import { lang, setLang, t } from "./i18n/index.ts";
@@ -10,10 +10,10 @@ import { may, paletteOpen, remembered, theme } from "./state.ts";
 
 interface Entry { id: string; group: string; icon: IconName; text: string; hint?: string; calls?: number; run: () => void }
 
-/** used are the entries that were chosen last, the newest first. */
+/** used are the recently chosen entries, newest first. */
 const used = remembered<string[]>("palette.used", []);
 
-/** Found is what only the gateway knows; it is read whenever the search is opened. */
+/** Found is data of the gateway; it is read each time the search opens. */
 interface Found { catalogs: CatalogPage[]; suites: Suite[]; settings: Setting[]; calls: Map<string, number> }
 
 async function find(): Promise<Found> {
@@ -67,7 +67,7 @@ function entries(f: Found | undefined): Entry[] {
 
 const shown = 50;
 
-/** best are the entries that match, the best first: how well, then used lately, then calls. */
+/** best returns the matching entries, ordered by match, then by recent use, then by calls. */
 function best(all: Entry[], query: string): { list: Entry[]; total: number } {
   const late = new Map(used.peek().map((id, i) => [id, i]));
   if (!query.trim()) {
@@ -77,7 +77,7 @@ function best(all: Entry[], query: string): { list: Entry[]; total: number } {
   }
   const found = all.map((e) => ({ e, score: rank(e.text, e.hint ?? "", query) })).filter((x) => x.score > 0);
   found.sort((a, b) => b.score - a.score || (late.get(a.e.id) ?? 99) - (late.get(b.e.id) ?? 99) || (b.e.calls ?? 0) - (a.e.calls ?? 0) || a.e.text.length - b.e.text.length);
-  // What belongs together stands together, where the best of it is.
+  // Entries of a group stay together, at the place of the best of them.
   const list = found.slice(0, shown).map((x) => x.e), groups = [...new Set(list.map((e) => e.group))];
   return { list: groups.flatMap((g) => list.filter((e) => e.group === g)), total: found.length };
 }
@@ -96,7 +96,7 @@ function PaletteBox() {
   const { list: matching, total } = useMemo(() => best(all, query), [all, query]);
   const found = matching.length || !query ? matching : [{ id: "", group: "", icon: "traffic" as IconName, text: t("paletteTraffic", query), run: () => go(href(["traffic"], { q: /\s/.test(query) ? `text:"${query}"` : query })) }];
   useEffect(() => { input.current?.focus(); void find().then(setKnown); return () => before.current?.focus?.(); }, []);
-  // The chosen row stays in view.
+  // Keep the selected row in view.
   useLayoutEffect(() => { box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [at, found]);
   const close = () => { paletteOpen.value = false; };
   const run = (e: Entry | undefined) => {
@@ -130,7 +130,7 @@ function PaletteBox() {
   </div>;
 }
 
-/** Marked shows which words of the query a text holds. */
+/** Marked highlights the words of the query in a text. */
 function Marked({ text, query }: { text: string; query: string }) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const low = text.toLowerCase(), on = new Uint8Array(text.length);

@@ -1,6 +1,6 @@
-// How well a text answers a query.
+// How well a text matches a query.
 
-/** part ranks one word: equal, a beginning, the beginning of a word, anywhere, its letters in order. */
+/** part ranks one word: equal, a prefix, the prefix of a word, anywhere, its letters in order. */
 function part(text: string, word: string): number {
   const i = text.indexOf(word);
   if (text === word) return 100;
@@ -11,17 +11,17 @@ function part(text: string, word: string): number {
     at = text.indexOf(c, at) + 1;
     if (!at) return 0;
   }
-  // Letters alone mean something only when they are most of a short text.
+  // Letters in order are a match only if they are most of a short text.
   return word.length >= 3 && text.length <= 60 ? 8 : 0;
 }
 
-/** boundary says whether any word of the text begins with it. */
+/** boundary reports whether any word of the text begins with word. */
 function boundary(text: string, word: string): boolean {
   for (let i = text.indexOf(word); i >= 0; i = text.indexOf(word, i + 1)) if (i === 0 || !/[a-z0-9]/.test(text[i - 1]!)) return true;
   return false;
 }
 
-/** rank is 0 when a word of the query is in neither text; the words may stand in any order. */
+/** rank returns 0 if a word of the query is in neither text; the words may be in any order. */
 export function rank(text: string, hint: string, query: string): number {
   const low = text.toLowerCase(), more = hint.toLowerCase(), words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const whole = words.join(" "), last = low.split(" / ").at(-1)!;

@@ -106,14 +106,14 @@ function Side({ current }: { current: string }) {
   </header>;
 }
 
-/** Live says how the connection to the gateway does; a slow first answer is not a broken one. */
+/** Live shows the state of the connection to the gateway; a slow first response does not count as a broken connection. */
 function Live() {
   const state = link.value;
   return <span class="live" data-testid="live" title={t(state === "live" ? "live" : state === "lost" ? "offline" : "connectingShort")}>
     <Status tone={state === "live" ? "ok" : state === "lost" ? "warn" : "busy"} state={state}><span class="lbl">{t(state === "live" ? "live" : state === "lost" ? "offline" : "connectingShort")}</span></Status></span>;
 }
 
-/** Lost says that what is shown is old, and when the gateway is tried again. */
+/** Lost shows that the data is old, and when the page reconnects. */
 function Lost() {
   const [, tick] = useState(0);
   useEffect(() => { const timer = setInterval(() => tick((n) => n + 1), 1000); return () => clearInterval(timer); }, []);
@@ -124,7 +124,7 @@ function Lost() {
   </div>;
 }
 
-/** UnreadBar says that the config file is no longer what the gateway read. */
+/** UnreadBar shows that the config file has changed since the gateway read it. */
 function UnreadBar() {
   const u = unread.value!;
   const names = [...u.added, ...u.removed, ...u.changed].map((s) => s.replace(/^default\//, "")).concat(u.settings);
@@ -137,7 +137,7 @@ function UnreadBar() {
   </div>;
 }
 
-/** trouble are servers that need someone. */
+/** trouble returns the number of servers that need attention. */
 const trouble = () => servers.value.filter((s) => s.state === "down" || s.state === "auth").length;
 
 function Nav({ current }: { current: string }) {
@@ -151,14 +151,14 @@ function Nav({ current }: { current: string }) {
   </nav>;
 }
 
-/** TabBar is the navigation of a phone; the search has the other pages. */
+/** TabBar is the navigation on a phone; the other pages are in the search. */
 function TabBar({ current }: { current: string }) {
   const list = ["overview", "servers", "traffic", "inbox", "bench"].map((id) => screens.find((s) => s.id === id)!);
   return <nav class="tabbar" aria-label={t("navigation")}>{list.map((s) => <a key={s.id} href={"/ui/" + s.id} aria-current={s.id === current ? "page" : undefined}>
     <Icon name={s.icon} /><span>{t(s.label)}</span>{s.id === "inbox" && waitingCount.value > 0 && <b>{waitingCount.value}</b>}</a>)}</nav>;
 }
 
-/** Lazy shows a screen when its code has arrived. */
+/** Lazy shows a screen after its code is loaded. */
 function Lazy({ load }: { load: () => Promise<ComponentType> }) {
   const [Screen, setScreen] = useState<ComponentType | undefined>();
   const [error, setError] = useState("");

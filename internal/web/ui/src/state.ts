@@ -1,10 +1,10 @@
-// State that is not a screen's own.
+// State that does not belong to one screen.
 import { effect, signal } from "@preact/signals";
 import type { Session } from "./api.ts";
 import { link } from "./live.ts";
 
 export const session = signal<Session | undefined>(undefined);
-/** may says whether this person may do something now; nobody changes anything while the gateway does not answer. */
+/** may reports whether the user may do something now; nothing can be changed while the gateway does not answer. */
 export const may = (scope: "call" | "admin") =>
   link.value !== "lost" && (session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call");
 
@@ -27,7 +27,7 @@ export function remembered<T>(key: string, initial: T) {
   return s;
 }
 
-/** paletteOpen says that the search is shown. */
+/** paletteOpen is set while the search is shown. */
 export const paletteOpen = signal(false);
 
 /** matching follows a media query. */
@@ -37,6 +37,6 @@ function matching(media: string) {
   m?.addEventListener("change", (e) => { s.value = e.matches; });
   return s;
 }
-/** narrow windows have no room for a wide sidebar. */
+/** narrow is set for windows without room for a wide sidebar. */
 export const narrow = matching("(max-width: 1320px)");
 export const phone = matching("(max-width: 720px)");

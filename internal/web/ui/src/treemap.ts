@@ -1,8 +1,8 @@
-// A treemap: the area of each box is its value, and boxes are close to squares.
+// A treemap: the area of each box is its value, and boxes are nearly square.
 
 export interface Box { x: number; y: number; w: number; h: number }
 
-/** squarify lays out values, the largest first, in a box; it returns one box for each. */
+/** squarify lays out values, largest first, in a box; it returns one box per value. */
 export function squarify(values: number[], w: number, h: number): Box[] {
   const sum = values.reduce((a, b) => a + b, 0);
   if (!sum) return values.map(() => ({ x: 0, y: 0, w: 0, h: 0 }));
@@ -11,7 +11,7 @@ export function squarify(values: number[], w: number, h: number): Box[] {
   while (i < areas.length) {
     const side = Math.min(w - x, h - y), row: number[] = [];
     let total = 0, worst = Infinity;
-    // A row grows as long as its boxes come closer to squares.
+    // A row grows as long as its boxes get closer to squares.
     while (i + row.length < areas.length) {
       const next = areas[i + row.length]!, all = total + next, large = Math.max(next, ...row), small = Math.min(next, ...row);
       const ratio = Math.max((side * side * large) / (all * all), (all * all) / (side * side * small));

@@ -1,4 +1,4 @@
-// The result of a run, read when it has ended.
+// Reads the result of a run after the run has ended.
 import { useEffect, useState } from "preact/hooks";
 import type { Run } from "../api.ts";
 import { linesOf, partsOf, type Part } from "../json/lines.ts";
@@ -18,7 +18,7 @@ export function useBody(run: Run | undefined): { text?: string; error?: string }
 
 export interface Parts { structured?: string; content: any[]; messages?: any[]; contents?: any[]; description?: string }
 
-/** resultParts looks over the text once; large results are not parsed. */
+/** resultParts scans the text once; large results are not parsed. */
 export function resultParts(text: string): Parts {
   const lines = linesOf(text);
   const parts = lines ? partsOf(lines) : new Map<string, Part>();

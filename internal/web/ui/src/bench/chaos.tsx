@@ -1,4 +1,4 @@
-// What goes wrong on purpose, for this session of the Bench alone.
+// Faults to inject, for this session of the Bench only.
 import { useState } from "preact/hooks";
 import { change, path, type Bench, type Chaos } from "../api.ts";
 import { t } from "../i18n/index.ts";

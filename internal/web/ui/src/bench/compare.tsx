@@ -1,4 +1,4 @@
-// The same call on several targets, with what differs.
+// The same call on several targets, with the differences.
 import { useEffect, useState } from "preact/hooks";
 import type { Bench, Run } from "../api.ts";
 import { bytes, ns } from "../format.ts";

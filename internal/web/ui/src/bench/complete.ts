@@ -4,7 +4,7 @@ import { ask } from "./session.ts";
 
 export interface Ref { type: "ref/prompt" | "ref/resource"; name?: string; uri?: string }
 
-/** complete asks for values; a server that has none to offer is no error. */
+/** complete asks for values. A server without completions is not an error. */
 export async function complete(bench: string, ref: Ref, argument: string, value: string, given: Record<string, string>): Promise<string[]> {
   const { [argument]: _, ...others } = given;
   const params = { ref, argument: { name: argument, value }, ...(Object.keys(others).length ? { context: { arguments: others } } : {}) };

@@ -1,4 +1,5 @@
-// Copy a call as a command line, as a program, or as it goes over the wire.
+// Copies a call as a command line, as a program, or as it is sent over the
+// wire.
 import { get, path, type Bench, type CatalogPage, type ServerDetail } from "../api.ts";
 import { commandLine } from "../cli.ts";
 import { t, type Key } from "../i18n/index.ts";
@@ -11,10 +12,10 @@ import { snippet, type Language, type SnippetCall, type Way } from "./snippets.t
 
 interface CopyProps { bench: Bench; method: SnippetCall["method"]; params: () => string }
 
-/** Wanted is a way to the server and the name that the tool has there. */
+/** Wanted is a connection to the server, and the name of the tool on it. */
 interface Wanted { way: Way; name?: string }
 
-/** wayOf is how a program reaches what the Bench is connected to. Secrets are left to the environment. */
+/** wayOf returns how a program connects to the target of the Bench. Secrets are read from the environment. */
 async function wayOf(bench: Bench, name: string | undefined, url: boolean): Promise<Wanted> {
   const target = bench.target;
   const endpoint = { url: session.value!.endpoint, headers: [] };

@@ -1,4 +1,4 @@
-// A run beside the one before it, key by key.
+// A run next to the previous one, key by key.
 import { useMemo, useState } from "preact/hooks";
 import type { Run } from "../api.ts";
 import { clock } from "../format.ts";
@@ -10,7 +10,7 @@ import { useBody } from "./body.ts";
 import { runStatus } from "./runs.tsx";
 import { runs } from "./session.ts";
 
-/** othersOf are the runs that can be compared with one: the same request, newest first. */
+/** othersOf returns the runs that a run can be compared with: the same request, newest first. */
 export function othersOf(run: Run): Run[] {
   return [...runs.value.values()].filter((r) => r.id !== run.id && r.target === run.target && r.method === run.method && r.name === run.name && r.kept).sort((a, b) => b.start.localeCompare(a.start));
 }
@@ -18,7 +18,7 @@ export function othersOf(run: Run): Run[] {
 export function RunDiff({ run, text }: { run: Run; text: string }) {
   const others = othersOf(run);
   const [chosen, setChosen] = useState("");
-  // The run before this one is what "rerun and compare" means.
+  // "Rerun and compare" compares with the previous run.
   const other = others.find((r) => r.id === chosen) ?? others.find((r) => r.start < run.start) ?? others[0];
   const { text: before } = useBody(other);
   const changes = useMemo(() => (before === undefined ? undefined : diff(parse(before), parse(text))), [before, text]);

@@ -1,4 +1,4 @@
-// What a server said while a call ran: progress, log messages, stderr.
+// Notifications of a server during a call: progress, log messages, stderr.
 import { useState } from "preact/hooks";
 import type { Bench, Run } from "../api.ts";
 import { clock, ns } from "../format.ts";

@@ -1,4 +1,4 @@
-// The row above the panes: what is tested, on which way, and what of it.
+// The row above the panes: the target, the route to it, and the kind of item.
 import type { Bench } from "../api.ts";
 import { count } from "../format.ts";
 import { t } from "../i18n/index.ts";
@@ -41,7 +41,7 @@ function TargetMenu({ bench, label }: { bench: Bench; label: string }) {
   </Menu>;
 }
 
-/** Route is direct, through the gateway, or through it as a client that is connected. */
+/** Route is direct, through the gateway, or through it as a connected client. */
 function Route({ bench, kind }: { bench: Bench; kind: string }) {
   const server = bench.target.server!;
   const at = bench.target.as ? "as" : bench.target.via === "gateway" ? "gateway" : "direct";

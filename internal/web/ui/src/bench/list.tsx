@@ -1,5 +1,5 @@
-// The list of tools, resources or prompts, filtered as you type. Pinned ones
-// stand first.
+// The list of tools, resources or prompts, filtered as you type. Pinned items
+// come first.
 import { useMemo, useState } from "preact/hooks";
 import { get, type Overview } from "../api.ts";
 import { count } from "../format.ts";
@@ -13,7 +13,7 @@ export type Item = Record<string, any>;
 
 export interface ToolEffect { mark: "R" | "W" | "D"; tone: "" | "warn" | "err"; label: Key }
 
-/** effectOf is what a tool says about itself; one that says nothing may write. */
+/** effectOf returns the effect that a tool declares; a tool that declares none may write. */
 export function effectOf(tool: Item): ToolEffect | undefined {
   if (!tool.inputSchema) return undefined;
   const a = tool.annotations ?? {};
@@ -22,7 +22,7 @@ export function effectOf(tool: Item): ToolEffect | undefined {
   return { mark: "W", tone: "warn", label: "writes" };
 }
 
-/** Effect says whether a tool reads, writes or destroys. */
+/** Effect shows whether a tool reads, writes or destroys. */
 export function Effect({ tool }: { tool: Item }) {
   const e = effectOf({ inputSchema: {}, ...tool })!;
   return <span class={"tag effect " + e.mark.toLowerCase()} title={t(e.label)}>{e.mark}<span class="hidden"> {t(e.label)}</span></span>;

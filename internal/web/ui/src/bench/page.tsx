@@ -40,7 +40,8 @@ function Workbench({ target, via }: { target: string; via: string | null }) {
     return () => { live = false; };
   }, [target, via, again]);
   const server = servers.value.find((s) => s.name === target);
-  // The server may be up before the page has heard that the sign-in is done.
+  // The server may be up before the page gets the event that the sign-in is
+  // done.
   const guarded = useRef(false);
   guarded.current ||= server?.state === "auth";
   const retry = () => { setBench(undefined); setAgain((n) => n + 1); };

@@ -1,5 +1,4 @@
-// Three panes with lines between them that can be dragged. The sizes are kept
-// per browser.
+// Three panes with draggable lines between them. The browser stores the sizes.
 import { useRef } from "preact/hooks";
 import { t, type Key } from "../i18n/index.ts";
 import { useShortcuts } from "../keys.ts";
@@ -21,7 +20,7 @@ export function usePaneKeys(): void {
   ]);
 }
 
-/** Gutter is dragged, moved by arrows in steps of 16, and reset by a double click. */
+/** Gutter can be dragged, moved with the arrow keys in steps of 16, and reset with a double click. */
 export function Gutter({ pane, label }: { pane: "list" | "form"; label: Key }) {
   const from = useRef<{ x: number; size: number } | undefined>(undefined);
   const shut = sizes.value[pane === "list" ? "listShut" : "formShut"];

@@ -1,4 +1,4 @@
-// A prompt: its arguments, and the messages it makes.
+// A prompt: its arguments, and the messages it returns.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { path, text as getText, type Bench, type Run } from "../api.ts";
 import { commandLine } from "../cli.ts";
@@ -98,7 +98,7 @@ function ArgumentBox(p: { a: Argument; bench: Bench; prompt: string; values: Val
   </div>;
 }
 
-/** Failure has the words of the original tester in every language. */
+/** Failure uses the words of the original tester in every language. */
 function Failure({ text }: { text: string }) {
   return <div class="notice err" role="alert" data-testid="prompt-failure"><span lang="zh-CN">{`获取提示词失败: ${text}`}</span>{t("glossPromptFailed")}</div>;
 }

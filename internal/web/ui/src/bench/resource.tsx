@@ -1,4 +1,5 @@
-// A resource or a template: read, subscribe, see what an update changed.
+// A resource or a template: read it, subscribe to it, see what an update
+// changed.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Bench } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -71,7 +72,7 @@ export function ResourcePane({ bench, item, target, resources }: { bench: Bench;
   </>;
 }
 
-/** textOf reads a resource for comparing; runs of it are not shown. */
+/** textOf reads a resource for a comparison, without a visible run. */
 async function textOf(bench: Bench, uri: string): Promise<string> {
   const { text } = await ask(bench.id, "resources/read", JSON.stringify({ uri }));
   return (JSON.parse(member(text, "contents") ?? "[]") as any[]).map((c) => c.text ?? c.blob ?? "").join("\n");

@@ -1,4 +1,4 @@
-// What came back: as an app, data, table, content, raw, wire or difference.
+// The result: as an app, data, table, content, raw, wire or difference.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -26,13 +26,13 @@ import { Wire } from "./wire.tsx";
 
 interface ResultProps {
   run?: Run; tool?: Item; tools?: Item[]; bench: Bench; target: string;
-  /** empty says what to do where nothing ran yet. */
+  /** empty says what to do before the first run. */
   empty?: string;
-  /** actions stand beside the tabs. */
+  /** actions are shown next to the tabs. */
   actions?: ComponentChildren;
-  /** more are tabs that stand before the others, made of the result; the content is theirs, and no time is split. */
+  /** more returns tabs that come first and show the result. If it is set, there is no content tab and no split of the time. */
   more?: (text: string, run: Run) => { id: string; label: ComponentChildren; view: ComponentChildren }[];
-  /** failure replaces the words for a run that failed. */
+  /** failure replaces the message of a failed run. */
   failure?: (run: Run) => ComponentChildren;
 }
 
@@ -93,7 +93,7 @@ function Body(p: ResultProps & { run: Run; selected: string; text?: string; part
   }
 }
 
-/** Confined says that the sandbox may be why a run failed; the record of traffic knows. */
+/** Confined reports that the sandbox may be the reason of a failed run, from the traffic record. */
 function Confined({ run }: { run: Run }) {
   const { value } = useLoad(async () => (run.trafficId && (run.status === "error" || run.status === "tool_error") ? (await get<{ related: Call[] }>(path("traffic", run.trafficId))).related : []), [run.id, run.status, run.trafficId]);
   const call = value?.find((c) => c.notes?.some((n) => n.startsWith("confined;")));
@@ -141,7 +141,7 @@ function Progress({ run }: { run: Run }) {
 
 const questionsOf = (run: Run) => inbox.value.filter((q) => q.run === run.id);
 
-/** Questions stand at the run that asked, and end with it. */
+/** Questions shows the open questions of a run; they disappear when the run ends. */
 function Questions({ run }: { run: Run }) {
   return <>{questionsOf(run).map((q) => <QuestionItem key={q.id} q={q} />)}</>;
 }

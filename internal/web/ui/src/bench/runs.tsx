@@ -11,7 +11,7 @@ const tones: Record<RunStatus, Tone> = { running: "busy", ok: "ok", tool_error: 
 export const toneOfRun = (r: Run) => tones[r.status];
 export const runStatus = (r: Run) => t(("run_" + r.status) as Key) + (r.error ? " " + r.error.code : "");
 
-/** numberOf counts the runs of one tool, the oldest that is known first. */
+/** numberOf returns the number of a run among the known runs of its tool; the oldest has number 1. */
 export function numberOf(run: Run): number {
   return [...runs.value.values()].filter((r) => !r.quiet && r.target === run.target && r.method === run.method && r.name === run.name && r.start <= run.start).length;
 }

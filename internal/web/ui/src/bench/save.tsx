@@ -8,7 +8,7 @@ import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may } from "../state.ts";
 
-/** addTest puts the test of a run at the end of a suite, or makes the suite. */
+/** addTest appends the test of a run to a suite, or creates the suite. */
 async function addTest(name: string, draft: string): Promise<void> {
   const old = await get<Suite>(path("suites", name)).catch((e) => { if (e instanceof ApiError && e.status === 404) return undefined; throw e; });
   const tests = draft.slice(draft.indexOf("tests:\n") + "tests:\n".length);

@@ -1,4 +1,5 @@
-// A script that calls tools: the engine of the command script, in this session.
+// A script that calls tools. It runs on the engine of the command script, in
+// this session.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, path, type Bench, type Call, type CatalogPage, type Run } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -17,16 +18,16 @@ import { ResultPane } from "./result.tsx";
 import { RunList } from "./runs.tsx";
 import { labelOf, runs, start } from "./session.ts";
 
-/** scriptTool runs scripts for those who are not models. */
+/** scriptTool runs scripts for people; models have another tool. */
 const scriptTool = "mcp-all-in-one/script";
 
-/** code is the script that was written last, in this browser. */
+/** code is the last script in this browser. */
 const code = remembered("bench.script", "");
 const args = remembered("bench.script.args", "");
 
 const member = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? "." + name : `[${JSON.stringify(name)}]`);
 
-/** ScriptList has the tools that a script can call; one that is chosen is written into the code. */
+/** ScriptList shows the tools that a script can call; choosing one inserts it into the code. */
 export function ScriptList({ schema }: { schema: string }) {
   const { value: page, error } = useLoad(() => get<CatalogPage>("catalog?schema=" + encodeURIComponent(schema)), [schema]);
   const items = (page?.rows ?? []).filter((r) => r.kind === "tool" && r.on).map((r) => ({ name: `${r.server} / ${r.own}`, description: r.description, call: `tools${member(r.server)}${member(r.own)}` }));
@@ -40,7 +41,7 @@ export function ScriptList({ schema }: { schema: string }) {
   return <><h2 class="h3 pad">{t("scriptInsert")}</h2>{page && <List items={items} keyOf={(i) => i.name} onSelect={insert} kind="script" />}</>;
 }
 
-/** paramsOf is the call that runs a script; undefined when args are no object. */
+/** paramsOf returns the params of the call that runs a script; undefined if args is not an object. */
 function paramsOf(): string | undefined {
   const given = args.peek().trim() || "{}";
   try { if (!/^\{/.test(given) || typeof JSON.parse(given) !== "object") return undefined; } catch { return undefined; }
@@ -80,7 +81,7 @@ export function ScriptPane({ bench, target }: { bench: Bench; target: string }) 
   </>;
 }
 
-/** outcomeOf are the value, the log and the calls of a script. */
+/** outcomeOf returns the value, the log and the calls of a script. */
 function outcomeOf(text: string, run: Run) {
   let result: any;
   try { result = JSON.parse(text); } catch { return []; }
@@ -95,7 +96,7 @@ function outcomeOf(text: string, run: Run) {
   ];
 }
 
-/** Value shows JSON as JSON, and anything else as the content that it is. */
+/** Value shows JSON as JSON, and anything else as content. */
 function Value({ blocks, failed }: { blocks: any[]; failed: boolean }) {
   const only = blocks.length === 1 && blocks[0].type === "text" ? String(blocks[0].text) : undefined;
   let json = false;
@@ -104,7 +105,7 @@ function Value({ blocks, failed }: { blocks: any[]; failed: boolean }) {
   return json ? <div class="fill" data-testid="script-value"><JsonView text={only!} label={t("scriptValue")} /></div> : <div class="scroll" data-testid="script-value"><Blocks content={blocks} /></div>;
 }
 
-/** Calls are what the script asked of servers, in the order in which it did. */
+/** Calls shows the calls of the script to servers, in order. */
 function Calls({ run, keptOut }: { run: Run; keptOut: number }) {
   const { value, error } = useLoad(async () => (run.trafficId ? (await get<{ related: Call[] }>(path("traffic", run.trafficId))).related : []), [run.id, run.status]);
   const inner = value?.filter((c) => c.kind === "call" && c.hop === "server" && !c.fromServer);

@@ -1,4 +1,4 @@
-// A few choices side by side, of which one counts.
+// A group of buttons of which one is selected.
 import type { ComponentChildren } from "preact";
 
 export type Option = [id: string, label: ComponentChildren, disabled?: boolean];

@@ -4,7 +4,7 @@ import { RawBody, change, get, path, type Bench, type Run, type Target } from ".
 import { said } from "../i18n/index.ts";
 import { benches, on, refreshBenches, servers } from "../live.ts";
 
-/** runs are the runs that this page has heard of, by id. */
+/** runs are the runs that this page knows, by id. */
 export const runs = signal<ReadonlyMap<string, Run>>(new Map());
 
 export interface Note { at: string; bench: string; run?: string; method: string; params?: any; text?: string }
@@ -35,7 +35,7 @@ export function targetOf(name: string, via: string | null): Target | undefined {
   return { server: name, schema, via: via === "gateway" ? "gateway" : "direct" };
 }
 
-/** nameOf is the inverse: how a session is named in a URL. */
+/** nameOf is the inverse of targetOf: the name of a session in a URL. */
 export function nameOf(b: Bench): string {
   const t = b.target;
   const plain = !t.as && !t.protocol && !t.offer && !t.clientName;
@@ -49,13 +49,13 @@ export function labelOf(b: Bench): string {
   return t.server ?? t.url ?? (t.command ? [t.command, ...(t.args ?? [])].join(" ") : `${t.schema ?? "default"} (gateway)`);
 }
 
-/** titleOf is what a person calls the server: as it is configured, else by its own name. */
+/** titleOf returns the title of the server: its configured name, else the name it gives itself. */
 export function titleOf(b: Bench): string {
   const info = b.info.handshake?.serverInfo;
   return b.target.server || b.target.via === "gateway" ? labelOf(b) : info?.title || info?.name || labelOf(b);
 }
 
-/** open connects, or finds the session that exists. */
+/** open opens a session, or returns the existing one. */
 export async function open(name: string, via: string | null, fresh = false): Promise<Bench> {
   const t = targetOf(name, via);
   if (!t) return get<Bench>(path("bench", name.slice(1)));
@@ -70,7 +70,7 @@ export async function connect(target: Target, confirm?: string, fresh = false): 
 
 export interface Limits { idle: number; limit: number }
 
-/** start sends a request; params are JSON text, so that no digit is lost. */
+/** start sends a request. params is JSON text, so that no digit is lost. */
 export async function start(bench: string, method: string, params?: string, limits?: Limits, quiet = false): Promise<Run> {
   const parts = [`"method":${JSON.stringify(method)}`];
   if (params) parts.push(`"params":${params}`);
@@ -95,7 +95,7 @@ export function finished(run: Run): Promise<Run> {
   });
 }
 
-/** ask runs a request to its end, outside the history, and returns its result as text. */
+/** ask runs a request to its end without adding it to the history, and returns its result as text. */
 export async function ask(bench: string, method: string, params?: string): Promise<{ run: Run; text: string }> {
   const run = await finished(await start(bench, method, params, undefined, true));
   if (run.status !== "ok") throw new Error(failureOf(run));
@@ -108,7 +108,7 @@ export async function body(run: Run): Promise<string> {
   return resp.text();
 }
 
-/** failureOf is what went wrong, in the words MCP clients use. */
+/** failureOf returns the error of a run, in the words of MCP clients. */
 export function failureOf(run: Run): string {
   return run.error ? `MCP error ${run.error.code}: ${run.error.message}` : said(run.message, run.messageZH) || run.status;
 }

@@ -38,7 +38,7 @@ export function SessionPane({ bench }: { bench: Bench }) {
   </>;
 }
 
-/** Requests are all that this session has sent, also what the page asks for itself. */
+/** Requests shows all requests of this session, including those of the page itself. */
 function Requests({ bench, current, onShow }: { bench: Bench; current: string; onShow: (id: string) => void }) {
   const own = [...runs.value.values()].filter((r) => r.bench === bench.id).sort((a, b) => b.start.localeCompare(a.start));
   useEffect(() => {

@@ -11,7 +11,7 @@ import { may } from "../state.ts";
 export interface SignInStep { hop: "server" | "authority" | "browser" | "callback"; at: string; took?: number; method: string; url: string; status?: number; header?: Record<string, string>; body?: string; answer?: Record<string, string>; content?: string; error?: string }
 interface SignInState { steps: SignInStep[]; done: boolean; message?: string; messageZH?: string }
 
-/** nameOf says in words what a request is for. */
+/** nameOf returns a text that describes the purpose of a request. */
 function nameOf(s: SignInStep): Key {
   if (s.hop === "server") return "stepChallenge";
   if (s.hop === "browser") return "stepBrowser";
@@ -23,13 +23,13 @@ function nameOf(s: SignInStep): Key {
 
 const way: Record<SignInStep["hop"], Key> = { server: "wayServer", authority: "wayAuthority", browser: "wayBrowser", callback: "wayCallback" };
 
-/** SignIn stands where the Bench cannot connect because nobody signed in. */
+/** SignIn is shown if the Bench cannot connect because a sign-in is needed. */
 export function SignIn({ schema, server, onDone }: { schema: string; server: string; onDone: () => void }) {
   const [state, setState] = useState<SignInState>();
   const [address, setAddress] = useState("");
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
-  // Every step changes the list of servers, which the page hears of.
+  // Every step causes an event about the list of servers.
   useEffect(() => {
     if (!busy) return;
     void get<SignInState>(path("servers", schema, server, "signin")).then((s) => {

@@ -1,5 +1,5 @@
-// A skill: what it says about itself, its files, and whether they are what
-// their digests say.
+// A skill: its description, its files, and whether the files match their
+// digests.
 import { useEffect, useState } from "preact/hooks";
 import type { Bench } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -17,7 +17,7 @@ export const skillsExtension = "io.modelcontextprotocol/skills";
 interface SkillFile { uri: string; digest?: string; size?: number }
 export const nameOfSkill = (s: Item) => String(s.frontmatter?.name ?? s.name ?? s.uri);
 
-/** digestOf is the digest of a file as the result of resources/read has it. */
+/** digestOf computes the digest of a file from the result of resources/read. */
 async function digestOf(result: string): Promise<string> {
   const c = (JSON.parse(result).contents ?? [])[0] ?? {};
   const data = c.blob !== undefined ? Uint8Array.from(atob(c.blob), (x) => x.charCodeAt(0)) : new TextEncoder().encode(c.text ?? "");
@@ -36,7 +36,7 @@ export function SkillPane({ bench, skill, target }: { bench: Bench; skill: Item;
       const run = await start(bench.id, "resources/read", JSON.stringify({ uri: f.uri }));
       setRunId(run.id);
       const done = await finished(run);
-      // Plain http on another host has no digests; the declared one is shown then.
+      // Over plain http from another host, browsers provide no digests; then the declared digest is shown.
       if (done.status === "ok" && crypto.subtle) { const digest = await digestOf(await body(done)); setFound((x) => ({ ...x, [f.uri]: digest })); }
     } catch (e) { toast(errorText(e), undefined, "err"); }
   };

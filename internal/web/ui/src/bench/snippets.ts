@@ -1,8 +1,8 @@
-// One call as a program: with curl, and with the official SDKs. Pure, so that
-// tests can run what it writes.
+// One call as a program: with curl, and with the official SDKs. The functions
+// are pure, so that tests can run the programs.
 import { quote } from "../cli.ts";
 
-/** A Way is how the program reaches the server. */
+/** A Way is how the program connects to the server. */
 export type Way = { command: string; args: string[]; env: string[] } | { url: string; headers: string[] };
 
 export interface SnippetCall { method: "tools/call" | "prompts/get" | "resources/read"; params: Record<string, any>; json: string; protocol: string }
@@ -24,7 +24,7 @@ export function snippet(language: Language, way: Way, call: SnippetCall): string
   }
 }
 
-/** curl speaks the handshake, because a server may want a session. */
+/** curl includes the handshake, because a server may require a session. */
 function curl(way: Way, call: SnippetCall): string {
   if (!("url" in way)) throw new Error("curl needs a URL");
   const own = way.headers.map((h) => ` -H "${h}: $${variable(h)}"`).join("");
@@ -63,7 +63,7 @@ function typescript(way: Way, call: SnippetCall): string {
     "await client.close();");
 }
 
-/** pyValue writes JSON as Python; the difference is in three words. */
+/** pyValue writes JSON as Python; only three words differ. */
 export function pyValue(v: unknown): string {
   if (v === null) return "None";
   if (v === true) return "True";

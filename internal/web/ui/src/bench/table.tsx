@@ -4,7 +4,7 @@ import { t } from "../i18n/index.ts";
 import { isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { VirtualList, slots } from "../parts/list.tsx";
 
-/** findTable looks for the first list of objects in a result. */
+/** findTable returns the first list of objects in a result. */
 export function findTable(structured: string | undefined, content: any[]): (() => Json[]) | undefined {
   const text = structured ?? (content.length === 1 && content[0]?.type === "text" ? String(content[0].text) : undefined);
   if (!text || !/^\s*[[{]/.test(text) || !/\[\s*\{/.test(text.slice(0, 20_000))) return undefined;

@@ -1,4 +1,5 @@
-// Choosing what to test: a configured server, the gateway itself, or anything.
+// Chooses the target: a configured server, the gateway itself, or any other
+// server.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, type Bench, type Target } from "../api.ts";
 import { command, commandLine } from "../cli.ts";

@@ -2,7 +2,7 @@
 
 const expression = /\{([+#./;?&]?)([^{}]+)\}/g;
 
-/** variables are the names of a template, in order. */
+/** variables returns the variable names of a template, in order. */
 export function variables(template: string): string[] {
   return [...template.matchAll(expression)].flatMap((m) => m[2]!.split(",").map((v) => v.replace(/(\*|:\d+)$/, "")));
 }

@@ -1,4 +1,4 @@
-// A tool: its form on the left, what came back on the right.
+// A tool: its form on the left, the result on the right.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path, text as getText, type Bench, type Run } from "../api.ts";
 import { argument, commandLine, program, quote } from "../cli.ts";
@@ -30,7 +30,7 @@ import { cancel, labelOf, runs, start, type Limits } from "./session.ts";
 
 const limits = remembered<Limits>("bench.limits", { idle: 60_000, limit: 600_000 });
 
-/** callLine is the same call on the command line. */
+/** callLine returns the same call as a command line. */
 export function callLine(verb: string, target: string, name: string, args: Json | undefined): string {
   const words = isObject(args) ? Object.entries(args).map(([k, v]) => quote(argument(k, stringify(v)))) : [];
   return [program, verb, quote(`${target}.${name}`), ...words].join(" ");
@@ -117,14 +117,14 @@ export function ToolPane({ bench, tool, target, tools }: { bench: Bench; tool: I
   </>;
 }
 
-/** argumentsOf reads the arguments of an earlier run with every digit. */
+/** argumentsOf reads the arguments of an earlier run without losing digits. */
 async function argumentsOf(run: Run): Promise<Json | undefined> {
   const params = member(await getText(path("runs", run.id)), "params");
   const args = params && member(params, "arguments");
   return args ? parse(args) : undefined;
 }
 
-/** readBoth reads the form or the JSON, whichever is shown. */
+/** readBoth reads the form or the JSON, depending on the mode. */
 function readBoth(form: ReturnType<typeof compile>, mode: string, draft: Draft, text: string) {
   if (mode === "json") {
     try { const value = parse(text); return { value, json: stringify(value), troubles: [], error: isObject(value) ? "" : t("notObject") }; } catch (e) {
@@ -135,7 +135,7 @@ function readBoth(form: ReturnType<typeof compile>, mode: string, draft: Draft, 
   return { value, json: stringify(value ?? {}), troubles, error: "" };
 }
 
-/** LimitBox says how long a call may take; a click opens both limits. */
+/** LimitBox shows the time limit of a call; a click opens both limits. */
 function LimitBox() {
   const [open, setOpen] = useState(false);
   const box = (key: keyof Limits, label: string) => <label class="limit"><span class="mut">{label}</span><input inputMode="numeric" value={limits.value[key] / 1000} aria-label={label}

@@ -1,5 +1,5 @@
-// The messages of a run as they went over the wire: from the Bench, and from
-// the gateway to the server.
+// The messages of a run on the wire: from the Bench, and from the gateway to
+// the server.
 import { useEffect, useState } from "preact/hooks";
 import { get, path, type Bench, type Call, type Frame, type Run, type Slice } from "../api.ts";
 import { bytes, ns } from "../format.ts";
@@ -33,7 +33,7 @@ function Message(p: { sent: boolean; text: string; what: string; header?: Record
   </div>;
 }
 
-/** Far is the second hop, as the gateway's record has it. */
+/** Far shows the second hop, from the gateway's record. */
 function Far({ run }: { run: Run }) {
   const { value, error } = useLoad(async () => (run.trafficId ? (await get<{ related: Call[] }>(path("traffic", run.trafficId))).related : []), [run.id, run.status]);
   const far = value?.filter((c) => c.hop === "server");

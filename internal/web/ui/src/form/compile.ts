@@ -6,7 +6,7 @@ interface Common {
   description?: string;
   /** initial is the default, as JSON text. */
   initial?: string;
-  /** nullable fields can be null, which is neither absent nor empty. */
+  /** nullable fields can be null, which is different from absent and empty. */
   nullable?: boolean;
 }
 
@@ -18,15 +18,15 @@ export type Field = Common & (
   | { kind: "number" | "integer"; min?: string; max?: string; step?: string }
   | { kind: "boolean" | "null" }
   | { kind: "const"; value: string }
-  /** values are JSON texts; labels are what a person reads. */
+  /** values are JSON texts; labels are shown to the user. */
   | { kind: "enum"; values: string[]; labels: string[] }
   | { kind: "array"; item: Field; chips: boolean; min?: number; max?: number; unique?: boolean }
-  /** choices is an array of distinct values of a short list. */
+  /** choices is an array of distinct values from a short list. */
   | { kind: "choices"; values: string[]; labels: string[] }
   | { kind: "object"; props: Prop[]; extra?: Field }
   | { kind: "map"; value: Field }
   | { kind: "union"; variants: Variant[] }
-  /** ref is a schema that contains itself; look it up in Form.defs. */
+  /** ref is a recursive schema; look it up in Form.defs. */
   | { kind: "ref"; ref: string }
   | { kind: "raw"; note?: "any" | "unknown" | "deep" | "missing" });
 
@@ -42,7 +42,7 @@ const handled = new Set([
   "discriminator", "propertyNames", "$anchor",
 ]);
 
-/** resolve follows a schema that may be a reference. */
+/** resolve follows a field that may be a reference. */
 export function resolve(form: Form, field: Field): Field {
   let f = field;
   for (let i = 0; f.kind === "ref" && i < 20; i++) f = { ...(form.defs[f.ref] ?? { kind: "raw", note: "missing" }), ...overlay(f) } as Field;
@@ -64,15 +64,15 @@ export function compile(schema: Json): Form {
   return { root, defs: c.defs };
 }
 
-/** mostFields bounds a form: what is beyond is typed as JSON. */
+/** mostFields bounds a form; fields beyond it are typed as JSON. */
 const mostFields = 20_000;
 
 class Compiler {
-  /** defs are the schemas that contain themselves. */
+  /** defs are the recursive schemas. */
   defs: Record<string, Field> = {};
-  /** compiled holds each reference once, so that schemas which name one another often cost no more than they say. */
+  /** compiled caches each reference, so that schemas with many references to one another stay cheap. */
   private compiled = new Map<string, Field>();
-  /** open are the references that are being compiled: one of them again is a schema that contains itself. */
+  /** open are the references that are being compiled. If one of them occurs again, its schema is recursive. */
   private open = new Set<string>();
   private count = 0;
   constructor(readonly root: Schema) {}
@@ -93,7 +93,7 @@ class Compiler {
     const target = pointer(this.root, ref);
     if (target === undefined) return { kind: "raw", note: "missing", ...common(schema) };
     if (this.open.has(ref)) {
-      this.defs[ref] ??= { kind: "raw", note: "missing" }; // until it is compiled
+      this.defs[ref] ??= { kind: "raw", note: "missing" }; // placeholder until it is compiled
       return { kind: "ref", ref, ...common(rest) };
     }
     const meaningful = Object.keys(rest).some((k) => !["title", "description", "default", "$comment", "examples", "deprecated"].includes(k));
@@ -105,7 +105,8 @@ class Compiler {
       inner = this.field(merged ? { allOf: [target, rest] } : target, depth + 1);
       this.open.delete(ref);
       this.compiled.set(key, inner);
-      // With more said beside it, the reference inside means the plain one.
+      // If the reference has siblings, the inner reference means the schema
+      // without them.
       if (ref in this.defs && this.defs[ref]!.kind === "raw") this.defs[ref] = merged ? this.plain(ref, target, depth) : inner;
     }
     return { ...inner, ...common(rest) };
@@ -118,7 +119,7 @@ class Compiler {
     return f;
   }
 
-  /** merge folds allOf into one schema; undefined when it cannot. */
+  /** merge merges allOf into one schema; undefined if that is impossible. */
   private merge(schema: Schema, depth: number): Schema | undefined {
     if (depth > 30) return undefined;
     const { allOf, ...out } = schema;
@@ -213,7 +214,7 @@ class Compiler {
     return drop({ kind: "union", variants, nullable: nullable || undefined });
   }
 
-  /** label names a variant: its title, its discriminator, or its type. */
+  /** label returns the name of a variant: its title, its discriminator, or its type. */
   private label(option: Json, field: Field, i: number): string {
     let o = option;
     let name = "";
@@ -277,12 +278,12 @@ function numeric(s: Schema, kind: "number" | "integer"): Field {
 const small = (v: Json | undefined) => (typeof v === "number" ? v : undefined);
 const plain = (json: string) => (json.startsWith('"') ? String(JSON.parse(json)) : json);
 
-/** drop leaves out members that are undefined, for golden files. */
+/** drop removes undefined members, for golden files. */
 function drop<T extends object>(o: T): T {
   return Object.fromEntries(Object.entries(o).filter(([, v]) => v !== undefined)) as T;
 }
 
-/** pointer reads a reference inside the schema itself; others are missing. */
+/** pointer resolves a reference inside the schema; all others are missing. */
 function pointer(root: Schema, ref: string): Json | undefined {
   if (ref === "#") return root;
   if (!ref.startsWith("#/")) return undefined;

@@ -1,14 +1,14 @@
-// What a person has typed into a form so far, and the JSON it stands for.
+// The current input of a form, and the JSON it stands for.
 import { exactly, isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { resolve, type Field, type Form } from "./compile.ts";
 
-/** A Draft keeps text as it was typed; nothing is rewritten while typing. */
+/** A Draft keeps text exactly as typed. */
 export interface Draft {
-  /** raw is JSON typed by hand; it wins over everything else. */
+  /** raw is JSON typed by hand; it overrides all other members. */
   raw?: string;
   isNull?: boolean;
   text?: string;
-  /** empty sends "" where an empty box would send nothing. */
+  /** empty sends "" for an empty box, instead of leaving it out. */
   empty?: boolean;
   items?: Draft[];
   props?: Record<string, Draft>;
@@ -16,16 +16,16 @@ export interface Draft {
   variant?: number;
   /** inner is the draft of the chosen variant. */
   inner?: Draft;
-  /** present keeps an object that has no members. */
+  /** present keeps an object without members. */
   present?: boolean;
 }
 
 export interface Trouble { path: string; reason: "number" | "json" | "duplicate" }
 export interface Read { value: Json | undefined; troubles: Trouble[] }
 
-/** read turns a draft into a value; undefined leaves it out. */
+/** read converts a draft to a value; undefined means that it is left out. */
 export function read(form: Form, field: Field, draft: Draft | undefined, required = true, path = ""): Read {
-  // A schema that contains itself ends where nobody has typed anything.
+  // A recursive schema ends where the user has not entered anything.
   if (!draft && (!required || field.kind === "ref")) return { value: undefined, troubles: [] };
   const f = resolve(form, field);
   const troubles: Trouble[] = [];
@@ -44,7 +44,8 @@ export function read(form: Form, field: Field, draft: Draft | undefined, require
     case "const": return done(parse(f.value));
     case "null": return done(null);
     case "string": return done(draft?.text ? draft.text : draft?.empty ? "" : undefined);
-    // A switch has two states: a required one that nobody touched is off.
+    // A switch has two states, so a required switch that was not touched is
+    // off.
     case "boolean": return done(draft?.text === "true" ? true : draft?.text === "false" || required ? false : undefined);
     case "enum": return done(draft?.text ? parse(draft.text) : undefined);
     case "number":
@@ -96,10 +97,10 @@ function rows(field: Field, draft: Draft | undefined, sub: (f: Field, d: Draft, 
   return out;
 }
 
-/** drafts remembers what was read: alternatives inside alternatives ask for the same again and again. */
+/** drafts caches the results of draftOf: nested alternatives ask for the same draft again and again. */
 const drafts = new WeakMap<Field, WeakMap<object, Draft | undefined>>();
 
-/** draftOf is a draft that reads as the given value. */
+/** draftOf returns a draft that reads as the given value. */
 export function draftOf(form: Form, field: Field, value: Json | undefined): Draft | undefined {
   if (typeof value !== "object" || value === null) return makeDraft(form, field, value);
   let known = drafts.get(field);
@@ -154,7 +155,7 @@ function objectDraft(form: Form, f: Field & { kind: "object" }, value: Json): Dr
   return out;
 }
 
-/** bestVariant finds the variant that reads a value without a raw box. */
+/** bestVariant returns the variant that reads a value without raw JSON. */
 function bestVariant(form: Form, f: Field & { kind: "union" }, value: Json): number {
   let best = 0, fewest = Infinity;
   f.variants.forEach((v, i) => {
@@ -178,7 +179,7 @@ function missingRequired(form: Form, field: Field, d: Draft | undefined): number
   return f.kind === "object" ? f.props.filter((p) => p.required && !d?.props?.[p.name]).length : 0;
 }
 
-/** initialDraft starts with the defaults of required fields, or of all. */
+/** initialDraft returns a draft with the defaults of required fields, or of all fields. */
 export function initialDraft(form: Form, all = false): Draft {
   const f = resolve(form, form.root);
   if (f.kind !== "object") return {};

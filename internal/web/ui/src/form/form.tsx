@@ -12,9 +12,9 @@ import { Scalar, typeHint } from "./scalar.tsx";
 export interface FormProps {
   form: Form; draft: Draft; onChange: (d: Draft) => void;
   problems: Problem[]; troubles: Trouble[]; id: string;
-  /** tried shows what is missing; before that only what was typed is judged. */
+  /** tried shows missing values too; before that only typed values are checked. */
   tried?: boolean;
-  /** suggest offers values that the server completes. */
+  /** suggest returns values that the server completes. */
   suggest?: (path: string, typed: string) => Promise<string[]>;
 }
 
@@ -35,7 +35,7 @@ export function FormView(p: FormProps) {
   return <div class="form"><Node {...common} field={p.form.root} name={t("arguments")} required /></div>;
 }
 
-/** RootMessages are what is wrong with the whole rather than one field. */
+/** RootMessages shows problems of the whole value rather than of one field. */
 function RootMessages(p: FormProps) {
   const list = p.tried ? p.problems.filter((x) => !x.path) : [];
   return list.length ? <div class="err message" role="alert">{list.map((x) => <div key={x.message}>{said(x.message, x.messageZH)}</div>)}</div> : null;
@@ -49,18 +49,18 @@ function messagesAt(p: NodeProps): string[] {
   return !found.length && p.tried && p.required && p.draft === undefined && !optionalShape(resolve(p.form, p.field)) ? [t("requiredText")] : found;
 }
 
-/** optionalShape is a field that has a value without being filled in. */
+/** optionalShape reports whether a field has a value without input. */
 const optionalShape = (f: Field) => f.kind === "const" || f.kind === "null" || f.kind === "object" || f.kind === "union";
 
-/** deepest is how many levels of a form are open before somebody opens more: of what may be left out, and of what is required. */
+/** deepest is how many levels of a form are open at first: of optional and of required fields. */
 const deepest = { optional: 1, required: 3 };
 
-/** isClosed is an object whose fields are shown when somebody wants them: a schema that contains itself has no end otherwise. */
+/** isClosed reports whether the fields of an object are hidden until the user opens it, because a recursive schema would not end otherwise. */
 function isClosed(p: NodeProps, f: Field): boolean {
   return f.kind === "object" && p.draft === undefined && (p.field.kind === "ref" || p.path.split("/").length - 1 > (p.required ? deepest.required : deepest.optional));
 }
 
-/** Node is one labelled value. */
+/** Node shows one labelled value. */
 function Node(p: NodeProps) {
   const f = resolve(p.form, p.field);
   const id = p.id + (p.path || "/root").replaceAll(/[^\w-]/g, "_");
@@ -170,7 +170,7 @@ function Items(p: NodeProps & { field: Field & { kind: "array" } }) {
   </div>;
 }
 
-/** Chips are for arrays of short values: Enter adds one. */
+/** Chips edits arrays of short values: Enter adds one. */
 function Chips(p: NodeProps & { id2: string; field: Field & { kind: "array" }; invalid: boolean }) {
   const items = p.draft?.items ?? [];
   const add = (text: string) => { if (text) p.onChange({ items: [...items, { text }] }); };

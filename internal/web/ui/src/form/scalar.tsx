@@ -1,4 +1,4 @@
-// Boxes for single values.
+// Inputs for single values.
 import { useEffect, useState } from "preact/hooks";
 import { t } from "../i18n/index.ts";
 import type { Field } from "./compile.ts";
@@ -9,7 +9,7 @@ export interface ScalarProps {
   suggest?: (typed: string) => Promise<string[]>;
 }
 
-/** typeHint says in a few words what a field takes. */
+/** typeHint describes in a few words which values a field takes. */
 export function typeHint(f: Field): string {
   const range = (min?: string | number, max?: string | number) => (min === undefined && max === undefined ? "" : ` ${min ?? ""}…${max ?? ""}`);
   const base = (() => {
@@ -27,7 +27,7 @@ export function typeHint(f: Field): string {
   return base + (f.nullable ? " | null" : "");
 }
 
-/** Preact's types want one kind of input at a time. */
+/** kind casts a type for Preact, whose types allow only one kind of input at a time. */
 export const kind = (type: string) => ({ type: type as "text" });
 
 const inputTypes: Record<string, string> = { date: "date", time: "time", "date-time": "text", email: "email", uri: "url", url: "url" };
@@ -41,7 +41,8 @@ export function Scalar(p: ScalarProps) {
     case "null": return <input {...common} class="mono" value="null" readOnly />;
     case "boolean": return <Switch {...p} />;
     case "enum": return <select {...common} value={p.draft?.text ?? ""} onChange={(e) => set(e.currentTarget.value)}><option value="">–</option>{f.values.map((v, i) => <option key={v} value={v}>{f.labels[i]}</option>)}</select>;
-    // Text, not type=number: browsers rewrite what they cannot hold.
+    // Not type=number, because browsers rewrite numbers that they cannot
+    // represent.
     case "number":
     case "integer": return <input {...common} class="mono" inputMode={f.kind === "integer" ? "numeric" : "decimal"} value={p.draft?.text ?? ""} placeholder={f.initial} onInput={(e) => set(e.currentTarget.value)} />;
     case "string": return <TextBox {...p} field={f} />;
@@ -49,7 +50,7 @@ export function Scalar(p: ScalarProps) {
   }
 }
 
-/** Switch is on, off, or left to the server: then it shows the default. */
+/** Switch is on, off, or unset: then it shows the default of the server. */
 function Switch(p: ScalarProps) {
   const set = p.draft?.text !== undefined;
   const on = set ? p.draft!.text === "true" : p.field.initial === "true";
@@ -81,7 +82,7 @@ function TextBox(p: ScalarProps & { field: Field & { kind: "string" } }) {
   </div>;
 }
 
-/** FileButton puts a file into a base64 field. */
+/** FileButton fills a base64 field from a file. */
 function FileButton({ onText }: { onText: (s: string) => void }) {
   return <label class="button">{t("chooseFile")}<input type="file" class="hidden" onChange={(e) => {
     const file = e.currentTarget.files?.[0];

@@ -1,8 +1,8 @@
-// Asks the gateway, which validates with the code of the command line.
+// Validates in the gateway, with the same code as the command line.
 import { useEffect, useState } from "preact/hooks";
 import { RawBody, change, type Problem } from "../api.ts";
 
-/** useProblems validates a value shortly after it last changed. */
+/** useProblems validates a value shortly after its last change. */
 export function useProblems(schema: string, value: string): Problem[] {
   const [problems, setProblems] = useState<Problem[]>([]);
   useEffect(() => {
@@ -16,12 +16,12 @@ export function useProblems(schema: string, value: string): Problem[] {
   return problems;
 }
 
-/** judge validates at once, for the moment of sending; a schema that cannot be checked stops nothing. */
+/** judge validates at once, before sending. A schema that cannot be checked does not block sending. */
 export async function judge(schema: string, value: string): Promise<boolean> {
   return !schema || (await validate(schema, value).catch(() => [])).length === 0;
 }
 
-/** validate passes both as text, so that no digit is lost. */
+/** validate sends both as text, so that no digit is lost. */
 export async function validate(schema: string, value: string): Promise<Problem[]> {
   return (await change<{ problems: Problem[] }>("POST", "validate", new RawBody(`{"schema":${schema},"value":${value}}`))).problems;
 }

@@ -1,5 +1,5 @@
-// Texts in English and Simplified Chinese. A key that a language lacks does
-// not compile.
+// Texts in English and Simplified Chinese. A key that is missing in a language
+// does not compile.
 import { signal } from "@preact/signals";
 import { addEn, addZh } from "./add.ts";
 import { benchEn, benchZh } from "./bench.ts";
@@ -31,7 +31,7 @@ export function said(en: string | undefined, zh: string | undefined): string {
 
 const plural = new Intl.PluralRules("en");
 
-/** t is the text of a key; {0}, {1} stand for the arguments. A text with "|" has a form for one and a form for more, by its first argument. */
+/** t returns the text of a key; {0}, {1} stand for the arguments. A text with "|" has a singular and a plural form, chosen by its first argument. */
 export function t(key: Key, ...args: (string | number)[]): string {
   let s: string = tables[lang.value][key];
   if (!args.length) return s;

@@ -1,4 +1,4 @@
-// What differs between two values, or two texts.
+// Differences between two values, or two texts.
 import { Exact, isObject, stringify, type Json } from "./exact.ts";
 
 export interface Change { path: string; kind: "added" | "removed" | "changed"; before?: string; after?: string }
@@ -39,7 +39,7 @@ function member(a: Json | undefined, b: Json | undefined, path: string, out: Cha
 
 export interface DiffLine { kind: " " | "-" | "+"; text: string }
 
-/** lineDiff is the shortest change between two texts, by lines. */
+/** lineDiff returns the shortest difference between two texts, by lines. */
 export function lineDiff(before: string, after: string): DiffLine[] {
   const a = before.split("\n"), b = after.split("\n");
   let head = 0;
@@ -55,7 +55,8 @@ export function lineDiff(before: string, after: string): DiffLine[] {
 function middle(a: string[], b: string[]): DiffLine[] {
   const removed = (t: string): DiffLine => ({ kind: "-", text: t });
   const added = (t: string): DiffLine => ({ kind: "+", text: t });
-  // A table of more than a million cells is not worth the shortest answer.
+  // For more than a million cells the shortest difference is not worth the
+  // time.
   if (!a.length || !b.length || a.length * b.length > 1_000_000) return [...a.map(removed), ...b.map(added)];
   const width = b.length + 1;
   const table = new Uint32Array((a.length + 1) * width);

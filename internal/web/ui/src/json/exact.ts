@@ -1,5 +1,5 @@
-// JSON that keeps every digit: a number that JavaScript would change stays as
-// the text it was.
+// JSON that keeps every digit: a number that JavaScript would change is kept as
+// text.
 
 export class Exact {
   constructor(readonly raw: string) {}
@@ -91,7 +91,7 @@ export function parse(text: string): Json {
   return out;
 }
 
-/** exactly is a number, as text when JavaScript would change it. */
+/** exactly returns a number, or its text if JavaScript would change it. */
 export function exactly(raw: string): number | Exact {
   const n = Number(raw);
   return String(n) === raw ? n : new Exact(raw);

@@ -1,18 +1,18 @@
-// An index of the lines that JSON text has when it is printed prettily, without
-// printing it: six megabytes take well under a tenth of a second.
+// An index of the lines of pretty-printed JSON, without printing it: six
+// megabytes take well under a tenth of a second.
 
 export interface Lines {
   text: string;
   count: number;
   depth: Uint16Array;
-  /** keyStart and keyEnd are the quoted name; -1 when there is none. */
+  /** keyStart and keyEnd delimit the quoted name; -1 if there is none. */
   keyStart: Int32Array;
   keyEnd: Int32Array;
   start: Int32Array;
   end: Int32Array;
-  /** close is the line that closes what this one opens; -1 opens nothing. */
+  /** close is the line that closes the container that this line opens; -1 for none. */
   close: Int32Array;
-  /** children counts what a container holds. */
+  /** children is the number of members of a container. */
   children: Int32Array;
 }
 
@@ -56,7 +56,7 @@ class Builder {
 
 const recent = new Map<string, Lines | undefined>();
 
-/** linesOf is indexLines, kept for the texts that were shown last. */
+/** linesOf is indexLines with a cache for the texts that were shown last. */
 export function linesOf(text: string): Lines | undefined {
   if (recent.has(text)) return recent.get(text);
   const lines = indexLines(text);
@@ -67,10 +67,10 @@ export function linesOf(text: string): Lines | undefined {
   return lines;
 }
 
-/** A Part is a member of the outermost object: its first line and the line after it. */
+/** A Part is a member of the outermost object: its first line and the line after its last. */
 export interface Part { from: number; to: number; start: number; end: number }
 
-/** partsOf finds the members of the outermost object. */
+/** partsOf returns the members of the outermost object. */
 export function partsOf(lines: Lines): Map<string, Part> {
   const out = new Map<string, Part>();
   if (lines.text[lines.start[0]!] !== "{" || lines.close[0]! < 0) return out;
@@ -84,7 +84,7 @@ export function partsOf(lines: Lines): Map<string, Part> {
   return out;
 }
 
-/** indexLines reads JSON text; undefined when it is not well formed. */
+/** indexLines indexes JSON text; undefined if it is not well formed. */
 export function indexLines(text: string): Lines | undefined {
   // A line of dense JSON is about ten characters long.
   const b = new Builder(Math.max(64, text.length >> 3));
@@ -146,7 +146,7 @@ function isKey(text: string, end: number): boolean {
   return false;
 }
 
-/** visible lists the lines from..to that are shown when some containers are folded. */
+/** visible returns the lines from..to that are visible when some containers are folded. */
 export function visible(lines: Lines, folded: ReadonlySet<number>, from = 0, to = lines.count): Int32Array {
   const out = new Int32Array(to - from);
   let n = 0;
@@ -157,7 +157,7 @@ export function visible(lines: Lines, folded: ReadonlySet<number>, from = 0, to 
   return out.subarray(0, n);
 }
 
-/** lineAt finds the line that holds an offset of the text. */
+/** lineAt returns the line that contains an offset of the text. */
 export function lineAt(lines: Lines, offset: number): number {
   let low = 0, high = lines.count - 1;
   while (low < high) {

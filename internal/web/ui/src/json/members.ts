@@ -27,7 +27,7 @@ export function members(text: string): Member[] {
   }
 }
 
-/** member is the text of one member. */
+/** member returns the text of one member. */
 export function member(text: string, key: string): string | undefined {
   const m = members(text).find((x) => x.key === key);
   return m && text.slice(m.start, m.end);

@@ -1,5 +1,5 @@
-// Shows JSON of any size, exactly as it came: a line index over the text and a
-// virtual list.
+// Shows JSON of any size, exactly as received, with a line index over the text
+// and a virtual list.
 import { useMemo, useState } from "preact/hooks";
 import { t } from "../i18n/index.ts";
 import { CopyButton } from "../parts/basics.tsx";

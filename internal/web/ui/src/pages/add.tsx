@@ -1,4 +1,4 @@
-// Add a server by name, bundle, command or URL: what it will run is shown before anything is downloaded.
+// Adds a server by name, bundle, command or URL. It shows what will run before anything is downloaded.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, get, upload, type Listed, type Offer } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -15,7 +15,7 @@ import { Offered } from "./add_offer.tsx";
 const sources = ["registry", "bundle", "command", "url"] as const;
 type Source = (typeof sources)[number];
 
-/** Found is an offer and the words of the command line that finds it. */
+/** Found is an offer and the command line arguments that find it. */
 export interface Found { offer: Offer; words: string[]; stranger: boolean }
 
 export function AddPage() {
@@ -24,7 +24,7 @@ export function AddPage() {
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const forget = () => { setFound(undefined); setError(""); };
-  /** look asks the gateway what is offered; the last question counts. */
+  /** look asks the gateway for an offer; only the answer to the last request counts. */
   const asked = useRef(0);
   const look = async (ask: () => Promise<Offer>, words: string[], stranger: boolean) => {
     const n = ++asked.current;
@@ -55,7 +55,7 @@ export function AddPage() {
   </div>;
 }
 
-/** Registry searches while one types; a full name can be looked at right away. */
+/** Registry searches while the user types; a full name can be opened directly. */
 function Registry({ onPick }: { onPick: (word: string) => void }) {
   const text = query.value.get("q") ?? "";
   const [state, setState] = useState<{ word: string; found: Listed[]; problems: string[] }>();
@@ -104,7 +104,7 @@ function Bundle({ busy, onWord, onFile }: { busy: boolean; onWord: (word: string
 
 const secretName = /key|token|secret|pass|auth|credential/i;
 
-/** Typed is a command or a URL in the person's own words. */
+/** Typed takes a command or a URL from the user. */
 function Typed({ kind, last, onForget, onLook }: { kind: "command" | "url"; last?: string; onForget: () => void; onLook: (ask: () => Promise<Offer>, words: string[], stranger: boolean) => Promise<void> }) {
   const [name, setName] = useState("");
   const [end, setEnd] = useState<Endpoint>({ ...emptyEndpoint, kind: kind === "command" ? "stdio" : "http" });

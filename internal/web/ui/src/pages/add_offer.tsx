@@ -1,4 +1,4 @@
-// What would be added: its questions, exactly what will run, and how it went.
+// An offer: its questions, exactly what will run, and the outcome.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, path, type AddQuestion, type Shown, type Started } from "../api.ts";
@@ -14,7 +14,7 @@ import type { Found } from "./add.tsx";
 
 const keyOf = (q: AddQuestion) => q.kind + " " + q.id;
 
-/** answersOf are the texts by kind and id; what is empty was not answered. */
+/** answersOf returns the answers by kind and id; empty texts are left out. */
 function answersOf(questions: AddQuestion[], texts: Record<string, string>): Record<string, Record<string, string[]>> {
   const out: Record<string, Record<string, string[]>> = {};
   for (const q of questions) {
@@ -24,13 +24,13 @@ function answersOf(questions: AddQuestion[], texts: Record<string, string>): Rec
   return out;
 }
 
-/** flags are the answers as the command line takes them; secrets are asked for there. */
+/** flags returns the answers as command line flags, without secrets: the command asks for those. */
 function flags(questions: AddQuestion[], answers: ReturnType<typeof answersOf>): string[] {
   return questions.filter((q) => !q.secret && answers[q.kind]?.[q.id]?.join("\n") !== (q.default || undefined)).flatMap((q) => (answers[q.kind]?.[q.id] ?? [])
     .flatMap((v) => q.kind === "header" ? ["--header", `${q.id}: ${v}`] : ["--" + q.kind, `${q.id}=${v}`]));
 }
 
-/** Offered has two cards: where the server comes from and what it asks, and what will run. */
+/** Offered shows two cards: the origin of the server with its questions, and what will run. */
 export function Offered({ found, typed, children, onAgain, onWay }: { found?: Found; typed: boolean; children: ComponentChildren; onAgain: () => void; onWay: (way: string) => void }) {
   const offer = found?.offer, questions = offer?.questions ?? [];
   const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(questions.map((q) => [keyOf(q), q.default ?? ""])));
@@ -93,7 +93,7 @@ export function Offered({ found, typed, children, onAgain, onWay }: { found?: Fo
   </>;
 }
 
-/** Question is one field; a secret is typed blindly and never comes back. */
+/** Question is one field; a secret is masked and never sent back. */
 function Question({ q, text, missing, onChange }: { q: AddQuestion; text: string; missing: boolean; onChange: (v: string) => void }) {
   const id = "add-q-" + q.id, hints = [q.description, q.secret && t("addSecretHint"), q.repeated && t("addLines"), (q.format === "filepath" || q.format === "directory") && t("addPathHint")].filter(Boolean).map((h, i, all) => i + 1 < all.length ? String(h).replace(/[.。]$/, "") : h);
   const common = { id, "aria-describedby": hints.length ? id + "-d" : undefined, required: q.required };

@@ -1,4 +1,4 @@
-// What do clients see, what does it cost, what can be turned off?
+// What clients see, what it costs, and what can be turned off.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type CatalogRow, type Overview, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -21,7 +21,7 @@ import { ToolSwitch } from "./server_status.tsx";
 const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
 export const keyOf = (r: CatalogRow) => r.server + "\n" + r.kind + "\n" + r.own;
 
-/** onlys are the chips: what they let through. */
+/** onlys are the filters of the chips. */
 const onlys: Record<string, (r: CatalogRow, unused: Set<string>) => boolean> = {
   unused: (r, unused) => unused.has(keyOf(r)), off: (r) => !r.on, destructive: (r) => r.effect === "d", look: (r) => (r.issues ?? []).some((i) => i.code !== "same" || r.listed === r.own),
 };
@@ -68,7 +68,7 @@ interface Group { server: string; rows: CatalogRow[]; tokens: number; calls: num
 type Line = { group: Group } | { row: CatalogRow };
 interface TableProps { page: CatalogPage; rows: CatalogRow[]; calls: Map<string, number>; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
 
-/** few are so few rows that all groups stand open. */
+/** few is the number of rows up to which all groups are open. */
 const few = 60;
 
 function Table(p: TableProps) {
@@ -132,13 +132,13 @@ function ToolRow({ r, style, index, schema, part, calls, unused, chosen, onChoos
   </div>;
 }
 
-/** Issue is a warning, unless prefixes tell equal names apart. */
+/** Issue shows a warning, unless prefixes distinguish equal names. */
 function Issue({ i, plain }: { i: { code: string; with?: string[] }; plain: boolean }) {
   const text = t(("issue_" + i.code) as Key, (i.with ?? []).join(", "));
   return i.code === "same" && !plain ? <span class="mut">{text}</span> : <Status tone="warn">{text}</Status>;
 }
 
-/** switchAll turns tools on or off one after the other, with a way back. */
+/** switchAll turns tools on or off one after the other, with undo. */
 async function switchAll(schema: string, rows: CatalogRow[], on: boolean, done: () => void): Promise<void> {
   const changed = rows.filter((r) => r.on !== on);
   const each = async (to: boolean) => { for (const r of changed) await change("PUT", path("catalog", schema, r.server, r.kind, r.own), { on: to }); };
@@ -149,7 +149,7 @@ async function switchAll(schema: string, rows: CatalogRow[], on: boolean, done: 
   done();
 }
 
-/** Bulk says what is chosen and what it costs. */
+/** Bulk shows how many tools are selected and what they cost. */
 function Bulk({ page, chosen, onDone }: { page: CatalogPage; chosen: Set<string>; onDone: () => void }) {
   const rows = page.rows.filter((r) => chosen.has(keyOf(r)));
   return <div class="bulk" role="region" aria-label={t("selection")} data-testid="bulk"><span><b>{t("selectedN", count(rows.length))}</b> · {t("tokensN", short(rows.reduce((n, r) => n + r.cost.tokens, 0)))}</span>

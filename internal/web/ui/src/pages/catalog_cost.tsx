@@ -24,7 +24,7 @@ function shares(rows: CatalogRow[], unused: Set<string>): Share[] {
   return [...by.values()].filter((s) => s.tokens > 0).sort((a, b) => b.tokens - a.tokens);
 }
 
-/** CostCards has what the tools cost; since is empty where what was not called is not known. */
+/** CostCards shows the cost of the tools. since is empty if it is not known which tools were not called. */
 export function CostCards({ page, unused, since, onSelect }: { page: CatalogPage; unused: Set<string>; since: string; onSelect: () => void }) {
   const list = shares(page.rows, unused), spare = list.reduce((n, s) => n + s.spare, 0), sum = list.reduce((n, s) => n + s.tokens, 0);
   const now = page.lens?.shown.tokens || (page.list[page.mode as "full"] ?? page.list.full).tokens, most = Math.max(1, page.list.full.tokens, page.list.compact.tokens, page.list.search.tokens);
@@ -43,7 +43,7 @@ export function CostCards({ page, unused, since, onSelect }: { page: CatalogPage
 const tooMuch = (f: Fit) => (f.maxTools ?? 0) > 0 && f.tools > f.maxTools! || (f.longNames ?? 0) > 0;
 const fitText = (f: Fit) => [f.maxTools ? t("ofTools", count(f.tools), f.maxTools) : t("anyNumber", count(f.tools)), f.longNames ? t("longNames", f.longNames, f.maxName!) : ""].filter(Boolean).join(" · ");
 
-/** Treemap: the area of a server is what its tools cost, hatched what nobody called. On a phone it is a list of bars. */
+/** Treemap shows each server with an area in proportion to the cost of its tools; uncalled tools are hatched. On a phone it is a list of bars. */
 function Treemap({ list }: { list: Share[] }) {
   const boxes = squarify(list.map((s) => s.tokens), 300, 100), most = list[0]?.tokens ?? 1;
   return <><div class="map" data-testid="treemap">{list.map((s, i) => { const b = boxes[i]!; const small = b.w < 26 || b.h < 16; return <button type="button" key={s.name} class={small ? "xs" : ""} title={`${s.name} · ${short(s.tokens)} · ${s.tools}`} onClick={() => setQuery({ q: s.name })}

@@ -1,4 +1,4 @@
-// Who is connected, and how to connect more.
+// Connected clients, and how to connect more.
 import { useEffect, useState } from "preact/hooks";
 import { get, type Client, type Program } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -34,7 +34,7 @@ export function Clients() {
   </div>;
 }
 
-/** ordered puts first what is there. */
+/** ordered puts the programs that were found first. */
 const ordered = (list: Program[]) => [...list].sort((a, b) => Number(b.found) - Number(a.found));
 
 function Connected({ c }: { c: Client }) {

@@ -1,4 +1,5 @@
-// The wizard: choose how, see the exact difference, write with a backup, undo.
+// The connect wizard: choose how, see the exact difference, write with a
+// backup, undo.
 import { useEffect, useState } from "preact/hooks";
 import { change, path, type Client, type ConnectPlan, type Program } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -49,7 +50,7 @@ export function Wizard({ program: p, onDone, onClose }: { program: Program; onDo
 
 const urlOf = (plan: ConnectPlan) => /https?:\/\/[^"'\s]+/.exec(plan.diff)?.[0] ?? "URL";
 
-/** Waiting tells when the program has come. */
+/** Waiting shows when the program has connected. */
 function Waiting({ p, made, onUndo }: { p: Program; made: ConnectPlan; onUndo: () => void }) {
   const [before] = useState(() => new Set(clients.peek().map((c) => c.session)));
   const come = clients.value.find((c) => !before.has(c.session) && isIt(p, c));
@@ -60,7 +61,7 @@ function Waiting({ p, made, onUndo }: { p: Program; made: ConnectPlan; onUndo: (
   </div>;
 }
 
-/** isIt guesses by the name that a client gives itself. */
+/** isIt guesses by the name that a client declares. */
 function isIt(p: Program, c: Client): boolean {
   const name = (c.name ?? "").toLowerCase();
   return p.id.split("-").some((word) => name.includes(word)) || name.includes(p.name.toLowerCase());

@@ -1,4 +1,4 @@
-// What is wrong, and what to do about it.
+// Problems, and what to do about them.
 import { useEffect, useState } from "preact/hooks";
 import { get, type Finding, type Leg, type LintFinding } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -44,7 +44,7 @@ function FindingCard({ f }: { f: Finding }) {
   </li>;
 }
 
-/** Way shows the steps to a server over HTTP, and where they end. */
+/** Way shows the steps of a connection to a server over HTTP, and where it fails. */
 function Way({ legs }: { legs: Leg[] }) {
   return <ol class="way" aria-label={t("way")}>{legs.map((l, i) => <li key={l.name} class={l.ok ? "" : "bad"}>
     <span class="n">{i + 1}</span><Status tone={l.ok ? "ok" : "err"}><b>{t(("leg_" + l.name) as Key)}</b></Status> <span class="mut">{ns(l.took)}</span><code>{said(l.detail, l.detailZH)}</code></li>)}</ol>;

@@ -1,4 +1,4 @@
-// The first three steps, while there is nothing but the demo server.
+// The first three steps, while the demo server is the only one.
 import { useState } from "preact/hooks";
 import { get, path, type Program, type ServerDetail } from "../api.ts";
 import { t } from "../i18n/index.ts";
@@ -8,7 +8,7 @@ import { Icon, type IconName } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may, session } from "../state.ts";
 
-/** useDemo says whether the only server is the one that stands in until there is another: it is in no file. */
+/** useDemo reports whether the only server is the demo server, which is in no file. */
 export function useDemo(): boolean {
   const only = servers.value.length === 1 && servers.value[0]!.name === "demo" ? servers.value[0]! : undefined;
   const { value } = useLoad(async () => (only && may("admin") ? get<ServerDetail>(path("servers", only.schema, only.name)) : undefined), [only?.name]);
@@ -38,7 +38,7 @@ export function FirstRun({ demo }: { demo: boolean }) {
   </div>;
 }
 
-/** Found lists the servers that other programs have; the chosen ones are imported. */
+/** Found lists the servers of other programs and imports the selected ones. */
 function Found({ list }: { list: Program[] }) {
   const [left, setLeft] = useState<Set<string>>(new Set());
   const names = list.filter((p) => !left.has(p.id)).flatMap((p) => p.servers);

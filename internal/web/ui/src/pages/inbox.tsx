@@ -23,7 +23,7 @@ export function InboxPage() {
   useEffect(() => { commandLine.value = command("inbox"); }, []);
   const chosen = segments.value.slice(1).join("/");
   const list: Waiting[] = [...inbox.value.map((q) => ({ id: q.id, q })), ...approvals.value.map((s) => ({ id: s.schema + "/" + s.name, s }))];
-  // A link to a question that is over must not show another one in its place.
+  // A link to a closed question must not show another question in its place.
   const open = list.find((x) => x.id === chosen) ?? (phone.value || chosen ? undefined : list[0]);
   const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
   return <div class={"page inbox-page" + (open ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))} />
@@ -36,14 +36,14 @@ export function InboxPage() {
 
 interface Waiting { id: string; q?: Question; s?: Server }
 
-/** Summary is one row: who waits for what, and since when. */
+/** Summary is one row: what waits, from whom, and since when. */
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
   const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" || q!.kind === "host" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
   return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
     <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
-/** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
+/** PendingServer is a server that waits for approval, or whose tools have changed. */
 function PendingServer({ s }: { s: Server }) {
   const { value: d, reload } = useLoad(() => get<ServerDetail>(path("servers", s.schema, s.name)), [s.schema, s.name, JSON.stringify(s)]);
   const fresh = s.state === "pending" || !!d?.approval?.entry; // an entry, not definitions

@@ -1,4 +1,4 @@
-// Is everything all right? If not: what, since when, what to press?
+// Overall health: what is wrong, since when, and what to do about it.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, type Call, type Client, type Overview as Data, type Past, type Server, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -21,7 +21,7 @@ const ranges = [15, 60, 360, 1440];
 const minutes = remembered("overview.range", 60);
 export const rangeName = (m: number) => (m < 60 ? t("age_min", m) : t("age_h", m / 60));
 
-/** busy reads again while calls come, at most every two seconds. */
+/** useWhileBusy reloads while calls arrive, at most every two seconds. */
 function useWhileBusy(reload: () => void): void {
   useEffect(() => {
     let timer = 0;
@@ -81,10 +81,10 @@ function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: numbe
   </section>;
 }
 
-/** between is a filter for a marked time. */
+/** between returns the filter for a selected time. */
 export const between = (s: Span) => `from:${new Date(s.from).toISOString().replace(/\.\d+/, "")} to:${new Date(s.to).toISOString().replace(/\.\d+/, "")}`;
 
-/** Selected says what the marked time holds, and leads there. */
+/** Selected summarizes the selected time, and links to its calls. */
 function Selected({ brush, past, failures, onClose }: { brush: Span; past: Past; failures: Call[]; onClose: () => void }) {
   const start = Date.parse(past.start), step = past.step / 1e6;
   const inside = past.steps.filter((_, i) => start + i * step >= brush.from && start + i * step < brush.to);
@@ -95,12 +95,12 @@ function Selected({ brush, past, failures, onClose }: { brush: Span; past: Past;
     <button type="button" class="icon-button" aria-label={t("close")} onClick={onClose}><Icon name="close" /></button></footer>;
 }
 
-/** wordsOf is why a call failed. */
+/** wordsOf returns why a call failed. */
 export const wordsOf = (c: Call) => c.said || c.reason || (c.code ? `${t("call_error")} ${c.code}` : t("call_error"));
 
 interface Group { words: string; server: string; code?: number; tool: boolean; n: number }
 
-/** grouped counts failures by what they say. */
+/** grouped counts failures by their message. */
 function grouped(list: Call[]): Group[] {
   const by = new Map<string, Group>();
   for (const c of list) {

@@ -1,4 +1,4 @@
-// What the tools cost in every conversation, by server.
+// The cost of the tools in every conversation, by server.
 import { useMemo } from "preact/hooks";
 import { get, type CatalogPage, type CatalogRow, type Stat, type Usage } from "../api.ts";
 import { day, short } from "../format.ts";
@@ -7,17 +7,17 @@ import { servers } from "../live.ts";
 import { useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 
-/** costByServer sums the tokens of the tools that are on, the largest first. */
+/** costByServer sums the tokens of the enabled tools, largest first. */
 export function costByServer(page: CatalogPage): [string, number][] {
   const by = new Map<string, number>();
   for (const r of page.rows) if (r.on && r.kind === "tool") by.set(r.server, (by.get(r.server) ?? 0) + r.cost.tokens);
   return [...by].sort((a, b) => b[1] - a[1]);
 }
 
-/** Called is how often tools were called, by server and name, and since when that is known. Who sees its own calls alone does not know what nobody called. */
+/** Called is how often tools were called, by server and name, and since when calls are counted. known is false if the user sees only their own calls, and so cannot know which tools were never called. */
 export interface Called { calls: Map<string, number>; since: string; known: boolean; unused: (page: CatalogPage) => CatalogRow[] }
 
-/** useCalled reads the calls of the last days where they are counted, else those since the gateway runs. */
+/** useCalled reads the calls of the last days if they are counted, else those since the start of the gateway. */
 export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called {
   const { value: u } = useLoad(() => get<Usage>("usage?days=" + days), [days, ...deps]);
   return useMemo(() => {
@@ -32,7 +32,7 @@ export function useCalled(stats: Stat[], days: number, deps: unknown[]): Called 
   }, [u, stats, lang.value]);
 }
 
-/** usualDays is how far back one looks for calls. */
+/** usualDays is the default period in days. */
 export const usualDays = 30;
 
 const opacity = (i: number) => ({ opacity: String(Math.max(0.25, 1 - i * 0.14)) });

@@ -1,4 +1,4 @@
-// Is it fast and healthy, what does it offer, what changed?
+// One server: its health and speed, its features, its changes.
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, path, type Line, type ServerDetail } from "../api.ts";
 import { command, commandLine } from "../cli.ts";

@@ -1,4 +1,5 @@
-// How a server's tools differ from what was seen or approved before.
+// Differences between a server's tools and their earlier or approved
+// definitions.
 import type { Definition, ServerDetail } from "../api.ts";
 import { t } from "../i18n/index.ts";
 import { Empty, Notice, Status } from "../parts/basics.tsx";

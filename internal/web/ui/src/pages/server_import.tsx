@@ -10,7 +10,7 @@ import { go } from "../router.ts";
 
 interface Found { name: string; entry: Record<string, any>; known: boolean; line: string }
 
-/** read finds servers in the config of any client. */
+/** read finds the servers in the configuration of any client. */
 export function read(text: string): { name: string; entry: Record<string, any> }[] {
   const doc = JSON.parse(text);
   const list = doc.mcpServers ?? doc.servers ?? doc.context_servers ?? doc.mcp ?? doc;

@@ -1,7 +1,7 @@
-// What a server that waits for approval would run or reach.
+// What a server that waits for approval would run or connect to.
 import { t } from "../i18n/index.ts";
 
-/** Launch shows the whole entry to who may approve it; to others the command, and the names of what it is given. */
+/** Launch shows the whole entry to principals that may approve it; to others it shows the command, and the names of its settings. */
 export function Launch({ entry, whole }: { entry: Record<string, any>; whole?: string }) {
   const line = [entry.command, ...(entry.args ?? [])].map((x) => (/^[\w@%+=:,./-]+$/.test(x) ? x : JSON.stringify(x))).join(" ");
   const names = Object.keys((entry.url ? entry.headers : entry.env) ?? {});

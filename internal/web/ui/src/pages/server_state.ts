@@ -1,4 +1,4 @@
-// How a server's state is shown everywhere.
+// How the state of a server is shown on all pages.
 import type { Server } from "../api.ts";
 import { said, t, type Key } from "../i18n/index.ts";
 import type { Tone } from "../parts/basics.tsx";
@@ -9,5 +9,5 @@ export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
 export const reasonOf = (s: Server) => said(s.reason, s.reasonZH) || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
 
-/** needy says that someone should act. */
+/** needy reports whether a server needs an action of a person. */
 export const needy = (s: Server) => s.state === "down" || s.state === "auth" || s.state === "pending" || !!s.pending?.length;

@@ -1,4 +1,4 @@
-// The summary of a server: what it can do, how fast it is, its tools, changes and last lines.
+// The summary of a server: its capabilities, its speed, its tools, changes and last lines.
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat } from "../api.ts";
 import { clock, count, ns, percent, short } from "../format.ts";
@@ -33,7 +33,7 @@ export function StatusTab({ d }: { d: ServerDetail }) {
     </div></div></div>;
 }
 
-/** known are the capabilities that a server may have; what it lacks is shown as lacking. */
+/** known are the possible capabilities; missing ones are shown as missing. */
 const known = ["tools", "resources", "prompts", "logging", "completions", "tasks"];
 
 function Capabilities({ d }: { d: ServerDetail }) {
@@ -76,7 +76,7 @@ function LogCard({ d }: { d: ServerDetail }) {
   </section>;
 }
 
-/** ToolTable are the tools of a server, those that are used most first, with a switch each. */
+/** ToolTable shows the tools of a server, most used first, with a switch each. */
 export function ToolTable({ d, limit }: { d: ServerDetail; limit?: number }) {
   const { value: page, reload } = useLoad(() => get<CatalogPage>("catalog?schema=" + encodeURIComponent(d.schema)), [d.schema, d.name, d.tools]);
   const { value: data } = useLoad(() => get<Overview>("overview"), [d.name]);
@@ -101,9 +101,9 @@ function ToolRow({ d, r, s, most, onChanged }: { d: ServerDetail; r: CatalogRow;
     <td class="r" onClick={(e) => e.stopPropagation()}><ToolSwitch schema={d.schema} r={r} onChanged={onChanged} /></td></tr>;
 }
 
-/** ToolSwitch says whether clients see a tool; it acts at once and can be undone. */
+/** ToolSwitch sets whether clients see a tool; it acts at once and can be undone. */
 export function ToolSwitch({ schema, r, onChanged }: { schema: string; r: CatalogRow; onChanged: () => void }) {
-  // What was asked for is shown until the gateway has told the new state.
+  // The requested state is shown until the gateway reports the new one.
   const [asked, setAsked] = useState<boolean>();
   useEffect(() => setAsked(undefined), [r]);
   const url = path("catalog", schema, r.server, r.kind, r.own);

@@ -1,4 +1,4 @@
-// Which servers fail, why, and have they been stable?
+// All servers: which fail, why, and whether they have been stable.
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type Overview, type Past, type Server, type ServerDetail, type Stat, type Uptime } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -27,7 +27,7 @@ export function Servers() {
   return <ServerList />;
 }
 
-/** act runs one of the actions and says what happened. */
+/** act runs an action and reports the outcome. */
 export async function act(s: { schema: string; name: string }, action: "enable" | "disable" | "restart" | "approve", body?: unknown): Promise<void> {
   try {
     await change("POST", path("servers", s.schema, s.name, action), body);
@@ -35,15 +35,15 @@ export async function act(s: { schema: string; name: string }, action: "enable" 
   } catch (e) { toast(errorText(e), undefined, "err"); }
 }
 
-/** approve accepts what the page shows; what is something else by now is not approved, and shown instead. */
+/** approve approves what the page shows. If that has changed in the meantime, it is not approved; the page shows the new state. */
 export async function approve(d: ServerDetail, reload: () => void): Promise<void> {
   await act(d, "approve", { hash: d.approval?.hash ?? "" });
   reload();
 }
 
-/** signIn opens the page where a person signs in; the server's state says when it is done. */
+/** signIn opens the page where a person signs in; the state of the server shows when it is done. */
 export async function signIn(s: { schema: string; name: string }): Promise<void> {
-  // Opened at once: a browser blocks a tab that comes later than the click.
+  // Opened at once: browsers block a tab that opens later than the click.
   const tab = window.open("about:blank", "_blank");
   try {
     const { address } = await change<{ address: string }>("POST", path("servers", s.schema, s.name, "signin"));
@@ -52,7 +52,7 @@ export async function signIn(s: { schema: string; name: string }): Promise<void>
   } catch (e) { tab?.close(); toast(errorText(e), undefined, "err"); }
 }
 
-/** remove takes a server away, with a way back. */
+/** remove removes a server, with undo. */
 export async function remove(s: { schema: string; name: string }): Promise<void> {
   try {
     const { undo } = await change<{ undo: string }>("DELETE", path("servers", s.schema, s.name));
@@ -121,7 +121,7 @@ function ServerRow({ s, stat, uptime, tokens }: { s: Server; stat?: Stat; uptime
   </tr>;
 }
 
-/** fixOf is the button that helps, when there is one. */
+/** fixOf returns the button that fixes the problem, if there is one. */
 export function fixOf(s: Server) {
   if (!may("admin")) return null;
   if (s.state === "auth") return <button type="button" class="button small" onClick={() => void signIn(s)}>{t("signIn")}</button>;
@@ -129,7 +129,7 @@ export function fixOf(s: Server) {
   return s.state === "down" ? <a class="button small" href={href(["servers", s.schema, s.name], { tab: "logs" })}>{t("log")}</a> : null;
 }
 
-/** copyConfig copies the entry as a client's file has it; secrets stay hidden. */
+/** copyConfig copies the entry in the format of a client's file, with secrets hidden. */
 async function copyConfig(s: Server): Promise<void> {
   try {
     const d = await get<ServerDetail>(path("servers", s.schema, s.name));

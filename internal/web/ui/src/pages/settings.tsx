@@ -1,4 +1,5 @@
-// What is set, where does the value come from, does it need a restart?
+// Settings: the value, where it comes from, and whether a change needs a
+// restart.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type Setting } from "../api.ts";
@@ -12,7 +13,7 @@ import { Segments, Switch } from "../parts/switch.tsx";
 import { query, setQuery } from "../router.ts";
 import { may, session, theme, type Theme } from "../state.ts";
 
-/** groups say where a key stands, by its beginning; the first that fits counts. */
+/** groups assign keys to groups by their prefix; the first match counts. */
 const groups: [Key, RegExp][] = [
   ["grp_web", /^server\.cors\./], ["grp_gateway", /^(server\.|startWait|compat|roots|cli\.)/], ["grp_tools", /^(mode|naming|fit|compact\.)/], ["grp_limits", /^limits\./],
   ["grp_access", /^(access\.|tokens)/], ["grp_answers", /^(sampling\.|answers\.)/], ["grp_log", /^(logging\.|audit\.)/], ["grp_telemetry", /^(metrics\.|tracing\.|usage\.)/], ["grp_advanced", /./],
@@ -20,14 +21,14 @@ const groups: [Key, RegExp][] = [
 const order: Key[] = ["grp_gateway", "grp_tools", "grp_limits", "grp_access", "grp_web", "grp_answers", "grp_log", "grp_telemetry", "grp_advanced"];
 const groupOf = (s: Setting) => groups.find(([, re]) => re.test(s.key))![0];
 
-/** titleOf makes words of a key: server.cors.allowAnyOrigin is "Allow any origin". */
+/** titleOf makes a title of a key: server.cors.allowAnyOrigin is "Allow any origin". */
 export function titleOf(key: string): string {
   const parts = key.split("."), words = parts.slice(parts.length > 2 ? -1 : 1).join(" ") || key;
   const text = (parts.length === 2 && /^(file|enabled|url|key|maxSize|maxFiles|types)$/.test(parts[1]!) ? parts.join(" ") : words).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-/** waiting are the keys that were saved and count after a restart. */
+/** waiting are the saved keys that take effect after a restart. */
 const waiting = signal<string[]>([]);
 
 export function SettingsPage() {
@@ -63,10 +64,10 @@ function Browser() {
   </section>;
 }
 
-/** show is a value as it is typed; what is not set is empty. */
+/** show returns a value as the user types it; an unset value is empty. */
 const show = (v: unknown) => (v === null || v === undefined ? "" : typeof v === "string" ? v : JSON.stringify(v));
 
-/** automatic says that the program chooses the value: port 0 is not where it listens. */
+/** automatic reports whether the program chooses the value: port 0 is not the port it listens on. */
 const automatic = (key: string, v: unknown) => key === "server.port" && v === 0;
 
 function Row({ s, onSaved }: { s: Setting; onSaved: () => void }) {

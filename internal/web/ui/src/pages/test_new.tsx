@@ -1,4 +1,4 @@
-// A test file made from calls that really happened.
+// Makes a test file from recorded calls.
 import { useEffect, useState } from "preact/hooks";
 import { change } from "../api.ts";
 import { command, commandLine } from "../cli.ts";

@@ -51,7 +51,7 @@ function Results({ list, never }: { list: TestResult[]; never: boolean }) {
     {r.problems?.map((p, i) => <pre key={i} class="code text problem" tabIndex={0} role="group" aria-label={r.name}>{said(p, r.problemsZH?.[i])}</pre>)}</li>)}</ol>;
 }
 
-/** SuiteText edits the file; one that cannot be read is not saved. */
+/** SuiteText edits the file; invalid text is not saved. */
 export function SuiteText({ name, text, path: file, onSaved }: { name: string; text: string; path?: string; onSaved?: () => void }) {
   const [draft, setDraft] = useState<string>();
   const [error, setError] = useState("");

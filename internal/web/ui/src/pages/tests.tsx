@@ -1,4 +1,4 @@
-// Test files: how they went, run, made from traffic.
+// Test files: their results, their runs, and new files made from traffic.
 import { useEffect } from "preact/hooks";
 import { ApiError, change, get, path, type Suite, type SuiteRun, type TestResult } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -19,14 +19,14 @@ export function Tests() {
   return name ? <SuitePage name={name} key={name} /> : <SuiteList />;
 }
 
-/** useTests reads again whenever a test file or a run changed. */
+/** useTests reloads when a test file or a run has changed. */
 export function useTests<T>(url: string) {
   const loaded = useLoad(() => get<T>(url), [url]);
   useEffect(() => on("tests", () => loaded.reload()), [url]);
   return loaded;
 }
 
-/** runSuite starts a run; a command that the file starts is shown first. */
+/** runSuite starts a run. If the file starts a command, that is shown first. */
 export async function runSuite(name: string, update: boolean, confirm?: string): Promise<string | undefined> {
   try { await change("POST", path("suites", name, "run"), { update, confirm: confirm ?? "" }); } catch (e) {
     if (e instanceof ApiError && e.run) return e.run;
@@ -38,7 +38,7 @@ export async function runSuite(name: string, update: boolean, confirm?: string):
 function SuiteList() {
   const { value, error } = useTests<{ dir: string; suites: Suite[] }>("suites");
   useEffect(() => { commandLine.value = command("test", ...(value ? [value.dir] : [])); }, [value?.dir]);
-  // What failed is first.
+  // Failed suites come first.
   const bad = (s: Suite) => !!s.error || !!s.runs.at(-1)?.failed || !!s.runs.at(-1)?.error;
   const list = [...(value?.suites ?? [])].sort((a, b) => Number(bad(b)) - Number(bad(a)));
   const failing = list.filter(bad).length;
@@ -76,7 +76,7 @@ export function Outcome({ run }: { run: SuiteRun }) {
   return <Status tone={bad ? "err" : "ok"} state={bad ? "failed" : "passed"}>{run.error && !run.results?.length && !run.passed && !run.failed ? t("didNotRun") : t("outcome", run.passed, run.failed)}</Status>;
 }
 
-/** Trend draws the time of each run; failed ones are red. */
+/** Trend draws the duration of each run; failed runs are red. */
 export function Trend({ runs }: { runs: SuiteRun[] }) {
   const part = runs.slice(-30);
   const top = Math.max(1, ...part.map((r) => r.took));

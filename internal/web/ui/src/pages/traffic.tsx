@@ -1,4 +1,4 @@
-// What failed or was slow, for whom, and where did the time go?
+// Traffic: what failed or was slow, for which client, and where the time went.
 import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Call, Step } from "../api.ts";
@@ -25,16 +25,16 @@ export const toneOfCall = (c: Call) => tones[c.status];
 export const statusName = (c: Call) => t(("call_" + c.status) as Key) + (c.code ? " " + c.code : "");
 export const failed = (c: Call) => c.status === "error" || c.status === "tool_error";
 
-/** terms are the words of a filter; a quoted one may hold blanks. */
+/** terms are the words of a filter; a quoted word may contain spaces. */
 export const terms = (q: string): string[] => q.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
 
-/** toggled adds a term, or takes it out; a field has one value at a time. */
+/** toggled adds a term, or removes it; a field has one value at a time. */
 export function toggled(q: string, term: string): string {
   const list = terms(q), field = term.split(":")[0] + ":";
   return (list.includes(term) ? list.filter((x) => x !== term) : [...list.filter((x) => !x.startsWith(field)), term]).join(" ");
 }
 
-/** brushOf is the time that a filter names. */
+/** brushOf returns the time range in a filter. */
 function brushOf(q: string): Span | undefined {
   const at = (f: string) => Date.parse(terms(q).find((x) => x.startsWith(f))?.slice(f.length) ?? "");
   const from = at("from:"), to = at("to:");
@@ -47,14 +47,15 @@ const withBrush = (q: string, s: Span | undefined) => [...terms(q).filter((x) =>
 export function Traffic() {
   const q = query.value.get("q") ?? "";
   const open = Number(segments.value[1] ?? 0);
-  // Both hops of a call are two rows; the filter may ask for the far one.
+  // The two hops of a call are two rows; the filter may select the second hop.
   const both = hops.value || /\b(hop|parent|id|kind):/.test(q);
   const asked = q && !both ? q + " hop:client" : q;
   useEffect(() => { const timer = setTimeout(() => void show(asked), all.list.length ? 150 : 0); return () => clearTimeout(timer); }, [asked]);
   useEffect(() => { commandLine.value = open ? command("traffic", "--open", String(open)) : command("traffic", ...(q ? [q] : []), "-f"); }, [q, open]);
   void version.value;
   const rows = both ? all : calls;
-  // Row 0 is the newest that is shown; while someone reads, newer ones wait.
+  // Row 0 is the newest visible row; while the user reads, newer rows are held
+  // back.
   const last = heldAt.value ? rows.find(heldAt.value + 1) : rows.list.length;
   const fresh = rows.list.length - last, size = Math.min(last, rows.size);
   const row = (i: number): Row | undefined => rows.list[last - 1 - i];
@@ -125,7 +126,7 @@ function summarise(list: Row[], last: number): Summary {
   return s;
 }
 
-/** useSummary counts at most once a second while calls come. */
+/** useSummary counts at most once a second while calls arrive. */
 function useSummary(list: Row[], last: number): Summary {
   const [beat, setBeat] = useState(0);
   const seen = useRef(-1);
@@ -152,15 +153,15 @@ function HeaderRow() {
   return <div class="grid-head" role="rowgroup"><div class="grid-row" role="row">{heads.map(([k, c]) => <span role="columnheader" key={k} class={"c-" + k + " " + c}>{t(k)}</span>)}</div></div>;
 }
 
-/** outcome is a call's answer in one line: why it failed, or what it said. */
+/** outcome returns the result of a call in one line: the reason of the failure, or the text of the result. */
 export const outcome = (c: Call) => failed(c) ? c.said || c.reason || statusName(c) : c.status === "pending" ? t("call_pending") : c.status === "cancelled" ? t("call_cancelled") : c.said || (c.resSize ? bytes(c.resSize) : "");
 
-/** ownName leaves out the server's name, which stands before it. */
+/** ownName returns the name without the server's prefix, because the server is shown before it. */
 const ownName = (c: Call) => (c.name && c.server && c.name.startsWith(c.server + "__") ? c.name.slice(c.server.length + 2) : c.name || c.method);
 
 interface RowProps { call: Row; style: Record<string, string>; on: boolean; index: number; suffix: string; scale: number }
 
-/** CallRow renders again only when what it shows has changed: new rows move the others as they are. */
+/** CallRow renders again only if its content has changed: new rows only move the others. */
 class CallRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const p = this.props;

@@ -1,4 +1,4 @@
-// One call: why it failed, where its time went, what was said on each hop.
+// One call: why it failed, where its time went, and the messages on each hop.
 import { useEffect, useState } from "preact/hooks";
 import { get, path, type Call, type Slice } from "../api.ts";
 import { bytes, clock, ns } from "../format.ts";
@@ -45,7 +45,7 @@ export function Entry({ id, onClose, onStep }: { id: number; onClose: () => void
   </aside>;
 }
 
-/** Notes say what was translated between the hops, and why. */
+/** Notes shows what was translated between the hops, and why. */
 function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
   const list = related.flatMap((c) => (lang.value === "zh-CN" && c.notesZH) || c.notes || []);
   const [near, far] = [hops.find((c) => c.hop === "client"), hops.find((c) => c.hop === "server")];
@@ -53,7 +53,7 @@ function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
   return list.length ? <ul class="notes" aria-label={t("translated")}>{list.map((n) => <li key={n}>{n}</li>)}</ul> : null;
 }
 
-/** Body reads a body in slices, so that a large one cannot hurt the page. */
+/** Body reads a body in slices, so that a large body does not slow the page down. */
 function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: number }) {
   const [text, setText] = useState<string>();
   const [slice, setSlice] = useState<Slice>();
@@ -62,7 +62,8 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
     setSlice(s);
     setText(s ? so + s.text : so);
   };
-  // A large body is a tree that the gateway cuts; the text is there as well.
+  // A large body is shown as a tree that the gateway splits; the text is
+  // available too.
   const [asText, setAsText] = useState(false);
   const large = size > 262_144;
   useEffect(() => { if (size) void load("", 0); }, [call.id, size]);
@@ -80,7 +81,7 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
   </section>;
 }
 
-/** OpenInBench turns a call that a client made into a test. */
+/** OpenInBench makes a test of a client's call. */
 function OpenInBench({ calls }: { calls: Call[] }) {
   const call = calls.find((c) => c.hop === "server" && c.server) ?? calls.find((c) => c.server);
   const [link, setLink] = useState("");

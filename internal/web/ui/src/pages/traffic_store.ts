@@ -1,23 +1,23 @@
 // The rows of the traffic screen, kept while other screens are shown. A batch
-// touches the rows that it changes, and no others.
+// changes only the affected rows.
 import { signal } from "@preact/signals";
 import { get, type Call } from "../api.ts";
 import { on } from "../live.ts";
 import { errorText } from "../parts/basics.tsx";
 
 const most = 10_000;
-/** slack is by how much the list may grow before old rows are dropped: dropping moves all rows. */
+/** slack is how many extra rows the list may hold before old rows are dropped, because dropping moves all rows. */
 const slack = 2_000;
 const page = 500;
 
 /** A Row is a call with its start as a number. */
 export type Row = Call & { at: number };
 
-/** Rows are ordered by id, the oldest first, so that a new one is appended. */
+/** Rows are ordered by id, oldest first, so that new rows are appended. */
 export class Rows {
   list: Row[] = [];
 
-  /** find is the place of an id, or of the first above it. */
+  /** find returns the index of an id, or of the next higher id. */
   find(id: number): number {
     let low = 0, high = this.list.length;
     if (high && this.list[high - 1]!.id < id) return high;
@@ -36,26 +36,26 @@ export class Rows {
     if (this.list.length > most + slack) this.list.splice(0, this.list.length - most);
   }
 
-  /** size is how many are shown: what is beyond the limit waits to be dropped. */
+  /** size is the number of visible rows; rows beyond the limit are dropped later. */
   get size(): number { return Math.min(this.list.length, most); }
 }
 
 export const all = new Rows();
-/** calls are those that clients made, without what they caused. */
+/** calls are the calls of clients, without the calls that they caused. */
 export const calls = new Rows();
-/** version changes when rows have changed: at once for a person, and at most three times a second for new calls. */
+/** version changes when rows have changed: at once after an action of the user, and at most three times a second for new calls. */
 export const version = signal(0);
 export const paused = signal(false);
 export const more = signal(false);
 export const problem = signal("");
-/** heldAt is the newest row that is shown while someone reads; 0 shows all. */
+/** heldAt is the newest visible row while the user reads; 0 shows all rows. */
 export const heldAt = signal(0);
 let filter: string | undefined;
 
 interface Answer { rev: number; calls: Call[]; more: boolean }
 const url = (q: string, before = 0, limit = page) => `traffic?limit=${limit}&q=${encodeURIComponent(q)}` + (before ? `&before=${before}` : "");
 
-const pause = 300; // milliseconds between two pictures of new calls
+const pause = 300; // milliseconds between two updates for new calls
 let frame = 0, waits = 0, shown = 0;
 function changed(): void {
   frame ||= requestAnimationFrame(() => { frame = 0; shown = performance.now(); version.value++; });
@@ -94,7 +94,7 @@ export async function show(q: string): Promise<void> {
 }
 
 let loading = false;
-/** older reads the next rows below. */
+/** older reads the next older rows. */
 export async function older(): Promise<void> {
   const first = all.list[0];
   if (!first || !more.peek() || loading || all.list.length >= most) return;
@@ -109,7 +109,7 @@ export async function older(): Promise<void> {
   } finally { loading = false; }
 }
 
-/** hold keeps what is read where it is; what comes is counted. */
+/** hold freezes the visible rows; new calls are only counted. */
 export function hold(on: boolean): void {
   if (on === heldAt.peek() > 0) return;
   heldAt.value = on ? all.list.at(-1)?.id ?? 0 : 0;
@@ -121,7 +121,8 @@ let timer = 0;
 on("traffic", (list) => {
   if (filter === undefined) return;
   if (filter === "") { put(list); return; }
-  // The gateway knows the grammar; ask it what of the new calls matches.
+  // Only the gateway knows the grammar of filters, so it selects the new calls
+  // that match.
   timer ||= window.setTimeout(async () => {
     timer = 0;
     const q = filter ?? "";

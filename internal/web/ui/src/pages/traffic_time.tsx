@@ -7,13 +7,13 @@ import { t } from "../i18n/index.ts";
 interface Part { label: string; kind: string; from: number; took: number }
 interface Hop { title: string; parts: Part[] }
 
-/** split is what is known of a call: when each hop began, and what took how long on it. Nanoseconds. */
+/** split returns the hops of a call: when each began, and what took how long. In nanoseconds. */
 export function split(call: Call, related: Call[]): Hop[] {
   const began = Date.parse(call.start), offset = (c: Call) => Math.max(0, (Date.parse(c.start) - began) * 1e6);
   const down = related.filter((c) => c.hop === "server" && c.kind === "call" && !c.fromServer && c.id !== call.id);
   if (call.hop !== "client") return [{ title: t("hopOut"), parts: serverParts(call, 0) }];
   if (!down.length) return [{ title: t("hopIn"), parts: [{ label: t("gateway"), kind: "k-gw", from: 0, took: call.total }] }];
-  // Clocks of lists count whole milliseconds: the gateway's own share is exact.
+  // Start times are in whole milliseconds; the gateway's own share is exact.
   const own = call.gateway ?? 0, first = Math.min(...down.map(offset)), before = Math.min(own, first || own / 2);
   const hops: Hop[] = [{ title: t("hopIn"), parts: [{ label: t("readCheck"), kind: "k-gw", from: 0, took: before }] }];
   for (const c of down) hops.push({ title: `${t("hopOut")} · ${c.server}`, parts: [...serverParts(c, Math.max(before, offset(c))), ...asked(related, c, began)] });
@@ -27,7 +27,7 @@ function serverParts(c: Call, from: number): Part[] {
   return [...(net ? [{ label: t("sendReceive"), kind: "k-net", from, took: net }] : []), { label: t("serverWorks"), kind: "k-srv", from: from + net / 2, took: work }];
 }
 
-/** asked are the server's questions while it worked. */
+/** asked returns the server's questions during a call. */
 const asked = (related: Call[], c: Call, began: number): Part[] => related.filter((x) => x.fromServer && x.kind === "call" && x.parent === c.id)
   .map((x) => ({ label: t("questionAsked", x.method.split("/")[0]!), kind: "ask", from: Math.max(0, (Date.parse(x.start) - began) * 1e6), took: x.total }));
 

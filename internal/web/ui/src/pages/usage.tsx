@@ -1,4 +1,4 @@
-// Who called what over days, how slow was it, what did it cost, and what does nobody use?
+// Usage over days: who called what, how slow it was, what it cost, and what is unused.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, type Usage, type UsageFigure, type UsageRow } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -20,7 +20,7 @@ const wayName: Record<By, Key> = { tool: "tool", server: "server", client: "clie
 
 export const callsOf = (f: UsageFigure) => f.ok + f.tool + f.err;
 
-/** pick are what the table is narrowed to, by the parameters of the address and of the API. */
+/** pick are the filters of the table, named like the parameters of the URL and of the API. */
 const pick = ["server", "tool", "client", "key"] as const;
 
 export function UsagePage() {
@@ -58,7 +58,7 @@ function CallsByDay({ u }: { u: Usage }) {
   </section>;
 }
 
-/** Context says what went through the context of models, and by which tools. */
+/** Context shows what went through the context of models, and by which tools. */
 function Context({ u }: { u: Usage }) {
   const top = [...u.rows].sort((a, b) => b.tokens - a.tokens).filter((r) => r.tokens > 0).slice(0, 6), calls = u.total.tokens - u.total.definitions;
   const most = Math.max(1, u.total.definitions, ...top.map((r) => r.tokens));
@@ -74,7 +74,7 @@ const columns: { id: Column; title: Key | "p50" | "p95"; of: (r: UsageRow) => nu
   { id: "p95", title: "p95", of: (r) => r.p95 }, { id: "tokens", title: "tokens", of: (r) => r.tokens, class: "hide-m" }, { id: "last", title: "lastCall", of: (r) => r.last, class: "hide-m" },
 ];
 
-/** shownRows is how many rows are there before one asks for all. */
+/** shownRows is the number of rows before the user asks for all. */
 const shownRows = 50;
 
 function Table({ u, by, picked }: { u?: Usage; by: By; picked: [string, string][] }) {
@@ -94,14 +94,14 @@ function Table({ u, by, picked }: { u?: Usage; by: By; picked: [string, string][
 }
 
 function Row({ u, by, r, most }: { u: Usage; by: By; r: UsageRow; most: number }) {
-  // A tool or server leads to who called it, a client or key to what it called.
+  // A tool or server links to its callers, a client or key to what it called.
   const narrow = by === "tool" ? { server: r.server ?? "", tool: r.name ?? "", by: "client" } : by === "server" ? { server: r.server ?? "", by: undefined } : by === "client" ? { client: r.client ?? "", by: undefined } : { key: r.principal ?? "", by: undefined };
   const open = () => setQuery(narrow), n = callsOf(r), bad = r.tool + r.err;
   return <tr class="open-row" onClick={open}><td title={nameOf(u, by, r)}><button type="button" class="plain-button cut" onClick={(e) => { e.stopPropagation(); open(); }}><Name u={u} by={by} r={r} /></button></td>
     <td class="r calls-cell"><Bar part={n / most} />{count(n)}</td><td class={"r " + (bad > 0.01 * n ? "err" : "mut")}>{n ? percent(bad, n) : "–"}</td><td class="r hide-m">{ns(r.p50)}</td><td class="r">{ns(r.p95)}</td><td class="r hide-m">{short(r.tokens)}</td><td class="r mut hide-m">{day(Date.parse(r.last + "T00:00"))}</td></tr>;
 }
 
-/** nameOf is what a row is called, in plain text. */
+/** nameOf returns the name of a row, as plain text. */
 function nameOf(u: Usage, by: By, r: UsageRow): string {
   if (by === "client") return r.client || t("unnamed");
   if (by === "key") return u.names?.[r.principal ?? ""] || r.principal || "–";
@@ -121,7 +121,7 @@ function Slowest({ rows }: { rows: UsageRow[] }) {
   </section>;
 }
 
-/** Unused are the tools that nobody called, with the way to turn them off. */
+/** Unused shows the tools that were not called, with a way to turn them off. */
 function Unused({ u }: { u: Usage }) {
   const list = u.unused ?? [], tokens = list.reduce((n, x) => n + x.tokens, 0), most = list[0]?.tokens || 1;
   return <section class="card flush c6" aria-labelledby="unused-h" data-testid="unused"><header><h2 id="unused-h">{t("only_unused")}</h2>{list.length > 0 && <span class="count">{count(list.length)}</span>}<span class="end">{t("tokensPerConversation")}</span></header>

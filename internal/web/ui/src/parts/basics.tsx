@@ -31,7 +31,7 @@ export function CopyButton({ text, label }: { text: () => string; label?: string
   return <button type="button" class="link" onClick={copy}><Icon name={done ? "check" : "copy"} />{label ?? t("copy")}</button>;
 }
 
-/** copyText works on plain http too, where there is no clipboard API. */
+/** copyText works over plain http too, where there is no clipboard API. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -67,7 +67,7 @@ export const pickFile = async (accept: string) => (await chooseFile(accept)).tex
 
 export interface Tab { id: string; label: ComponentChildren; hidden?: boolean }
 
-/** Tabs follow the usual pattern: arrows move, the panel is labelled. */
+/** Tabs follow the usual pattern: arrow keys move, the panel is labelled. */
 export function Tabs(p: { name: string; tabs: Tab[]; selected: string; onSelect: (id: string) => void; label: string }) {
   const shown = p.tabs.filter((x) => !x.hidden);
   const ref = useRef<HTMLDivElement>(null);
@@ -95,7 +95,7 @@ export function Notice({ tone, children }: { tone: "warn" | "err" | "info"; chil
 
 export function Empty({ children }: { children: ComponentChildren }) { return <p class="empty">{children}</p>; }
 
-/** Toasts say what happened, with a way to take it back. */
+/** Toasts report what happened, with undo. */
 interface ToastText { id: number; text: string; action?: { label: Key; run: () => void }; tone?: "err" }
 const toasts = signal<ToastText[]>([]);
 let toastId = 0;
@@ -117,7 +117,7 @@ export function Toasts() {
 
 export const errorText = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
-/** useLoad reads something and reads it again when a dependency changes. */
+/** useLoad loads a value, and loads it again when a dependency changes. */
 export function useLoad<T>(load: () => Promise<T>, deps: unknown[]): { value?: T; error?: string; reload: () => void } {
   const [state, setState] = useState<{ value?: T; error?: string }>({});
   const [again, setAgain] = useState(0);
@@ -129,7 +129,7 @@ export function useLoad<T>(load: () => Promise<T>, deps: unknown[]): { value?: T
   return { ...state, reload: () => setAgain((n) => n + 1) };
 }
 
-/** Waterfall is one bar: gateway, transport, server. It is one element with a gradient, because lists have many. */
+/** Waterfall is one bar: gateway, transport, server. It is one element with a gradient, because lists contain many of them. */
 export function Waterfall(p: { total: number; gateway?: number; transport?: number; server?: number; failed?: boolean; scale?: number }) {
   const whole = Math.max(p.scale ?? p.total, 1), gateway = p.gateway ?? 0, transport = p.transport ?? 0;
   const end = gateway + transport + (p.server ?? Math.max(0, p.total - gateway - transport));

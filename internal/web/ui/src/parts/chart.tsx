@@ -1,22 +1,23 @@
-// Charts as plain SVG, stretched; their labels are HTML, which is not.
+// Charts as plain SVG, stretched. Their labels are HTML, which is not
+// stretched.
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Step } from "../api.ts";
 import { count, day, hm, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 
-/** A Span is a time that someone has marked, in milliseconds. */
+/** A Span is a time range that the user has selected, in milliseconds. */
 export interface Span { from: number; to: number }
 
 interface TimelineProps {
-  /** start and step say when: milliseconds. */
+  /** start and step are in milliseconds. */
   start: number; step: number; steps: Step[]; height: number; label: string;
-  /** line draws p95 with an axis of its own. */
+  /** line draws p95 with its own axis. */
   line?: boolean;
   brush?: Span; onBrush?: (s: Span | undefined) => void;
 }
 
-/** nice is the next round number, and its parts. */
+/** nice returns the next round number, and its ticks. */
 export function nice(top: number): { top: number; ticks: number[] } {
   if (top <= 0) return { top: 1, ticks: [0, 1] };
   const raw = top / 4, size = 10 ** Math.floor(Math.log10(raw));
@@ -29,10 +30,10 @@ export function nice(top: number): { top: number; ticks: number[] } {
 const minute = 60_000;
 const rounds = [1000, 5000, 10_000, 30_000, minute, 2 * minute, 3 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute, 180 * minute, 240 * minute, 360 * minute, 1440 * minute, 2 * 1440 * minute, 5 * 1440 * minute, 10 * 1440 * minute];
 
-/** name is a time, or a date where steps are days. */
+/** name formats a time, or a date if steps are days. */
 const name = (ms: number, step: number, seconds = step < minute) => (step >= 1440 * minute ? day(ms) : hm(ms, seconds));
 
-/** times are round times between two, about six. */
+/** times returns about six round times in a range. */
 function times(from: number, to: number): number[] {
   const unit = rounds.find((r) => (to - from) / r <= 7) ?? 30 * 1440 * minute;
   const zone = new Date(from).getTimezoneOffset() * minute, out = [];
@@ -53,12 +54,12 @@ function columns(steps: Step[], top: number, least: number, kind: "ok" | "tool" 
   return d;
 }
 
-/** path joins the points that there are. */
+/** path connects the existing points. */
 export function path(values: (number | undefined)[], top: number): string {
   let d = "", pen = false;
   values.forEach((v, i) => {
     if (v === undefined) { pen = false; return; }
-    // A point without neighbours is a short line.
+    // A point without neighbours becomes a short line.
     const alone = !pen && values[i + 1] === undefined, w = 60 / values.length;
     d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100 - (alone ? w / 2 : 0)).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}` + (alone ? `h${w.toFixed(2)}` : "");
     pen = true;
@@ -120,7 +121,7 @@ export function Legend({ p95 }: { p95?: boolean }) {
   return <span class="legend" aria-hidden="true"><span><i class="key k-ok" />{t("call_ok")}</span><span><i class="key k-tool" />{t("call_tool_error")}</span><span><i class="key k-err" />{t("call_error")}</span>{p95 && <span><i class="key line k-p95" />p95</span>}</span>;
 }
 
-/** Strip shows half-hours: up is tall, partly two thirds, down tall and red, not running low. */
+/** Strip shows half-hours: up is tall, partly up two thirds, down tall and red, not running low. */
 export function Strip({ strip, label }: { strip: string; label: string }) {
   const d: Record<string, string> = { u: "", p: "", x: "", n: "" };
   const tall: Record<string, number> = { u: 16, p: 10, x: 16, n: 3 };
@@ -135,17 +136,17 @@ export function Sparkline({ values, label }: { values: (number | undefined)[]; l
   return <svg class="spark" viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={label}><path class="area" d={line + "L100 100L0 100z"} /><path d={line} /></svg>;
 }
 
-/** Bar is a share of the longest. */
+/** Bar shows a share of the longest bar. */
 export function Bar({ part, tone }: { part: number; tone?: "e" | "t" }) {
   return <span class={"hbar " + (tone ?? "")} aria-hidden="true"><i style={{ width: `${Math.max(0, Math.min(100, part * 100))}%` }} /></span>;
 }
 
-/** Fig is a figure with its name. */
+/** Fig shows a figure with its name. */
 export function Fig({ name, children, note, tone }: { name: ComponentChildren; children: ComponentChildren; note?: ComponentChildren; tone?: string }) {
   return <div class="fig"><dt>{name}</dt><dd>{children}{note && <small class={tone}>{note}</small>}</dd></div>;
 }
 
-/** Latency draws p95 over p50, and where calls failed. */
+/** Latency draws p95 and p50, and where calls failed. */
 export function Latency(p: { start: number; step: number; steps: Step[]; height: number; label: string }) {
   const [at, setAt] = useState(-1);
   const box = useRef<HTMLDivElement>(null);

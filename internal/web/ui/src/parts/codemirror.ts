@@ -1,4 +1,4 @@
-// CodeMirror for JSON, inside a shadow root: there it uses constructed style
+// CodeMirror for JSON, inside a shadow root. There it uses constructed style
 // sheets, which the page's policy allows, instead of style elements.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";

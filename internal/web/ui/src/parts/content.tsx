@@ -40,7 +40,7 @@ function TextBlock({ text, mime }: { text: string; mime?: string }) {
   </div>;
 }
 
-/** safeMime keeps a server from naming a type that a browser would run. */
+/** safeMime prevents a server from choosing a type that a browser would run. */
 const safeMime = (kind: string, mime = "") => (/^(image\/(png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+)$/.test(mime) ? mime : kind === "audio" ? "audio/wav" : "image/png");
 
 function Media({ kind, mime, data }: { kind: "image" | "audio" | "file"; mime?: string; data?: string }) {

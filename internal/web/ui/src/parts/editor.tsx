@@ -1,5 +1,5 @@
-// A JSON editor. The heavy one is loaded when it is first needed; until then,
-// and when it cannot be loaded, a plain box does the work.
+// A JSON editor. CodeMirror is loaded when it is first needed; until then, or
+// if it cannot be loaded, a plain box is used.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface EditorProps { value: string; onChange: (text: string) => void; label: string }

@@ -1,5 +1,5 @@
-// The fields that say how a server is reached, shared by the config editor and
-// the tester's connect form.
+// The fields of a server's connection, shared by the config editor and the
+// tester's connect form.
 import { t } from "../i18n/index.ts";
 import { IconButton } from "./basics.tsx";
 import { Icon } from "./icons.tsx";
@@ -18,7 +18,7 @@ export function endpointOf(entry: Record<string, any>): Endpoint {
   return { kind, command: entry.command ?? "", args: (entry.args ?? []).map(String), cwd: entry.cwd ?? "", env: toPairs(entry.env), url: entry.url ?? "", headers: toPairs(entry.headers) };
 }
 
-/** fieldsOf are the members of an entry; undefined ones are left out. Arguments are as they were typed, blanks and line breaks included. */
+/** fieldsOf returns the members of an entry, without undefined ones. Arguments stay as typed, including spaces and line breaks. */
 export function fieldsOf(e: Endpoint): Record<string, unknown> {
   const all = e.kind === "stdio"
     ? { command: e.command.trim(), args: e.args.length ? e.args : undefined, cwd: e.cwd || undefined, env: fromPairs(e.env) }
@@ -26,7 +26,7 @@ export function fieldsOf(e: Endpoint): Record<string, unknown> {
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v !== undefined));
 }
 
-/** edited is an entry with what was changed in the form; everything else stays as it is, to the byte. */
+/** edited returns an entry with the changes of the form; everything else stays the same, to the byte. */
 export function edited(entry: Record<string, unknown>, e: Endpoint): Record<string, unknown> {
   const was = endpointOf(entry as Record<string, any>), next = fieldsOf(e), out = { ...entry };
   if (was.kind !== e.kind) for (const k of ["command", "args", "cwd", "env", "url", "headers", "type"]) delete out[k];
@@ -42,7 +42,7 @@ export const complete = (e: Endpoint) => (e.kind === "stdio" ? !!e.command.trim(
 
 const kindNames: [Endpoint["kind"], string][] = [["stdio", "STDIO"], ["http", "Streamable HTTP"], ["sse", "SSE"]];
 
-/** EndpointFields are for one of some kinds; vault lets values go to the secret store. */
+/** EndpointFields edits one of the given kinds; vault lets values go to the secret store. */
 export function EndpointFields({ value: e, onChange, id, kinds, vault }: { value: Endpoint; onChange: (e: Endpoint) => void; id: string; kinds?: Endpoint["kind"][]; vault?: Vault }) {
   const set = (part: Partial<Endpoint>) => onChange({ ...e, ...part });
   return <>
@@ -61,7 +61,7 @@ export function EndpointFields({ value: e, onChange, id, kinds, vault }: { value
   </>;
 }
 
-/** Arguments has a field for each: what is in it is one argument, whatever it holds. */
+/** Arguments has one field per argument, whatever characters it contains. */
 function Arguments({ id, list, onChange }: { id: string; list: string[]; onChange: (list: string[]) => void }) {
   const put = (i: number, v: string) => onChange(list.map((x, j) => (j === i ? v : x)));
   const swap = (i: number, j: number) => { const next = [...list]; [next[i], next[j]] = [next[j]!, next[i]!]; onChange(next); };

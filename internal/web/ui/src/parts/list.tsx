@@ -1,11 +1,11 @@
-// A list of any length that keeps few rows in the page.
+// A virtual list of any length.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Browsers stop at about 33 million pixels; beyond this we scale. */
+/** tallest is the height above which the list is scaled, because browsers stop at about 33 million pixels. */
 const tallest = 8_000_000;
 const overscan = 6;
-/** slots are enough keys for the rows in view: elements are reused, not replaced. */
+/** slots is the number of keys for the rows in view: elements are reused, not replaced. */
 export const slots = 256;
 
 export interface ListProps {
@@ -21,7 +21,7 @@ export interface ListProps {
   onMove?: (index: number) => void;
   onOpen?: (index: number) => void;
   onEnd?: () => void;
-  /** onTop hears whether the list stands at its top. */
+  /** onTop is called with whether the list is scrolled to its top. */
   onTop?: (is: boolean) => void;
   header?: ComponentChildren;
   testid?: string;
@@ -33,7 +33,7 @@ export function VirtualList(p: ListProps) {
   const [view, setView] = useState(600);
   useLayoutEffect(() => {
     const el = ref.current!;
-    // The first report comes before the first picture, without a layout of its own.
+    // The first report arrives before the first paint, without an extra layout.
     const o = new ResizeObserver(() => setView(el.clientHeight || 600));
     o.observe(el);
     return () => o.disconnect();

@@ -1,5 +1,5 @@
 // A small Markdown, enough for prompts and resources. It makes elements, never
-// HTML, so there is nothing to sanitise.
+// HTML, so nothing has to be sanitised.
 import type { ComponentChildren } from "preact";
 
 const inline = /(`[^`]+`)|(\*\*[^*]+\*\*)|(\*[^*\s][^*]*\*)|\[([^\]]+)\]\(([^)\s]+)\)/g;
@@ -20,11 +20,11 @@ function spans(text: string): ComponentChildren[] {
   return out;
 }
 
-/** cells are the columns of one line of a table; \\| is a bar. */
+/** cells returns the columns of one line of a table; \\| is a literal bar. */
 const cells = (line: string) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((c) => c.trim().replaceAll("\\|", "|"));
 const rule = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** table reads a head, a rule and rows; undefined when the lines are none. */
+/** table parses a head, a rule and rows; undefined if the lines are not a table. */
 function table(lines: string[], at: number): { rows: string[][]; align: string[]; end: number } | undefined {
   if (!lines[at]!.includes("|") || !lines[at + 1]?.includes("-") || !rule.test(lines[at + 1]!)) return undefined;
   const head = cells(lines[at]!), marks = cells(lines[at + 1]!);

@@ -1,5 +1,5 @@
-// A button with a list of actions. It lies in the browser's top layer, so that
-// no frame cuts it.
+// A button with a list of actions. The list is in the browser's top layer, so
+// that no frame clips it.
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";

@@ -6,7 +6,7 @@ import { Icon } from "./icons.tsx";
 
 export type Pair = [string, string];
 
-/** Vault says which names have values that go to the secret store. */
+/** Vault tells which names have values that go to the secret store. */
 export interface Vault { has: (name: string) => boolean; flip: (name: string) => void }
 
 export function Rows(p: { label: string; pairs: Pair[]; onChange: (pairs: Pair[]) => void; name?: string; value?: string; secret?: boolean; vault?: Vault }) {

@@ -1,5 +1,5 @@
-// A body of any size as a tree: the gateway cuts it, the page holds what is
-// open.
+// A body of any size as a tree. The gateway splits it; the page holds only the
+// open parts.
 import { useEffect, useState } from "preact/hooks";
 import { text, type Part, type PartItem } from "../api.ts";
 import { bytes, count } from "../format.ts";
@@ -17,7 +17,7 @@ export function PartTree({ url, label }: { url: string; label: string }) {
   return <div class="tree code" tabIndex={0} role="group" aria-label={label} data-testid="tree"><Branch url={url} path="" /></div>;
 }
 
-/** Branch is what an object or array holds, a page at a time. */
+/** Branch shows the members of an object or array, a page at a time. */
 function Branch({ url, path }: { url: string; path: string }) {
   const [part, setPart] = useState<Part>();
   const [error, setError] = useState("");

@@ -1,4 +1,4 @@
-// An app beside its data. Its messages and what it was denied stand below it.
+// An app next to its data, with its messages and denied requests below.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { path, text as getText, type Bench, type Run } from "../../api.ts";
@@ -13,11 +13,11 @@ import type { Item } from "../list.tsx";
 import { ask } from "../session.ts";
 import type { AppMessage, Denial } from "./host.ts";
 
-/** appLogs are the messages of the apps that were shown, by run; the wire tab has them. */
+/** appLogs are the messages of the apps that were shown, by run. The wire tab shows them. */
 export const appLogs = signal<ReadonlyMap<string, AppMessage[]>>(new Map());
 const mostMessages = 500;
 
-/** appOf is the address of the app that a result is shown with. */
+/** appOf returns the address of the app that shows a result. */
 export function appOf(tool: Item | undefined, content: any[]): string | undefined {
   const meta = tool?._meta;
   const own = meta?.ui?.resourceUri ?? meta?.["ui/resourceUri"];

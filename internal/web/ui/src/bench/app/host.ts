@@ -1,5 +1,5 @@
-// The host of an app that a server brings along. Loaded when the first app is
-// shown: the official bridge is larger than the rest of the page.
+// The host of an app that a server provides. It is loaded when the first app is
+// shown, because the official bridge is larger than the rest of the page.
 import { AppBridge, PostMessageTransport, type McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { member } from "../../json/members.ts";
 import { lang } from "../../i18n/index.ts";
@@ -16,7 +16,7 @@ export interface AppOptions {
   onMessage: (m: AppMessage) => void; onDenied: (d: Denial) => void; onHeight: (px: number) => void;
 }
 
-/** Watched shows every message that passes; what the policy refused is none of the bridge's business. */
+/** Watched reports every message. Denials of the policy are reported separately and not passed to the bridge. */
 class Watched extends PostMessageTransport {
   constructor(frame: Window, private readonly seen: (m: AppMessage) => void, private readonly denied: (d: Denial) => void) { super(frame, frame); }
   private readonly began = performance.now();
@@ -48,10 +48,10 @@ function context(tool: Item | undefined): McpUiHostContext {
   };
 }
 
-/** forApp says whether a tool may be called by an app: one that is for models alone may not. */
+/** forApp reports whether an app may call a tool: tools that are only for models are excluded. */
 const forApp = (tool: Item | undefined) => !tool?._meta?.ui?.visibility || tool._meta.ui.visibility.includes("app");
 
-/** mount runs an app in a frame and returns what ends it. */
+/** mount runs an app in a frame and returns a function that ends it. */
 export function mount(o: AppOptions): () => void {
   const bridge = new AppBridge(null, { name: "mcp-all-in-one", version: "1" }, { serverTools: {}, serverResources: {}, logging: {}, message: { text: {} }, updateModelContext: { text: {} } }, { hostContext: context(o.tool) });
   const request = async (method: string, params: unknown) => JSON.parse((await ask(o.bench, method, JSON.stringify(params))).text);
@@ -70,7 +70,7 @@ export function mount(o: AppOptions): () => void {
   bridge.onlistresources = async (params) => request("resources/list", params?.cursor ? { cursor: params.cursor } : {});
   bridge.onlistresourcetemplates = async (params) => request("resources/templates/list", params?.cursor ? { cursor: params.cursor } : {});
   bridge.onlistprompts = async (params) => request("prompts/list", params?.cursor ? { cursor: params.cursor } : {});
-  // The Bench has no conversation: what an app says to a model is on the wire tab.
+  // The Bench has no conversation. Messages of an app to a model are only on the wire tab.
   bridge.onmessage = async () => ({});
   bridge.onupdatemodelcontext = async () => ({});
   bridge.onrequestdisplaymode = async () => ({ mode: "inline" });
@@ -82,7 +82,7 @@ export function mount(o: AppOptions): () => void {
   return () => { void bridge.close(); };
 }
 
-/** argumentsOf are the arguments of a call, from its params. */
+/** argumentsOf returns the arguments of a call, from its params. */
 export function argumentsOf(params: string | undefined): Record<string, unknown> {
   try { return JSON.parse((params && member(params, "arguments")) ?? "{}"); } catch { return {}; }
 }
