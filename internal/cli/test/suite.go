@@ -4,6 +4,7 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -215,8 +216,8 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 		if err != nil {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 		}
-		env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
-		if err := file.Close(); err != nil {
+		err = env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
+		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	}
