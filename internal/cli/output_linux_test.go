@@ -18,12 +18,28 @@ func (h *gatewayHome) full(args ...string) (stderr string, code int) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer disk.Close()
+	return h.onto(disk, args...)
+}
+
+// unread runs a command whose output nobody reads.
+func (h *gatewayHome) unread(args ...string) (stderr string, code int) {
+	h.t.Helper()
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ours.Close()
+	return h.onto(theirs, args...)
+}
+
+func (h *gatewayHome) onto(out *os.File, args ...string) (stderr string, code int) {
+	h.t.Helper()
+	defer out.Close()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, h.program, append(args, "-c", h.config)...)
 	var errs bytes.Buffer
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = append(os.Environ(), h.env...), h.dir, disk, &errs
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = append(os.Environ(), h.env...), h.dir, out, &errs
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		h.t.Fatal(err)
 	}
@@ -76,15 +92,8 @@ func TestKeyNobodySaw(t *testing.T) {
 	if code != 1 || !strings.Contains(errs, "error: the key once could not be shown, and was revoked: writing standard output: no space left on device") {
 		t.Errorf("exit code %d, says\n%s", code, errs)
 	}
-	ours, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours.Close()
-	cmd := exec.CommandContext(t.Context(), h.program, "key", "create", "gone", "-c", h.config)
-	cmd.Env, cmd.Stdout = append(os.Environ(), h.env...), theirs
-	if err := cmd.Run(); err == nil {
-		t.Error("no error where nobody reads")
+	if errs, code := h.unread("key", "create", "gone"); code != 141 || errs != "" {
+		t.Errorf("exit code %d where nobody reads, says\n%s", code, errs)
 	}
 	list, _, _ := h.run(nil, "key", "ls", "-c", h.config)
 	if strings.Count(list, "\trevoked\t") != 2 {
@@ -92,5 +101,20 @@ func TestKeyNobodySaw(t *testing.T) {
 	}
 	if data, err := os.ReadFile(h.config); err != nil || strings.Contains(string(data), "keys") {
 		t.Errorf("the file is %s, %v", data, err)
+	}
+}
+
+// TestNobodyReads lists onto a pipe that nobody reads. The command ends its
+// session with the gateway before it ends itself.
+func TestNobodyReads(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	h.start()
+	for _, args := range [][]string{{"list", "tools", "."}, {"call", "demo", "add", "a=1", "b=2"}} {
+		if errs, code := h.unread(args...); code != 141 || strings.Contains(errs, "error") {
+			t.Errorf("%v: exit code %d, says\n%s", args, code, errs)
+		}
+	}
+	if clients, errs, code := h.run(nil, "list", "clients", "--json", "-c", h.config); code != 0 || strings.TrimSpace(clients) != "[]" {
+		t.Errorf("exit code %d, still connected: %s%s", code, clients, errs)
 	}
 }
