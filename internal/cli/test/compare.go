@@ -73,11 +73,17 @@ type pairing struct {
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
 
 func compare(ctx context.Context, a *env.Env, c *comparison) error {
+	whole := &target.Connection{} // an interrupt ends all of it, not one of the connections
+	ctx = whole.Interruptible(ctx)
+	defer whole.End()
 	c.direct = make(map[string][]suite.Outcome)
 	var last error
 	for _, era := range bothEras {
 		if err := c.runDirect(ctx, era); err != nil {
 			last = err
+		}
+		if ctx.Err() != nil {
+			return target.Failed(a, context.Cause(ctx), c.aim)
 		}
 	}
 	if len(c.direct) == 0 {
@@ -88,6 +94,9 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 	for _, server := range c.servers() {
 		for _, client := range bothEras {
 			p := c.through(ctx, client, server)
+			if ctx.Err() != nil {
+				return target.Failed(a, context.Cause(ctx), c.aim)
+			}
 			if len(p.Differences) > 0 || p.Failed != "" {
 				differ++
 			}
