@@ -53,7 +53,8 @@ const suiteFormat = `  target: github                # a target; or url: https:/
   protocol: auto                # also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}
   tests:
     - name: search returns items
-      call: search_issues       # or read, prompt, complete, list, or request with params
+      call: search_issues       # or read, prompt, complete, list, or request with params;
+                                # with target: . also script, JavaScript that calls tools
       args: {query: bug, per_page: 5}
       answer: {elicitation: {confirm: true}, sampling: Hello}
       timeout: 10s
