@@ -220,7 +220,7 @@ func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
 	}
 	suite, err := suite.ReadSuite(c.script)
 	if err != nil {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		return nil, env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 	}
 	return suite.Steps(b.Ctx)
 }

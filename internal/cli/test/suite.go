@@ -96,7 +96,7 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 	for _, file := range files {
 		suite, err := suite.ReadSuite(file)
 		if err != nil {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+			return env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 		}
 		if len(suite.Evals) > 0 && !a.JSON {
 			fmt.Fprintf(a.Stderr, a.T("%s has evals, which are for a model: %s\n", "%s 含有 evals，由模型执行：%s\n"), file, a.Again("eval", file))
@@ -124,6 +124,10 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, command []string) (*suite.SuiteResult, error) {
 	flags := f.Flags
 	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
+	var unknown *env.ExitError
+	if errors.As(err, &unknown) && unknown.ID == env.CodeNoServer && f.target == "" {
+		unknown.Details = append([]env.Detail{{Label: a.T("file", "文件"), Text: s.Path}}, unknown.Details...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +175,7 @@ func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, 
 	case len(s.Argv()) > 0:
 		return target.TargetCommand(a, f, s.Argv(), nil)
 	}
-	return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
+	return nil, env.Fail(env.ExitUsage, env.CodeTestFile, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
 		"%s %s", s.Path, a.T("does not say what is tested", "没有说明测试目标"))
 }
 
