@@ -27,6 +27,8 @@ func Run(ctx context.Context, e env.Env) int {
 		a.Getenv = os.LookupEnv
 	}
 	a.Lang = env.Language(a.Getenv)
+	ctx, end := a.WatchOutput(ctx)
+	defer end()
 	name, args := identify(e.Args)
 	a.Personality = env.Personalities()[name]
 	a.Share = manage.Share(a)
@@ -38,11 +40,11 @@ func Run(ctx context.Context, e env.Env) int {
 	}
 	root.SetArgs(args)
 	root.SetIn(e.Stdin)
-	root.SetOut(e.Stdout)
+	root.SetOut(a.Stdout)
 	root.SetErr(e.Stderr)
 	defer profile(a)()
 	err := root.ExecuteContext(ctx)
-	return a.Report(err)
+	return a.Report(a.Lost(err))
 }
 
 // helperCommand starts the helper process that starts all servers. It is

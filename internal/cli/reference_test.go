@@ -76,6 +76,7 @@ file through a socket that only its user can open. Without one, ` + "`status`" +
 | 3 | a login is needed | 9 | refused |
 | 4 | a server is down | 10 | somebody has to answer first |
 | 5 | the tool failed, or is unknown | 130 | interrupted |
+| | | 141 | nobody reads the output any more |
 
 ` + "`mcps-proxy`, `mcpx` and `mcpx-sse`" + ` end with 1 for every error of theirs, as they always did.
 `

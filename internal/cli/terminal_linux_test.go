@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,8 +52,36 @@ func TestTablesOnTerminal(t *testing.T) {
 	}
 }
 
-// onTerminal runs the program with a terminal as its output, and returns the
-// output.
+// TestPictureOnTerminal shows pictures on a terminal. Each is saved in a file of
+// its own, and none through a link that another user planted.
+func TestPictureOnTerminal(t *testing.T) {
+	shared, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+	t.Setenv("TMPDIR", shared)
+	if err := errors.Join(os.WriteFile(victim, []byte("mine"), 0o600), os.Mkdir(filepath.Join(shared, "mcp-all-in-one"), 0o700),
+		os.Symlink(victim, filepath.Join(shared, "mcp-all-in-one", "01-image.png"))); err != nil {
+		t.Fatal(err)
+	}
+	saved := map[string]bool{}
+	for range 2 {
+		got := onTerminal(t, "en", "call", "get_image", "--", os.Args[0], "demo")
+		_, name, _ := strings.Cut(got, shared)
+		name, _, _ = strings.Cut(name, "\n")
+		path := shared + name
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%v, %v of %q in\n%s", info, err, path, got)
+		}
+		saved[path] = true
+	}
+	if len(saved) != 2 {
+		t.Errorf("two pictures are saved in %v", saved)
+	}
+	if data, err := os.ReadFile(victim); string(data) != "mine" {
+		t.Errorf("the file of another is now %q, %v", data, err)
+	}
+}
+
+// onTerminal runs the program with a terminal as its output, and returns what
+// is seen there.
 func onTerminal(t *testing.T, lang string, args ...string) string {
 	t.Helper()
 	ours, theirs := terminal(t)

@@ -35,6 +35,7 @@ type ServeFlags struct {
 
 // ServeHTTP runs the gateway until a signal ends it.
 func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
+	a.Stdout = env.Stream(a.Stdout) // a full disk for its log does not end a gateway
 	cfg, err := a.LoadForServe()
 	if err != nil {
 		return err

@@ -18,10 +18,11 @@ import (
 // StandardStream returns the stream over standard input and output.
 func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
 	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
-	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
+	out := env.Stream(a.Stdout)
+	if a.Stdin == io.Reader(os.Stdin) && out == io.Writer(os.Stdout) {
 		return stdio.Std(opt)
 	}
-	return stdio.NewStream(a.Stdin, a.Stdout, opt)
+	return stdio.NewStream(a.Stdin, out, opt)
 }
 
 // delimiter returns the byte that ends a message. The protocol fixes it, but

@@ -23,6 +23,7 @@ const (
 	ExitDenied      = 9
 	ExitPending     = 10
 	ExitInterrupted = 130
+	exitPipe        = 141 // as if the signal had ended the program
 )
 
 // An ExitError ends the program with its own exit code.
@@ -67,10 +68,11 @@ func Fail(code int, id, hint, format string, args ...any) error {
 // Silent returns an error with an exit code whose message was already printed.
 func Silent(code int) error { return &ExitError{Code: code} }
 
-func WriteLine(w io.Writer, v any) {
+func WriteLine(w io.Writer, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		raw = []byte(fmt.Sprintf("%q", err.Error()))
 	}
-	fmt.Fprintf(w, "%s\n", raw)
+	_, err = fmt.Fprintf(w, "%s\n", raw)
+	return err
 }

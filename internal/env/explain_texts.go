@@ -6,6 +6,7 @@ const (
 	CodeUnknownCommand = "AIO1001"
 	CodeUnknownFlag    = "AIO1002"
 	CodeUsage          = "AIO1003"
+	CodeTestFile       = "AIO1004"
 	codeNoSchema       = "AIO2101"
 	codeSchemaOff      = "AIO2102"
 	CodeLogLevel       = "AIO2103"
@@ -59,6 +60,8 @@ var explanations = map[string]explanation{
 		"该命令没有这个选项。在命令后加 `--help` 查看全部选项。"},
 	CodeUsage: {"The arguments do not fit the command. `--help` after the command shows how it is used.",
 		"参数与命令不符。在命令后加 `--help` 查看用法。"},
+	CodeTestFile: {"A test file cannot be read, or says something that test files do not have. The message names the file and what is wrong in it; `mcp-all-in-one test --help` shows a test file.",
+		"测试文件无法读取，或含有测试文件不支持的内容。提示中给出了文件和错误；`mcp-all-in-one test --help` 中有示例。"},
 	codeNoSchema: {"A schema is a named group of servers in the config file. The one that was asked for is not there; the message lists those that are.",
 		"schema 是配置文件中一组服务的名称。要求的 schema 不存在；提示中列出了现有的 schema。"},
 	codeSchemaOff: {"The schema is in the config file with \"enabled\": false, so none of its servers is started.",

@@ -42,6 +42,9 @@ func (a *Env) colours(w any) bool {
 
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f any) bool {
+	if o, ok := f.(*output); ok {
+		f = o.Writer
+	}
 	file, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

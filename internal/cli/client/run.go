@@ -98,7 +98,7 @@ func start(ctx context.Context, a *env.Env, in *instance.Instance, words []strin
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, env.Stream(a.Stdout), a.Stderr
 	cmd.Env = append(os.Environ(), variables...)
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -87,7 +87,7 @@ func configEdit(a *env.Env, cmd *cobra.Command) error {
 	if runtime.GOOS == "windows" {
 		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", findEditor(a), found.Path)
 	}
-	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, a.Stdout, a.Stderr
+	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, env.Stream(a.Stdout), a.Stderr
 	if err := editor.Run(); err != nil {
 		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
 	}

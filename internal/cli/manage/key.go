@@ -95,10 +95,17 @@ func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	if err != nil {
 		return err
 	}
+	env.OutlivePipe() // a key that nobody saw is taken back
 	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"key": plain, "id": key.ID, "name": key.Name, "scopes": append([]string{}, key.Scopes()...), "expires": key.Expires})
+		err = env.WriteLine(a.Stdout, map[string]any{"key": plain, "id": key.ID, "name": key.Name, "scopes": append([]string{}, key.Scopes()...), "expires": key.Expires})
 	} else {
-		fmt.Fprintln(a.Stdout, plain)
+		_, err = fmt.Fprintln(a.Stdout, plain)
+	}
+	if err != nil {
+		if _, failed := keys.Revoke(key.ID); failed != nil {
+			return i18n.Errorf("the key %s could not be shown (%w), and is still valid: %w", "密钥 %s 未能显示（%w），且仍然有效：%w", name, err, failed)
+		}
+		return i18n.Errorf("the key %s could not be shown, and was revoked: %w", "密钥 %s 未能显示，已撤销：%w", name, err)
 	}
 	if cfg.Access.Keys != "" {
 		return nil

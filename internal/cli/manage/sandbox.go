@@ -123,7 +123,7 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 func useBySuite(ctx context.Context, a *env.Env, f *learnFlags, m *target.Target) error {
 	file, err := suite.ReadSuite(f.suite)
 	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		return env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 	}
 	answers := &suite.TestAnswers{}
 	b, err := target.Open(ctx, a, &f.Flags, m, func(o *probe.Options) { o.Answer = answers })

@@ -89,15 +89,12 @@ func printBlock(a *env.Env, b probe.Block, n int, save string) error {
 	return nil
 }
 
-// printData saves binary data to a file. If the output is not a terminal and no
-// file is given, it prints only a description.
+// printData saves binary data to a file: in the folder save, or on a terminal in
+// a new temporary file. If the output is not a terminal and no folder is given,
+// it prints only a description.
 func printData(a *env.Env, b probe.Block, n int, save string) error {
 	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, Sized(a, ByteSize(len(b.Data))))
-	switch {
-	case save != "":
-	case env.IsTerminal(a.Stdout):
-		save = filepath.Join(os.TempDir(), "mcp-all-in-one")
-	default:
+	if save == "" && !env.IsTerminal(a.Stdout) {
 		fmt.Fprintln(a.Stdout, about)
 		return nil
 	}
@@ -121,10 +118,10 @@ func saveBlocks(a *env.Env, result json.RawMessage, dir string) error {
 	return nil
 }
 
+// saveBlock saves a block in a folder, or in a temporary file if dir is "". The
+// name of that file is new: the folder is shared with other users, who could have
+// put a link under a known name.
 func saveBlock(b probe.Block, n int, dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	extension := ".txt"
 	if known, err := mime.ExtensionsByType(b.MIMEType); err == nil && len(known) > 0 {
 		extension = known[0]
@@ -134,6 +131,17 @@ func saveBlock(b probe.Block, n int, dir string) (string, error) {
 	data := b.Data
 	if data == nil {
 		data = []byte(b.Text)
+	}
+	if dir == "" {
+		file, err := os.CreateTemp("", "mcp-all-in-one-*"+extension)
+		if err != nil {
+			return "", err
+		}
+		_, err = file.Write(data)
+		return file.Name(), errors.Join(err, file.Close())
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%02d-%s%s", n+1, b.Type, extension))
 	return path, os.WriteFile(path, data, 0o600)

@@ -18,7 +18,7 @@ func DemoCommand(a *env.Env) *cobra.Command {
 		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务（stdio）"),
 		Args:  command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return mcpserver.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
+			return mcpserver.Demo().ServeStdio(cmd.Context(), a.Stdin, env.Stream(a.Stdout))
 		},
 	}
 }

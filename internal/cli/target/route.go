@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
@@ -108,10 +110,9 @@ func (b *Connection) Watch(opt *probe.Options) error {
 		}
 		w := record.NewCaptureWriter(file, b.To.Label)
 		b.OnClose(func() {
-			if err := w.Err(); err != nil {
-				fmt.Fprintf(b.Env.Stderr, "%s: %s\n", b.Env.T("recording", "记录"), b.Env.Lang.Of(err))
+			if err := errors.Join(w.Err(), file.Close()); err != nil {
+				b.Env.Lose(i18n.Errorf("recording: %w", "记录失败：%w", err))
 			}
-			file.Close()
 		})
 		sinks = append(sinks, w.Write)
 	}

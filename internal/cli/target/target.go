@@ -229,6 +229,7 @@ func Open(ctx context.Context, a *env.Env, f *Flags, m *Target, adjust func(*pro
 	}
 	b := &Connection{Env: a, To: m, Flags: f}
 	b.Ctx = b.Interruptible(ctx)
+	env.OutlivePipe() // the session is ended first
 	launcher, err := instance.NewLauncher()
 	if err != nil {
 		return nil, err

@@ -66,18 +66,26 @@ type pairing struct {
 	Against     string                 `json:"against"`
 	Steps       int                    `json:"steps"`
 	Differences []suite.StepDifference `json:"differences,omitempty"`
-	Failed      string                 `json:"failed,omitempty"`
-	failed      error
+	// Changing are the requests whose direct answer changes by itself.
+	Changing []string `json:"changing,omitempty"`
+	Failed   string   `json:"failed,omitempty"`
+	failed   error
 }
 
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
 
 func compare(ctx context.Context, a *env.Env, c *comparison) error {
+	whole := &target.Connection{} // an interrupt ends all of it, not one of the connections
+	ctx = whole.Interruptible(ctx)
+	defer whole.End()
 	c.direct = make(map[string][]suite.Outcome)
 	var last error
 	for _, era := range bothEras {
 		if err := c.runDirect(ctx, era); err != nil {
 			last = err
+		}
+		if ctx.Err() != nil {
+			return target.Failed(a, context.Cause(ctx), c.aim)
 		}
 	}
 	if len(c.direct) == 0 {
@@ -88,6 +96,9 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 	for _, server := range c.servers() {
 		for _, client := range bothEras {
 			p := c.through(ctx, client, server)
+			if ctx.Err() != nil {
+				return target.Failed(a, context.Cause(ctx), c.aim)
+			}
 			if len(p.Differences) > 0 || p.Failed != "" {
 				differ++
 			}
@@ -136,6 +147,9 @@ func printPairing(a *env.Env, p *pairing) {
 	if p.Failed != "" {
 		fmt.Fprintf(a.Stdout, "    %s\n", a.Lang.Of(p.failed))
 	}
+	for _, name := range p.Changing {
+		fmt.Fprintf(a.Stdout, a.T("    %s changes by itself, which is no difference\n", "    %s 的回答自身会变化，不算差异\n"), name)
+	}
 	for _, s := range p.Differences {
 		fmt.Fprintf(a.Stdout, "    %s\n", s.Step)
 		for _, d := range s.Differences {
@@ -146,6 +160,19 @@ func printPairing(a *env.Env, p *pairing) {
 
 // runDirect runs the script without the gateway.
 func (c *comparison) runDirect(ctx context.Context, era string) error {
+	return c.directly(ctx, era, func(b *target.Connection, answers *suite.TestAnswers) (err error) {
+		if c.steps == nil {
+			if c.steps, err = c.makeScript(b); err != nil {
+				return target.Failed(c.env, err, b.To)
+			}
+		}
+		c.direct[era] = suite.RunSteps(b.Ctx, b.Session, c.steps, answers)
+		return nil
+	})
+}
+
+// directly connects without the gateway and calls run.
+func (c *comparison) directly(ctx context.Context, era string, run func(*target.Connection, *suite.TestAnswers) error) error {
 	f, m := *c.flags, *c.aim
 	f.Protocol, f.Direct = era, true
 	answers := &suite.TestAnswers{}
@@ -154,13 +181,37 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 		return err
 	}
 	defer b.End()
-	if c.steps == nil {
-		if c.steps, err = c.makeScript(b); err != nil {
-			return target.Failed(c.env, err, &m)
+	return run(b, answers)
+}
+
+// setAside sends the requests that differ again without the gateway, if they
+// change nothing. Where the direct answer differs from the first one too, it
+// changes by itself.
+func (c *comparison) setAside(ctx context.Context, p *pairing, ignore []probe.Places) error {
+	var steps []suite.Step
+	var first []suite.Outcome
+	var of []*suite.StepDifference
+	for i := range p.Differences {
+		d := &p.Differences[i]
+		if c.script == "" || c.steps[d.At].Method == mcp.MethodResourcesRead {
+			steps, first, of = append(steps, c.steps[d.At]), append(first, c.direct[p.Against][d.At]), append(of, d)
 		}
 	}
-	c.direct[era] = suite.RunSteps(b.Ctx, b.Session, c.steps, answers)
-	return nil
+	if len(steps) == 0 {
+		return nil
+	}
+	return c.directly(ctx, p.Against, func(b *target.Connection, answers *suite.TestAnswers) error {
+		changes, err := suite.CompareOutcomes(steps, first, suite.RunSteps(b.Ctx, b.Session, steps, answers), ignore)
+		for _, change := range changes {
+			p.Changing = append(p.Changing, change.Step)
+			d := of[change.At]
+			d.Differences = slices.DeleteFunc(d.Differences, func(x probe.Difference) bool {
+				return slices.ContainsFunc(change.Differences, func(y probe.Difference) bool { return x.Path == y.Path })
+			})
+		}
+		p.Differences = slices.DeleteFunc(p.Differences, func(d suite.StepDifference) bool { return len(d.Differences) == 0 })
+		return err
+	})
 }
 
 func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
@@ -169,7 +220,7 @@ func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
 	}
 	suite, err := suite.ReadSuite(c.script)
 	if err != nil {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		return nil, env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 	}
 	return suite.Steps(b.Ctx)
 }
@@ -189,6 +240,9 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 	}
 	if err == nil {
 		p.Differences, err = suite.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, ignore)
+	}
+	if err == nil {
+		err = c.setAside(ctx, &p, ignore)
 	}
 	if err != nil {
 		p.Failed, p.failed = err.Error(), err

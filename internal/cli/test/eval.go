@@ -196,7 +196,7 @@ func evalFiles(a *env.Env, paths []string) ([]*suite.Suite, error) {
 	for _, file := range files {
 		s, err := suite.ReadSuite(file)
 		if err != nil {
-			return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+			return nil, env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 		}
 		if len(s.Evals) > 0 {
 			suites = append(suites, s)

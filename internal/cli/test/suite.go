@@ -4,6 +4,7 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,7 +53,8 @@ const suiteFormat = `  target: github                # a target; or url: https:/
   protocol: auto                # also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}
   tests:
     - name: search returns items
-      call: search_issues       # or read, prompt, complete, list, or request with params
+      call: search_issues       # or read, prompt, complete, list, or request with params;
+                                # with target: . also script, JavaScript that calls tools
       args: {query: bug, per_page: 5}
       answer: {elicitation: {confirm: true}, sampling: Hello}
       timeout: 10s
@@ -94,7 +96,7 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 	for _, file := range files {
 		suite, err := suite.ReadSuite(file)
 		if err != nil {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+			return env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 		}
 		if len(suite.Evals) > 0 && !a.JSON {
 			fmt.Fprintf(a.Stderr, a.T("%s has evals, which are for a model: %s\n", "%s 含有 evals，由模型执行：%s\n"), file, a.Again("eval", file))
@@ -122,6 +124,10 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, command []string) (*suite.SuiteResult, error) {
 	flags := f.Flags
 	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
+	var unknown *env.ExitError
+	if errors.As(err, &unknown) && unknown.ID == env.CodeNoServer && f.target == "" {
+		unknown.Details = append([]env.Detail{{Label: a.T("file", "文件"), Text: s.Path}}, unknown.Details...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +175,7 @@ func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, 
 	case len(s.Argv()) > 0:
 		return target.TargetCommand(a, f, s.Argv(), nil)
 	}
-	return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
+	return nil, env.Fail(env.ExitUsage, env.CodeTestFile, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
 		"%s %s", s.Path, a.T("does not say what is tested", "没有说明测试目标"))
 }
 
@@ -215,8 +221,8 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 		if err != nil {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 		}
-		env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
-		if err := file.Close(); err != nil {
+		err = env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
+		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,8 @@ func HistoryCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: a.T("show earlier requests, and send them again", "查看并重发此前的请求"),
-		Long: a.T("Shows the last 500 requests of the tester with their answers, sent from the command line or the\nconsole. Secrets are replaced; --no-history does not keep a request.",
-			"测试器最近 500 个请求及其回答，命令行与控制台共用。\n密钥会被替换；--no-history 不记录该请求。"),
+		Long: a.T("Shows the last 20 requests of the tester, sent from the command line or the console. The last 500\nare kept with their answers: ls -n shows more of them, show one with its answer. Secrets are\nreplaced; --no-history does not keep a request.",
+			"显示测试器最近 20 个请求，命令行与控制台共用。最近 500 个请求及其回答会被保留：\nls -n 显示更多，show 显示一个及其回答。密钥会被替换；--no-history 不记录该请求。"),
 		Example: "  mcp-all-in-one history\n  mcp-all-in-one history rerun 4kxq\n  mcp-all-in-one history rerun 4kxq https://staging.example.com/mcp\n" +
 			"  mcp-all-in-one history export history.json",
 		Args: command.NoArgs(a),

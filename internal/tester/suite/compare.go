@@ -151,6 +151,8 @@ var allowed = []string{
 type StepDifference struct {
 	Step        string             `json:"step"`
 	Differences []probe.Difference `json:"differences"`
+	// At is the position of the step.
+	At int `json:"-"`
 }
 
 // CompareOutcomes returns the steps whose outcomes differ, except at the places
@@ -171,7 +173,7 @@ func CompareOutcomes(steps []Step, a, b []Outcome, ignore []probe.Places) ([]Ste
 			return nil, err
 		}
 		if len(differences) > 0 {
-			found = append(found, StepDifference{steps[i].Name, differences})
+			found = append(found, StepDifference{steps[i].Name, differences, i})
 		}
 	}
 	return found, nil

@@ -4,6 +4,7 @@ package suite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,6 +87,18 @@ type Snapshot struct {
 	Ignore words `yaml:"ignore"`
 }
 
+var errSnapshot = i18n.Errorf("snapshot: is {} or {ignore: [PATH]}, not true or false", "snapshot: 应写 {} 或 {ignore: [PATH]}，而非 true 或 false")
+
+// UnmarshalYAML reads the settings of a snapshot.
+func (s *Snapshot) UnmarshalYAML(decode func(any) error) error {
+	var on bool
+	if decode(&on) == nil {
+		return errSnapshot
+	}
+	type plain Snapshot
+	return decode((*plain)(s))
+}
+
 // Sent holds the expectations about the request on the wire.
 type Sent struct {
 	Has    words          `yaml:"has"`
@@ -137,7 +150,9 @@ func ReadSuite(path string) (*Suite, error) {
 // ParseSuite reads the content of a test file.
 func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
-	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); errors.Is(err, errSnapshot) {
+		return nil, i18n.Errorf("%s: %w", "%s：%w", path, errSnapshot)
+	} else if err != nil {
 		return nil, i18n.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
 	}
 	if err := s.check(); err != nil {

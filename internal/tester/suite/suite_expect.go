@@ -96,7 +96,7 @@ func (j *judgement) value() json.RawMessage {
 	}
 	if blocks := probe.Blocks(j.x.Result); len(blocks) == 1 && jsonrpc.Get(j.x.Result, "content") != nil {
 		text := []byte(strings.TrimSpace(blocks[0].Text))
-		if len(text) > 0 && (text[0] == '{' || text[0] == '[') && jsonrpc.Valid(text) {
+		if jsonrpc.Valid(text) {
 			return text
 		}
 	}

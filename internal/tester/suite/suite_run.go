@@ -153,6 +153,9 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 		}
 		return testResult("failed", i18n.Why(err))
 	}
+	if t.Script != "" && noScripts(x) {
+		return testResult("failed", i18n.New("script: is run by a gateway, and the target is none; write target: . into the file", "script: 由网关运行，而该目标不是网关；请在文件中写 target: ."))
+	}
 	j := &judgement{runner: r, test: t, x: x}
 	j.judge(ctx)
 	status := "passed"
@@ -162,6 +165,12 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	result := testResult(status, j.problems...)
 	result.Updated = j.updated
 	return result
+}
+
+// noScripts reports whether the answer says that there is no tool that runs
+// scripts.
+func noScripts(x *probe.Exchange) bool {
+	return x.Err != nil && strings.Contains(x.Err.Message, mcp.ScriptTool) || x.IsToolError() && strings.Contains(probe.TextOf(x.Result), mcp.ScriptTool)
 }
 
 func testResult(status string, problems ...i18n.Text) TestResult {

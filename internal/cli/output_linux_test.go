@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// full runs a command whose output is a full disk.
+func (h *gatewayHome) full(args ...string) (stderr string, code int) {
+	h.t.Helper()
+	disk, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.onto(disk, args...)
+}
+
+// unread runs a command whose output nobody reads.
+func (h *gatewayHome) unread(args ...string) (stderr string, code int) {
+	h.t.Helper()
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ours.Close()
+	return h.onto(theirs, args...)
+}
+
+func (h *gatewayHome) onto(out *os.File, args ...string) (stderr string, code int) {
+	h.t.Helper()
+	defer out.Close()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.program, append(args, "-c", h.config)...)
+	var errs bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = append(os.Environ(), h.env...), h.dir, out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		h.t.Fatal(err)
+	}
+	return errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// TestFullDisk runs commands whose output cannot be written. Each of them says
+// so and fails.
+func TestFullDisk(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	tests := filepath.Join(h.dir, "tests.yaml")
+	if err := os.WriteFile(tests, []byte("target: demo\ntests:\n  - call: add\n    args: {a: 1, b: 2}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"version", "config show", "export json", "cost", "list", "inspect demo --json", "call demo add a=1 b=2", "history", "test --json " + tests, "help", "completion bash",
+	} {
+		t.Run(line, func(t *testing.T) {
+			errs, code := h.full(strings.Fields(line)...)
+			if code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") && !strings.Contains(errs, `"message":"writing standard output: no space left on device"`) {
+				t.Errorf("exit code %d, says\n%s", code, errs)
+			}
+		})
+	}
+	for _, line := range []string{"call demo add a=1 b=2 --trace /dev/full", "test --report /dev/full " + tests, "test --junit /dev/full " + tests} {
+		t.Run(line, func(t *testing.T) {
+			if _, errs, code := h.run(nil, append(strings.Fields(line), "-c", h.config)...); code != 1 || strings.Count(errs, "/dev/full: no space left on device") != 1 {
+				t.Errorf("exit code %d, says\n%s", code, errs)
+			}
+		})
+	}
+}
+
+// TestFullDiskFollow follows the traffic onto a full disk, which ends it. The
+// gateway, whose own output nobody takes, goes on.
+func TestFullDiskFollow(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	h.start()
+	h.run(nil, "call", "demo", "add", "a=1", "b=2", "-c", h.config)
+	if errs, code := h.full("traffic", "-f"); code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") {
+		t.Errorf("exit code %d, says\n%s", code, errs)
+	}
+}
+
+// TestKeyNobodySaw creates keys that cannot be shown: they are not valid, and no
+// client is asked for one.
+func TestKeyNobodySaw(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	errs, code := h.full("key", "create", "once")
+	if code != 1 || !strings.Contains(errs, "error: the key once could not be shown, and was revoked: writing standard output: no space left on device") {
+		t.Errorf("exit code %d, says\n%s", code, errs)
+	}
+	if errs, code := h.unread("key", "create", "gone"); code != 141 || errs != "" {
+		t.Errorf("exit code %d where nobody reads, says\n%s", code, errs)
+	}
+	list, _, _ := h.run(nil, "key", "ls", "-c", h.config)
+	if strings.Count(list, "\trevoked\t") != 2 {
+		t.Errorf("the keys are\n%s", list)
+	}
+	if data, err := os.ReadFile(h.config); err != nil || strings.Contains(string(data), "keys") {
+		t.Errorf("the file is %s, %v", data, err)
+	}
+}
+
+// TestNobodyReads lists onto a pipe that nobody reads. The command ends its
+// session with the gateway before it ends itself.
+func TestNobodyReads(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	h.start()
+	for _, args := range [][]string{{"list", "tools", "."}, {"call", "demo", "add", "a=1", "b=2"}} {
+		if errs, code := h.unread(args...); code != 141 || strings.Contains(errs, "error") {
+			t.Errorf("%v: exit code %d, says\n%s", args, code, errs)
+		}
+	}
+	if clients, errs, code := h.run(nil, "list", "clients", "--json", "-c", h.config); code != 0 || strings.TrimSpace(clients) != "[]" {
+		t.Errorf("exit code %d, still connected: %s%s", code, clients, errs)
+	}
+}
