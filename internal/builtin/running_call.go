@@ -77,7 +77,7 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	}
 	var tools []string
 	for _, ref := range all.ToolsOf(server, view) {
-		tools = append(tools, ref.Name)
+		tools = append(tools, ref.Beside)
 	}
 	tool, bad = pick(tool, tools)
 	return server, tool, bad
