@@ -50,7 +50,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 		tools = append(tools, c.runTool())
 	}
 	if c.code || reading {
-		tools = append(tools, ReadTool("read"))
+		tools = append(tools, ReadTool(ReadName))
 	}
 	for i := range tools {
 		tools[i].Compact = true

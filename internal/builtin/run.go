@@ -177,7 +177,7 @@ func (r *running) cut(text []byte, limit int64) string {
 	if err != nil {
 		return string(head) + "\n" + r.say("… %d of %d bytes left out, and they could not be kept: %v", "… 省略了 %d 字节（共 %d 字节），且无法保留：%v", left, len(text), err) + "\n" + string(tail)
 	}
-	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri) + string(tail)
+	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri, ReadName) + string(tail)
 }
 
 // contentOf returns the content blocks that a script returned; nil if it
