@@ -22,9 +22,14 @@ func TestRenamed(t *testing.T) {
 			c := &client{t: t, gw: mcptest.GatewayStdio(t, fmt.Sprintf(`{"mode":%q,"mcpServers":{"demo":{"command":%s,"args":["demo"],"tools":{
 				"echo":{"rename":"say it","description":"MY OWN TEXT"},
 				"add":{"rename":"plus","arguments":{"b":{"value":40}}},
+				"get_audio":{"arguments":{"zz":{"value":1}}},
 				"fail":{"rename":"break","ask":true},
 				"get_image":{"rename":"flow","enabled":false}}}}}`, mode, exe))}
 			c.gw.Initialize(mcp.V2025_11_25, `{}`)
+			const wrong = "tools.get_audio.arguments.zz is wrong: the tool has no argument of that name"
+			if c.gw.Says(wrong); strings.Count(c.gw.Stderr(), wrong) != 1 || strings.Contains(c.gw.Stderr(), "tools.add") {
+				t.Errorf("the log is %s", c.gw.Stderr())
+			}
 			one := c.call("inspect", map[string]any{"server_name": "demo", "tool_name": "say it"}).text()
 			if !strings.Contains(one, "MY OWN TEXT") || strings.Contains(one, "echo") || strings.Contains(one, "Say a message back") {
 				t.Errorf("inspect shows %s", one)
