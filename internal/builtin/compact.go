@@ -109,7 +109,11 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 		return c.shown(all, c.found(all, query, view)), nil
 	}
 	if !hasServer || server == "" {
-		return failure(map[string]any{"error": "server_name is required", "available_servers": serverNames(env, view)}), nil
+		needs := "server_name is required"
+		if c.search {
+			needs = "server_name or query is required"
+		}
+		return failure(map[string]any{"error": needs, "available_servers": serverNames(env, view)}), nil
 	}
 	if !knows(env, view, server) {
 		return failure(map[string]any{"error": fmt.Sprintf("Server '%s' not found", server), "available_servers": serverNames(env, view)}), nil

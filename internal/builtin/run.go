@@ -68,6 +68,7 @@ func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Respo
 		return plainFailure(refused.In(env.Lang)), nil
 	}
 	r := &running{env: env, compact: c, limits: job.Limits, slots: make(chan struct{}, job.Limits.Parallel), began: time.Now()}
+	job.Servers = serverNames(env, catalog.View{Visible: env.Visible})
 	outcome, err := env.Script(ctx, job, r)
 	if err != nil {
 		return nil, err

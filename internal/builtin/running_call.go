@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -53,6 +54,30 @@ func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *
 
 // maxThrown is the maximum size of a result in an error.
 const maxThrown = 1 << 20
+
+// inspect returns the declarations of tools, also of those that a query finds,
+// whatever the mode.
+func (r *running) inspect(ctx context.Context, params []byte) ([]byte, *thrown) {
+	c := r.compact
+	c.search = true
+	resp, err := c.inspect(ctx, r.env, params)
+	if err != nil {
+		return nil, refusedBy(err)
+	}
+	value := valueOf(resp.Result)
+	if !mcp.IsToolError(resp.Result) {
+		return value, nil
+	}
+	t := &thrown{Name: callError}
+	t.Message, _ = jsonrpc.GetString(value, "error")
+	for _, list := range []string{"available_servers", "available_tools"} {
+		var names []string
+		if json.Unmarshal(jsonrpc.Get(value, list), &names) == nil {
+			t.Message += ". Available: " + listText(names)
+		}
+	}
+	return nil, t
+}
 
 // resolve finds the tool that a script names, by its exact name or by the name
 // with underscores in place of characters that identifiers cannot have. An

@@ -80,6 +80,8 @@ type Job struct {
 	Code string `json:"code"`
 	// Args is the global of that name; nil leaves it out.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Servers are the names that tools lists.
+	Servers []string `json:"servers,omitempty"`
 	// Seed seeds Math.random; 0 takes any. At is the time at which the
 	// clock of the script stands; zero lets it run.
 	Seed   uint64    `json:"seed,omitempty"`
