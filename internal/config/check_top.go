@@ -35,8 +35,9 @@ func (r *reader) checkTop() {
 			r.reportTop(problem.SeverityWarning, "access.keys", problem.NoKeys, path)
 		}
 	}
+	r.cfg.Server.Host = BareHost(r.cfg.Server.Host)
 	if code := r.cfg.forbidsListening(r.cfg.Server.Host); code != "" {
-		r.reportTop(problem.SeverityWarning, "server.host", code, r.cfg.Server.Host)
+		r.reportTop(problem.SeverityWarning, "server.host", code, listening(r.cfg.Server.Host))
 	}
 	r.checkTLS()
 	r.checkCluster()
@@ -45,7 +46,7 @@ func (r *reader) checkTop() {
 // reportTop reports the value of a key of the top. It is quoted as the file
 // has it, never with what a variable held, and one that was not looked up is
 // not judged.
-func (r *reader) reportTop(sev problem.Severity, path, code, value string, more ...any) {
+func (r *reader) reportTop(sev problem.Severity, path, code string, value any, more ...any) {
 	n := r.at(path)
 	if vars := variable.Names(n); len(vars) > 0 {
 		if r.vars.AsWritten {
@@ -53,7 +54,10 @@ func (r *reader) reportTop(sev problem.Severity, path, code, value string, more 
 		}
 		value = shown(n)
 	}
-	r.c.Add(sev, n.Pos, path, code, append([]any{safeURL(value)}, more...)...)
+	if text, ok := value.(string); ok {
+		value = safeURL(text)
+	}
+	r.c.Add(sev, n.Pos, path, code, append([]any{value}, more...)...)
 }
 
 // at finds a key of the top by its path, or what is nearest to it.
