@@ -40,8 +40,10 @@ var ways = map[string][]string{
 	"fit":  {"off", "auto", "claude", "cursor", "gemini", "openai", "vscode", "windsurf"},
 }
 
-// ParseScopes parses the scopes of a grant: schema:NAME, server:NAME, tool:NAME,
-// readonly, admin, mode:NAME, fit:NAME, code, results:SIZE, calls:N.
+// Scopes are the forms of the scopes of a grant.
+var Scopes = []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME", "code", "results:SIZE", "calls:N"}
+
+// ParseScopes parses the scopes of a grant.
 func ParseScopes(scopes []string) (Grant, error) {
 	var g Grant
 	for _, scope := range scopes {
@@ -75,7 +77,7 @@ func ParseScopes(scopes []string) (Grant, error) {
 			}
 			g.Calls = n
 		default:
-			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME", "code", "results:SIZE", "calls:N"}}
+			return Grant{}, &ScopeError{Scope: scope, Known: Scopes}
 		}
 	}
 	return g, nil

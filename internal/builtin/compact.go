@@ -50,7 +50,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 		tools = append(tools, c.runTool())
 	}
 	if c.code || reading {
-		tools = append(tools, ReadTool("read"))
+		tools = append(tools, ReadTool(ReadName))
 	}
 	for i := range tools {
 		tools[i].Compact = true
@@ -102,48 +102,52 @@ type inspected struct {
 }
 
 func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
-	view := catalog.View{Visible: env.Visible}
+	view, all := catalog.View{Visible: env.Visible}, env.Catalog()
 	server, hasServer := jsonrpc.GetString(args, "server_name")
 	tool, hasTool := jsonrpc.GetString(args, "tool_name")
 	if query, ok := jsonrpc.GetString(args, "query"); ok && c.search && query != "" {
-		return c.shown(c.found(env, query, view)), nil
+		return c.shown(all, c.found(all, query, view)), nil
 	}
 	if !hasServer || server == "" {
-		return failure(map[string]any{"error": "server_name is required", "available_servers": serverNames(env, view)}), nil
+		needs := "server_name is required"
+		if c.search {
+			needs = "server_name or query is required"
+		}
+		return failure(map[string]any{"error": needs, "available_servers": serverNames(env, view)}), nil
 	}
 	if !knows(env, view, server) {
 		return failure(map[string]any{"error": fmt.Sprintf("Server '%s' not found", server), "available_servers": serverNames(env, view)}), nil
 	}
 	if !hasTool || tool == "" {
-		return c.shown(env.Catalog().ToolsOf(server, view)), nil
+		return c.shown(all, all.ToolsOf(server, view)), nil
 	}
-	ref, miss := env.Catalog().ToolOf(server, tool, env.Visible)
+	ref, miss := all.ToolOf(server, tool, env.Visible)
 	if miss != nil {
 		return failure(map[string]any{
 			"error": fmt.Sprintf("Tool '%s' not found on server '%s'", tool, server), "available_tools": toolNames(env, view, server),
 		}), nil
 	}
 	if c.code {
-		return declarations([]catalog.Ref{ref}), nil
+		return declarations(all, []catalog.Ref{ref}), nil
 	}
-	return textResult(c.show(ref)), nil
+	return textResult(c.show(all, ref)), nil
 }
 
 // shown returns tools as inspect lists them: with run as declarations for
 // scripts, otherwise as JSON.
-func (c compact) shown(refs []catalog.Ref) *jsonrpc.Response {
+func (c compact) shown(all *catalog.Catalog, refs []catalog.Ref) *jsonrpc.Response {
 	if c.code {
-		return declarations(refs)
+		return declarations(all, refs)
 	}
 	list := []inspected{}
 	for _, ref := range refs {
-		list = append(list, c.show(ref))
+		list = append(list, c.show(all, ref))
 	}
 	return textResult(list)
 }
 
 // declarations returns tools as TypeScript declarations for scripts.
-func declarations(refs []catalog.Ref) *jsonrpc.Response {
+func declarations(all *catalog.Catalog, refs []catalog.Ref) *jsonrpc.Response {
 	var b strings.Builder
 	open := ""
 	for _, ref := range refs {
@@ -154,10 +158,10 @@ func declarations(refs []catalog.Ref) *jsonrpc.Response {
 			open = ref.Server
 			fmt.Fprintf(&b, "declare namespace tools.%s {\n", catalog.Identifier(ref.Server))
 		}
-		name := catalog.Identifier(ref.Name)
-		declared := catalog.Declaration(ref.Item, name)
-		if name != ref.Name || catalog.Identifier(ref.Server) != ref.Server {
-			declared += fmt.Sprintf(" // %s of %s", ref.Name, ref.Server)
+		name := catalog.Identifier(ref.Beside)
+		declared := catalog.Declaration(ref.Item, name, all.About(ref))
+		if name != ref.Beside || catalog.Identifier(ref.Server) != ref.Server {
+			declared += fmt.Sprintf(" // %s of %s", ref.Beside, ref.Server)
 		}
 		b.WriteString("  " + strings.ReplaceAll(declared, "\n", "\n  ") + "\n")
 	}
@@ -170,9 +174,9 @@ func declarations(refs []catalog.Ref) *jsonrpc.Response {
 const maxFound = 20
 
 // found returns the tools that match a query, best first.
-func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref {
+func (c compact) found(all *catalog.Catalog, query string, view catalog.View) []catalog.Ref {
 	var list []catalog.Ref
-	for _, hit := range env.Catalog().Search(query, view, maxFound) {
+	for _, hit := range all.Search(query, view, maxFound) {
 		list = append(list, hit.Ref)
 	}
 	return list
@@ -180,8 +184,8 @@ func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref 
 
 // show returns a tool with its whole schema. If requested and equivalent, the
 // schema is shorter TypeScript types.
-func (c compact) show(ref catalog.Ref) inspected {
-	it := inspected{Server: ref.Server, Name: ref.Name, Description: ref.Item.Description, InputSchema: ref.Item.InputSchema}
+func (c compact) show(all *catalog.Catalog, ref catalog.Ref) inspected {
+	it := inspected{Server: ref.Server, Name: ref.Beside, Description: all.About(ref), InputSchema: ref.Item.InputSchema}
 	if c.types {
 		if ts, ok := signature.Of(ref.Item.InputSchema); ok {
 			it.InputSchema = jsonrpc.Quote(ts)
@@ -213,7 +217,7 @@ func serverNames(env *Env, view catalog.View) []string {
 func toolNames(env *Env, view catalog.View, server string) []string {
 	names := []string{}
 	for _, ref := range env.Catalog().ToolsOf(server, view) {
-		names = append(names, ref.Name)
+		names = append(names, ref.Beside)
 	}
 	return names
 }

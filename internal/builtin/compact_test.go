@@ -268,3 +268,44 @@ func TestSearch(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+// What the configuration says of a tool is what a model reads in every mode,
+// and the name that it reads is the one that is called.
+func TestConfiguredNames(t *testing.T) {
+	tools, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[
+		{"name":"find","description":"Server text of find","inputSchema":{"type":"object"}},
+		{"name":"find2","description":"Server text of find2","inputSchema":{"type":"object"}},
+		{"name":"stay","description":"Server text of stay","inputSchema":{"type":"object"}},
+		{"name":"clash","description":"Server text of clash","inputSchema":{"type":"object"}}]}`)})
+	all := catalog.Merge([]catalog.Source{{Server: "s", Features: &catalog.Features{Tools: tools}, Policy: catalog.Policy{Tools: catalog.Rules{Items: map[string]catalog.Override{
+		"find":  {Rename: "old-find", Description: "Configured text of find"},
+		"find2": {Rename: "find"},
+		"clash": {Rename: "stay"},
+	}}}}}, catalog.Options{})
+	env := &Env{Catalog: func() *catalog.Catalog { return all }}
+	for _, mode := range []string{ModeCompact, ModeCode, ModeSearch} {
+		set := toolsFor(env, mode, nil)
+		shown := string(set.Tool("inspect").Definition)
+		for _, args := range []string{`{"server_name":"s"}`, `{"server_name":"s","tool_name":"old-find"}`, `{"server_name":"s","tool_name":"nope"}`} {
+			text, _ := run(t, set, env, "inspect", args)
+			shown += text
+		}
+		if strings.Contains(shown, `"name": "find2"`) || strings.Contains(shown, "function find2") || strings.Contains(shown, "Server text of find\"") || strings.Contains(shown, "Server text of find *") {
+			t.Errorf("%s shows what the configuration replaces: %s", mode, shown)
+		}
+		if !strings.Contains(shown, "Configured text of find") || !strings.Contains(shown, "old-find") {
+			t.Errorf("%s does not show what the configuration says: %s", mode, shown)
+		}
+	}
+	own := map[string]string{"old-find": "find", "find": "find2", "find2": "find2", "stay": "stay", "clash": "clash"}
+	for name, want := range own {
+		if ref, miss := all.ToolOf("s", name, nil); miss != nil || ref.Name != want {
+			t.Errorf("%s leads to %s, %v; want %s", name, ref.Name, miss, want)
+		}
+	}
+	for _, ref := range all.ToolsOf("s", catalog.View{}) {
+		if own[ref.Beside] != ref.Name {
+			t.Errorf("%s is shown as %s", ref.Name, ref.Beside)
+		}
+	}
+}

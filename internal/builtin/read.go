@@ -11,6 +11,9 @@ import (
 	"mcp-all-in-one/internal/kept"
 )
 
+// ReadName is the tool that reads stored results in the compact modes.
+const ReadName = "read"
+
 // ReadTool returns the tool that reads a stored result.
 func ReadTool(name string) Tool {
 	definition := fmt.Sprintf(`{"name":%q,"description":"Read on in a result that was shown in part (result://…). Give one of offset, lines, grep and jq.",`+

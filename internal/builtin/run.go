@@ -88,6 +88,7 @@ func Stored(name string, s config.Script) *Tool {
 
 func (c compact) runJob(ctx context.Context, env *Env, job *script.Job) (*jsonrpc.Response, error) {
 	r := &running{env: env, compact: c, limits: job.Limits, slots: make(chan struct{}, job.Limits.Parallel), began: time.Now()}
+	job.Servers = serverNames(env, catalog.View{Visible: env.Visible})
 	outcome, err := env.Script(ctx, job, r)
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func (r *running) cut(text []byte, limit int64) string {
 	if err != nil {
 		return string(head) + "\n" + r.say("… %d of %d bytes left out, and they could not be kept: %v", "… 省略了 %d 字节（共 %d 字节），且无法保留：%v", left, len(text), err) + "\n" + string(tail)
 	}
-	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri) + string(tail)
+	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri, ReadName) + string(tail)
 }
 
 // contentOf returns the content blocks that a script returned; nil if it

@@ -104,8 +104,7 @@ func (r *running) handle(ctx context.Context, req *jsonrpc.Request) ([]byte, *th
 	case script.MethodCall, script.MethodRaw:
 		return r.callTool(ctx, req)
 	case script.MethodInspect:
-		resp, _ := r.compact.inspect(ctx, r.env, req.Params)
-		return valueOf(resp.Result), nil
+		return r.inspect(ctx, req.Params)
 	case script.MethodRead:
 		uri, _ := jsonrpc.GetString(req.Params, "uri")
 		return r.through(ctx, "resources.read", func() (*jsonrpc.Response, error) { return r.env.Read(ctx, uri) })

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -54,6 +55,30 @@ func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *
 // maxThrown is the maximum size of a result in an error.
 const maxThrown = 1 << 20
 
+// inspect returns the declarations of tools, also of those that a query finds,
+// whatever the mode.
+func (r *running) inspect(ctx context.Context, params []byte) ([]byte, *thrown) {
+	c := r.compact
+	c.search = true
+	resp, err := c.inspect(ctx, r.env, params)
+	if err != nil {
+		return nil, refusedBy(err)
+	}
+	value := valueOf(resp.Result)
+	if !mcp.IsToolError(resp.Result) {
+		return value, nil
+	}
+	t := &thrown{Name: callError}
+	t.Message, _ = jsonrpc.GetString(value, "error")
+	for _, list := range []string{"available_servers", "available_tools"} {
+		var names []string
+		if json.Unmarshal(jsonrpc.Get(value, list), &names) == nil {
+			t.Message += ". Available: " + listText(names)
+		}
+	}
+	return nil, t
+}
+
 // resolve finds the tool that a script names, by its exact name or by the name
 // with underscores in place of characters that identifiers cannot have. An
 // unknown name is left to the gateway, which refuses and records it.
@@ -77,7 +102,7 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	}
 	var tools []string
 	for _, ref := range all.ToolsOf(server, view) {
-		tools = append(tools, ref.Name)
+		tools = append(tools, ref.Beside)
 	}
 	tool, bad = pick(tool, tools)
 	return server, tool, bad

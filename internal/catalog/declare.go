@@ -8,12 +8,12 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Declaration returns a tool as a TypeScript function with the given name. A
-// schema that cannot be fully expressed as a type follows as JSON Schema.
-func Declaration(it *Item, name string) string {
+// Declaration returns a tool as a TypeScript function with the given name and
+// description. A schema that cannot be fully expressed as a type follows as JSON Schema.
+func Declaration(it *Item, name, about string) string {
 	var b strings.Builder
-	if it.Description != "" {
-		fmt.Fprintf(&b, "/** %s */\n", strings.ReplaceAll(it.Description, "*/", `*\/`))
+	if about != "" {
+		fmt.Fprintf(&b, "/** %s */\n", strings.ReplaceAll(about, "*/", `*\/`))
 	}
 	args := declared(it.InputSchema, "{}")
 	mark := "?"

@@ -83,7 +83,7 @@ func FuzzMerge(f *testing.F) {
 			it.Validate([]byte(`{"a":[1,{"b":null}]}`))
 			it.MissingRequired([]byte(`{}`))
 			InvalidHeaders(it)
-			Declaration(it, it.Key)
+			Declaration(it, it.Key, it.Description)
 		}
 		c.Search("fixed a", View{}, 5)
 		c.Outline(View{}, 100)

@@ -12,6 +12,8 @@ type entry struct {
 	item   *Item
 	name   string // the server's own name, or the configured replacement
 	listed string
+	// beside is the name beside that of the server; empty for the server's own.
+	beside string
 	// made matches the URIs that a template expands to; nil for anything but
 	// templates.
 	made *pattern
@@ -28,6 +30,9 @@ type table struct {
 	order  []*entry
 	listed map[string]*entry
 	own    map[ownKey]*entry
+	// renamed indexes entries by the configured names that they are shown under
+	// beside the name of their server.
+	renamed map[ownKey]*entry
 	// plain indexes names of exactly one entry, shared those of several
 	// entries.
 	plain  map[string]*entry
@@ -44,6 +49,9 @@ type Ref struct {
 	Item *Item
 	// Listed is the name or URI that clients see.
 	Listed string
+	// Beside is the name that clients see beside that of the server: Name, or
+	// the configured replacement.
+	Beside string
 }
 
 // MissKind is the reason why a name was not found.
@@ -90,14 +98,18 @@ func (d *directory) PromptFor(name string, may Visible) (Ref, *Miss) {
 	return d.find(&d.prompts, name, may)
 }
 
-// ToolOf finds a tool by its server and the server's own name for it.
+// ToolOf finds a tool by its server and the name beside it: the configured one,
+// or the server's own.
 func (d *directory) ToolOf(server, name string, may Visible) (Ref, *Miss) {
 	i, ok := d.servers[server]
 	if !ok {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
-	if e := d.tools().own[ownKey{i, name}]; d.sees(e, may) {
-		return d.ref(e), nil
+	t := d.tools()
+	for _, e := range []*entry{t.renamed[ownKey{i, name}], t.own[ownKey{i, name}]} {
+		if d.sees(e, may) {
+			return d.ref(e), nil
+		}
 	}
 	miss := &Miss{Kind: Unknown, Server: d.sources[i].Server, State: d.sources[i].State}
 	if d.sources[i].Features == nil {
@@ -152,7 +164,34 @@ func (n *namespace) nameTable(k Kind) table {
 		t.addPlain(e.name, e)
 		t.addPlain(n.wishedName(e), e)
 	}
+	t.nameBeside()
 	return t
+}
+
+// nameBeside gives the renamed entries their names beside the server's. A name
+// that another item of the server has and keeps is not given away.
+func (t *table) nameBeside() {
+	t.renamed = make(map[ownKey]*entry)
+	give := func(e *entry, name string) {
+		e.beside, t.renamed[ownKey{e.source, name}] = name, e
+	}
+	var left []*entry
+	for _, e := range t.order {
+		if e.name == e.item.Key {
+			continue
+		}
+		key := ownKey{e.source, e.name}
+		if holder := t.own[key]; t.renamed[key] != nil || holder.item.Key == e.name && holder.name == e.name {
+			left = append(left, e)
+			continue
+		}
+		give(e, e.name)
+	}
+	for _, e := range left {
+		if t.renamed[ownKey{e.source, e.item.Key}] != nil {
+			give(e, e.listed) // its own name is another's now
+		}
+	}
 }
 
 // addPlain indexes e under a name other than its listed one.
@@ -174,7 +213,7 @@ func (t *table) addPlain(name string, e *entry) {
 }
 
 func (n *namespace) ref(e *entry) Ref {
-	return Ref{Server: n.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed}
+	return Ref{Server: n.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed, Beside: orElse(e.beside, e.item.Key)}
 }
 
 func (n *namespace) sees(e *entry, may Visible) bool {

@@ -94,15 +94,15 @@ func (c *Catalog) outline(v View, omit int) string {
 		case len(refs) == 0:
 		case omit == 0:
 			for _, ref := range refs {
-				b.WriteString("\n    - " + oneLine(ref.Name, maxTemplate))
-				if about := oneLine(c.about(Tools, c.tools().listed[ref.Listed]), outlineDescription); about != "" {
+				b.WriteString("\n    - " + oneLine(ref.Beside, maxTemplate))
+				if about := oneLine(c.About(ref), outlineDescription); about != "" {
 					b.WriteString(": " + about)
 				}
 			}
 		case omit == 1:
 			names := make([]string, len(refs))
 			for i, ref := range refs {
-				names[i] = oneLine(ref.Name, maxTemplate)
+				names[i] = oneLine(ref.Beside, maxTemplate)
 			}
 			b.WriteString("\n    " + strings.Join(names, ", "))
 		default:

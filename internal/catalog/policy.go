@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // Naming is the way in which the names of a server's tools and prompts are
@@ -84,6 +86,39 @@ func narrowed(tool *Item, arguments map[string]Argument) *Item {
 	}
 	item := newItem(Tools, jsonrpc.Set(tool.Raw, schema, "inputSchema"))
 	return &item
+}
+
+// UnknownArguments returns an issue for each of the configured arguments that a
+// tool does not have.
+func UnknownArguments[V any](tool *Item, configured map[string]V) []Issue {
+	var names []string
+	for name := range jsonrpc.Members(jsonrpc.Get(tool.InputSchema, "properties")) {
+		names = append(names, name)
+	}
+	var issues []Issue
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		if slices.Contains(names, name) || takesOthers(tool.InputSchema) {
+			continue
+		}
+		detail := i18n.New("tools.%s.arguments.%s is wrong: the tool has no argument of that name", "tools.%s.arguments.%s 有误：该工具没有这个名称的参数", tool.Key, name)
+		if near := spelling.Nearest(name, names); near != "" {
+			detail = i18n.New("%v; did you mean %s?", "%v；是否指 %s？", detail, near)
+		}
+		issues = append(issues, Issue{Item: tool.Key, Detail: detail})
+	}
+	return issues
+}
+
+// takesOthers reports whether a schema allows arguments that its properties do
+// not name, and says so.
+func takesOthers(schema []byte) bool {
+	for _, member := range []string{"patternProperties", "$ref", "allOf", "anyOf", "oneOf"} {
+		if jsonrpc.Get(schema, member) != nil {
+			return true
+		}
+	}
+	others := jsonrpc.Get(schema, "additionalProperties")
+	return len(others) > 0 && others[0] != 'f'
 }
 
 func (p *Policy) rules(k Kind) *Rules {

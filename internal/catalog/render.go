@@ -152,6 +152,9 @@ func (n *namespace) about(k Kind, e *entry) string {
 	return orElse(n.override(k, e).Description, i18n.Clean(e.item.Description))
 }
 
+// About returns the description of a tool that clients see.
+func (c *Catalog) About(ref Ref) string { return c.about(Tools, c.tools().listed[ref.Listed]) }
+
 // legacyOutput reports whether a client up to 2025-11-25 can read an output
 // schema: such a client refuses the whole list if a schema is not of type
 // object.

@@ -80,10 +80,30 @@ func (k *serverChecker) run() {
 	k.auth()
 	k.sandbox()
 	k.place()
+	k.arguments()
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
 		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.Get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+	}
+}
+
+// arguments finds arguments of tools that have both a value and a default.
+func (k *serverChecker) arguments() {
+	for _, tool := range slices.Sorted(maps.Keys(k.s.Tools)) {
+		set := k.s.Tools[tool].Arguments
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			if set[name].Value == nil || set[name].Default == nil {
+				continue
+			}
+			n, path := k.raw, k.path
+			for _, key := range []string{"tools", tool, "arguments", name, "default"} {
+				n, path = n.Get(key), document.Join(path, key)
+			}
+			if n != nil {
+				k.c.Add(problem.SeverityWarning, n.Pos, path, problem.TwoNames, "default", "value")
+			}
+		}
 	}
 }
 

@@ -35,8 +35,9 @@ func (r *reader) checkTop() {
 			r.reportTop(problem.SeverityWarning, "access.keys", problem.NoKeys, path)
 		}
 	}
+	r.cfg.Server.Host = BareHost(r.cfg.Server.Host)
 	if code := r.cfg.forbidsListening(r.cfg.Server.Host); code != "" {
-		r.reportTop(problem.SeverityWarning, "server.host", code, r.cfg.Server.Host)
+		r.reportTop(problem.SeverityWarning, "server.host", code, listening(r.cfg.Server.Host))
 	}
 	r.checkTLS()
 	r.checkCluster()
@@ -45,7 +46,7 @@ func (r *reader) checkTop() {
 // reportTop reports the value of a top-level key. It quotes the value as it is
 // written in the file, never the value of a variable. A value whose variables
 // were not resolved is not reported.
-func (r *reader) reportTop(sev problem.Severity, path, code, value string, more ...any) {
+func (r *reader) reportTop(sev problem.Severity, path, code string, value any, more ...any) {
 	n := r.at(path)
 	if vars := variable.Names(n); len(vars) > 0 {
 		if r.vars.AsWritten {
@@ -53,7 +54,10 @@ func (r *reader) reportTop(sev problem.Severity, path, code, value string, more 
 		}
 		value = shown(n)
 	}
-	r.c.Add(sev, n.Pos, path, code, append([]any{safeURL(value)}, more...)...)
+	if text, ok := value.(string); ok {
+		value = safeURL(text)
+	}
+	r.c.Add(sev, n.Pos, path, code, append([]any{value}, more...)...)
 }
 
 // at finds a top-level key by its path, or its nearest ancestor that exists.

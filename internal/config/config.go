@@ -8,12 +8,14 @@ package config
 import (
 	"encoding/json"
 	"net"
+	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/i18n"
 )
 
 //go:generate go test -count=1 -run ^TestDocs$ . -update
@@ -285,7 +287,7 @@ func (c *Config) CheckListen(host string) *problem.Problem {
 	if code == "" {
 		return nil
 	}
-	p := problem.New(problem.SeverityError, code, host)
+	p := problem.New(problem.SeverityError, code, listening(host))
 	p.File, p.Path = c.Path, "server.host"
 	return &p
 }
@@ -300,6 +302,25 @@ func (c *Config) forbidsListening(host string) (code string) {
 		return problem.Plain
 	}
 	return ""
+}
+
+// listening names a host to listen on in a message.
+func listening(host string) any {
+	if host == "" {
+		return i18n.New("every address of this machine", "本机的所有地址")
+	}
+	return host
+}
+
+// BareHost returns an IP address without the brackets of URLs, and any other host
+// unchanged.
+func BareHost(host string) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); ok && net.ParseIP(inner) != nil {
+			return inner
+		}
+	}
+	return host
 }
 
 // IsLoopback reports whether host refers only to this machine.

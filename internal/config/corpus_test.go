@@ -160,6 +160,9 @@ func TestCorpusAccepted(t *testing.T) {
 		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != problem.SeverityError || p.Code != problem.Exposed {
 			t.Errorf("CheckListen(0.0.0.0) = %v", p)
 		}
+		if p := cfg.CheckListen(""); p == nil || !strings.HasPrefix(p.Message, "every address of this machine can be reached") {
+			t.Errorf("CheckListen of no host = %v", p)
+		}
 		if p := cfg.CheckListen("::1"); p != nil {
 			t.Errorf("CheckListen(::1) = %v", p)
 		}
@@ -262,5 +265,22 @@ func quick(t *testing.T, f func()) {
 	f()
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("took %v", d)
+	}
+}
+
+// A host may have the brackets that it has in URLs.
+func TestHostInBrackets(t *testing.T) {
+	cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {}, "server": {"host": "[::1]"}}`, nil)
+	if cfg.Server.Host != "::1" || len(cfg.Problems) > 0 {
+		t.Errorf("host %q, %v", cfg.Server.Host, cfg.Problems)
+	}
+	cfg = configtest.MustLoad(t, "b.json", `{"mcpServers": {}, "server": {"host": ""}}`, nil)
+	if p := configtest.Warned(t, cfg, problem.Exposed); !strings.HasPrefix(p.Message, "every address of this machine can be reached") {
+		t.Errorf("an empty host: %v", p)
+	}
+	for _, host := range []string{"[]", "[a]", "[::1", "a.example.com"} {
+		if got := config.BareHost(host); got != host {
+			t.Errorf("%s becomes %s", host, got)
+		}
 	}
 }

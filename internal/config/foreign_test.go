@@ -60,6 +60,12 @@ func TestForeignKeys(t *testing.T) {
 			t.Errorf("problem = %v %s", p, p.MessageZH)
 		}
 	})
+	t.Run("two values of one argument", func(t *testing.T) {
+		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {"s": {"url": "https://a", "tools": {"t": {"arguments": {"x": {"value": 1, "default": 2}, "y": {"value": 1}}}}}}}`, nil)
+		if p := configtest.Warned(t, cfg, problem.TwoNames); p.Path != "mcpServers.s.tools.t.arguments.x.default" || !strings.Contains(p.Message, `"default" is ignored because "value"`) {
+			t.Errorf("problem = %v at %s", p, p.Path)
+		}
+	})
 }
 
 func TestMCPXFile(t *testing.T) {

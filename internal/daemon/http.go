@@ -129,7 +129,7 @@ func (f *ServeFlags) apply(cfg *config.Config) {
 func (f *ServeFlags) address(cfg *config.Config, port int) (string, int) {
 	host := cfg.Server.Host
 	if f.Host != "" {
-		host = f.Host
+		host = config.BareHost(f.Host)
 	}
 	if cfg.Server.PortSet {
 		port = cfg.Server.Port

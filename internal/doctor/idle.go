@@ -11,7 +11,7 @@ import (
 )
 
 // idleSettings returns the settings for tools in a server's entry that have no
-// effect.
+// effect, or are for arguments that do not exist.
 func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
 	tools, features := u.Config().Tools, u.Features(nil)
 	if len(tools) == 0 || features == nil {
@@ -24,6 +24,11 @@ func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
 	issues := u.Status().Issues
 	for _, name := range env.SortedKeys(tools) {
 		item := known[name]
+		if item != nil {
+			for _, issue := range catalog.UnknownArguments(item, tools[name].Arguments) {
+				lines = append(lines, issue.Detail.In(a.Lang))
+			}
+		}
 		switch {
 		case item != nil && tools[name].Cache > 0 && !item.ReadOnly():
 			lines = append(lines, fmt.Sprintf(a.T("tools.%s.cache has no effect: the server does not call that tool read-only (readOnlyHint)",

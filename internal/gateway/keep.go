@@ -48,7 +48,7 @@ func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.
 		}
 		return uri, err
 	}
-	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Structured: c.Via == traffic.DoorExec, Keep: keep}
+	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Mode: s.look().Mode, Structured: c.Via == traffic.DoorExec, Keep: keep}
 	if left, some := cut.Cut(resp); some {
 		s.account.tally.Cut(left)
 		s.gw.tallies.Of(s.opening.Schema).Cut(left)

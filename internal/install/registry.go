@@ -275,7 +275,7 @@ func (g *registry) get(ctx context.Context, path string, query url.Values) ([]by
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRecord+1))
 	if err == nil && len(data) > maxRecord {
-		err = safehttp.ErrTooLarge
+		err = safehttp.TooLarge(maxRecord)
 	}
 	return data, err
 }

@@ -22,6 +22,8 @@ type Cutter struct {
 	Structured bool
 	// Links says that the client supports resource_link.
 	Links bool
+	// Reader is the tool that reads what was kept.
+	Reader string
 	// Keep stores a text or a content block. If it fails, the data is passed on
 	// whole: a URI is given out only for stored data.
 	Keep func(data []byte, block bool) (uri string, err error)
@@ -105,7 +107,7 @@ func (k *Cutter) text(block []byte, text string) []byte {
 	k.whole = append(k.whole, text)
 	head, tail, left := HeadTail(whole, min(k.Head, k.Text), min(k.Tail, k.Text))
 	k.Left = append(k.Left, whole[len(head):len(head)+int(left)])
-	shown := string(head) + Marker(left, int64(len(text)), Shape(whole), uri) + string(tail)
+	shown := string(head) + Marker(left, int64(len(text)), Shape(whole), uri, k.Reader) + string(tail)
 	block = jsonrpc.Set(block, jsonrpc.Quote(shown), "text")
 	if !k.Links {
 		return block
@@ -131,7 +133,7 @@ func (k *Cutter) blob(block []byte) []byte {
 	}
 	k.Blobs += int64(size)
 	if !k.Links {
-		text := fmt.Sprintf("… %s of %s bytes left out. Whole: %s; use read(result).", mime, grouped(int64(size)), uri)
+		text := fmt.Sprintf("… %s of %s bytes left out. Whole: %s; use %s(result).", mime, grouped(int64(size)), uri, k.Reader)
 		return fmt.Appendf(nil, `{"type":"text","text":%s}`, jsonrpc.Quote(text))
 	}
 	name, ok := jsonrpc.GetString(block, "resource", "uri")

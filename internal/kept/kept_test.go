@@ -183,7 +183,7 @@ func TestRead(t *testing.T) {
 func TestShape(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rows":[{"id":1,"name":"a","tags":["x"]},{"id":2}],"n":3}`: "{n, rows: 2 × {id, name, tags: 1 × text}}",
-		"a\nb": "2 lines", "[]": "[]", "[1,2]": "2 × number", "{": "1 lines",
+		"a\nb": "2 lines", "a\nb\n": "2 lines", "[]": "[]", "[1,2]": "2 × number", "{": "1 lines",
 	} {
 		if got := Shape([]byte(text)); got != want {
 			t.Errorf("%s is %q, want %q", text, got, want)

@@ -19,7 +19,11 @@ func Shape(data []byte) string {
 			return clipped(shape(v, 0))
 		}
 	}
-	return fmt.Sprintf("%d lines", bytes.Count(data, []byte("\n"))+1)
+	lines := bytes.Count(data, []byte("\n"))
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		lines++
+	}
+	return fmt.Sprintf("%d lines", lines)
 }
 
 const (
@@ -96,9 +100,10 @@ func HeadTail(text []byte, head, tail int64) (begin, end []byte, left int64) {
 	return begin, end, int64(len(text) - len(begin) - len(end))
 }
 
-// Marker returns the text that replaces the omitted part.
-func Marker(left, size int64, shape, uri string) string {
-	return fmt.Sprintf("\n… %s of %s bytes left out. Shape: %s. Whole text: %s; use read(result, lines|grep|jq).\n", grouped(left), grouped(size), shape, uri)
+// Marker returns the text that replaces the omitted part. reader is the tool
+// that reads it.
+func Marker(left, size int64, shape, uri, reader string) string {
+	return fmt.Sprintf("\n… %s of %s bytes left out. Shape: %s. Whole text: %s; use %s(result, lines|grep|jq).\n", grouped(left), grouped(size), shape, uri, reader)
 }
 
 // grouped formats a number with commas.

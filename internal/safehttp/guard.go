@@ -64,9 +64,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if resp.ContentLength > g.max {
 		resp.Body.Close()
-		return nil, ErrTooLarge
+		return nil, TooLarge(g.max)
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: g.max}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, left: g.max, max: g.max}
 	return resp, nil
 }
 
@@ -74,7 +74,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 // pass for the whole.
 type limitedBody struct {
 	io.ReadCloser
-	left int64
+	left, max int64
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
@@ -83,7 +83,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if int64(n) > b.left {
-		n, err = int(b.left), ErrTooLarge
+		n, err = int(b.left), TooLarge(b.max)
 	}
 	b.left -= int64(n)
 	return n, err

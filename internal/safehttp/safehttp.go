@@ -32,7 +32,12 @@ const (
 )
 
 // ErrTooLarge is the error for a body that is too large.
-var ErrTooLarge = i18n.Errorf("the body is larger than %d bytes", "内容超过 %d 字节", MaxBody)
+var ErrTooLarge = i18n.Errorf("the body is too large", "内容过大")
+
+// TooLarge returns ErrTooLarge with the limit.
+func TooLarge(limit int64) error {
+	return i18n.Errorf("%w: it is larger than %d bytes", "%w：超过 %d 字节", ErrTooLarge, limit)
+}
 
 // A RefusedError says why a URL was not fetched.
 type RefusedError struct {

@@ -1,6 +1,7 @@
 package safehttp
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -159,6 +160,14 @@ func TestBodyLimit(t *testing.T) {
 			t.Errorf("%s: read %d, %v", tt.query, read, err)
 		}
 	}
+	t.Run("of its own", func(t *testing.T) {
+		c := NewClient(Options{Allow: Loopback, RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MaxBody: 100})
+		for _, query := range []string{"size=101", "size=101&length=1"} {
+			if _, err := fetch(c, secure.URL+"?"+query); err == nil || !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "larger than 100 bytes") {
+				t.Errorf("%s: %v", query, err)
+			}
+		}
+	})
 }
 
 type zeros struct{}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +151,7 @@ var pypi = []string{"https://pypi.org", "https://files.pythonhosted.org"}
 // uvSource reads uv's configuration files, because uv has no command to print its
 // configuration. uv itself gets the indexes as variables, and no file.
 func uvSource(folder string, env []string) (source, error) {
-	standard := getEnv(env, "UV_DEFAULT_INDEX") + getEnv(env, "UV_INDEX_URL")
+	standard := cmp.Or(getEnv(env, "UV_DEFAULT_INDEX"), getEnv(env, "UV_INDEX_URL"))
 	indexes := strings.Fields(getEnv(env, "UV_INDEX"))
 	set := map[string]string{"UV_CACHE_DIR": filepath.Join(folder, "cache"), "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
 	if !steered(env, "UV_") {

@@ -112,6 +112,8 @@ func TestIndexesOfUV(t *testing.T) {
 			[]string{"a.example.com", "b.example.com"}, "https://b.example.com/simple", "work=https://a.example.com/simple"},
 		{"of the entry", `index-url = "https://a.example.com/simple"`, []string{"UV_INDEX=mine=https://entry.example.com"},
 			[]string{"entry.example.com", "files.pythonhosted.org", "pypi.org"}, "", "mine=https://entry.example.com"},
+		{"two defaults", "", []string{"UV_DEFAULT_INDEX=https://a.example.com", "UV_INDEX_URL=https://b.example.com"},
+			[]string{"a.example.com"}, "https://a.example.com", ""},
 	} {
 		t.Run("install/registry uv "+tt.name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {

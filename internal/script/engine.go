@@ -143,7 +143,8 @@ func (e *engine) config(job *Job) ([]byte, error) {
 		At        *int64   `json:"at"`
 		Args      *string  `json:"args"`
 		LargeArgs bool     `json:"largeArgs"`
-	}{Mark: e.mark, Seed: []uint32{uint32(seed), uint32(seed >> 32), 0x9e3779b9, 0x7f4a7c15}, Fixed: job.Seed != 0}
+		Servers   []string `json:"servers"`
+	}{Servers: append([]string{}, job.Servers...), Mark: e.mark, Seed: []uint32{uint32(seed), uint32(seed >> 32), 0x9e3779b9, 0x7f4a7c15}, Fixed: job.Seed != 0}
 	if !job.At.IsZero() {
 		at := job.At.UnixMilli()
 		c.At = &at

@@ -169,6 +169,7 @@
         static now() { return clock; }
       };
     }
+    for (let i = 0; i < config.servers.length; i++) tools[config.servers[i]];
     if (config.args !== null) global('args', read(config.args, config.largeArgs));
   }
 

@@ -80,6 +80,8 @@ type Job struct {
 	Code string `json:"code"`
 	// Args is the global args; nil leaves it undefined.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Servers are the keys of the global tools.
+	Servers []string `json:"servers,omitempty"`
 	// Seed seeds Math.random; 0 means a random seed. At stops the clock of the
 	// script at that time; zero lets it run.
 	Seed   uint64    `json:"seed,omitempty"`

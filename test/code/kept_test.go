@@ -88,7 +88,7 @@ func TestKeptResults(t *testing.T) {
 	uri := resultURI.FindString(r.text())
 	t.Run("code/kept in part", func(t *testing.T) {
 		text := r.Content[0].Text
-		if uri == "" || len(text) > 2500 || !strings.HasPrefix(text, "line 1 of the text\n") || !strings.HasSuffix(text, "line 2000 of the text\n") || !strings.Contains(text, "Shape: 2001 lines") {
+		if uri == "" || len(text) > 2500 || !strings.HasPrefix(text, "line 1 of the text\n") || !strings.HasSuffix(text, "line 2000 of the text\n") || !strings.Contains(text, "Shape: 2000 lines") || !strings.Contains(text, "; use read_result(result, ") {
 			t.Errorf("it is %.3000s", text)
 		}
 		if len(r.Content) != 2 || r.Content[1].Type != "resource_link" || r.Content[1].URI != uri || r.Content[1].Size != len(whole) {
@@ -170,7 +170,7 @@ func TestKeptResults(t *testing.T) {
 		if r := all["code"].call("read", map[string]any{"result": uri, "jq": ".[7].id"}); r.text() != "7\n" {
 			t.Errorf("read is %q", r.text())
 		}
-		if r := all["code"].call("exec", map[string]any{"server_name": "demo", "tool_name": "echo", "arguments": map[string]any{"message": whole}}); resultURI.FindString(r.text()) == "" {
+		if r := all["code"].call("exec", map[string]any{"server_name": "demo", "tool_name": "echo", "arguments": map[string]any{"message": whole}}); resultURI.FindString(r.text()) == "" || !strings.Contains(r.text(), "; use read(result, ") {
 			t.Errorf("exec passes %d bytes", len(r.text()))
 		}
 	})

@@ -25,7 +25,7 @@ func TestHandles(t *testing.T) {
 	c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "limits": map[string]any{"serverMessage": "64MiB"}, "mcpServers": map[string]any{"large": map[string]any{"url": front.URL + "/mcp"}}}))}
 	c.gw.Initialize(mcp.V2025_11_25, `{}`)
 	for _, tt := range []struct{ name, code, want string }{
-		{"size", `const r = await tools.large.text({}); return [typeof r, r.size, r.shape, r.uri.startsWith('result://')]`, fmt.Sprintf(`["object",%d,"%d lines",true]`, len(text), 17<<16+1)},
+		{"size", `const r = await tools.large.text({}); return [typeof r, r.size, r.shape, r.uri.startsWith('result://')]`, fmt.Sprintf(`["object",%d,"%d lines",true]`, len(text), 17<<16)},
 		{"text", `const r = await tools.large.text({}); return await r.text(16, 20)`, "0123456789abcde\n0123"},
 		{"end", `const r = await tools.large.text({}); return await r.text(r.size - 4, 100)`, "cde\n"},
 		{"lines", `const r = await tools.large.text({}); return (await r.lines(1000, 1001)).length`, "32"},

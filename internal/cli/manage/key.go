@@ -36,8 +36,8 @@ func KeyCommand(a *env.Env) *cobra.Command {
 			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
-	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown, calls:N how many calls a minute may have; may be repeated",
-		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式，calls:N 为每分钟的调用数；可重复"))
+	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown, code adds scripts, results:SIZE says how large a result is shown whole, calls:N how many calls a minute may have; may be repeated",
+		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式，code 增加脚本，results:SIZE 为完整显示的结果的最大大小，calls:N 为每分钟的调用数；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("the key expires after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
@@ -74,7 +74,7 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
 	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME|calls:N", "%v", err)
+		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope "+strings.Join(access.Scopes, "|"), "%v", err)
 	}
 	keys, cfg, path, err := keys(a)
 	if err != nil {

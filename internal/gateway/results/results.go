@@ -82,6 +82,8 @@ type Cutter struct {
 	// Links is set if the client supports resource links, Structured if structured
 	// content may be cut because the tool is listed without outputSchema.
 	Links, Structured bool
+	// Mode is the one in which the client sees its tools.
+	Mode string
 	// Keep stores the original.
 	Keep func(data []byte, block bool) (string, error)
 }
@@ -89,9 +91,12 @@ type Cutter struct {
 // Cut shortens a large result and returns the cost of the removed part.
 func (c *Cutter) Cut(resp *jsonrpc.Response) (left catalog.Cost, some bool) {
 	cut := kept.Cutter{
-		Text: c.Rules.Limit, Blob: c.Rules.Blobs, Head: c.File.Head, Tail: c.File.Tail, Links: c.Links,
+		Text: c.Rules.Limit, Blob: c.Rules.Blobs, Head: c.File.Head, Tail: c.File.Tail, Links: c.Links, Reader: builtin.ReadName,
 		Structured: c.Structured || c.Rules.Structured == config.StructuredCut,
 		Keep:       c.Keep,
+	}
+	if c.Mode == builtin.ModeFull {
+		cut.Reader = ReaderName
 	}
 	if cut.Text > 0 && mcp.IsToolError(resp.Result) {
 		cut.Text = max(cut.Text, leastError)

@@ -102,6 +102,9 @@ func (s *Source) Fetch(ctx context.Context, which Kind, old *catalog.Features) (
 			if list.kind == Tools && s.Era == mcp.Modern && s.Said.HasTasks(s.Era) {
 				items = mayBeTasks(items)
 			}
+			if list.kind == Tools {
+				issues = append(issues, s.misnamed(items)...)
+			}
 			*list.into = items
 			s.Report(list.method, issues)
 		})
@@ -180,4 +183,14 @@ func mayBeTasks(items []catalog.Item) []catalog.Item {
 		items[i].Raw = jsonrpc.Set(items[i].Raw, []byte(`{"taskSupport":"optional"}`), "execution")
 	}
 	return items
+}
+
+// misnamed returns the arguments in the configuration that the tools do not
+// have.
+func (s *Source) misnamed(tools []catalog.Item) (issues []catalog.Issue) {
+	configured := s.Config().Tools
+	for i := range tools {
+		issues = append(issues, catalog.UnknownArguments(&tools[i], configured[tools[i].Key].Arguments)...)
+	}
+	return issues
 }
