@@ -8,19 +8,22 @@ import (
 	"mcp-all-in-one/internal/config/digest"
 )
 
-// SchemaDiff says how the servers of one schema changed.
+// SchemaDiff says how one schema and its servers changed.
 type SchemaDiff struct {
-	Schema  string
-	Added   []*Server
-	Removed []*Server
-	Changed []*Server // needs a new process or connection; the new version
-	Updated []*Server // only the policy changed; the new version
-	Kept    []*Server // unchanged; the new version
+	Schema string
+	// Settings are the settings of the schema that changed, or the schema itself
+	// if it came or went.
+	Settings []string
+	Added    []*Server
+	Removed  []*Server
+	Changed  []*Server // new process or connection needed; as they are now
+	Updated  []*Server // only the policy changed; as they are now
+	Kept     []*Server // as they are now
 }
 
 // Empty reports whether nothing changed.
 func (d SchemaDiff) Empty() bool {
-	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Updated) == 0
+	return len(d.Settings)+len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Updated) == 0
 }
 
 // Diff compares two versions of a file: first the schemas of the new one in
@@ -29,11 +32,19 @@ func (d SchemaDiff) Empty() bool {
 func Diff(old, new *Config) []SchemaDiff {
 	var diffs []SchemaDiff
 	for _, s := range schemasOf(new) {
-		diffs = append(diffs, diffSchema(s.Name, serversOf(old, s.Name), serversOf(new, s.Name)))
+		d := diffSchema(s.Name, serversOf(old, s.Name), serversOf(new, s.Name))
+		d.Settings = changedSettings(schemaOf(old, s.Name), s)
+		if old != nil { // what it only takes from the top of the file is reported there
+			top := ChangedValues(old, new)
+			d.Settings = slices.DeleteFunc(d.Settings, func(key string) bool { return slices.Contains(top, strings.TrimPrefix(key, "schemas."+s.Name+".")) })
+		}
+		diffs = append(diffs, d)
 	}
 	for _, s := range schemasOf(old) {
-		if new == nil || new.Schema(s.Name) == nil {
-			diffs = append(diffs, diffSchema(s.Name, serversOf(old, s.Name), nil))
+		if schemaOf(new, s.Name) == nil {
+			d := diffSchema(s.Name, serversOf(old, s.Name), nil)
+			d.Settings = changedSettings(nil, s)
+			diffs = append(diffs, d)
 		}
 	}
 	return diffs
@@ -46,11 +57,27 @@ func schemasOf(c *Config) []*Schema {
 	return c.Schemas
 }
 
-func serversOf(c *Config, schema string) []*Server {
+func schemaOf(c *Config, name string) *Schema {
 	if c == nil {
 		return nil
 	}
-	s := c.Schema(schema)
+	return c.Schema(name)
+}
+
+// changedSettings names the settings in which a schema differs from what it was.
+func changedSettings(old, new *Schema) []string {
+	at := "schemas." + new.Name
+	switch {
+	case old == nil && new.Name == DefaultSchema:
+		return nil // it needs no mention in the file
+	case old == nil:
+		return []string{at}
+	}
+	return changedValues(nil, at+".", reflect.ValueOf(old).Elem(), reflect.ValueOf(new).Elem())
+}
+
+func serversOf(c *Config, schema string) []*Server {
+	s := schemaOf(c, schema)
 	if s == nil || !s.Enabled {
 		return nil
 	}

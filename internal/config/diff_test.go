@@ -18,7 +18,7 @@ func TestDiff(t *testing.T) {
 		"a": {"mcpServers": {"added": {"command": "x"}, "renamed": {"command": "r"}, "off": {"command": "x", "enabled": false}, "policy": {"command": "x", "deny": ["t"], "timeout": 5}, "change": {"command": "x", "env": {"A": "b"}}, "keep": {"command": "x"}}},
 		"d": {"mcpServers": {"s": {"command": "x"}}},
 		"c": {"enabled": false, "mcpServers": {"s": {"command": "x"}}}}}`, nil)
-	type names struct{ Added, Removed, Changed, Updated, Kept []string }
+	type names struct{ Settings, Added, Removed, Changed, Updated, Kept []string }
 	got := map[string]names{}
 	list := func(servers []*config.Server) (out []string) {
 		for _, s := range servers {
@@ -27,13 +27,13 @@ func TestDiff(t *testing.T) {
 		return out
 	}
 	for _, d := range config.Diff(old, new) {
-		got[d.Schema] = names{list(d.Added), list(d.Removed), list(d.Changed), list(d.Updated), list(d.Kept)}
+		got[d.Schema] = names{d.Settings, list(d.Added), list(d.Removed), list(d.Changed), list(d.Updated), list(d.Kept)}
 	}
 	want := map[string]names{
-		"a": {[]string{"added", "renamed"}, []string{"gone", "rename"}, []string{"off", "change"}, []string{"policy"}, []string{"keep"}},
-		"b": {Removed: []string{"s"}},
-		"c": {Removed: []string{"s"}},
-		"d": {Added: []string{"s"}},
+		"a": {nil, []string{"added", "renamed"}, []string{"gone", "rename"}, []string{"off", "change"}, []string{"policy"}, []string{"keep"}},
+		"b": {Settings: []string{"schemas.b"}, Removed: []string{"s"}},
+		"c": {Settings: []string{"schemas.c.enabled"}, Removed: []string{"s"}},
+		"d": {Settings: []string{"schemas.d"}, Added: []string{"s"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

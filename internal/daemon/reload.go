@@ -262,6 +262,7 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 		if r.in.Only != nil && !slices.Contains(r.in.Only, d.Schema) {
 			continue
 		}
+		report.Settings = append(report.Settings, d.Settings...)
 		ids(&report.Added, d.Added)
 		ids(&report.Removed, d.Removed)
 		ids(&report.Changed, d.Changed, d.Updated)

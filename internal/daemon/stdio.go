@@ -84,8 +84,7 @@ func finishClient(ctx context.Context, in *instance.Instance, conn *jsonrpc.Conn
 	in.Gateway.Stop()
 	ctx, cancel := context.WithTimeout(ctx, in.Config.Limits.Drain)
 	defer cancel()
-	last := mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
-	if left := conn.Drain(ctx, last); left > 0 {
+	if left := conn.Drain(ctx, mcp.ShutsDown(), mcp.CutShort); left > 0 {
 		in.Log.Warn("ending with calls in flight", "calls", left)
 	}
 }

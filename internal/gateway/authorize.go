@@ -64,7 +64,7 @@ func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
 
 func (g *guard) notDraining(context.Context, *Call, *target) error {
 	if g.gw.draining.Load() {
-		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+		return mcp.ShutsDown()
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 	}
 	t, err := d.resolve(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, mcp.NotSent(err)
 	}
 	return d.attempt(ctx, c, t)
 }
@@ -137,7 +137,7 @@ func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 // attempt sends a call to one target, if the call is authorized.
 func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	traced(ctx).leadsTo(t)
-	if err := d.guard.authorize(ctx, c, t); err != nil {
+	if err := mcp.NotSent(d.guard.authorize(ctx, c, t)); err != nil {
 		if c.Via == d.opening.Via {
 			return refusal.AsToolError(c.client.rules, err)
 		}

@@ -61,6 +61,7 @@ func (r *translator) drive(ctx context.Context, p party, u *upstream.Upstream, r
 	resp, err = r.exchange(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
 	if err != nil && ctx.Err() != nil {
 		r.taskLink(p, u).Cancel(ctx, params)
+		err = context.Cause(ctx) // the call was sent, if not the question for its result
 	}
 	if err == nil && resp.Err == nil {
 		resp.Result = tasks.Without(resp.Result)
@@ -92,6 +93,7 @@ func (r *translator) driveModern(ctx context.Context, p party, u *upstream.Upstr
 		resp, err = link.Follow(ctx, id, jsonrpc.Get(req.Params, "_meta", "progressToken"))
 		if err != nil && ctx.Err() != nil {
 			link.Cancel(ctx, tasks.About(mcp.MethodTasksCancel, id).Params)
+			err = context.Cause(ctx)
 		}
 	}
 	if err == nil && resp.Err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestConnDrain(t *testing.T) {
-	last := Errorf(-32000, "shutting down")
+	last, cut := Errorf(-32000, "shutting down"), Errorf(-32001, "cut short")
 	refused := func(id int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"shutting down"},"id":%d}`, id)
 	}
@@ -21,6 +21,7 @@ func TestConnDrain(t *testing.T) {
 			}
 			select {
 			case <-ctx.Done():
+				return nil, ctx.Err()
 			case <-time.After(wait):
 			}
 			return done(`{}`)
@@ -31,16 +32,16 @@ func TestConnDrain(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		left := make(chan int)
-		go func() { left <- c.Drain(ctx, last) }()
+		go func() { left <- c.Drain(ctx, last, cut) }()
 		synctest.Wait()
 		send(t, s, `{"jsonrpc":"2.0","id":3,"method":"short"}`)
 		expect(t, s, refused(3))
 		expect(t, s, `{"jsonrpc":"2.0","result":{},"id":1}`)
-		expect(t, s, refused(2))
-		if n := <-left; n != 1 || time.Since(start) != 10*time.Second {
+		expect(t, s, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"cut short"},"id":2}`)
+		if n := <-left; n != 1 || time.Since(start) > 10*time.Second+2*drainCheck || time.Since(start) < 10*time.Second {
 			t.Errorf("%d left after %v", n, time.Since(start))
 		}
-		if n := c.Drain(t.Context(), last); n != 0 {
+		if n := c.Drain(t.Context(), last, cut); n != 0 {
 			t.Errorf("%d left in the end", n)
 		}
 	})

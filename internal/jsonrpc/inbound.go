@@ -95,9 +95,16 @@ func (in *inbound) handle() (resp *Response, err error) {
 		c.notices.settle(0) // an earlier notification may affect this request
 	}
 	if in.ctx.Err() != nil {
+		if last := c.draining.Load(); last != nil {
+			return nil, last // it has not begun
+		}
 		return nil, in.ctx.Err()
 	}
-	return in.handler.Handle(in.ctx, in, &in.req)
+	resp, err = in.handler.Handle(in.ctx, in, &in.req)
+	if err != nil && errors.Is(err, in.ctx.Err()) {
+		err = context.Cause(in.ctx)
+	}
+	return resp, err
 }
 
 // finish sends the outcome unless the peer has cancelled the request. The id is

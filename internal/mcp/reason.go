@@ -1,6 +1,10 @@
 package mcp
 
-import "mcp-all-in-one/internal/jsonrpc"
+import (
+	"errors"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
 
 // A Reason is why the gateway itself, not a server, failed a request. The set
 // is closed: clients and tests may switch on it.
@@ -42,6 +46,25 @@ func Failure(r Reason, service, message string) *jsonrpc.Error {
 		Service   string `json:"service,omitempty"`
 	}{r, r.retryable(), service}
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
+}
+
+// CutShort is the cause of a request's context that ends because the gateway
+// shuts down. It is also the error of the request, unless NotSent changes it.
+var CutShort = Failure(Cancelled, "", "the gateway shut down before the answer came; whether the call ran is unknown")
+
+// NotSent returns the error of a request that no server was sent, given how it
+// ended.
+func NotSent(err error) error {
+	if errors.Is(err, CutShort) {
+		return ShutsDown()
+	}
+	return err
+}
+
+// ShutsDown returns the error of a request that did not run because the gateway
+// shuts down.
+func ShutsDown() *jsonrpc.Error {
+	return Failure(Draining, "", "the gateway is shutting down")
 }
 
 // IsDraining reports that a request was not started because the gateway is

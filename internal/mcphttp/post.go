@@ -131,7 +131,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.KindRequest:
 		if p.srv.ending.isDraining() && p.srv.elsewhere == nil {
-			p.fail(http.StatusOK, m.ID, draining())
+			p.fail(http.StatusOK, m.ID, mcp.ShutsDown())
 			return
 		}
 		ctx := p.within(p.session.ctx, m)
@@ -180,7 +180,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	case <-p.r.Context().Done(): // it has not begun, and the client has disconnected
 		return nil
 	case <-ctx.Done():
-		return ended(ctx, nil)
+		return ended(ctx, refusal(mcp.NotSent(context.Cause(ctx))))
 	}
 	return run(ctx, p.srv.log, ss.handler, from, m)
 }

@@ -82,22 +82,12 @@ func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 	case errors.Is(why, jsonrpc.ErrCancelled):
 		resp.Release()
 		return nil
-	case resp != nil && resp.Err == nil:
-		return resp
-	case errors.Is(why, ErrDraining) && !mcp.IsDraining(resp):
-		return &jsonrpc.Response{Err: cutShort}
 	case resp != nil:
 		return resp
+	case errors.Is(why, mcp.CutShort):
+		return &jsonrpc.Response{Err: mcp.CutShort}
 	}
 	return &jsonrpc.Response{Err: mcp.Failure(mcp.Cancelled, "", "cancelled: "+why.Error())}
-}
-
-// cutShort is the error of a request that was cancelled because the server drains.
-// Unlike a request refused for that reason, it had begun.
-var cutShort = draining()
-
-func draining() *jsonrpc.Error {
-	return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 }
 
 // answer sends the response of this POST. nil means that the client cancelled the

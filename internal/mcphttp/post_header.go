@@ -132,7 +132,7 @@ var retrySoon = []string{"5"}
 
 func refuseDraining(w http.ResponseWriter) {
 	w.Header()["Retry-After"] = retrySoon
-	writeError(w, http.StatusServiceUnavailable, nil, draining())
+	writeError(w, http.StatusServiceUnavailable, nil, mcp.ShutsDown())
 }
 
 func refuseOverload(w http.ResponseWriter, why string) {

@@ -113,7 +113,7 @@ func TestModernListen(t *testing.T) {
 	}
 	take(t, w.started)
 	l.close()
-	if err := take(t, w.ended); err == nil || errors.Is(err, mcphttp.ErrDraining) {
+	if err := take(t, w.ended); err == nil || errors.Is(err, mcp.CutShort) {
 		t.Errorf("cause %v", err)
 	}
 }

@@ -70,9 +70,8 @@ type Session interface {
 	Close()
 }
 
-// ErrDraining is the cause of a handler's context that ends because the server
-// drains. A handler that only waits for events should then return its result.
-var ErrDraining = i18n.Errorf("the server is shutting down", "服务正在关闭")
+// errShutDown ends the sessions when no request runs any more.
+var errShutDown = i18n.Errorf("the server is shutting down", "服务正在关闭")
 
 // ErrSessionEnded is the cause of a handler's context that ends with its
 // session.

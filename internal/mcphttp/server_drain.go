@@ -44,21 +44,21 @@ func isClosed(ch <-chan struct{}) bool {
 // with the reason.
 func (s *Server) Drain(ctx context.Context) {
 	s.ending.drain()
-	s.posts.cancel(ErrDraining, func(p *post) bool { return p.method == mcp.MethodListen })
+	s.posts.cancel(mcp.CutShort, func(p *post) bool { return p.method == mcp.MethodListen })
 	lines := s.table.lines()
 	var told sync.WaitGroup
 	for _, l := range lines {
 		told.Go(func() {
-			s.lim.Hits.AddN("drain", l.conn.Drain(ctx, draining()))
+			s.lim.Hits.AddN("drain", l.conn.Drain(ctx, mcp.ShutsDown(), mcp.CutShort))
 			l.endInput()
 		})
 	}
 	if s.posts.finished(ctx, lines) {
 		return
 	}
-	told.Wait()
 	s.lim.Hits.AddN("drain", s.posts.len())
-	s.posts.cancelAll(ErrDraining)
+	s.posts.cancelAll(mcp.CutShort)
+	told.Wait()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 	defer cancel()
 	s.posts.finished(grace, lines)
@@ -96,7 +96,7 @@ func (t *table) lines() (lines []*sseLine) {
 func (s *Server) Close() {
 	s.ending.drain()
 	s.ending.close()
-	s.posts.cancelAll(ErrDraining)
+	s.posts.cancelAll(mcp.CutShort)
 	<-s.posts.done()
 	s.table.end()
 	s.work.Wait()

@@ -72,7 +72,7 @@ func TestDrain(t *testing.T) {
 			switch {
 			case a.status == 200 && strings.Contains(a.body, "released"):
 				finished++
-			case a.status != 200 || !strings.Contains(a.body, `"reason":"draining"`):
+			case a.status != 200 || !strings.Contains(a.body, `"reason":"cancelled","retryable":false`):
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		}
@@ -81,7 +81,7 @@ func TestDrain(t *testing.T) {
 		}
 		if ev := sse.want(`"id":1`); strings.Contains(string(ev.Data), "released") {
 			finished++
-		} else if !strings.Contains(string(ev.Data), `"reason":"draining"`) {
+		} else if !strings.Contains(string(ev.Data), `"reason":"cancelled","retryable":false`) {
 			t.Errorf("%s", ev.Data)
 		}
 		sse.wantEnd()
@@ -124,16 +124,16 @@ func drainAnswersStreams(t *testing.T) {
 	}()
 	got := make(map[string]bool)
 	for range 3 {
-		m, _ := jsonrpc.ScanAnswer(sse.want(`"reason":"draining"`, `-32603`).Data, nil)
+		m, _ := jsonrpc.ScanAnswer(sse.want(`"reason":"cancelled","retryable":false`, `-32603`).Data, nil)
 		got[string(m.ID)] = true
 	}
 	if len(got) != 3 {
 		t.Errorf("answered: %v", got)
 	}
 	sse.wantEnd()
-	session.want(`"id":7`, `"reason":"draining"`, `-32603`)
+	session.want(`"id":7`, `"reason":"cancelled","retryable":false`, `-32603`)
 	session.wantEnd()
-	modern.want(`"id":8`, `"reason":"draining"`, `-32603`)
+	modern.want(`"id":8`, `"reason":"cancelled","retryable":false`, `-32603`)
 	modern.wantEnd()
 	if n := hitsOf(hits, "drain"); n != 5 {
 		t.Errorf("%d calls are counted", n)

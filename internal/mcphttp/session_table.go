@@ -63,7 +63,7 @@ func (t *table) lessOfLocked(principal string) {
 // ended, add closes the session instead.
 func (t *table) add(ss *session) {
 	if !t.put(ss) {
-		ss.close(ErrDraining)
+		ss.close(errShutDown)
 	}
 }
 
@@ -98,7 +98,7 @@ func (t *table) end() {
 	t.ended = true
 	t.mu.Unlock()
 	for _, ss := range t.all() {
-		ss.close(ErrDraining)
+		ss.close(errShutDown)
 	}
 	t.live.Wait()
 }

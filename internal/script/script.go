@@ -130,6 +130,8 @@ const (
 	LimitCPU     = "cpu"
 	LimitTimeout = "timeout"
 	LimitDepth   = "depth"
+	// LimitShutdown is the end of the gateway.
+	LimitShutdown = "shutdown"
 )
 
 // Sentence describes the fault. Messages of the engine are in English.
@@ -145,6 +147,8 @@ func (f *Fault) Sentence(l Limits) i18n.Text {
 		return i18n.New("out of processor time: a script may compute for %v%v", "处理器时间用尽：脚本最多可计算 %v%v", l.CPU, at)
 	case LimitTimeout:
 		return i18n.New("out of time: a script may run for %v", "超时：脚本最多可运行 %v", l.Timeout)
+	case LimitShutdown:
+		return i18n.New("the gateway shut down before the script ended", "网关在脚本结束前关闭")
 	case LimitDepth:
 		return i18n.New("recursion is too deep%v", "递归过深%v", at)
 	}

@@ -27,7 +27,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	}
 	place, err := u.queue.Enter(ctx, who)
 	if err != nil {
-		return nil, err
+		return nil, mcp.NotSent(err)
 	}
 	defer place.Leave()
 	resp, err, ran := u.try(ctx, c, req)
@@ -50,7 +50,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
 	l, release, err := u.acquire(ctx, c, req.Method)
 	if err != nil {
-		return nil, err, false
+		return nil, mcp.NotSent(err), false
 	}
 	defer release()
 	resp, err = l.call(ctx, c, req)

@@ -4,6 +4,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -127,6 +128,9 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 	o, err := runner.Run(ctx, job, inContext{within, asked})
 	if context.Cause(ctx) == errOutOfTime {
 		return &script.Outcome{Fault: &script.Fault{Name: "Limit", Limit: script.LimitTimeout}}, nil
+	}
+	if err != nil && errors.Is(context.Cause(ctx), mcp.CutShort) {
+		return &script.Outcome{Fault: &script.Fault{Name: "Shutdown", Limit: script.LimitShutdown}}, nil
 	}
 	return o, err
 }

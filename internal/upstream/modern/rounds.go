@@ -51,6 +51,7 @@ func (r *Rounds) Run(ctx context.Context, params []byte, resp *jsonrpc.Response)
 				return nil, mcp.Failure(mcp.Overloaded, r.Server, fmt.Sprintf("server %q asked %d times to be asked later", r.Server, sheds))
 			}
 			if err := backoff.Wait(ctx, backoff.Spread(backoff.Base<<(sheds-1))); err != nil {
+				resp.Release()
 				return nil, err
 			}
 		}
