@@ -71,7 +71,7 @@ var Texts = map[string]text{
 	TwoShapes:   {"servers are given twice: as %s, and as %s at line %d, column %d", "服务出现了两次：%s，以及 %s（第 %d 行第 %d 列）", "move them into one of the two", "请合并为一处"},
 	UnknownKey:  {"unknown key %q", "未知的键 %q", "remove it, or see the reference of keys", "请删除，或查阅配置说明"},
 	WrongType:   {"must be %s, not %s", "必须是%s，而不是%s", "correct the value", "请修正此值"},
-	NotOneOf:    {"%q is not one of %s", "%q 不在允许的取值 %s 之中", "use one of these", "请使用其中之一"},
+	NotOneOf:    {"%q is not %s", "%q 不是%s", "correct the value", "请修正此值"},
 	Range:       {"%s is out of range: %s to %s", "%s 超出范围：%s 至 %s", "choose a value in between", "请使用范围内的值"},
 	Unit:        {"%q is not %s", "%q 不是有效的%s", "write it like that", "请按此格式书写"},
 	NoEffect:    {"%q has no effect here: %s", "%q 在此无效：%s", "remove it", "可以删除"},
