@@ -63,7 +63,7 @@ func (k *Keeper) take(to map[string]record, v cluster.Value) {
 	r := record{epoch: v.Revision}
 	last := to[v.Key].epoch
 	if !ok || json.Unmarshal(plain, &r) != nil || v.Revision > last && r.Over < last {
-		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with our secret, or is an old one", "server", v.Key)
+		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with the cluster's secret, or is outdated", "server", v.Key)
 		return
 	}
 	if v.Revision > last { // a writing of ours may be known before it is shown
