@@ -114,7 +114,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 	if _, err := os.Stat(s.marker); err == nil {
 		t.Error("the new entry ran")
 	}
-	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the one before it runs") {
+	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the old one still runs") {
 		t.Errorf("what waits: %d %s", code, out)
 	}
 	// The same proposal again is no other one.

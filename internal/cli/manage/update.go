@@ -22,7 +22,7 @@ func UpdateCommand(a *env.Env) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "update [NAME]", Short: a.T("take a newer version of a server that add installed", "采用 add 所安装服务的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows what a newer version changes in its entry and in what it asks for. After a yes the entry is written, and the server started; if it does not start, the old entry is put back. Without a name it lists what there is for each server.",
+		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows what a newer version changes in its entry and in what it asks for. After a yes the entry is written, and the server started; if it does not start, the old entry is put back. Without a name it lists the available version of each server.",
 			"查询服务添加时的注册表或安装包，并显示新版本对条目及其问题的改变。确认后写入条目并启动服务；若无法启动，则恢复原条目。不给名称时列出各服务可用的版本。"),
 		Example: "  mcp-all-in-one update\n  mcp-all-in-one update airtable\n  mcp-all-in-one update airtable --to 1.7.2",
 		RunE: func(cmd *cobra.Command, args []string) error {
