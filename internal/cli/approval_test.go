@@ -97,7 +97,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 		t.Errorf("the question: %s", q)
 	}
 	answers("after a no")
-	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the one before it runs until then`) {
+	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the old entry runs until then`) {
 		t.Errorf("what waits is not said: %v", v)
 	}
 	// It is still the person's, so that to remove it needs a yes.
