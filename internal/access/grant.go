@@ -96,9 +96,9 @@ func (e *ScopeError) Error() string { return e.In(i18n.English) }
 func (e *ScopeError) In(l i18n.Lang) string {
 	known := strings.Join(e.Known, i18n.New(", ", "、").In(l))
 	if e.Kind != "" {
-		return i18n.New("scope %q: %s is one of %s", "范围 %q 无效，可用：%[3]s（%[2]s）", e.Scope, e.Kind, known).In(l)
+		return i18n.New("scope %q: %s must be one of %s", "范围 %q 无效，可用：%[3]s（%[2]s）", e.Scope, e.Kind, known).In(l)
 	}
-	return i18n.New("scope %q is none of %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
+	return i18n.New("unknown scope %q; valid: %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
 }
 
 // Scopes returns the grant in the form that ParseScopes accepts.

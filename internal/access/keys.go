@@ -85,7 +85,7 @@ func KeyFile(path string) record.File { return record.File{Path: path, Durable: 
 // keys have different names, so that a name identifies the key to revoke.
 func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain string, key Key, err error) {
 	if name == "" || i18n.Seen(name) != name {
-		return "", Key{}, i18n.Errorf("%q is no name for a key: it has characters that do not show, or none at all", "%q 不能作为密钥名：其中有不可见的字符，或为空", name)
+		return "", Key{}, i18n.Errorf("%q is not a valid key name: it is empty or has invisible characters", "%q 不是有效的密钥名：为空或含有不可见字符", name)
 	}
 	var random [32]byte
 	rand.Read(random[:])

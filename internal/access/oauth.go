@@ -104,7 +104,7 @@ func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Princ
 	if err != nil {
 		reason := "the token is not valid"
 		if errors.Is(err, errNoKeys) {
-			reason = "the token cannot be checked now: the keys of its issuer are not to be had"
+			reason = "the token cannot be checked now: the issuer's keys cannot be fetched"
 		}
 		return Principal{}, &Refusal{Status: http.StatusUnauthorized, Challenge: rs.challenge("invalid_token"), Reason: reason}
 	}
@@ -144,7 +144,7 @@ func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, erro
 		return nil, err
 	}
 	if !slices.ContainsFunc(token.Audience, func(a string) bool { return slices.Contains(rs.audiences, canonical(a)) }) {
-		return nil, i18n.Errorf("the token is for somebody else", "令牌不是发给本网关的")
+		return nil, i18n.Errorf("the token was issued for another resource (aud)", "令牌是发给其他资源的（aud）")
 	}
 	var got claims
 	if err := token.Claims(&got); err != nil {
@@ -153,7 +153,7 @@ func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, erro
 	now := rs.now()
 	switch {
 	case got.Subject == "":
-		return nil, i18n.Errorf("the token names nobody", "令牌没有写明身份")
+		return nil, i18n.Errorf("the token has no subject (sub)", "令牌没有主体（sub）")
 	case got.Expires == nil || now.After(got.Expires.time().Add(skew)):
 		return nil, i18n.Errorf("the token has expired", "令牌已过期")
 	case got.NotBefore != nil && now.Add(skew).Before(got.NotBefore.time()):

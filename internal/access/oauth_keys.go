@@ -23,7 +23,7 @@ const (
 )
 
 // errNoKeys means that a signature could not be checked.
-var errNoKeys = i18n.Errorf("the issuer's keys are not to be had", "无法获得签发者的公钥")
+var errNoKeys = i18n.Errorf("the issuer's keys cannot be fetched", "无法获取签发者的公钥")
 
 // issuerKeys holds the keys of an issuer. It finds them through the issuer's
 // metadata and fetches them again if a token names a new key.
@@ -152,7 +152,7 @@ func (k *issuerKeys) metadata(ctx context.Context, address string) (string, erro
 		return "", i18n.Errorf("%s is the metadata of another issuer", "%s 是其他签发者的元数据", address)
 	}
 	if doc.JWKS == "" {
-		return "", i18n.Errorf("%s names no keys", "%s 没有给出公钥", address)
+		return "", i18n.Errorf("%s has no jwks_uri", "%s 中没有 jwks_uri", address)
 	}
 	return doc.JWKS, nil
 }

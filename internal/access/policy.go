@@ -73,7 +73,7 @@ func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 
 func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
 	if credentialInQuery(r.URL.RawQuery) {
-		return Principal{}, p.refuse("invalid_request", "credentials do not belong into the URL: send Authorization: Bearer")
+		return Principal{}, p.refuse("invalid_request", "do not put credentials into the URL: send Authorization: Bearer")
 	}
 	shown := r.Header["Authorization"]
 	if len(shown) == 0 {
@@ -90,7 +90,7 @@ func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
 	}
 	token, ok := bearer(shown)
 	if !ok {
-		return Principal{}, p.refuse("invalid_request", "the credential is not one Authorization: Bearer header")
+		return Principal{}, p.refuse("invalid_request", "send the credential in exactly one Authorization: Bearer header")
 	}
 	if p.Key != "" && sameHash(p.Key, hashKey(token)) {
 		return soleKey, nil

@@ -101,7 +101,7 @@ func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
 		if want := s[name]; want != 0 && typeMark(value) != want {
 			out = jsonrpc.Set(out, nil, name)
 			if value[0] != 'n' {
-				m.note("its %s is of the wrong type and left out", "它的 %s 类型不符，已略去", name)
+				m.note("%s has the wrong type and was removed", "%s 的类型不正确，已移除", name)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func TestKeys(t *testing.T) {
 		cmd := exec.Command(binary, "key", "revoke", "bound", "-c", path)
 		cmd.Env = append(os.Environ(), env...)
 		said, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(said), "revoked: bound") || !strings.Contains(string(said), "could not be told") {
+		if err != nil || !strings.Contains(string(said), "revoked: bound") || !strings.Contains(string(said), "could not be notified") {
 			t.Errorf("%v: %s", err, said)
 		}
 	})

@@ -97,7 +97,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 		t.Errorf("the question: %s", q)
 	}
 	answers("after a no")
-	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the one before it runs until then`) {
+	if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `the old entry runs until then`) {
 		t.Errorf("what waits is not said: %v", v)
 	}
 	// It still belongs to the user, so removing it needs a confirmation.
@@ -114,7 +114,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 	if _, err := os.Stat(s.marker); err == nil {
 		t.Error("the new entry ran")
 	}
-	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the one before it runs") {
+	if out, code := product(t, home, "/", "approve", "-c", s.path); code != 0 || !strings.Contains(out, "its new entry; the old one still runs") {
 		t.Errorf("what waits: %d %s", code, out)
 	}
 	// Repeating the proposal does not make another one.

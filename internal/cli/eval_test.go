@@ -267,7 +267,7 @@ func TestEval(t *testing.T) {
 		"calls for nothing":  {false, "called server.add, expected no tool"},
 		"in two steps":       {true, ""},
 		"reads on":           {true, ""},
-		"must not":           {false, "called server.add, which it must not"},
+		"must not":           {false, "called server.add, which is forbidden"},
 		"too long":           {false, "nothing was decided after 3 turns"},
 	}
 	if len(r.Evals[0].Rows) != 4*len(want) {

@@ -71,8 +71,8 @@ func TestInstall(t *testing.T) {
 		"owner":           {[]string{"add", name, "--dry-run"}, "(owner fits the name)", 0},
 		"nobody to ask":   {[]string{"add", name}, "error[AIO2156]: no terminal to ask on; give --env AIRTABLE_API_KEY=...", 10},
 		"nobody says yes": {[]string{"add", name, "--env", "AIRTABLE_API_KEY=x"}, "AIO2115", 10},
-		"misspelt answer": {[]string{"add", name, "--env", "AIRTABLE_KEY=x"}, "error[AIO2159]: AIRTABLE_KEY is not asked for; there is AIRTABLE_API_KEY", 2},
-		"no version":      {[]string{"add", name + "@9.9.9"}, "error[AIO2151]: 9.9.9 is not published; there are 1.7.3, 1.7.2", 1},
+		"misspelt answer": {[]string{"add", name, "--env", "AIRTABLE_KEY=x"}, "error[AIO2159]: AIRTABLE_KEY is not asked for; the questions are: AIRTABLE_API_KEY", 2},
+		"no version":      {[]string{"add", name + "@9.9.9"}, "error[AIO2151]: 9.9.9 is not published; available: 1.7.3, 1.7.2", 1},
 		"kind":            {[]string{"add", name, "--package", "cargo"}, "--package is one of", 2},
 		"flag":            {[]string{"add", "x", "--dry-run", "--", "ls"}, "--dry-run is for servers of a registry", 2},
 		"short word":      {[]string{"search", "ai"}, "at least three characters", 2},
@@ -159,7 +159,7 @@ func TestInstallBundle(t *testing.T) {
 	if _, stderr, code = i.run(t, "remove", "hello"); code != 0 {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
 	}
-	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello is in mcp.lock and not in the config file") {
+	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello is in mcp.lock but not in the config file") {
 		t.Errorf("install/lock: exit code %d\n%s", code, stdout)
 	}
 }

@@ -149,7 +149,7 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 		p.see(question)
 		write("1.0.0", `, "env": {"NODE_OPTIONS": "--require=/tmp/x.js"}`)
 		p.answer("", "y")
-		if text, code := p.end(); code != 1 || !strings.Contains(text, "the entry of s was changed meanwhile") {
+		if text, code := p.end(); code != 1 || !strings.Contains(text, "the entry of s changed in the meantime") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 		if read("mcp.lock") != before || !strings.Contains(read("mcp.json"), "sly@1.0.0") {

@@ -230,7 +230,7 @@ func TestOpenListenerRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 				gw := mcptest.Start(t, mcptest.Product(t, append(args, "-c", path)...))
-				if code := gw.Wait(20 * time.Second); code == 0 || !strings.Contains(gw.Stderr(), "access is not set up") {
+				if code := gw.Wait(20 * time.Second); code == 0 || !strings.Contains(gw.Stderr(), "access is not configured") {
 					t.Errorf("exit code %d: %s", code, gw.Stderr())
 				}
 			})

@@ -24,7 +24,7 @@ func TestStoppedGateway(t *testing.T) {
 		args []string
 	}{
 		{fmt.Sprintf("the gateway with process ID %d does not answer", p.PID()), []string{"status", "-c", h.config}},
-		{"a running gateway could not be told", []string{"key", "revoke", "a", "-c", h.config}},
+		{"a running gateway could not be notified", []string{"key", "revoke", "a", "-c", h.config}},
 	} {
 		t.Run(test.args[0], func(t *testing.T) {
 			begin := time.Now()

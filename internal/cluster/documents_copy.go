@@ -142,7 +142,7 @@ func (d *Documents) see(v Value, shown map[string]uint64) {
 	now, ok := unpack(d.opt.Box, v.Key, v.Data)
 	if !ok || now.serial < d.serials[v.Key] {
 		if !d.refused[v.Key] {
-			d.opt.Log.Warn("shared record refused: it was not sealed with our secret, or is an old one", "record", v.Key)
+			d.opt.Log.Warn("shared record refused: it was not sealed with the cluster's secret, or is outdated", "record", v.Key)
 		}
 		d.refused[v.Key] = true
 		d.mu.Unlock()
@@ -190,7 +190,7 @@ func (d *Documents) writeLocked(name string, now content, local record.Copy) boo
 	}
 	if f, ok := local.(record.File); ok && d.serials[name] == 0 && d.done != nil {
 		if kept, err := f.Keep(); kept != "" {
-			d.opt.Log.Warn("the replicas share another text than the file had", "file", f.Path, "kept", kept, "err", err)
+			d.opt.Log.Warn("the file differs from the text that the replicas share, and was set aside", "file", f.Path, "kept", kept, "err", err)
 		}
 	}
 	if err := local.Write(now.data); err != nil {
@@ -218,7 +218,7 @@ func (d *Documents) readSerials() map[string]uint64 {
 		err = json.Unmarshal(raw, &serials)
 	}
 	if err != nil || serials == nil {
-		d.opt.Log.Warn("which shared records were seen is not known any more", "file", d.opt.Serials, "err", err)
+		d.opt.Log.Warn("cannot read the list of shared records already seen", "file", d.opt.Serials, "err", err)
 		return map[string]uint64{}
 	}
 	return serials
@@ -238,7 +238,7 @@ func (d *Documents) saveSerials() {
 		err = record.File{Path: d.opt.Serials, Durable: true}.Write(raw)
 	}
 	if err != nil {
-		d.opt.Log.Warn("remembering which shared records were seen", "err", err)
+		d.opt.Log.Warn("cannot save the list of shared records already seen", "err", err)
 	}
 }
 

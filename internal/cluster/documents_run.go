@@ -207,7 +207,7 @@ func (f *follower) lost(err error) {
 	f.why = err
 	if !f.away {
 		f.away, f.since = true, f.heard
-		f.opt.Log.Warn("shared records cannot be changed: what is known goes on to count", "since", f.since, "err", err)
+		f.opt.Log.Warn("shared records cannot be changed now; the known ones stay in effect", "since", f.since, "err", err)
 	}
 }
 
@@ -261,7 +261,7 @@ func (f *follower) shareLater() error {
 		if errors.Is(err, record.ErrChanged) {
 			f.putBack(waiting[i : i+1])
 		} else if err != nil {
-			f.opt.Log.Warn("sharing what was learnt", "record", e.name, "err", err)
+			f.opt.Log.Warn("cannot share a record", "record", e.name, "err", err)
 		}
 	}
 	return nil

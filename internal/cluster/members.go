@@ -194,7 +194,7 @@ func (m *Members) round() {
 	defer cancel()
 	err := m.renew(ctx)
 	if err == nil && m.unwatch != nil && m.silent() {
-		m.lost(i18n.Errorf("what was written is not shown", "写入的内容没有出现"))
+		m.lost(i18n.Errorf("the engine does not return what was written", "引擎没有返回已写入的内容"))
 		m.unwatch()
 		m.unwatch = nil
 	}

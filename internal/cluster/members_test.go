@@ -132,7 +132,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		if since := w.away(a, true); since.After(began) || began.Sub(since) > 3*time.Second {
 			t.Errorf("away since %v, and it began at %v", since, began)
 		}
-		if n := strings.Count(w.said.String(), "cluster engine away"); n != 2 {
+		if n := strings.Count(w.said.String(), "cluster engine unreachable"); n != 2 {
 			t.Errorf("%d warnings of two replicas:\n%s", n, w.said.String())
 		}
 		crash()

@@ -52,7 +52,7 @@ func (m *Members) take(to map[string]Member, v Value) {
 	r, ok := m.open(v)
 	if !ok || r.Serial < m.serials[r.Boot] {
 		if !m.refused[v.Key] {
-			m.opt.Log.Warn("record of a replica refused: it was not sealed with our secret, or is an old one", "key", v.Key)
+			m.opt.Log.Warn("record of a replica refused: it was not sealed with the cluster's secret, or is outdated", "key", v.Key)
 		}
 		m.refused[v.Key] = true
 		return
@@ -98,5 +98,5 @@ func (m *Members) lost(err error) {
 		m.away, m.since = true, m.shown
 	}
 	m.why = err
-	m.opt.Log.Warn("cluster engine away: calls go on, changes among the replicas are not seen", "since", m.since, "err", err)
+	m.opt.Log.Warn("cluster engine unreachable: calls continue, changes among the replicas are not seen", "since", m.since, "err", err)
 }

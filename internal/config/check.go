@@ -84,7 +84,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.Get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.Get("protocol")), i18n.New("auto, legacy, modern or a date such as 2025-11-25", " auto、legacy、modern 或日期（例如 2025-11-25）"))
 	}
 }
 
@@ -258,7 +258,7 @@ func (k *serverChecker) auth() {
 	for i, text := range k.s.Auth.Allow {
 		n := auth.Get("allow").Items[i]
 		if _, err := netip.ParsePrefix(text); err != nil && !n.Unresolved {
-			k.report(problem.SeverityError, "auth", problem.NotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
+			k.report(problem.SeverityError, "auth", problem.NotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "网段（例如 10.0.0.0/8）"))
 		}
 	}
 	n := auth.Get("issuer")

@@ -138,7 +138,7 @@ func (r *reader) checkRegistries() {
 			r.c.Add(problem.SeverityError, item.Pos, path+".url", problem.URL, asShown(item.Get("url")), i18n.New("is not an https address", "不是 https 地址"))
 		}
 		if !spelling.Fault(g.Name).Empty() || seen[g.Name] {
-			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.Get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
+			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.Get("name")), i18n.New("a valid name that no other registry has", "未被其他注册表使用的有效名称"))
 		}
 		seen[g.Name] = true
 	}

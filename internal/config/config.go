@@ -56,8 +56,8 @@ type Config struct {
 	Metrics    Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
 	Usage      Usage         `json:"usage" doc:"Figures by day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
 	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
-	Locked     bool          `json:"locked" doc:"Start only what mcp.lock has, as it has it; see docs/lock.md." zh:"只启动 mcp.lock 中的内容，且须与其一致；见 docs/lock.md。"`
-	Cluster    Cluster       `json:"cluster" doc:"Several gateways that are one, behind a balancer; see docs/cluster.md." zh:"多个网关合为一体，置于负载均衡之后；见 docs/cluster.md。"`
+	Locked     bool          `json:"locked" doc:"Start only servers that match mcp.lock; see docs/lock.md." zh:"只启动与 mcp.lock 一致的服务；见 docs/lock.md。"`
+	Cluster    Cluster       `json:"cluster" doc:"A cluster of gateways behind one load balancer; see docs/cluster.md." zh:"位于同一负载均衡之后的网关集群；见 docs/cluster.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
 	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off

@@ -47,7 +47,7 @@ func TestCorpusRefused(t *testing.T) {
 		{"corpus/C04", "C04-space.json", problem.ServerName, 1, 17, "white space"},
 		{"corpus/C04", "C04-ansi.json", problem.ServerName, 1, 17, "does not show"},
 		{"corpus/C04", "C04-empty.json", problem.ServerName, 1, 17, "empty"},
-		{"corpus/C04", "C04-dots.json", problem.ServerName, 1, 17, "a folder"},
+		{"corpus/C04", "C04-dots.json", problem.ServerName, 1, 17, "a directory"},
 		{"corpus/C04", "C04-dollar.json", problem.ServerName, 1, 17, "$ { }"},
 		{"corpus/C04", "C04-long.json", problem.ServerName, 1, 17, "too long"},
 		{"corpus/C06", "C06-both.json", problem.TwoTargets, 1, 46, "both command and url"},

@@ -181,7 +181,7 @@ func (d *decoder) oneOf(n *document.Node, s string, f field, path string) bool {
 			return true
 		}
 	}
-	p := d.report(n, path, problem.NotOneOf, shown(n), strings.Join(f.enum, ", "))
+	p := d.report(n, path, problem.NotOneOf, shown(n), i18n.New("one of %s", "允许的取值 %s 之一", strings.Join(f.enum, ", ")))
 	if name := spelling.Nearest(shown(n), f.enum); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}

@@ -62,7 +62,7 @@ func (d *decoder) sandbox(n *document.Node, v reflect.Value, path string) {
 	case n.Kind == document.KindObject:
 		d.object(n, reflect.ValueOf(&out).Elem(), path)
 	default:
-		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
+		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"on", "off" or an object`, ` "on"、"off" 或对象`))
 	}
 	// An invalid value must not turn the sandbox off.
 	v.Set(reflect.ValueOf(out))
@@ -79,11 +79,11 @@ func (d *decoder) hosts(n *document.Node, v reflect.Value, path string) {
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 		for i, name := range out.Names {
 			if _, _, ok := SplitHost(name); !ok && i < len(n.Items) && !n.Items[i].Unresolved {
-				d.report(n.Items[i], path, problem.NotOneOf, shown(n.Items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
+				d.report(n.Items[i], path, problem.NotOneOf, shown(n.Items[i]), i18n.New("a host such as api.github.com, *.example.com or 10.0.0.5:5432", "主机（例如 api.github.com、*.example.com、10.0.0.5:5432）"))
 			}
 		}
 	default:
-		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"any", "none", a list of hosts`, `"any"、"none"、主机列表`))
+		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"any", "none" or a list of hosts`, ` "any"、"none" 或主机列表`))
 	}
 	v.Set(reflect.ValueOf(out))
 }
@@ -123,11 +123,15 @@ func (k *serverChecker) sandbox() {
 		}
 		return
 	}
-	for _, list := range [][]string{s.Read, s.Write} {
-		for i, path := range list {
-			if list[i] = disk.ExpandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
-				k.report(problem.SeverityError, "sandbox", problem.NotOneOf, path, i18n.New("an absolute path", "绝对路径"))
-			}
+	k.absolute("read", s.Read)
+	k.absolute("write", s.Write)
+}
+
+// absolute expands ~ in the paths of a list and reports relative paths.
+func (k *serverChecker) absolute(key string, list []string) {
+	for i, path := range list {
+		if list[i] = disk.ExpandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
+			k.report(problem.SeverityError, "sandbox", problem.NotOneOf, path, i18n.New("an absolute path", "绝对路径")).Path += "." + key + "[" + strconv.Itoa(i) + "]"
 		}
 	}
 }

@@ -30,10 +30,10 @@ func TestSandboxKey(t *testing.T) {
 		{"no host", `{"sandbox": {"hosts": "none"}}`, config.Sandbox{Written: true, On: true, Hosts: config.Hosts{Listed: true}}, ""},
 		{"any host", `{"sandbox": {"hosts": "any"}}`, config.Sandbox{Written: true, On: true}, ""},
 		{"a slip", `{"sandbox": "yes"}`, config.Sandbox{}, `yes`},
-		{"a boolean", `{"sandbox": false}`, config.Sandbox{}, `"on", "off", an object`},
-		{"a host that is none", `{"sandbox": {"hosts": ["https://x/"]}}`, config.Sandbox{}, "a host such as"},
+		{"a boolean", `{"sandbox": false}`, config.Sandbox{}, `"on", "off" or an object`},
+		{"a host that is none", `{"sandbox": {"hosts": ["https://x/"]}}`, config.Sandbox{}, "is not a host such as"},
 		{"hosts as a text", `{"sandbox": {"hosts": "github.com"}}`, config.Sandbox{}, "a list of hosts"},
-		{"a relative path", `{"sandbox": {"write": ["x"]}}`, config.Sandbox{}, "an absolute path"},
+		{"a relative path", `{"sandbox": {"write": ["x"]}}`, config.Sandbox{}, `sandbox.write[0]: "x" is not an absolute path`},
 	} {
 		t.Run("install/key "+tt.name, func(t *testing.T) {
 			text := `{"mcpServers": {"s": {"command": "x", ` + strings.TrimPrefix(tt.text, "{") + `}}`

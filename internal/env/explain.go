@@ -11,8 +11,8 @@ import (
 // The explanations of the tester's codes.
 func init() {
 	maps.Copy(explanations, map[string]explanation{
-		CodeNotConnected: {"No client with this name or session is connected to the running gateway. The message lists those that are; a client that sends every request by itself has no session to imitate.",
-			"正在运行的网关没有这个名称或会话的已连接客户端；提示中列出了现有的客户端。每个请求独立发送的客户端没有可供模仿的会话。"},
+		CodeNotConnected: {"No client with this name or session is connected to the running gateway. The message lists the connected clients; a client that uses no session cannot be imitated.",
+			"正在运行的网关没有这个名称或会话的已连接客户端；提示中列出了现有的客户端。不使用会话的客户端无法模仿。"},
 		CodeAuth: {"The server answered 401 or 403: it requires authentication. Give a token with `--header 'Authorization: Bearer TOKEN'`, or put it into the entry's `headers`.",
 			"服务返回 401 或 403，要求身份验证。用 `--header 'Authorization: Bearer TOKEN'` 提供令牌，或写入配置项的 `headers`。"},
 		CodeUnreachable: {"The server did not start, could not be reached, or ended before it answered. The last lines that it wrote to standard error are shown.",

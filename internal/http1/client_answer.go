@@ -72,7 +72,7 @@ func parseStatus(line string, resp *http.Response) error {
 		code = code*10 + int(c-'0')
 	}
 	if code < 100 || code == http.StatusSwitchingProtocols {
-		return malformedError("status code " + line[9:least] + ", which answers nothing")
+		return malformedError("unexpected status code " + line[9:least])
 	}
 	resp.Proto, resp.ProtoMajor, resp.ProtoMinor = line[:8], 1, int(line[7]-'0')
 	resp.Status, resp.StatusCode = line[9:], code

@@ -72,7 +72,7 @@ func (b *clientBody) nextChunk() (int64, error) {
 	// The rule of net/http: 16 bytes for each chunk, and twice its size.
 	b.excess = max(0, b.excess+int64(len(line))+2-16-2*min(size, maxExcess))
 	if err == nil && b.excess > maxExcess {
-		err = malformedError("chunks that are mostly wrapping")
+		err = malformedError("too much chunk overhead")
 	}
 	return size, err
 }

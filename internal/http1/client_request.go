@@ -127,7 +127,7 @@ func (in *clientBuffer) putBody(req *http.Request) error {
 		return &NotSentError{err}
 	}
 	if n != size {
-		return &NotSentError{i18n.Errorf("the body is not of the %d bytes that its length says", "内容的长度与声明的 %d 字节不符", size)}
+		return &NotSentError{i18n.Errorf("the body does not have the %d bytes of its Content-Length", "正文的长度与 Content-Length 声明的 %d 字节不符", size)}
 	}
 	return nil
 }

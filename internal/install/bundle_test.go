@@ -189,8 +189,8 @@ func TestBadBundles(t *testing.T) {
 		"command outside":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"command":"${__dirname}/../x"`, 1)}, "which is neither its own"},
 		"steering":         {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"NODE_OPTIONS":"x"},"command":"node"`, 1)}, "sets NODE_OPTIONS"},
 		"python elsewhere": {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"PYTHONPATH":"${__dirname}/a:/tmp"},"command":"node"`, 1)}, "sets PYTHONPATH"},
-		"other platform":   {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"platforms":["win32"]},"server"`, 1)}, "it is for win32, here is linux"},
-		"other runtime":    {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"runtimes":{"node":">=99"}},"server"`, 1)}, "needs node >=99, here is v22.1.0"},
+		"other platform":   {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"platforms":["win32"]},"server"`, 1)}, "it is for win32, but this system is linux"},
+		"other runtime":    {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"runtimes":{"node":">=99"}},"server"`, 1)}, "needs node >=99, but v22.1.0 is installed"},
 		"unknown setting":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"user_config":{"a":{"type":"magic"}},"server"`, 1)}, "type magic"},
 	} {
 		t.Run("install/bad-bundle/"+name, func(t *testing.T) {

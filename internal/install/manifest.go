@@ -156,7 +156,7 @@ type BundlePlan struct {
 func (b *Bundle) Plan(s *System) (*BundlePlan, error) {
 	m := &b.Manifest
 	if list := m.Compatibility.Platforms; len(list) > 0 && !slices.Contains(list, s.platform()) {
-		return nil, badBundle("it is for %s, here is %s", "它适用于 %s，此处为 %s", Show(strings.Join(list, ", ")), s.platform())
+		return nil, badBundle("it is for %s, but this system is %s", "它适用于 %s，而本系统是 %s", Show(strings.Join(list, ", ")), s.platform())
 	}
 	p := &BundlePlan{Bundle: b, launch: m.Server.Config, system: s}
 	if over, ok := p.launch.Platforms[s.platform()]; ok {
@@ -215,7 +215,7 @@ func (p *BundlePlan) checkCommand() error {
 		}
 	}
 	if want := m.Compatibility.Runtimes[strings.TrimSuffix(command, "3")]; want != "" && !satisfies(p.system.Has(p.launch.Command), want) {
-		return badBundle("it needs %s %s, here is %s", "它需要 %s %s，此处为 %s", command, Show(want), p.system.Has(p.launch.Command))
+		return badBundle("it needs %s %s, but %s is installed", "它需要 %s %s，而已安装的是 %s", command, Show(want), p.system.Has(p.launch.Command))
 	}
 	return nil
 }

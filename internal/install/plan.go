@@ -92,9 +92,9 @@ func NewPlan(r *Record, o PlanOptions) (*Plan, error) {
 	case first != nil:
 		return nil, first
 	case o.Way != "":
-		return nil, fail(env.CodeRecord, "%s is not offered as %s; there is %s", "%s 没有提供 %s；现有 %s", r.Server.Name, o.Way, strings.Join(r.Offers(), ", "))
+		return nil, fail(env.CodeRecord, "%s is not offered as %s; available: %s", "%s 没有提供 %s；可用：%s", r.Server.Name, o.Way, strings.Join(r.Offers(), ", "))
 	}
-	return nil, fail(env.CodeRecord, "%s offers nothing that can be run here; there is %s", "%s 没有提供可在此运行的内容；现有 %s", r.Server.Name, strings.Join(r.Offers(), ", "))
+	return nil, fail(env.CodeRecord, "%s offers nothing that can be run here; available: %s", "%s 没有提供可在此运行的内容；可用：%s", r.Server.Name, strings.Join(r.Offers(), ", "))
 }
 
 // Offers returns the ways in which a record offers its server, in the record's

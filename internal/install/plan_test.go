@@ -45,7 +45,7 @@ func TestPlanSeed(t *testing.T) {
 		"nuget":      {"time-mcp-nuget.latest", "time-mcp-nuget", "", []string{"dnx"}, `dnx ["TimeMcpServer@1.0.8","--yes","--"]`},
 		"no dnx":     {"time-mcp-nuget.latest", "time-mcp-nuget", "", nil, "needs dnx, which is not in PATH: install it from https://dotnet.microsoft.com"},
 		"no uvx":     {"time-mcp-pypi.latest", "time-mcp-pypi", "", nil, "needs uvx, which is not in PATH: install it from https://docs.astral.sh/uv"},
-		"no such":    {"time-mcp-pypi.latest", "time-mcp-pypi", NPM, []string{"npx"}, "is not offered as npm; there is pypi"},
+		"no such":    {"time-mcp-pypi.latest", "time-mcp-pypi", NPM, []string{"npx"}, "is not offered as npm; available: pypi"},
 		"image":      {"airtable-mcp-server.latest", "airtable-mcp-server", OCI, []string{"docker"}, "is an image"},
 	} {
 		t.Run("install/plan/"+name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestBadPlans(t *testing.T) {
 		"pypi option":       {pypi("--with", "1.0"), env.CodeRecord, "not a name of an pypi package"},
 		"pypi extra":        {pypi("a[b]", "1.0"), env.CodeRecord, "not a name of an pypi package"},
 		"pypi range":        {pypi("a", "1.*"), env.CodeRecord, "not an exact version"},
-		"unknown type":      {`"packages":[{"registryType":"cargo","identifier":"x","version":"1.0.0"}]`, env.CodeRecord, "offers nothing that can be run here; there is cargo"},
+		"unknown type":      {`"packages":[{"registryType":"cargo","identifier":"x","version":"1.0.0"}]`, env.CodeRecord, "offers nothing that can be run here; available: cargo"},
 		"nothing":           {`"packages":[]`, env.CodeRecord, "offers nothing"},
 		"listens":           {`"packages":[{"registryType":"npm","identifier":"x","version":"1.0.0","transport":{"type":"streamable-http","url":"http://127.0.0.1:3000"}}]`, env.CodeRecord, "a.b/c wants to listen on a port; start it yourself and add its URL"},
 		"runtime argument":  {npmHead + `,"runtimeArguments":[{"type":"named","name":"--node-options","value":"x"}]}]`, env.CodeRecord, "arguments of npx itself"},

@@ -219,7 +219,7 @@ func NotAsked(id string, list []Question) error {
 		names[i] = Show(q.ID)
 	}
 	if len(names) == 0 {
-		return fail(env.CodeAnswer, "%s is not asked for; nothing is", "没有询问 %s；没有任何问题", Show(id))
+		return fail(env.CodeAnswer, "%s is not asked for: there are no questions", "没有询问 %s；没有任何问题", Show(id))
 	}
-	return fail(env.CodeAnswer, "%s is not asked for; there is %s", "没有询问 %s；现有的问题：%s", Show(id), strings.Join(names, ", "))
+	return fail(env.CodeAnswer, "%s is not asked for; the questions are: %s", "没有询问 %s；现有的问题：%s", Show(id), strings.Join(names, ", "))
 }

@@ -93,7 +93,7 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 		switch {
 		case errors.Is(err, errNotFound) && version != "":
 			if list := g.versions(ctx, name); len(list) > 0 {
-				return nil, fail(env.CodeNoVersion, "%s is not published; there are %s", "%s 没有发布；现有 %s", Show(version), Show(strings.Join(list, ", ")))
+				return nil, fail(env.CodeNoVersion, "%s is not published; available: %s", "%s 没有发布；可用：%s", Show(version), Show(strings.Join(list, ", ")))
 			}
 			continue
 		case errors.Is(err, errNotFound):

@@ -79,7 +79,7 @@ func TestFind(t *testing.T) {
 	}{
 		"latest":        {"airtable-mcp-server", "", "1.7.3", "", ""},
 		"exact":         {"airtable-mcp-server", "1.7.2", "1.7.2", "", ""},
-		"no version":    {"airtable-mcp-server", "9.9.9", "", env.CodeNoVersion, "9.9.9 is not published; there are 1.7.3, 1.7.2"},
+		"no version":    {"airtable-mcp-server", "9.9.9", "", env.CodeNoVersion, "9.9.9 is not published; available: 1.7.3, 1.7.2"},
 		"unknown, near": {"airtable", "", "", env.CodeUnknownName, "no registry knows io.github.domdomegg/airtable; near: io.github.domdomegg/airtable-mcp-server"},
 		"unknown":       {"nope", "", "", env.CodeUnknownName, "no registry knows io.github.domdomegg/nope"},
 	} {

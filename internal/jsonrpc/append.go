@@ -83,5 +83,5 @@ func ParseError(raw []byte) *Error {
 	if !Valid(data) {
 		data = Quote(string(raw))
 	}
-	return &Error{Code: CodeInternal, Message: "malformed error answered", Data: data}
+	return &Error{Code: CodeInternal, Message: "the server sent a malformed error", Data: data}
 }

@@ -17,7 +17,7 @@ func SplitBatch(data []byte, lim *ScanLimits) ([][]byte, *Error) {
 	case err != nil:
 		return nil, err
 	case !IsBatch(data):
-		return nil, Errorf(CodeInvalidRequest, "no batch")
+		return nil, Errorf(CodeInvalidRequest, "not a batch")
 	}
 	var parts [][]byte
 	for part := range Elements(data) {

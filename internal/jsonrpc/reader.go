@@ -114,7 +114,7 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}
-		c.opt.dropped("answer to no call of ours", data)
+		c.opt.dropped("answer to an unknown call", data)
 		free(release)
 	}
 }
@@ -133,7 +133,7 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 	if c.calls.found(id) {
 		c.opt.dropped("late answer", data)
 	} else {
-		c.opt.dropped("answer to no call of ours", data)
+		c.opt.dropped("answer to an unknown call", data)
 	}
 	out.resp.Release()
 }

@@ -38,7 +38,7 @@ func scanShape(data []byte, env *members, lim *ScanLimits) *Error {
 		if IsBatch(data) {
 			return Errorf(CodeInvalidRequest, "message must be an object")
 		}
-		return Errorf(CodeParse, "message is no JSON object")
+		return Errorf(CodeParse, "message is not a JSON object")
 	}
 	w := walker{data: data, i: i, depth: lim.Depth - 1}
 	w.open()
@@ -56,7 +56,7 @@ func scanShape(data []byte, env *members, lim *ScanLimits) *Error {
 		return Errorf(CodeInvalidRequest, "nested deeper than %d levels", lim.Depth)
 	}
 	if !w.closed || skipSpace(data, w.i) != len(data) {
-		return Errorf(CodeParse, "message is no JSON object")
+		return Errorf(CodeParse, "message is not a JSON object")
 	}
 	return nil
 }

@@ -301,10 +301,10 @@ func TestConnServerLines(t *testing.T) {
 func TestParseError(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"code":-32601,"message":"no","data":{"a":1},"x":2}`, `{"code":-32601,"message":"no","data":{"a":1},"x":2}`},
-		{`{"code":"7","message":"no"}`, `{"code":-32603,"message":"malformed error answered","data":{"code":"7","message":"no"}}`},
-		{`{"code":7}`, `{"code":-32603,"message":"malformed error answered","data":{"code":7}}`},
-		{`"oops"`, `{"code":-32603,"message":"malformed error answered","data":"oops"}`},
-		{`{oops}`, `{"code":-32603,"message":"malformed error answered","data":"{oops}"}`},
+		{`{"code":"7","message":"no"}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":"7","message":"no"}}`},
+		{`{"code":7}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":7}}`},
+		{`"oops"`, `{"code":-32603,"message":"the server sent a malformed error","data":"oops"}`},
+		{`{oops}`, `{"code":-32603,"message":"the server sent a malformed error","data":"{oops}"}`},
 	} {
 		if got := string(AppendError(nil, ParseError([]byte(c.in)))); got != c.want {
 			t.Errorf("%s became %s", c.in, got)

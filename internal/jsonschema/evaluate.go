@@ -160,13 +160,13 @@ func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell boo
 			e.alternatives(p.oneOf, v, where, tell)
 			ok = false
 		case n > 1:
-			e.tell(tell, where, i18n.New("exactly one of the allowed forms", "允许的形式中的恰好一种"), i18n.New("%d that fit", "符合其中 %d 种", n))
+			e.tell(tell, where, i18n.New("a value that matches exactly one of the allowed schemas", "恰好符合一个允许的 schema 的值"), i18n.New("one that matches %d of them", "符合其中 %d 个的值", n))
 			ok = false
 		}
 	}
 	if p.not != nil && e.check(p.not, v, where, nil, false) {
 		if tell {
-			e.note(where, i18n.New("something else than what is excluded", "被排除之外的值"), e.show(v))
+			e.note(where, i18n.New("a value that does not match the excluded schema", "不符合被排除的 schema 的值"), e.show(v))
 		}
 		ok = false
 	}

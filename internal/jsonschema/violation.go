@@ -117,7 +117,7 @@ func (e *evaluation) alternatives(parts []*part, v any, where *at, tell bool) {
 	}
 	e.found = outer
 	if len(wants) == 0 {
-		e.note(where, i18n.New("one of the allowed forms", "允许的形式之一"), got)
+		e.note(where, i18n.New("a value that matches one of the allowed schemas", "符合某个允许的 schema 的值"), got)
 		return
 	}
 	want := wants[0]

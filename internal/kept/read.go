@@ -99,7 +99,7 @@ func byLines(data []byte, lines string, limit int64) (Part, error) {
 		}
 	}
 	if err != nil || first < 1 || last < first {
-		return Part{}, i18n.Errorf("lines %.40q is no range: write 10-20, 10- or 10", "lines %.40q 不是范围：请写 10-20、10- 或 10", lines)
+		return Part{}, i18n.Errorf("lines %.40q is not a range: write 10-20, 10- or 10", "lines %.40q 不是范围：请写 10-20、10- 或 10", lines)
 	}
 	var out []byte
 	n := 0
@@ -178,7 +178,7 @@ func checkJQ(data []byte, filter string) error {
 		return i18n.Errorf("jq: %s is not allowed here", "jq：此处不允许 %s", word)
 	}
 	if !json.Valid(data) {
-		return i18n.Errorf("jq: the result is no JSON: use lines or grep", "jq：结果不是 JSON：请用 lines 或 grep")
+		return i18n.Errorf("jq: the result is not JSON: use lines or grep", "jq：结果不是 JSON：请用 lines 或 grep")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func NewStore(opt Options) *Store {
 }
 
 // ErrNotFound means that a result does not exist or belongs to another owner.
-var ErrNotFound = i18n.Errorf("no such result: it has expired, or was never yours; call the tool again", "没有该结果：已过期或不属于当前用户；请重新调用工具")
+var ErrNotFound = i18n.Errorf("no such result: it has expired or belongs to another user; call the tool again", "没有该结果：已过期或不属于当前用户；请重新调用工具")
 
 var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "结果超过可保存的大小")
 
@@ -193,7 +193,7 @@ var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32})$`)
 func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	m := uriForm.FindStringSubmatch(uri)
 	if m == nil {
-		return Result{}, i18n.Errorf("%.80q is no result:// URI of ours", "%.80q 不是本网关的 result:// URI", uri)
+		return Result{}, i18n.Errorf("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,11 +92,11 @@ func compare(s *config.Server, dir string) error {
 	}
 	switch {
 	case len(changed) > 0:
-		return i18n.Errorf("%s: %s in %s is not what was installed: not started; remove that folder, and it is installed anew",
-			"%[1]s：%[3]s 中的 %[2]s 与安装时不同：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(changed), dir)
+		return i18n.Errorf("%s: %s in %s was changed after the installation: not started; remove that folder to install it again",
+			"%[1]s：%[3]s 中的 %[2]s 在安装后被修改：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(changed), dir)
 	case len(added) > 0:
-		return i18n.Errorf("%s: %s in %s was not installed: not started; remove that folder, and it is installed anew",
-			"%[1]s：%[3]s 中的 %[2]s 不是安装的内容：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(added), dir)
+		return i18n.Errorf("%s: %s in %s was added after the installation: not started; remove that folder to install it again",
+			"%[1]s：%[3]s 中的 %[2]s 是安装之后添加的：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(added), dir)
 	}
 	return nil
 }

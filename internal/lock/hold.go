@@ -47,7 +47,7 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
 	}
 	if e.Entry != EntryHash(s) {
-		return nil, i18n.Errorf("the entry of %s is not the one in mcp.lock: not started; \"lock %s\" takes the new one", "%s 的条目与 mcp.lock 中的不同：未启动；\"lock %s\" 可采用新条目", s.Name, s.Name)
+		return nil, i18n.Errorf("the entry of %s differs from mcp.lock: not started; \"lock %s\" locks the new entry", "%s 的条目与 mcp.lock 中的不同：未启动；\"lock %s\" 可锁定新条目", s.Name, s.Name)
 	}
 	if err := f.Check(ctx, s); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 	}
 	pkg := sandbox.ReadPackage(s.Command, s.Args)
 	if pkg == nil {
-		return nil, i18n.Errorf("%s is not started by npx or uvx any more", "%s 不再由 npx 或 uvx 启动", s.Name)
+		return nil, i18n.Errorf("%s is no longer started by npx or uvx", "%s 不再由 npx 或 uvx 启动", s.Name)
 	}
 	dir := prefixDir(e)
 	if err := f.install(ctx, s, e, dir); err != nil {
@@ -100,7 +100,7 @@ func (f *File) entryOf(s *config.Server) (*Entry, error) {
 	case e == nil:
 		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
 	case e.Entry != EntryHash(s):
-		return nil, i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
+		return nil, i18n.Errorf("%s: the entry differs from mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
 	}
 	return e, nil
 }
@@ -138,7 +138,7 @@ func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error 
 		return i18n.Errorf("%s: its lock file has the tree %s, mcp.lock says %s: not started", "%s：其锁文件的依赖树为 %s，mcp.lock 中为 %s：未启动", s.Name, now, e.Tree)
 	}
 	if is := runtimeOf(ctx, s, program); is != e.Runtime {
-		return i18n.Errorf("%s: the lock was made for %s, here is %s", "%s：锁文件适用于 %s，此处为 %s", s.Name, e.Runtime, is)
+		return i18n.Errorf("%s: the lock was made for %s, but this system has %s", "%s：锁文件适用于 %s，而本系统为 %s", s.Name, e.Runtime, is)
 	}
 	return nil
 }
@@ -153,10 +153,10 @@ func explain(s *config.Server, e *Entry, err error) error {
 		return err
 	}
 	if m := integrity.FindStringSubmatch(failed.said); m != nil {
-		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry lies. \"lock %s\" takes the new one",
-			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。\"lock %s\" 可采用新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
+		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry cannot be trusted. \"lock %s\" locks the new one",
+			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。\"lock %s\" 可锁定新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
 	}
-	return i18n.Errorf("%s: installing what mcp.lock says: %w", "%s：按 mcp.lock 安装失败：%w", s.Name, err)
+	return i18n.Errorf("%s: installing the version in mcp.lock: %w", "%s：按 mcp.lock 安装失败：%w", s.Name, err)
 }
 
 // Allows reports whether the lock has this version of a definition. A server

@@ -176,7 +176,7 @@ func TestSwappedTarball(t *testing.T) {
 		_, other := server(t, r.URL, "")
 		s.Env["npm_config_cache"] = other.Env["npm_config_cache"] // as on another machine
 		_, err := f.Hold(t.Context(), s, os.Environ())
-		want := fmt.Sprintf("s: swap-me@1.0.0 has %s, mcp.lock says %s: not started; the package was replaced, or the registry lies", integrityOf(r.tarball), was)
+		want := fmt.Sprintf("s: swap-me@1.0.0 has %s, mcp.lock says %s: not started; the package was replaced, or the registry cannot be trusted", integrityOf(r.tarball), was)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
@@ -219,7 +219,7 @@ func TestSwappedTarball(t *testing.T) {
 				if err := change(p.Args[0]); err != nil {
 					t.Fatal(err)
 				}
-				want := "s: " + changed + " in " + p.Prefix + " is not what was installed: not started"
+				want := "s: " + changed + " in " + p.Prefix + " was changed after the installation: not started"
 				if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("start: %v\nwant %s", err, want)
 				}
@@ -289,9 +289,9 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		"not there":       {func(_ *testing.T, f *File) { delete(f.Servers, "s") }, `s is not in mcp.lock; "lock s" adds it`},
-		"another entry":   {func(_ *testing.T, f *File) { f.Servers["s"].Entry = "sha256-x" }, "the entry of s is not the one in mcp.lock"},
+		"another entry":   {func(_ *testing.T, f *File) { f.Servers["s"].Entry = "sha256-x" }, "the entry of s differs from mcp.lock"},
 		"another tree":    {func(_ *testing.T, f *File) { f.Servers["s"].Tree = "sha256-x" }, "mcp.lock says sha256-x: not started"},
-		"another runtime": {func(_ *testing.T, f *File) { f.Servers["s"].Runtime = "node 1" }, "the lock was made for node 1, here is node "},
+		"another runtime": {func(_ *testing.T, f *File) { f.Servers["s"].Runtime = "node 1" }, "the lock was made for node 1, but this system has node "},
 		"no integrity": {func(t *testing.T, f *File) {
 			file := filepath.Join(f.Dir("s"), "package-lock.json")
 			data, err := os.ReadFile(file)

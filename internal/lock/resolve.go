@@ -123,8 +123,8 @@ func readTree(path string) (*tree, error) {
 	}
 	delete(file.Packages, "")
 	for name, p := range file.Packages {
-		if p.Link || p.Integrity == "" && !p.InBundle { // a bundled package is covered by the tarball that contains it
-			return nil, i18n.Errorf("%s has no integrity, so nothing holds it: refused", "%s 没有 integrity，无法锁定：已拒绝", name)
+		if p.Link || p.Integrity == "" && !p.InBundle { // what is in a bundle is in the tarball around it
+			return nil, i18n.Errorf("%s has no integrity, so it cannot be locked: refused", "%s 没有 integrity，无法锁定：已拒绝", name)
 		}
 	}
 	return &tree{file.Packages}, nil

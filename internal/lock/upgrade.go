@@ -26,7 +26,7 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 	case err != nil:
 		return nil, nil, err
 	case e.Level != LevelTree:
-		return nil, nil, i18n.Errorf("%s runs no package of npm or PyPI, so there is no version to choose; \"lock %s\" takes it as it is now",
+		return nil, nil, i18n.Errorf("%s does not run a package of npm or PyPI, so there is no version to choose; \"lock %s\" locks it as it is now",
 			"%s 运行的不是 npm 或 PyPI 的软件包，没有可选的版本；\"lock %s\" 可按现状锁定", s.Name, s.Name)
 	}
 	if staged, err = Stage(ctx, s, version, dir); err != nil {
@@ -50,7 +50,7 @@ func (f *File) Take(key string, staged *File, approval string) error {
 		return err
 	}
 	if !reflect.DeepEqual(now.Servers[key], f.Servers[key]) {
-		return i18n.Errorf("%s was locked anew meanwhile, so nothing was changed", "%s 其间已被重新锁定，未作任何修改", key)
+		return i18n.Errorf("%s was locked again in the meantime, so nothing was changed", "%s 在此期间已被重新锁定，未作任何修改", key)
 	}
 	if approval != "" {
 		staged.Servers[key].Entry = hashOf(approval)
@@ -115,7 +115,7 @@ var isVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!-]*$`)
 // CheckVersion refuses a text that is not a version.
 func CheckVersion(version string) error {
 	if !isVersion.MatchString(version) {
-		return i18n.Errorf("%q is no version of a package", "%q 不是软件包的版本", version)
+		return i18n.Errorf("%q is not a version of a package", "%q 不是软件包的版本", version)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestTakeMeanwhile(t *testing.T) {
 		if err := other.Write(); err != nil {
 			t.Fatal(err)
 		}
-		if err := asked.Take("a", staged, ""); err == nil || !strings.Contains(err.Error(), "a was locked anew meanwhile") {
+		if err := asked.Take("a", staged, ""); err == nil || !strings.Contains(err.Error(), "a was locked again in the meantime") {
 			t.Errorf("got %v", err)
 		}
 		now, err := open(other.path)

@@ -167,6 +167,6 @@ func Refuse(req *jsonrpc.Request) *jsonrpc.Response {
 	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
 		"Method '%s' not found", req.Method).WithData(map[string]string{
 		"method": req.Method,
-		"reason": "no client that offers this is waiting for an answer of yours",
+		"reason": "no client with this capability has an open request",
 	})}
 }

@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-var errIdle = i18n.Errorf("nothing was heard of the client for too long", "客户端长时间没有消息")
+var errIdle = i18n.Errorf("the session was idle for too long", "会话空闲时间过长")
 
 // watch starts the idle timer of a session that has just entered the table. It is
 // one entry in the runtime's timer heap, not a goroutine.

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	errCutOff    = i18n.Errorf("the client does not read", "客户端不读取内容")
-	errTakenOver = i18n.Errorf("the stream goes on over another connection", "流已转到另一连接")
-	errLeft      = i18n.Errorf("the client is gone", "客户端已离开")
+	errCutOff    = i18n.Errorf("the client does not read its stream", "客户端没有读取其流")
+	errTakenOver = i18n.Errorf("the stream continues on another connection", "流已转到另一连接")
+	errLeft      = i18n.Errorf("the client disconnected", "客户端已断开连接")
 )
 
 // A stream is one sequence of messages to a client. If its journal keeps frames, it

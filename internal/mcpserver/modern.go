@@ -124,7 +124,7 @@ func (c *Call) resume(method string) error {
 		packed, signature, _ := strings.Cut(c.params.RequestState, ".")
 		state, err := base64.RawURLEncoding.DecodeString(packed)
 		if err != nil || !hmac.Equal([]byte(signature), []byte(c.sign(method, state))) || json.Unmarshal(state, &c.answers) != nil {
-			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "requestState is not one of ours for this call")
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "requestState is not valid for this call")
 		}
 	}
 	maps.Copy(c.answers, c.params.InputResponses)

@@ -115,13 +115,13 @@ func (c *callback) take(q url.Values, seen func(status int)) (status int, text i
 	defer func() { seen(status) }()
 	for _, name := range []string{"state", "code", "error", "iss"} {
 		if len(q[name]) > 1 {
-			return http.StatusBadRequest, i18n.New("This answer can be read two ways.", "这个结果有歧义。")
+			return http.StatusBadRequest, i18n.New("This response is ambiguous: a parameter appears twice.", "此响应有歧义：某个参数出现了两次。")
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
-		return http.StatusBadRequest, i18n.New("This answer belongs to no sign-in of ours.", "这个结果不属于任何进行中的登录。")
+		return http.StatusBadRequest, i18n.New("This response does not belong to a sign-in in progress.", "此响应不属于任何进行中的登录。")
 	}
 	c.used = true
 	defer close(c.done)
@@ -152,7 +152,7 @@ func (c *callback) judge(q url.Values) (string, error) {
 // plainCode returns an OAuth error code, or a fixed text if code is not one.
 func plainCode(code string) i18n.Text {
 	if len(code) > 64 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		return i18n.New("an error that is none of OAuth's", "不是 OAuth 的错误码")
+		return i18n.New("an unknown error code", "未知的错误码")
 	}
 	return i18n.Plain(code)
 }

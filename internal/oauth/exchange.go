@@ -62,11 +62,11 @@ func (x *exchange) refresh(ctx context.Context) error {
 // take checks that a token is usable and stores it in the grant.
 func (x *exchange) take(token *oauth2.Token) error {
 	if !strings.EqualFold(token.Type(), "Bearer") {
-		return untrusted("the token is none that we can use: its type is %q", "令牌的类型 %q 无法使用", token.TokenType)
+		return untrusted("unsupported token type %q", "不支持的令牌类型 %q", token.TokenType)
 	}
 	for i := range len(token.AccessToken) {
 		if c := token.AccessToken[i]; c <= ' ' || c > '~' {
-			return untrusted("the token cannot stand in a header", "令牌不能写入请求头")
+			return untrusted("the token has characters that are not allowed in a header", "令牌含有请求头中不允许的字符")
 		}
 	}
 	g := x.grant

@@ -31,7 +31,7 @@ func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect
 	case earlier != nil && earlier.Dynamic && earlier.Redirect == redirect:
 		return *earlier, nil
 	case m.RegistrationEndpoint == "":
-		return client{}, i18n.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", "%s 不支持自动注册客户端：请在那里注册，并设置 %q 的 auth.clientId", m.Issuer, f.server.Name)
+		return client{}, i18n.Errorf("%s does not support dynamic client registration: register a client there and set auth.clientId of %q", "%s 不支持动态客户端注册：请在那里注册客户端，并设置 %q 的 auth.clientId", m.Issuer, f.server.Name)
 	}
 	return f.register(ctx, m, redirect)
 }
@@ -48,7 +48,7 @@ func isDocument(id string) bool {
 func checkDocument(id string) error {
 	u, err := url.Parse(id)
 	if err != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
-		return i18n.Errorf("auth.clientId %q names no document", "auth.clientId %q 不指向任何文档", id)
+		return i18n.Errorf("auth.clientId %q is not the URL of a document", "auth.clientId %q 不是文档的 URL", id)
 	}
 	if err := safehttp.CheckURL(id, safehttp.Options{}); err != nil {
 		return i18n.Errorf("auth.clientId %q: %w", "auth.clientId %q：%w", id, err)

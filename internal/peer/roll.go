@@ -152,7 +152,7 @@ func (d *Directory) ask(ctx context.Context, address, path string, header http.H
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica does not answer this: %s", "该副本没有回答：%s", resp.Status)}
+		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)}
 	}
 	r.Node, r.Status = resp.Header.Get(headerNode), resp.StatusCode
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
@@ -175,7 +175,7 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
-		return i18n.Errorf("the replica does not drain: %s", "该副本没有开始排空：%s", resp.Status)
+		return i18n.Errorf("the replica refused to drain: %s", "该副本拒绝排空：%s", resp.Status)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (d *Directory) Rebalance(ctx context.Context, address string, into any) err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return i18n.Errorf("the replica does not rebalance: %s", "该副本没有重新分配：%s", resp.Status)
+		return i18n.Errorf("the replica refused to rebalance: %s", "该副本拒绝重新分配：%s", resp.Status)
 	}
 	return json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDescription)).Decode(into)
 }

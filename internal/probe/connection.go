@@ -129,7 +129,7 @@ func (c *connection) talk(stream jsonrpc.Stream) {
 	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
 		Handler: c.handler, CancelMethod: mcp.NotificationCancelled,
 		OnDropped: func(reason string, head []byte) {
-			c.opt.Log.Warn("ignoring what the server sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
+			c.opt.Log.Warn("ignoring an invalid message of the server", "reason", reason, "head", fmt.Sprintf("%.200q", head))
 		},
 	})
 	c.conn, c.peer = conn, conn

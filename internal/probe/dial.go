@@ -30,7 +30,7 @@ func (e *StartError) In(l i18n.Lang) string {
 	if len(e.Stderr) == 0 {
 		return l.Of(e.Err)
 	}
-	return i18n.New("%v; it said: %s", "%v；它的输出：%s", e.Err, strings.Join(e.Stderr, " | ")).In(l)
+	return i18n.New("%v; its output: %s", "%v；它的输出：%s", e.Err, strings.Join(e.Stderr, " | ")).In(l)
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -86,7 +86,7 @@ func planOf(o *Options) (plan, error) {
 		return plan{era: mcp.Modern, version: mcp.LatestModern}, nil
 	}
 	if !ValidProtocol(o.Protocol) {
-		return plan{}, i18n.Errorf("protocol %q is none of auto, legacy, modern and a date", "协议 %q 不是 auto、legacy、modern 或日期", o.Protocol)
+		return plan{}, i18n.Errorf("protocol %q is not auto, legacy, modern or a date", "协议 %q 不是 auto、legacy、modern 或日期", o.Protocol)
 	}
 	p := plan{version: o.Protocol}
 	if o.Protocol >= mcp.Versions(mcp.Modern)[0] {

@@ -100,7 +100,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if v, ok := mcp.Lookup(version); (!ok || v.Era != mcp.Legacy) && version != s.info.Version {
-		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
 	}
 	s.info.Version = version
 	s.info.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))

@@ -16,7 +16,7 @@ var needed = regexp.MustCompile(`\{[^;?&{}][^{}]*\}`)
 func ExpandTemplate(template string, values map[string]string) (string, error) {
 	t, err := uritemplate.New(template)
 	if err != nil {
-		return "", i18n.Errorf("the URI template %q is not one of RFC 6570: %w", "URI 模板 %q 不符合 RFC 6570：%w", template, err)
+		return "", i18n.Errorf("%q is not a URI template of RFC 6570: %w", "%q 不是 RFC 6570 的 URI 模板：%w", template, err)
 	}
 	for _, expression := range needed.FindAllString(template, -1) {
 		for _, name := range TemplateVariables(expression) {

@@ -41,7 +41,7 @@ const stepTime = 10 * time.Second
 func Trace(ctx context.Context, address string) []Leg {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return []Leg{newLeg("dns", 0, "", i18n.Errorf("%q is no address", "%q 不是地址", address))}
+		return []Leg{newLeg("dns", 0, "", i18n.Errorf("%q is not a URL", "%q 不是 URL", address))}
 	}
 	t := &tracer{ctx: ctx, url: u, steps: []Leg{}}
 	if t.dns() && t.tcp() && t.tls() {

@@ -90,7 +90,7 @@ func (r *Rates) Progress(limits *config.Limits, c Call) error {
 	}
 	return later(mcp.RepeatedCall, c.Server.Name, wait, fmt.Sprintf(
 		"you called tool %q of server %q with the same arguments %d times in a row, and the answer was the same each time: it was not called again. "+
-			"Use the answer that you have, change the arguments, or do something else first; the same call is let through again in %d s (limits.sameCall)",
+			"Use the answer that you have, change the arguments, or do something else first; the same call is allowed again in %d s (limits.sameCall)",
 		c.Tool, c.Server.Name, n, seconds(wait)))
 }
 

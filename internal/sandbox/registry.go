@@ -66,7 +66,7 @@ func npmSource(ctx context.Context, npm, folder string, env []string, run Run) (
 	}
 	var all map[string]any
 	if err := json.Unmarshal(out, &all); err != nil {
-		return s, i18n.Errorf("npm says its configuration as %.100q: %w", "npm 给出的配置是 %.100q：%w", out, err)
+		return s, i18n.Errorf("cannot parse the configuration that npm printed, %.100q: %w", "无法解析 npm 输出的配置 %.100q：%w", out, err)
 	}
 	for key, value := range all {
 		text, _ := value.(string)

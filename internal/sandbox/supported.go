@@ -12,16 +12,16 @@ import (
 // Supported returns why servers cannot be confined on this system; nil if they can.
 func Supported() error {
 	if !able {
-		return i18n.Errorf(`the sandbox is on, and there is none for %s/%s yet: "sandbox": "off" runs it without`,
-			`沙箱已开启，但暂不支持 %s/%s："sandbox": "off" 可不经隔离运行`, runtime.GOOS, runtime.GOARCH)
+		return i18n.Errorf(`the sandbox does not support %s/%s yet; set "sandbox": "off" to run the server without a sandbox`,
+			`沙箱暂不支持 %s/%s；设置 "sandbox": "off" 可不使用沙箱运行该服务`, runtime.GOOS, runtime.GOARCH)
 	}
 	if abi := launcher.ABI(); abi == 0 {
-		return i18n.Errorf(`the sandbox is on, and this kernel has no Landlock (ABI 0): "sandbox": "off" runs it without`,
-			`沙箱已开启，但此内核没有 Landlock（ABI 0）："sandbox": "off" 可不经隔离运行`)
+		return i18n.Errorf(`the sandbox needs Landlock, which this kernel does not have (ABI 0); set "sandbox": "off" to run the server without a sandbox`,
+			`沙箱需要 Landlock，而此内核没有（ABI 0）；设置 "sandbox": "off" 可不使用沙箱运行该服务`)
 	}
 	if !mayAnswer() {
-		return i18n.Errorf(`the sandbox is on, and kernel.yama.ptrace_scope forbids looking at the calls of a child: set it to 1, or "sandbox": "off" runs it without`,
-			`沙箱已开启，但 kernel.yama.ptrace_scope 禁止查看子进程的调用：请设为 1，或用 "sandbox": "off" 不经隔离运行`)
+		return i18n.Errorf(`the sandbox must read the system calls of a child process, which kernel.yama.ptrace_scope forbids; set it to 1, or set "sandbox": "off" to run the server without a sandbox`,
+			`沙箱需要查看子进程的系统调用，而 kernel.yama.ptrace_scope 禁止这样做；请将其设为 1，或设置 "sandbox": "off" 不使用沙箱运行该服务`)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func Fault(name string) i18n.Text {
 		return i18n.New("is empty", "名称为空")
 	}
 	if name == "." || name == ".." {
-		return i18n.New("is a folder in paths, and disappears from addresses", "在路径中表示目录，会从地址中消失")
+		return i18n.New("means a directory in paths and is removed from URLs", "在路径中表示目录，并会从 URL 中被去除")
 	}
 	if len([]rune(name)) > maxName {
 		return i18n.New("is too long", "名称过长")

@@ -21,7 +21,7 @@ func explain(cmd Command, path string, failure error) error {
 		return nil
 	case errors.As(failure, new(*sandbox.SetupError)):
 		e := startError(cmd, failure, "%v", "%v", failure)
-		e.Hint = i18n.New(`"sandbox": "off" runs it without`, `"sandbox": "off" 可不经隔离运行`)
+		e.Hint = i18n.New(`set "sandbox": "off" to run it without a sandbox`, `设置 "sandbox": "off" 可不使用沙箱运行`)
 		return e
 	case errors.Is(failure, unix.ENOENT):
 		if program := interpreter(path); program != "" {

@@ -30,7 +30,7 @@ const helperWait = 10 * time.Second
 // lookWait is how long stopping a child waits for the helper's look.
 const lookWait = time.Second
 
-var errHelperDied = i18n.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
+var errHelperDied = i18n.Errorf("the helper process died, and all servers that it had started were stopped", "辅助进程意外结束，由它启动的所有服务均已停止")
 
 // platform holds the current helper.
 type platform struct {

@@ -89,7 +89,7 @@ func checkFile(cmd Command, path string) error {
 		return startError(cmd, fs.ErrInvalid, "%s is a directory", "%s 是目录", path)
 	case !isExecutable(info):
 		e := startError(cmd, fs.ErrPermission, "%s is not executable", "%s 没有执行权限", path)
-		e.Hint = i18n.New("make it so with chmod +x, or run it with its interpreter as command", "请执行 chmod +x，或以其解释器作为 command")
+		e.Hint = i18n.New("make it executable with chmod +x, or run it with its interpreter as command", "请用 chmod +x 添加执行权限，或以其解释器作为 command")
 		return e
 	}
 	return nil

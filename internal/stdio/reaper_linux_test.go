@@ -39,7 +39,7 @@ func TestNoReaper(t *testing.T) {
 			t.Fatalf("%v\n%s", err, log.String())
 		}
 		roll.empty(t, deadline)
-		if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "orphans") {
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "reaper of orphaned") {
 			t.Errorf("it warned %d times:\n%s", n, log.String())
 		}
 	})

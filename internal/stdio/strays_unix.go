@@ -36,7 +36,7 @@ func startReaped(cmd *exec.Cmd, log *slog.Logger) error {
 	var err error
 	if helpers.reaper, err = becomeReaper(); err != nil && !helpers.warned {
 		helpers.warned = true
-		log.Warn("the system does not give us orphans: a daemon that a server leaves behind may outlive it", "err", err)
+		log.Warn("cannot become the reaper of orphaned processes: a daemon that a server starts may outlive it", "err", err)
 	}
 	if err := cmd.Start(); err != nil {
 		return err

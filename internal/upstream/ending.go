@@ -71,7 +71,7 @@ func (e *ending) explainExit(err error) error {
 		err = i18n.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", e.err)
 	}
 	if said := e.lastWords(); said != "" {
-		err = i18n.Errorf("%w; it said: %s", "%w；它的输出：%s", err, said)
+		err = i18n.Errorf("%w; its output: %s", "%w；它的输出：%s", err, said)
 	}
 	return err
 }

@@ -248,7 +248,7 @@ func (e *entry) asksOldWay() bool {
 // that revealed this has run, so it is not repeated; later calls use the legacy side.
 func (e *entry) noteOldWay() {
 	if e.opt.Memory.SetOldWay(e.hash, true) {
-		e.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
+		e.log.Info("the server sends requests to clients only in the legacy era; using that era from now on")
 	}
 }
 

@@ -50,7 +50,7 @@ func (o *observed) dropped(reason string, head []byte) {
 	}
 	o.mu.Unlock()
 	if first {
-		o.log.Warn("ignoring what the server sent", "reason", reason, "head", strconv.Quote(string(head[:min(len(head), 256)])))
+		o.log.Warn("ignoring an invalid message of the server", "reason", reason, "head", strconv.Quote(string(head[:min(len(head), 256)])))
 	}
 }
 

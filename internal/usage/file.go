@@ -69,7 +69,7 @@ func (b *Book) setAside(path string, why error) bool {
 	if err := os.Rename(path, to); err != nil {
 		return false
 	}
-	b.opt.Log.Warn("usage figures of a day cannot be read: the file was set aside, and counting begins anew", "file", path, "kept", to, "err", why)
+	b.opt.Log.Warn("cannot read the usage figures of a day: the file was set aside, and counting starts from zero", "file", path, "kept", to, "err", why)
 	return true
 }
 
@@ -104,7 +104,7 @@ func (b *Book) prune(today string, keep int) {
 	for _, name := range names(b.opt.Dir) {
 		if name < oldest {
 			if err := os.Remove(filepath.Join(b.opt.Dir, name+ext)); err != nil {
-				b.opt.Log.Warn("usage figures of a day that is over cannot be removed", "day", name, "err", err)
+				b.opt.Log.Warn("cannot remove the usage figures of a past day", "day", name, "err", err)
 			}
 		}
 	}

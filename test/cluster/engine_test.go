@@ -154,7 +154,7 @@ func TestEngine(t *testing.T) {
 		if code != 4 || seen.Engine.Since.After(began.Add(time.Second)) || seen.Engine.Error == "" || len(seen.Members) != 2 {
 			t.Errorf("exit code %d, %+v", code, seen)
 		}
-		if n := strings.Count(b.Stderr(), "cluster engine away"); n != 1 {
+		if n := strings.Count(b.Stderr(), "cluster engine unreachable"); n != 1 {
 			t.Errorf("%d warnings", n)
 		}
 		if b.metric("mcp_gateway_cluster_agreement_seconds") == "0" {
@@ -209,7 +209,7 @@ func TestStatusWithoutEngine(t *testing.T) {
 		}
 		a.sees("a ready, b ready differs, c ready")
 		out, why, code := a.run("cluster", "status")
-		if code != 0 || !strings.Contains(why, "the configuration of b is not that of a") || !strings.Contains(out, "engine none") {
+		if code != 0 || !strings.Contains(why, "the configuration of b differs from that of a") || !strings.Contains(out, "engine none") {
 			t.Errorf("exit code %d\n%s\n%s", code, out, why)
 		}
 		if out, why, code := a.run("doctor"); code != 4 || !strings.Contains(out, "its configuration is not ours") {

@@ -166,7 +166,7 @@ func TestBadInput(t *testing.T) {
 		{"place", "const a = 1;\nawait tools.demo.add({a, b: 1});\n  nothing.here()", "ReferenceError: 'nothing' is not defined (line 3, column 3)\nCalls that had succeeded, and must not be repeated if they changed something: demo.add"},
 		{"thrown text", "throw 'text'", "Thrown: text"},
 		{"no such result", "await kept('result://0123456789abcdef0123456789abcdef')", "no such result"},
-		{"malformed result", "await kept('result://x')", "is no result:// URI"},
+		{"malformed result", "await kept('result://x')", "is not a result:// URI"},
 		{"ask nobody", "await ask('what?', {type: 'object'})", "the client does not offer this"},
 	} {
 		t.Run("code/bad "+tt.name, func(t *testing.T) {

@@ -137,8 +137,8 @@ func TestKeptResults(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		"malformed": {map[string]any{"result": "result://zz"}, "is no result:// URI"},
-		"range":     {map[string]any{"result": uri, "lines": "9-3"}, "is no range"},
+		"malformed": {map[string]any{"result": "result://zz"}, "is not a result:// URI"},
+		"range":     {map[string]any{"result": uri, "lines": "9-3"}, "is not a range"},
 		"offset":    {map[string]any{"result": uri, "offset": 1 << 30}, "beyond the end"},
 		"jq":        {map[string]any{"result": uri, "jq": ".["}, "jq: "},
 		"nothing":   {map[string]any{}, "result is required"},

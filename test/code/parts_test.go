@@ -229,7 +229,7 @@ func TestKeptTemplate(t *testing.T) {
 		c := start(t, `"results":{"limit":"4KB"},`, `{}`)
 		uri := resultURI.FindString(c.call("demo__echo", map[string]any{"message": large()}).text())
 		for query, want := range map[string]string{
-			"?lines=3-4": `line 3 of the text\nline 4 of the text\n"`, "?grep=%5Eline%2077%20": `"77: line 77 of the text\n"`, "?lines=9-3": "is no range", "?jq=.%5B": "jq: ",
+			"?lines=3-4": `line 3 of the text\nline 4 of the text\n"`, "?grep=%5Eline%2077%20": `"77: line 77 of the text\n"`, "?lines=9-3": "is not a range", "?jq=.%5B": "jq: ",
 		} {
 			m := c.gw.Ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":"r%s","method":"resources/read","params":{"uri":%q}}`, query, uri+query))
 			if !strings.Contains(m.Raw, want) {

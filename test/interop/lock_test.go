@@ -90,7 +90,7 @@ func TestLockPyPI(t *testing.T) {
 		l.change(t, "mcp.lock", `"convert_time": "[^"]+"`, `"convert_time": "sha256-0", "gone": "sha256-1"`)
 		report := filepath.Join(l.dir, "report.xml")
 		text, code := l.run(t, "lock", "verify", "--tools", "--junit", report)
-		for _, want := range []string{"time: tool convert_time is not the one in mcp.lock", "time: tool gone is in mcp.lock and is not shown"} {
+		for _, want := range []string{"time: tool convert_time differs from mcp.lock", "time: tool gone is in mcp.lock, but the server does not list it"} {
 			if code != 1 || !strings.Contains(text, want) {
 				t.Errorf("exit code %d: %s\nwant %s", code, text, want)
 			}
@@ -109,7 +109,7 @@ func TestLockPyPI(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.change(t, name, `$`, "\n")
-		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "mcp_server_time/server.py in ") || !strings.Contains(text, "is not what was installed") {
+		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "mcp_server_time/server.py in ") || !strings.Contains(text, "was changed after the installation") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 	})
@@ -166,7 +166,7 @@ func compiledForged(t *testing.T, l *locker) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, args := range [][]string{{"lock", "verify"}, {"lock", "verify", "--tools"}} {
-		if text, code := l.run(t, args...); code != 1 || !regexp.MustCompile(`mcp_server_time/__pycache__/server\.\S+\.pyc in .* is not what was installed`).MatchString(text) {
+		if text, code := l.run(t, args...); code != 1 || !regexp.MustCompile(`mcp_server_time/__pycache__/server\.\S+\.pyc in .* was changed after the installation`).MatchString(text) {
 			t.Errorf("%v: exit code %d: %s", args, code, text)
 		}
 	}
@@ -185,7 +185,7 @@ func TestLockBuild(t *testing.T) {
 	l := newLocker(t, map[string]any{"old": map[string]any{"command": filepath.Join(cache, "python", "bin", "uvx"), "args": []string{"docopt==0.6.2"}}})
 	t.Run("install/lock/build refused", func(t *testing.T) {
 		text, code := l.run(t, "lock")
-		if code != 1 || !strings.Contains(text, "these packages have to be built, which runs code of theirs: docopt==0.6.2; --allow-build accepts that") {
+		if code != 1 || !strings.Contains(text, "these packages have to be built, which runs their code: docopt==0.6.2; --allow-build accepts that") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 		if _, err := os.Stat(filepath.Join(l.dir, "mcp.lock")); err == nil {
@@ -238,9 +238,9 @@ func TestLockUpgrade(t *testing.T) {
 	})
 	t.Run("install/lock/upgrade refusals", func(t *testing.T) {
 		for want, args := range map[string][]string{
-			`"../files" is no version`: {"files", "--to", "../files"},
-			"No matching version":      {"files", "--to", "99.9.9"},
-			"no server gone":           {"gone"},
+			`"../files" is not a version`: {"files", "--to", "../files"},
+			"No matching version":         {"files", "--to", "99.9.9"},
+			"no server gone":              {"gone"},
 		} {
 			if text, code := l.run(t, append([]string{"lock", "upgrade", "--yes"}, args...)...); code == 0 || !strings.Contains(text, want) {
 				t.Errorf("%v: exit code %d: %s", args, code, text)

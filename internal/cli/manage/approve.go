@@ -57,7 +57,7 @@ func listWaiting(a *env.Env) error {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Waits() != nil}
 			what := a.T("its first start", "首次启动")
 			if s.Waiting != nil {
-				what = a.T("its new entry; the one before it runs", "新条目；原条目仍在运行")
+				what = a.T("its new entry; the old one still runs", "新条目；原条目仍在运行")
 			}
 			if !w.New {
 				for _, c := range pins().Changed(s.ID()) {
@@ -137,9 +137,9 @@ func sayConfined(a *env.Env, s *config.Server, noSandbox bool) {
 	switch {
 	case s.Type != config.TypeStdio || s.Sandbox.Written:
 	case noSandbox || runtime.GOOS != "linux":
-		fmt.Fprintln(a.Stderr, a.T("it runs without a sandbox: it may read and write whatever you may", "它不经隔离运行：可读写你能读写的一切"))
+		fmt.Fprintln(a.Stderr, a.T("it runs without a sandbox: it can read and write everything that you can", "它不使用沙箱运行：可读写你能读写的一切"))
 	default:
-		fmt.Fprintln(a.Stderr, a.T("it runs confined: its own files, and any public host; --no-sandbox runs it without", "它在沙箱中运行：只能使用自身文件与公网主机；--no-sandbox 可不经隔离运行"))
+		fmt.Fprintln(a.Stderr, a.T("it runs in a sandbox: its own files and any public host; --no-sandbox runs it without a sandbox", "它在沙箱中运行：只能使用自身文件与公网主机；--no-sandbox 可不使用沙箱运行"))
 	}
 }
 
@@ -160,7 +160,7 @@ func approved(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Serv
 // confirm asks the user a question; nil means yes.
 func confirm(a *env.Env, question string) error {
 	if !env.IsTerminal(a.Stdin) {
-		return env.Fail(env.ExitPending, env.CodeConfirm, "--yes", "%s", a.T("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+		return env.Fail(env.ExitPending, env.CodeConfirm, "--yes", "%s", a.T("standard input is not a terminal, so the question cannot be asked", "标准输入不是终端，无法询问"))
 	}
 	fmt.Fprint(a.Stderr, question)
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')

@@ -94,7 +94,7 @@ func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
 			return env.Fail(env.ExitUsage, env.CodeSignIn, "mcp-all-in-one auth status", "%s%s%v", s.Name, a.T(": ", "："), err)
 		}
 		if _, untold := control.TellAll(cmd.Context(), a, control.SignInsChanged); untold != nil {
-			fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be told, and may use the sign-in until it expires: %s\n",
+			fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be notified and may use the sign-in until it expires: %s\n",
 				"警告：无法通知某个正在运行的网关，它可能继续使用该登录直至过期：%s\n"), i18n.Why(untold).In(a.Lang))
 		}
 		return err

@@ -19,7 +19,7 @@ import (
 func statusCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: a.T("show the gateways of the cluster, and what is wrong", "显示集群中的网关及其问题"), Args: command.NoArgs(a),
-		Long: a.T("Asks the gateway that runs on this machine, which asks all others. It shows who is\nreached, whose configuration differs, and whether the engine is there. The exit code is 4 if\na gateway or the engine is not reached.",
+		Long: a.T("Asks the gateway that runs on this machine, which asks all others. It shows which\ngateways are reachable, which have a different configuration, and whether the engine is\nreachable. The exit code is 4 if a gateway or the engine is not reachable.",
 			"询问本机正在运行的网关，由它询问其他网关：显示哪些可以访问、哪些配置不同，以及引擎是否可用。\n有网关或引擎无法访问时退出码为 4。"),
 		Example: "  mcp-all-in-one cluster status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +46,7 @@ func statusCommand(a *env.Env) *cobra.Command {
 func membersCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "members", Short: a.T("list the gateways of the cluster", "列出集群中的网关"), Args: command.NoArgs(a),
-		Long: a.T("Lists the gateways of the cluster, as the one that runs on this machine finds them.", "列出集群中的网关，以本机正在运行的网关所见为准。"),
+		Long: a.T("Lists the gateways of the cluster, as the gateway on this machine sees them.", "列出集群中的网关，以本机正在运行的网关所见为准。"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := clusterStatus(cmd.Context(), a)
 			if err != nil {
@@ -64,9 +64,9 @@ func membersCommand(a *env.Env) *cobra.Command {
 
 func drainCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "drain NODE", Short: a.T("let a gateway give its servers and sessions to the others", "让一个网关把服务和会话交给其他网关"), Args: command.ArgCount(a, 1, 1),
-		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It takes no new ones, and /ready says no, until it is started anew.",
-			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务及其会话交给其他网关。\n在重新启动之前，它不再接收新的，/ready 也返回否。"),
+		Use: "drain NODE", Short: a.T("move the servers and sessions of a gateway to the others", "把一个网关的服务和会话移到其他网关"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It accepts no new ones, and /ready fails, until it is restarted.",
+			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务及其会话交给其他网关。\n在重新启动之前，它不再接收新的服务和会话，/ready 也返回失败。"),
 		Example: "  mcp-all-in-one cluster drain gateway-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -81,7 +81,7 @@ func drainCommand(a *env.Env) *cobra.Command {
 func rebalanceCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务移到应在的网关"), Args: command.NoArgs(a),
-		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. One that moves is started anew: what it kept in\nmemory is gone.",
+		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. A server that moves is restarted and loses\nwhat it kept in memory.",
 			"把只运行一份的服务移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务不移动。移动的服务会重新启动：其内存中的内容会丢失。"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -130,7 +130,7 @@ func engineLine(a *env.Env, s *cluster.Status) string {
 	case cluster.EngineReached:
 		line += fmt.Sprintf(a.T(": reached since %s, %d shared records", "：自 %s 起可用，共享记录 %d 条"), since, s.Engine.Shared)
 	case cluster.EngineAway:
-		line += fmt.Sprintf(a.T(": away since %s; calls go on, changes among the replicas are not seen", "：自 %s 起不可用；调用照常进行，但看不到副本的变化"), since)
+		line += fmt.Sprintf(a.T(": unreachable since %s; calls continue, changes among the replicas are not seen", "：自 %s 起无法连接；调用照常进行，但看不到副本的变化"), since)
 	}
 	if why := a.T(s.Engine.Error, s.Engine.ErrorZH); why != "" {
 		line += a.T(": ", "：") + why
@@ -219,6 +219,6 @@ func warnDiffering(a *env.Env, s *cluster.Status) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(a.Stderr, a.T("warning: the configuration of %s is not that of %s: clients see one or the other\n", "警告：%s 的配置与 %s 不同：客户端看到的内容会不一致\n"), strings.Join(names, a.T(", ", "、")), s.Node)
+		fmt.Fprintf(a.Stderr, a.T("warning: the configuration of %s differs from that of %s: clients may see either\n", "警告：%s 的配置与 %s 不同：客户端看到的内容会不一致\n"), strings.Join(names, a.T(", ", "、")), s.Node)
 	}
 }

@@ -75,7 +75,7 @@ func wayOut(a *env.Env, code string) string {
 	case env.CodeSteers:
 		return a.T("ask its publisher to leave the variable out; if you trust it, add its command yourself: ", "请让其发布者去掉该变量；若信任它，可自行添加其命令：") + byHand
 	case env.CodeBundleAway:
-		return a.T("check the path or the address; a path counts from the folder that you are in", "请检查路径或地址；路径相对于当前文件夹")
+		return a.T("check the path or the address; a path is relative to the current folder", "请检查路径或地址；路径相对于当前文件夹")
 	case env.CodeBundle, env.CodeDigest:
 		return a.T("get the file again from its publisher; or unpack it, read it, and add its command yourself: ", "请从其发布者重新获取该文件；或自行解包、查看后添加其命令：") + byHand
 	}

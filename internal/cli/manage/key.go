@@ -42,7 +42,7 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
 		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
-			Long: a.T("Revokes a key. The running gateway ends its sessions and takes no call of it any more when\nthe command has printed its line. A gateway of another user of this machine, and other\nreplicas of a cluster, notice within a second.",
+			Long: a.T("Revokes a key. When the command has printed its line, the running gateway has ended the\nsessions of the key and accepts no more calls with it. A gateway of another user of this\nmachine, and other replicas of a cluster, notice within a second.",
 				"撤销密钥。命令输出结果时，正在运行的网关已结束其会话，不再接受它的任何调用。\n本机其他用户的网关以及集群的其他副本会在一秒内得知。"),
 			RunE: func(cmd *cobra.Command, args []string) error { return keyRevoke(cmd.Context(), a, args[0]) }})
 	return cmd
@@ -195,10 +195,10 @@ func keyRevoke(ctx context.Context, a *env.Env, name string) error {
 	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("revoked: ", "已撤销："), key.Name)
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be told, and may take calls of this key for another second: %s\n",
+		fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be notified and may accept calls with this key for another second: %s\n",
 			"警告：无法通知某个正在运行的网关，它可能在一秒内仍接受此密钥的调用：%s\n"), i18n.Why(err).In(a.Lang))
 	case told:
-		fmt.Fprintln(a.Stderr, a.T("the running gateway takes no call of it any more", "正在运行的网关不再接受它的任何调用"))
+		fmt.Fprintln(a.Stderr, a.T("the running gateway accepts no more calls with it", "正在运行的网关不再接受它的任何调用"))
 	}
 	// No other key has this ID, so the values of this key cannot be used any
 	// more.

@@ -25,7 +25,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 	var schema string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "lock [NAME...]", Short: a.T("write down what exactly the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
+		Use: "lock [NAME...]", Short: a.T("record exactly what the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Writes mcp.lock beside the config file: the packages that npx and uvx would run with everything that they depend on, and the tools that the servers show. `http --locked` and `stdio --locked` start nothing else.",
 			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
 		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify\n  mcp-all-in-one lock upgrade notes",
@@ -35,7 +35,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 	}
 	command.AddSchemaFlag(a, cmd, &schema)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("accept packages with install scripts, which are not run", "接受带安装脚本的软件包（脚本不会运行）"))
-	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs code of theirs", "接受需要构建的 Python 软件包（构建会运行其代码）"))
+	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs their code", "接受需要构建的 Python 软件包（构建会运行其代码）"))
 	cmd.AddCommand(lockVerifyCommand(a), lockUpgradeCommand(a))
 	return cmd
 }
@@ -106,7 +106,7 @@ func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 	if len(e.Build) == 0 || accepted {
 		return nil
 	}
-	return env.Fail(env.ExitFailure, env.CodeLock, "--allow-build", "%s: %v", s.Name, i18n.Errorf("these packages have to be built, which runs code of theirs: %s; --allow-build accepts that",
+	return env.Fail(env.ExitFailure, env.CodeLock, "--allow-build", "%s: %v", s.Name, i18n.Errorf("these packages have to be built, which runs their code: %s; --allow-build accepts that",
 		"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
 }
 

@@ -41,7 +41,7 @@ func lockUpgradeCommand(a *env.Env) *cobra.Command {
 	command.AddSchemaFlag(a, cmd, &schema)
 	cmd.Flags().StringVar(&to, "to", "", a.T("take `VERSION` instead of the newest", "采用 `VERSION` 而不是最新版本"))
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
-	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs code of theirs", "接受需要构建的 Python 软件包（构建会运行其代码）"))
+	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs their code", "接受需要构建的 Python 软件包（构建会运行其代码）"))
 	return cmd
 }
 
@@ -129,8 +129,8 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 		}
 	}
 	_, err = edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error {
-		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // the person compared another entry
-			return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", key))
+		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() { // a person compared another entry
+			return env.Fail(env.ExitFailure, env.CodeLock, "", "%v", i18n.Errorf("the entry of %s changed in the meantime, so nothing was written", "%s 的条目在此期间已改变，没有写入任何内容", key))
 		}
 		if slices.Equal(s.Args, next.Args) {
 			return file.Take(key, staged, "")

@@ -100,7 +100,7 @@ func compareLock(ctx context.Context, a *env.Env, cfg *config.Config, file *lock
 	}
 	for _, key := range env.SortedKeys(file.Servers) {
 		if !slices.Contains(known, key) {
-			all = append(all, verdict{key, []i18n.Text{i18n.New("%s is in mcp.lock and not in the config file", "%s 在 mcp.lock 中，但不在配置文件中", key)}})
+			all = append(all, verdict{key, []i18n.Text{i18n.New("%s is in mcp.lock but not in the config file", "%s 在 mcp.lock 中，但不在配置文件中", key)}})
 		}
 	}
 	return all, nil
@@ -113,13 +113,13 @@ func compareShown(u *upstream.Upstream, e *lock.Entry) []i18n.Text {
 		return []i18n.Text{i18n.New("%s did not start: %v", "%s 没有启动：%v", st.Name, st.Reason)}
 	}
 	if e.Tools == nil {
-		return []i18n.Text{i18n.New("%s is locked without its tools; \"lock %s\" takes them", "%s 的锁定中不含其工具；\"lock %s\" 可加入", st.Name, st.Name)}
+		return []i18n.Text{i18n.New("%s is locked without its tools; \"lock %s\" adds them", "%s 的锁定中不含其工具；\"lock %s\" 可加入", st.Name, st.Name)}
 	}
 	tools, prompts, instructions := shownBy(u)
 	faults := differences(st.Name, i18n.New("tool", "工具"), e.Tools, tools)
 	faults = append(faults, differences(st.Name, i18n.New("prompt", "提示"), e.Prompts, prompts)...)
 	if instructions != e.Instructions {
-		faults = append(faults, i18n.New("%s: the instructions are not those in mcp.lock", "%s：说明与 mcp.lock 中的不同", st.Name))
+		faults = append(faults, i18n.New("%s: the instructions differ from mcp.lock", "%s：说明与 mcp.lock 中的不同", st.Name))
 	}
 	return faults
 }
@@ -129,9 +129,9 @@ func differences(server string, kind i18n.Text, locked, now map[string]string) [
 	for _, name := range env.SortedKeys(locked) {
 		switch {
 		case now[name] == "":
-			faults = append(faults, i18n.New("%s: %v %s is in mcp.lock and is not shown", "%s：%v %s 在 mcp.lock 中，但未提供", server, kind, name))
+			faults = append(faults, i18n.New("%s: %v %s is in mcp.lock, but the server does not list it", "%s：%v %s 在 mcp.lock 中，但服务没有列出", server, kind, name))
 		case now[name] != locked[name]:
-			faults = append(faults, i18n.New("%s: %v %s is not the one in mcp.lock", "%s：%v %s 与 mcp.lock 中的不同", server, kind, name))
+			faults = append(faults, i18n.New("%s: %v %s differs from mcp.lock", "%s：%v %s 与 mcp.lock 中的不同", server, kind, name))
 		}
 	}
 	for _, name := range env.SortedKeys(now) {

@@ -190,7 +190,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 		env.WriteLine(a.Stdout, l)
 	}
 	if len(l.Changes) == 0 {
-		done(a, a.T("its sandbox has all that it wanted: ", "其沙箱已满足需要："), s.Name)
+		done(a, a.T("its sandbox allows all that it used: ", "其沙箱已允许它所用的一切："), s.Name)
 		if a.JSON {
 			env.WriteLine(a.Stdout, l)
 		}
@@ -205,7 +205,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 	words.JSON = false // one JSON object is enough
 	err = editFile(ctx, &words, false, func(d *edit.Draft) error {
 		if d.ApprovalHash(s.Schema, s.Name) != s.ApprovalHash() {
-			return env.Fail(env.ExitFailure, env.CodeLearn, "", "%s", a.T("the entry of "+s.Name+" was changed meanwhile, so nothing was changed", s.Name+" 的条目其间已改变，未作任何修改"))
+			return env.Fail(env.ExitFailure, env.CodeLearn, "", "%s", a.T("the entry of "+s.Name+" changed in the meantime, so nothing was written", s.Name+" 的条目在此期间已改变，没有写入任何内容"))
 		}
 		return d.SetServer(s.Schema, s.Name, now)
 	})
@@ -222,7 +222,7 @@ func tellWants(a *env.Env, l *learnt) {
 		list   []string
 		en, zh string
 	}{
-		{l.Secrets, "not proposed, because keys or files of others are there:", "未提议，因为其中有密钥或他人的文件："},
+		{l.Secrets, "not proposed, because keys or files of other users are there:", "未提议，因为其中有密钥或他人的文件："},
 		{l.Unix, `not proposed: unix sockets, which need "unix": true:`, `未提议：unix 套接字，需要 "unix": true：`},
 		{l.Direct, "reached without the proxy, which a list of hosts refuses:", "未经代理访问，主机列表会拒绝："},
 	} {

@@ -40,8 +40,8 @@ func AddCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb",
 		Short: a.T("add a server to the config file", "向配置文件添加服务"),
-		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). Everything after the command belongs to the command. What a stranger published is shown before anything of it runs, and started after a yes.",
-			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。命令之后的内容都属于该命令。他人发布的内容会在运行之前显示，确认后才启动。"),
+		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). Everything after the command belongs to the command. A server of a registry or a bundle is shown before anything of it runs, and starts after a yes.",
+			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。命令之后的内容都属于该命令。来自注册表或安装包的服务会在运行之前显示，确认后才启动。"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --dry-run\n" +
@@ -74,8 +74,8 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.StringArrayVarP(&f.env, "env", "e", nil, a.T("environment variable `NAME=VALUE`; may be repeated", "环境变量 `NAME=VALUE`，可重复"))
 	flags.StringArrayVarP(&f.header, "header", "H", nil, a.T("header `'NAME: VALUE'`; may be repeated", "请求头 `'NAME: VALUE'`，可重复"))
 	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` the command starts in", "命令的工作目录 `DIR`"))
-	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; found out when absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
-	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("add the schema of --schema when there is none", "--schema 指定的 schema 不存在时创建它"))
+	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; detected if absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
+	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("create the schema of --schema if it does not exist", "--schema 指定的 schema 不存在时创建它"))
 	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
 	flags.StringVar(&f.name, "name", "", a.T("`NAME` that a server of a registry or a bundle gets here", "来自注册表或安装包的服务在此处的名称 `NAME`"))
 	flags.StringVar(&f.way, "package", "", a.T("`KIND` to take where a registry offers several: remote, npm, pypi, mcpb, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、nuget"))
@@ -111,7 +111,7 @@ func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 			a.T("an image is added as the command that runs it", "镜像应以运行它的命令来添加"))
 	}
 	if strings.Contains(args[0], "/") && !strings.ContainsAny(args[0][:1], "./~") {
-		return command.UsageError(a, cmd, i18n.Seen(args[0])+a.T(" is not a name in a registry: that is of ASCII letters, digits, dots and dashes, with one slash and a dot before it",
+		return command.UsageError(a, cmd, i18n.Seen(args[0])+a.T(" is not a registry name: such a name has ASCII letters, digits, dots and dashes, and one slash with a dot before it",
 			" 不是注册表中的名称：名称由 ASCII 字母、数字、点和连字符组成，含一个斜杠，且斜杠之前有一个点"))
 	}
 	return nil
@@ -202,7 +202,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	}
 	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.T("written: ", "已写入："), res.Path, note)
 	if told && demo && env.HasServers(res.Config) {
-		fmt.Fprintln(a.Stderr, a.T("the demo server has ended, now that there is another; keep it with: ", "已有其他服务，演示服务已结束；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
+		fmt.Fprintln(a.Stderr, a.T("the demo server was stopped because there is another server now; keep it with: ", "已有其他服务，演示服务已停止；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
 	}
 	for _, p := range res.Config.Problems {
 		fmt.Fprintln(a.Stderr, a.ProblemText(p))

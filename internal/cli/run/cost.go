@@ -80,7 +80,7 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	row(a.T("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
 	if r.Scripts > 0 {
 		row(a.T("scripts so far: returned", "已运行的脚本：返回"), r.Scripts, r.Returned)
-		row(a.T("their calls, which stayed out", "其中的调用（未进入上下文）"), r.Calls, r.Inner)
+		row(a.T("their calls, not shown to the model", "其中的调用（未进入上下文）"), r.Calls, r.Inner)
 	}
 	if r.Cut > 0 {
 		row(a.T("results shown in part: left out", "部分显示的结果：省略"), r.Cut, r.Kept)

@@ -52,7 +52,7 @@ func serviceInstall(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install [-- FLAG...]",
 		Short: a.T("install the service and start it", "安装并启动服务"),
-		Long: a.T("Installs the service and starts it, now and at every login. What stands after -- are flags\nof `http`. The service gets the PATH of this shell, so that it finds npx and uvx; other\nvariables are not passed on.",
+		Long: a.T("Installs the service and starts it, now and at every login. Flags after -- are passed to\n`http`. The service gets the PATH of this shell, so that it finds npx and uvx; other\nvariables are not passed on.",
 			"安装服务并立即启动，之后每次登录时启动。-- 之后是 `http` 的选项。服务使用当前 shell 的 PATH，\n以便找到 npx 与 uvx；不传递其他变量。"),
 		Example: "  mcp-all-in-one service install\n  mcp-all-in-one service install -- --port 8080 --watch",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -178,7 +178,7 @@ func serviceLogs(a *env.Env) *cobra.Command {
 			return serviceError(a, manager(a).Logs(cmd.Context(), a.Stdout, lines, follow))
 		}}
 	cmd.Flags().IntVarP(&lines, "lines", "n", lines, a.T("show this `NUMBER` of lines", "显示的行数 `NUMBER`"))
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, a.T("go on with new lines", "持续显示新日志"))
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, a.T("keep printing new lines", "持续显示新日志"))
 	return cmd
 }
 

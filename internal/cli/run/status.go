@@ -33,7 +33,7 @@ func StatusCommand(a *env.Env) *cobra.Command {
 			return runStatus(cmd.Context(), a)
 		},
 	}
-	cmd.Flags().BoolVar(&running, "running", false, a.T("only find out whether a gateway runs and answers, for health checks: the exit code is 0 or 4",
+	cmd.Flags().BoolVar(&running, "running", false, a.T("only check whether a gateway runs and answers, for health checks: the exit code is 0 or 4",
 		"只检查网关是否在运行并应答，用于健康检查：退出码为 0 或 4"))
 	return cmd
 }

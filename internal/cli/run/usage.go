@@ -31,7 +31,7 @@ func UsageCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: a.T("show who called what in the last days, how slow it was and what it cost", "显示最近几天谁调用了什么、耗时与上下文开销"),
-		Long: a.T("Shows who called what in the last days: calls, failures, how long they took, and estimated tokens\nof arguments and results. It asks the running gateway; without one it reads what gateways of this\nuser have kept, stdio ones too. usage.enabled and usage.days of the config file say what is kept.",
+		Long: a.T("Shows who called what in the last days: calls, failures, how long they took, and estimated tokens\nof arguments and results. It asks the running gateway; without one it reads the figures that\ngateways of this user have stored, including stdio ones. usage.enabled and usage.days in the config\nfile control what is stored.",
 			"显示最近几天谁调用了什么：调用次数、失败、耗时，以及参数与结果的估算 token 数。询问正在运行的\n网关；没有网关时读取此用户的网关（包括 stdio）保存的数据。配置文件的 usage.enabled 与\nusage.days 决定保存什么。"),
 		Example: "  mcp-all-in-one usage\n  mcp-all-in-one usage --days 30 --by client\n  mcp-all-in-one usage --unused\n  mcp-all-in-one usage --json",
 		Args:    command.NoArgs(a),

@@ -63,7 +63,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 			e.Details = append(e.Details, env.Detail{Label: "PATH", Text: path})
 		}
 		if len(start.Stderr) > 0 {
-			e.Details = append(e.Details, env.Detail{Label: a.T("it said", "输出"), Text: strings.Join(start.Stderr, "\n")})
+			e.Details = append(e.Details, env.Detail{Label: a.T("output", "输出"), Text: strings.Join(start.Stderr, "\n")})
 		}
 	case errors.As(err, &wire):
 		e.Code = wireExit(wire)

@@ -64,7 +64,7 @@ func (k *Keeper) take(to map[string]record, v cluster.Value) {
 	r := record{epoch: v.Revision}
 	last := to[v.Key].epoch
 	if !ok || json.Unmarshal(plain, &r) != nil || v.Revision > last && r.Over < last {
-		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with our secret, or is an old one", "server", v.Key)
+		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with the cluster's secret, or is outdated", "server", v.Key)
 		return
 	}
 	if v.Revision > last { // our own write may be known before the watch shows it

@@ -23,7 +23,7 @@ func (o *Offer) describe(p *install.Plan) {
 		o.Head = i18n.New("%v, %v", "%v，%v", o.Head, statusWord(m.Status))
 	}
 	if rec.Kept {
-		o.Head = i18n.New("%v, as it was fetched before", "%v，为以前取得的内容", o.Head)
+		o.Head = i18n.New("%v, from the local copy", "%v，来自本地副本", o.Head)
 	}
 	rows := []Row{{says, i18n.Plain(install.Show(s.Description))}}
 	if source := rec.Source(); source != "" {
@@ -31,7 +31,7 @@ func (o *Offer) describe(p *install.Plan) {
 		if fits, known := rec.OwnerFits(); known && fits {
 			text = i18n.New("%s   (owner fits the name)", "%s   （所有者与名称相符）", source)
 		} else if known {
-			rows = append(rows, Row{alarm, i18n.New("the name says another owner than the source", "名称中的所有者与源码不符")})
+			rows = append(rows, Row{alarm, i18n.New("the owner in the name is not the owner of the source", "名称中的所有者与源码不符")})
 		}
 		rows = append(rows, Row{i18n.New("source", "源码"), text})
 	}
@@ -92,7 +92,7 @@ func sandboxWords(e *install.Entry) i18n.Text {
 	case wider:
 		return i18n.New("on: reads %s, any public host", "开启：可读 %s，可访问任意公网主机", i18n.Seen(strings.Join(profile.Read, " ")))
 	case e.Command == "":
-		return i18n.New("none is needed: it runs elsewhere", "不需要：它在别处运行")
+		return i18n.New("not needed: it runs elsewhere", "不需要：它在别处运行")
 	case e.Sandbox == "on":
 		return i18n.New("on: reads its own files and the system's, writes its own folder, any public host", "开启：可读自己和系统的文件，可写自己的文件夹，可访问任意公网主机")
 	}

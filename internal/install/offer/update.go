@@ -41,9 +41,9 @@ func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.S
 	case s.Waits() != nil:
 		return nil, i18n.Errorf("%s waits for approval; approve it first, or remove it", "%s 正在等待批准；请先批准或移除", s.Name)
 	case from.Registry == "" && from.Bundle == "":
-		return nil, i18n.Errorf("%s was not added from a registry or a bundle, so nobody knows where a newer version would come from", "%s 不是从注册表或安装包添加的，无从得知新版本的来源", s.Name)
+		return nil, i18n.Errorf("%s was not added from a registry or a bundle, so its newer versions cannot be found", "%s 不是从注册表或安装包添加的，无法查找新版本", s.Name)
 	case from.Registry == "" && to != "":
-		return nil, i18n.Errorf("%s came from a bundle, which has one version: the one that is at %s", "%s 来自安装包，只有一个版本，即 %s 中的版本", s.Name, install.Show(from.Bundle))
+		return nil, i18n.Errorf("%s came from a bundle, which has only one version: the one at %s", "%s 来自安装包，只有一个版本，即 %s 中的版本", s.Name, install.Show(from.Bundle))
 	}
 	u := &Update{From: from.Version, server: s}
 	var err error
@@ -131,7 +131,7 @@ func (u *Update) read(a *env.Env, cfg *config.Config) error {
 }
 
 func changedMeanwhile(name string) error {
-	return i18n.Errorf("the entry of %s was changed meanwhile, so nothing was changed", "%s 的条目其间已改变，未作任何修改", name)
+	return i18n.Errorf("the entry of %s changed in the meantime, so nothing was written", "%s 的条目在此期间已改变，没有写入任何内容", name)
 }
 
 // remember finds the questions of the installed version, and the answers in its

@@ -119,7 +119,7 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		resp.Body.Close()
-		return nil, &AnswerError{Reason: i18n.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
+		return nil, &AnswerError{Reason: i18n.New("the response is compressed, but compression was not requested", "响应经过压缩，但请求并未要求压缩"), ContentType: encoding}
 	}
 	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
 		if err := c.server.openSession(resp.Header.Get(mcp.HeaderSession)); err != nil {

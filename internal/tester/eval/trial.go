@@ -37,7 +37,7 @@ func (t *trial) rehearse(p Pick) *jsonrpc.Response {
 	expect := &t.eval.Expect
 	for _, name := range expect.Not {
 		if suite.IsTool(name, p.Server, p.Tool) {
-			t.fail(i18n.New("called %s, which it must not", "调用了不应调用的 %s", p.Name()))
+			t.fail(i18n.New("called %s, which is forbidden", "调用了被禁止的 %s", p.Name()))
 			return answered("This tool is not available.", true)
 		}
 	}

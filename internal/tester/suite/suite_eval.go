@@ -179,11 +179,11 @@ func (s *Suite) checkModel() error {
 	m := &s.Model
 	for _, name := range ours {
 		if _, set := m.Params[name]; set {
-			return i18n.Errorf("model.params: %s is not one to set", "model.params：不能设置 %s", name)
+			return i18n.Errorf("model.params: %s cannot be set", "model.params：不能设置 %s", name)
 		}
 	}
 	if m.Key != "" && !IsVariable(m.Key) {
-		return i18n.Errorf("model.key: write ${env:NAME} or ${secret:NAME}; what stands in a test file is seen by all who see the file", "model.key：请写 ${env:NAME} 或 ${secret:NAME}；能看到测试文件的人都能看到其中的内容")
+		return i18n.Errorf("model.key: write ${env:NAME} or ${secret:NAME}; everyone who can read the test file could read the key", "model.key：请写 ${env:NAME} 或 ${secret:NAME}；否则能读取测试文件的人都能读到密钥")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestEvalsThatCannotBeRead(t *testing.T) {
 		{"same name", "evals: [{name: x, task: y, expect: {none: true}}, {name: x, task: z, expect: {none: true}}]", `two evals are called "x"`},
 		{"key", "model: {key: sk-123}\nevals: [{task: x, expect: {none: true}}]", "model.key: write ${env:NAME}"},
 		{"key in part", "model: {key: \"sk-123${env:X}\"}\nevals: [{task: x, expect: {none: true}}]", "model.key: write ${env:NAME}"},
-		{"params", "model: {params: {stream: true}}\nevals: [{task: x, expect: {none: true}}]", "stream is not one to set"},
+		{"params", "model: {params: {stream: true}}\nevals: [{task: x, expect: {none: true}}]", "stream cannot be set"},
 		{"nothing", "target: x", "there are no tests in it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func SuiteFrom(target *history.RunTarget, turns []record.Turn) []byte {
 func writeTarget(out *bytes.Buffer, t *history.RunTarget) {
 	switch {
 	case t == nil:
-		out.WriteString("# say what is tested: target, url or command\n")
+		out.WriteString("# set target, url or command\n")
 	case len(t.Command) > 0:
 		var list []string
 		for _, word := range t.Command {

@@ -67,7 +67,7 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 	if said, why := ending(); why != nil {
 		message = fmt.Sprintf("server %q ended (%v) before it answered; whether the call ran is unknown", r.Name, why)
 		if said != "" {
-			message += "; it said: " + said
+			message += "; its output: " + said
 		}
 	}
 	return mcp.Failure(mcp.UpstreamClosed, r.Name, message)
@@ -78,11 +78,11 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 func (r *Reporter) refusedTwice(err error) error {
 	switch status := StatusOf(err); status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return mcp.Failure(mcp.Overloaded, r.Name, fmt.Sprintf("server %q answered HTTP %d, twice", r.Name, status))
+		return mcp.Failure(mcp.Overloaded, r.Name, fmt.Sprintf("server %q is overloaded (HTTP %d); the call did not run", r.Name, status))
 	case 0:
 		return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q cannot be reached", r.Name))
 	}
-	return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q does not keep the session that it gave us", r.Name))
+	return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q lost the session again", r.Name))
 }
 
 func (r *Reporter) statusFailure(s *httpclient.StatusError) error {

@@ -60,7 +60,7 @@ func (s *Server) Initialize(ctx context.Context, peer jsonrpc.Peer, back jsonrpc
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if !isLegacy(version) {
-		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
 	}
 	s.Version, s.Speaks = version, []string{version}
 	s.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))

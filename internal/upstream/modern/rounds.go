@@ -48,7 +48,7 @@ func (r *Rounds) Run(ctx context.Context, params []byte, resp *jsonrpc.Response)
 			// The server sheds load: it wants the same call again later.
 			if sheds++; sheds > maxSheds {
 				resp.Release()
-				return nil, mcp.Failure(mcp.Overloaded, r.Server, fmt.Sprintf("server %q asked %d times to be asked later", r.Server, sheds))
+				return nil, mcp.Failure(mcp.Overloaded, r.Server, fmt.Sprintf("server %q was busy %d times in a row", r.Server, sheds))
 			}
 			if err := backoff.Wait(ctx, backoff.Spread(backoff.Base<<(sheds-1))); err != nil {
 				resp.Release()

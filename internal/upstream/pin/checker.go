@@ -123,7 +123,7 @@ func (p *Checker) Check(s *config.Server, kind string, items []catalog.Item) ([]
 			same = append(same, item)
 			continue
 		}
-		issues = append(issues, catalog.Issue{Item: item.Key, Detail: i18n.New("it is not the one in mcp.lock", "与 mcp.lock 中的不同"), Withheld: true})
+		issues = append(issues, catalog.Issue{Item: item.Key, Detail: i18n.New("it differs from mcp.lock", "与 mcp.lock 中的不同"), Withheld: true})
 	}
 	return same, issues, err
 }
