@@ -200,6 +200,12 @@ func TestListenPlain(t *testing.T) {
 			if code := gw.Wait(20 * time.Second); code == 0 || !strings.Contains(gw.Stderr(), row.says) {
 				t.Errorf("exit code %d: %s", code, gw.Stderr())
 			}
+			for _, check := range [][]string{{"config", "validate"}, {"doctor"}} {
+				p := mcptest.Start(t, mcptest.Program{Path: binary, Args: append(check, "-c", path), Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"}})
+				if code := p.Wait(20 * time.Second); code == 0 || !strings.Contains(p.Stdout()+p.Stderr(), row.says) {
+					t.Errorf("%v: exit code %d: %s%s", check, code, p.Stdout(), p.Stderr())
+				}
+			}
 		})
 	}
 }

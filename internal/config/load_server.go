@@ -135,10 +135,11 @@ func (r *reader) undefined(s *Server, n *document.Node, path string) {
 		names[i] = "${" + m + "}"
 	}
 	p := r.c.Add(problem.SeverityDisabled, at, path, problem.Undefined, strings.Join(names, ", "), s.Name)
-	p.Hint, p.HintZH = undefinedHint(s.Missing[0])
+	p.Hint, p.HintZH = UndefinedHint(s.Missing[0])
 }
 
-func undefinedHint(name string) (en, zh string) {
+// UndefinedHint says how to define what an entry refers to, as the file names it.
+func UndefinedHint(name string) (en, zh string) {
 	source, key, _ := strings.Cut(name, ":")
 	switch source {
 	case "file":

@@ -13,7 +13,6 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/daemon/console"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -48,10 +47,7 @@ type httpServer interface {
 // ListenOn opens the listener first, so that clients can connect while the
 // servers start.
 func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host string, port int, flags ServeFlags) (*front, error) {
-	if p := in.Config.CheckListen(host); p != nil {
-		return nil, &problem.LoadError{Problems: []problem.Problem{*p}}
-	}
-	source, err := certs.Open(&in.Config.Server.TLS, in.Log)
+	source, err := certs.ForHost(in.Config, host, in.Log)
 	if err != nil {
 		return nil, err
 	}

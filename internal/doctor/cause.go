@@ -28,6 +28,9 @@ import (
 // fixFor returns what to do about a server that is not up, derived from its
 // error; empty if that is not known.
 func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) string {
+	if len(cfg.Missing) > 0 {
+		return fixMissing(a, cfg.Missing)
+	}
 	if cfg.URL == "" {
 		return fixCommand(a, cfg, st, why)
 	}
@@ -148,12 +151,18 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 // variable matches the name of an environment variable.
 var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 
-// missingNames returns the variables that a server needs: those of its entry that
-// are not set, otherwise those in its last stderr lines that it did not get.
-func missingNames(cfg *config.Server, st *upstream.Status) []string {
-	if len(cfg.Missing) > 0 {
-		return cfg.Missing
+// fixMissing returns how to define what an entry refers to.
+func fixMissing(a *env.Env, names []string) string {
+	hints := make([]string, len(names))
+	for i, name := range names {
+		hints[i] = name + a.T(": ", "：") + a.T(config.UndefinedHint(name))
 	}
+	return strings.Join(hints, a.T("; ", "；"))
+}
+
+// missingNames returns the variables in the last stderr lines of a server that it
+// did not get.
+func missingNames(cfg *config.Server, st *upstream.Status) []string {
 	var names []string
 	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
 		for _, name := range variable.FindAllString(line, -1) {

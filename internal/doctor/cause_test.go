@@ -32,3 +32,16 @@ func TestFixOfAServerThatEnds(t *testing.T) {
 		})
 	}
 }
+
+// What an entry refers to and nobody has defined is defined in different ways.
+func TestFixOfAnUndefinedValue(t *testing.T) {
+	a := &env.Env{Getenv: os.LookupEnv}
+	st := &upstream.Status{State: upstream.Unconfigured}
+	for _, cfg := range []*config.Server{{Command: "true"}, {URL: "http://127.0.0.1:1"}} {
+		cfg.Missing = []string{"secret:nosuch", "NOVAR"}
+		got := fixFor(a, cfg, st, &failure.MissingError{Names: cfg.Missing})
+		if !strings.Contains(got, "mcp-all-in-one secret set nosuch") || !strings.Contains(got, "${NOVAR:-default}") || strings.Contains(got, "inheritEnv") {
+			t.Errorf("the fix is %q", got)
+		}
+	}
+}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
@@ -40,6 +42,9 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 		if only == "" || !aboutAnother(cfg, p, only) {
 			show.add(finding{OK: p.Severity == problem.SeverityWarning, What: a.ProblemText(p)})
 		}
+	}
+	if _, err := certs.ForHost(cfg, cfg.Server.Host, slog.New(slog.DiscardHandler)); err != nil && only == "" {
+		show.add(finding{What: a.T("listening", "监听"), Detail: a.Lang.Of(err)})
 	}
 	if r := control.Running(ctx, a, cfg.Path); r != nil {
 		if err = askDoctor(ctx, a, r, only, show); err == nil && only == "" && cfg.Cluster.Enabled() {

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -118,6 +120,9 @@ func findEditor(a *env.Env) string {
 func configValidate(a *env.Env) error {
 	cfg, err := a.Load(false)
 	if err != nil {
+		return err
+	}
+	if _, err := certs.ForHost(cfg, cfg.Server.Host, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	servers := 0

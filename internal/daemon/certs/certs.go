@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/safehttp"
 )
@@ -20,6 +21,15 @@ type Source struct {
 	TLS *tls.Config
 	// covers reports whether the certificate is valid for a host.
 	covers func(host string) bool
+}
+
+// ForHost checks that the gateway may listen on a host and opens its certificate;
+// it returns nil if none is configured.
+func ForHost(cfg *config.Config, host string, log *slog.Logger) (*Source, error) {
+	if p := cfg.CheckListen(host); p != nil {
+		return nil, &problem.LoadError{Problems: []problem.Problem{*p}}
+	}
+	return Open(&cfg.Server.TLS, log)
 }
 
 // Open reads the certificate of the configuration; it returns nil if none is
