@@ -27,7 +27,7 @@ func Run(ctx context.Context, e env.Env) int {
 		a.Getenv = os.LookupEnv
 	}
 	a.Lang = env.Language(a.Getenv)
-	ctx, end := a.WatchOutput(ctx)
+	ctx, end := env.WatchOutput(ctx, a)
 	defer end()
 	name, args := identify(e.Args)
 	a.Personality = env.Personalities()[name]
@@ -44,7 +44,7 @@ func Run(ctx context.Context, e env.Env) int {
 	root.SetErr(e.Stderr)
 	defer profile(a)()
 	err := root.ExecuteContext(ctx)
-	return a.Report(a.Lost(err))
+	return a.Report(env.Lost(a, err))
 }
 
 // helperCommand starts the helper process that starts all servers. It is

@@ -50,7 +50,7 @@ func TestMoveKeepsAnotherOfThisName(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
 	for _, test := range []struct{ flag, word string }{{"--dry-run", "would move: api\n"}, {"--dry-run=false", "\nmoved: api\n"}} {
 		out, errs := m.run(0, "-c", gateway, "connect", "cursor", "--move", test.flag)
-		says(t, "\n"+errs, "not moved: files: another server is called files: --rename files=NEW", test.word, "secrets in plain text; --store-secrets")
+		says(t, "\n"+errs, "not moved: files: another server is called files: --rename files=NEW", test.word, "1 secret in plain text; --store-secrets")
 		says(t, out, `"API_TOKEN": "***"`)
 		if strings.Contains(out+errs, "sk-0123456789") {
 			t.Errorf("a secret shows:\n%s%s", out, errs)

@@ -130,8 +130,9 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 func secure(a *env.Env, t *Translation, d *Imported, f ImportFlags) error {
 	if !f.StoreSecrets {
 		if n := t.secrets(nil); n > 0 {
-			d.Notes = append(d.Notes, a.T(fmt.Sprintf("%d secrets in plain text; --store-secrets moves them into the secret store", n),
-				fmt.Sprintf("%d 个明文密钥；--store-secrets 可移入密钥库", n)))
+			d.Notes = append(d.Notes, fmt.Sprintf(a.T(
+				env.Many(n, "%d secret in plain text; --store-secrets moves it into the secret store", "%d secrets in plain text; --store-secrets moves them into the secret store"),
+				"%d 个明文密钥；--store-secrets 可移入密钥库"), n))
 		}
 		return nil
 	}

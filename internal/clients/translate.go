@@ -54,7 +54,7 @@ func translate(a *env.Env, c *Client, f foreign) Translation {
 		}
 	}
 	if n := strings.Count(string(f.raw), edit.Redacted); n > 0 {
-		t.skip = fmt.Sprintf(a.T("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, edit.Redacted)
+		t.skip = fmt.Sprintf(a.T(env.Many(n, "%d value says %s: write it into the file, or export with --with-secrets", "%d values say %s: write them into the file, or export with --with-secrets"), "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, edit.Redacted)
 		return t
 	}
 	if t.entry["command"] == nil && t.entry["url"] == nil {

@@ -48,6 +48,15 @@ func (a *Env) T(en, zh string) string {
 	return en
 }
 
+// Many returns the English text for a number of things: Chinese has one for all
+// numbers.
+func Many(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // Language returns the user's language.
 func Language(getenv func(string) (string, bool)) i18n.Lang {
 	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {

@@ -24,7 +24,7 @@ type output struct {
 
 // WatchOutput makes the first error of writing to standard output end the run.
 // The returned context ends with it.
-func (a *Env) WatchOutput(ctx context.Context) (context.Context, context.CancelFunc) {
+func WatchOutput(ctx context.Context, a *Env) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.Stdout = &output{Writer: a.Stdout, cancel: cancel}
 	return ctx, func() { cancel(nil) }
@@ -55,7 +55,7 @@ func (o *output) lose(err error) {
 
 // Lose reports that something could not be written that the user asked for. The
 // run ends with this error.
-func (a *Env) Lose(err error) {
+func Lose(a *Env, err error) {
 	if o, ok := a.Stdout.(*output); ok {
 		o.lose(err)
 	}
@@ -63,7 +63,7 @@ func (a *Env) Lose(err error) {
 
 // Lost returns the error of a run: the first error of writing, if there was one,
 // otherwise err.
-func (a *Env) Lost(err error) error {
+func Lost(a *Env, err error) error {
 	o, ok := a.Stdout.(*output)
 	if !ok {
 		return err

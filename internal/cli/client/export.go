@@ -38,7 +38,7 @@ func exportJSON(a *env.Env, withSecrets bool) error {
 			return err
 		}
 		if n := bytes.Count(raw, []byte(edit.Redacted)); n > 0 {
-			fmt.Fprintf(a.Stderr, a.T("%d values that may be secrets are printed as %s; --with-secrets prints them\n", "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, edit.Redacted)
+			fmt.Fprintf(a.Stderr, a.T(env.Many(n, "%d value that may be a secret is printed as %s; --with-secrets prints it\n", "%d values that may be secrets are printed as %s; --with-secrets prints them\n"), "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, edit.Redacted)
 		}
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", raw)

@@ -111,7 +111,7 @@ func (b *Connection) Watch(opt *probe.Options) error {
 		w := record.NewCaptureWriter(file, b.To.Label)
 		b.OnClose(func() {
 			if err := errors.Join(w.Err(), file.Close()); err != nil {
-				b.Env.Lose(i18n.Errorf("recording: %w", "记录失败：%w", err))
+				env.Lose(b.Env, i18n.Errorf("recording: %w", "记录失败：%w", err))
 			}
 		})
 		sinks = append(sinks, w.Write)

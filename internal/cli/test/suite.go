@@ -214,7 +214,7 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
 	} else {
-		fmt.Fprintf(a.Stdout, a.T("# %d tests, %d failed\n", "# %d 个测试，%d 个失败\n"), total, failed)
+		fmt.Fprintf(a.Stdout, a.T(env.Many(total, "# %d test, %d failed\n", "# %d tests, %d failed\n"), "# %d 个测试，%d 个失败\n"), total, failed)
 	}
 	if f.report != "" {
 		file, err := os.Create(f.report)
