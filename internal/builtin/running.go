@@ -104,7 +104,7 @@ func (r *running) handle(ctx context.Context, req *jsonrpc.Request) ([]byte, *th
 	case script.MethodCall, script.MethodRaw:
 		return r.callTool(ctx, req)
 	case script.MethodInspect:
-		return r.inspect(ctx, req.Params)
+		return r.compact.forScript(ctx, r.env, req.Params)
 	case script.MethodRead:
 		uri, _ := jsonrpc.GetString(req.Params, "uri")
 		return r.through(ctx, "resources.read", func() (*jsonrpc.Response, error) { return r.env.Read(ctx, uri) })

@@ -55,12 +55,11 @@ func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *
 // maxThrown is the maximum size of a result in an error.
 const maxThrown = 1 << 20
 
-// inspect returns the declarations of tools, also of those that a query finds,
-// whatever the mode.
-func (r *running) inspect(ctx context.Context, params []byte) ([]byte, *thrown) {
-	c := r.compact
+// forScript is inspect for a script: a query finds tools whatever the mode, and
+// a failure is thrown.
+func (c compact) forScript(ctx context.Context, env *Env, params []byte) ([]byte, *thrown) {
 	c.search = true
-	resp, err := c.inspect(ctx, r.env, params)
+	resp, err := c.inspect(ctx, env, params)
 	if err != nil {
 		return nil, refusedBy(err)
 	}

@@ -3,11 +3,13 @@
 package use
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,6 +143,10 @@ func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessa
 		parser.Schema = tool.InputSchema
 	}
 	args, err := parser.Parse(base, words)
+	var wrong *probe.ArgumentError
+	if errors.As(err, &wrong) && tool != nil {
+		return nil, badArgumentsOf(b, tool, wrong.Argument, err)
+	}
 	if err != nil {
 		return nil, badArguments(b, err)
 	}
@@ -153,9 +159,35 @@ func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessa
 		}
 	}
 	if wrong := tool.Validate(args); len(wrong) > 0 {
-		return nil, badArguments(b, violations(tool, wrong))
+		return nil, badArgumentsOf(b, tool, wrong[0].Argument, violations(tool, wrong))
 	}
 	return args, nil
+}
+
+// badArgumentsOf returns the error for invalid arguments of a tool, of which
+// argument is the first. It names the tool and its arguments, and says where
+// the configuration decides the argument.
+func badArgumentsOf(b *target.Connection, tool *catalog.Item, argument string, err error) error {
+	var known []string
+	for _, f := range probe.Form(tool.InputSchema) {
+		known = append(known, f.Name)
+	}
+	a, hint := b.Env, ""
+	if s := b.To.Server; s != nil && !slices.Contains(known, argument) {
+		for name, p := range s.Tools {
+			if (name == tool.Key || p.Rename == tool.Key) && p.Arguments[argument].Ours() {
+				err = i18n.Errorf("the gateway's configuration decides argument %q", "参数 %q 由网关的配置决定", argument)
+				hint = a.T("leave it out", "请不要给出它")
+			}
+		}
+	}
+	e := badArguments(b, err)
+	e.Hint = cmp.Or(hint, e.Hint)
+	e.Details = []env.Detail{{Label: a.T("tool", "工具"), Text: tool.Key}}
+	if len(known) > 0 {
+		e.Details = append(e.Details, env.Detail{Label: a.T("takes", "参数"), Text: shortList(known)})
+	}
+	return e
 }
 
 // violations describes invalid arguments, one line each, and suggests the
@@ -178,7 +210,7 @@ func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 
 // badArguments returns the error for invalid arguments, before anything is
 // sent.
-func badArguments(b *target.Connection, err error) error {
+func badArguments(b *target.Connection, err error) *env.ExitError {
 	return &env.ExitError{Code: env.ExitUsage, ID: env.CodeArgument, Err: err,
 		Hint: b.Env.T("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
 }
