@@ -103,7 +103,7 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 		"notexec":      {`{"command":"./plain.txt"}`, `chmod \+x ./plain.txt`},
 		"dies":         {sh("echo the disk is full >&2; exit 3"), `run it by hand to see what it wants: sh -c`},
 		"asks":         {sh("echo 'Error: GITHUB_TOKEN is required' >&2; exit 1"), `it asks for GITHUB_TOKEN: set it in its env`},
-		"unset":        {`{"command":"sh","env":{"A":"${NO_SUCH_VARIABLE}"}}`, `it asks for NO_SUCH_VARIABLE`},
+		"unset":        {`{"command":"sh","env":{"A":"${NO_SUCH_VARIABLE}"}}`, `NO_SUCH_VARIABLE: set it in the environment`},
 		"prints":       {sh("echo Server is listening; exec sleep 60"), `it prints to standard output.*Server is listening`},
 	}
 }

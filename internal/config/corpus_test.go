@@ -160,7 +160,7 @@ func TestCorpusAccepted(t *testing.T) {
 		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != problem.SeverityError || p.Code != problem.Exposed {
 			t.Errorf("CheckListen(0.0.0.0) = %v", p)
 		}
-		if p := cfg.CheckListen(""); p == nil || !strings.HasPrefix(p.Message, "every address of this machine can be reached") {
+		if p := cfg.CheckListen(""); p == nil || !strings.HasPrefix(p.Message, "other machines can reach every address of this machine") {
 			t.Errorf("CheckListen of no host = %v", p)
 		}
 		if p := cfg.CheckListen("::1"); p != nil {
@@ -275,7 +275,7 @@ func TestHostInBrackets(t *testing.T) {
 		t.Errorf("host %q, %v", cfg.Server.Host, cfg.Problems)
 	}
 	cfg = configtest.MustLoad(t, "b.json", `{"mcpServers": {}, "server": {"host": ""}}`, nil)
-	if p := configtest.Warned(t, cfg, problem.Exposed); !strings.HasPrefix(p.Message, "every address of this machine can be reached") {
+	if p := configtest.Warned(t, cfg, problem.Exposed); !strings.HasPrefix(p.Message, "other machines can reach every address of this machine") {
 		t.Errorf("an empty host: %v", p)
 	}
 	for _, host := range []string{"[]", "[a]", "[::1", "a.example.com"} {
