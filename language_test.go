@@ -200,3 +200,35 @@ func verbs(format string) []string {
 	slices.Sort(list)
 	return list
 }
+
+// decoded matches words for which a reader has to ask "who?" or "what?".
+var decoded = regexp.MustCompile(`(?i)\b(whoever|whomever|those who|nobody|somebody|anew)\b`)
+
+// TestCommentsNameThings checks that comments name the client, server or file
+// that they are about.
+func TestCommentsNameThings(t *testing.T) {
+	if !decoded.MatchString("// it is called when nobody waits") {
+		t.Fatal("the test finds nothing")
+	}
+	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range file.Comments {
+			for _, c := range group.List {
+				if word := decoded.FindString(c.Text); word != "" {
+					t.Errorf("%s: %q: say who or what it is", files.Position(c.Pos()), word)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,5 +1,6 @@
-// Package answers answers what clients ask the gateway, where the configuration
-// says how: a model behind a chat completion, or fixed answers.
+// Package answers answers sampling and elicitation requests that clients send to
+// the gateway, as the configuration says: with a model behind a chat completion
+// API, or with fixed answers.
 package answers
 
 import (
@@ -14,14 +15,14 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// Answers are those of the configuration: a model behind the sampling backend,
-// else the fixed answers of the file.
+// Answers uses the configured sampling backend, or else the fixed answers of the
+// config file.
 type Answers struct {
 	cfg    func() *config.Config
 	client *http.Client
 }
 
-// New answers from the configuration that cfg returns.
+// New returns Answers that uses the configuration returned by cfg.
 func New(cfg func() *config.Config) *Answers {
 	return &Answers{cfg: cfg, client: safehttp.NewConfigured(0)}
 }
@@ -41,7 +42,7 @@ func (c *Answers) Answer(ctx context.Context, method string, params []byte) (*js
 	return nil, nil
 }
 
-// fixedSampling is the configured message of a model, nil when there is none.
+// fixedSampling returns the configured message; nil if there is none.
 func fixedSampling(answer *config.SamplingAnswer, params []byte) (*jsonrpc.Response, error) {
 	if answer == nil {
 		return nil, nil
@@ -52,7 +53,7 @@ func fixedSampling(answer *config.SamplingAnswer, params []byte) (*jsonrpc.Respo
 	return sampled(answer.Text, answer.Model, answer.StopReason), nil
 }
 
-// sampled is the result of sampling/createMessage.
+// sampled returns a result of sampling/createMessage.
 func sampled(text, model, stopReason string) *jsonrpc.Response {
 	result := fmt.Appendf(nil, `{"role":"assistant","content":{"text":%s,"type":"text"},"model":%s}`, jsonrpc.Quote(text), jsonrpc.Quote(model))
 	if stopReason != "" {
@@ -61,8 +62,8 @@ func sampled(text, model, stopReason string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: result}
 }
 
-// fixedElicitation fills a form from the configuration, nil when there is
-// nothing to fill it with.
+// fixedElicitation fills a form from the configuration; it returns nil if the
+// configuration has no values for it.
 func fixedElicitation(answer *config.ElicitationAnswer, params []byte) (*jsonrpc.Response, error) {
 	if answer == nil {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// sample lets the configured model write the message.
+// sample asks the configured model for the message.
 func (c *Answers) sample(ctx context.Context, cfg *config.Config, params []byte) (*jsonrpc.Response, error) {
 	chat, err := chatRequest(&cfg.Sampling, params)
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *Answers) sample(ctx context.Context, cfg *config.Config, params []byte)
 	return readChat(raw, chat.Model)
 }
 
-// post asks the backend. What it says about a refusal is not passed on: it may
-// quote the key.
+// post sends the request to the backend. It drops the text of an error response,
+// which may quote the key.
 func (c *Answers) post(ctx context.Context, cfg *config.Config, body []byte) ([]byte, error) {
 	url := strings.TrimSuffix(cfg.Sampling.URL, "/") + "/chat/completions"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))

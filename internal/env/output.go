@@ -81,7 +81,7 @@ func Lost(a *Env, err error) error {
 	return o.err
 }
 
-// brokenPipe reports whether nobody reads what was written.
+// brokenPipe reports whether the reader of the output has closed it.
 func brokenPipe(err error) bool {
 	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232) // of Windows
 	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && (errors.Is(err, brokenPipe) || errors.Is(err, noData))

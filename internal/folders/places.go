@@ -1,4 +1,4 @@
-// Package folders knows where files of ours are looked for and kept.
+// Package folders returns the folders of the gateway's files.
 package folders
 
 import (
@@ -12,39 +12,38 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// Places are where files of ours are looked for and kept. Each is known, or
-// there is none: a folder that depends on where the program was started is not
-// one to trust.
+// Places are the folders of the gateway's files. A folder that is not known is
+// empty: a folder that depends on the working directory cannot be trusted.
 type Places struct {
 	GOOS   string                      // "" is this program's
 	Getenv func(string) (string, bool) // nil is os.LookupEnv
 	Home   string                      // the user's; "" when there is none
 }
 
-// StateDir is the State of this process. Without a home directory it is a
-// temporary folder that nobody else can have put anything into.
+// StateDir returns the state folder of this process. Without a home directory it
+// is a temporary folder that belongs to this user.
 func StateDir() string {
 	if dir := (Places{Home: Home()}).State(); dir != "" {
 		return dir
 	}
 	dir := filepath.Join(os.TempDir(), "mcp-all-in-one-"+strconv.Itoa(os.Getuid()))
-	_ = os.Mkdir(dir, 0o700) // it may be there; what counts is whose it is
+	_ = os.Mkdir(dir, 0o700) // it may exist; its owner is checked below
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() && disk.WritableByOthers(dir, info).Empty() {
 		return dir
 	}
 	return stray()
 }
 
-// stray is a temporary folder of this process alone.
+// stray returns a temporary folder of this process alone.
 var stray = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "mcp-all-in-one-*")
 	if err != nil {
-		return filepath.Join(os.DevNull, "mcp-all-in-one") // every use of it fails, and says so
+		return filepath.Join(os.DevNull, "mcp-all-in-one") // every use fails with an error
 	}
 	return dir
 })
 
-// Home is the user's home directory; "" when none is known.
+// Home returns the user's home directory; "" if it is not known.
 func Home() string {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
@@ -53,8 +52,8 @@ func Home() string {
 	return home
 }
 
-// UserDir is the directory of the user's own file, secrets and approvals; ""
-// when there is none.
+// UserDir returns the directory of the user's config file, secrets and approvals;
+// "" if there is none.
 func UserDir(home string) string {
 	if home == "" {
 		return ""
@@ -66,7 +65,7 @@ func (p Places) windows() bool {
 	return p.GOOS == "windows" || p.GOOS == "" && runtime.GOOS == "windows"
 }
 
-// System is the folder of the machine's file.
+// System returns the folder of the config file for the whole machine.
 func (p Places) System() string {
 	if !p.windows() {
 		return "/etc/mcp-all-in-one"
@@ -74,7 +73,7 @@ func (p Places) System() string {
 	return p.under("ProgramData")
 }
 
-// Config is the user's folder for configuration.
+// Config returns the user's folder for configuration.
 func (p Places) Config() string {
 	if dir := p.under("XDG_CONFIG_HOME"); dir != "" {
 		return dir
@@ -85,8 +84,7 @@ func (p Places) Config() string {
 	return p.inHome(".config")
 }
 
-// State is the user's folder for what we learnt; it may be removed at any
-// time.
+// State returns the user's folder for state; it may be removed at any time.
 func (p Places) State() string {
 	if dir := p.under("XDG_STATE_HOME"); dir != "" {
 		return dir
@@ -97,7 +95,8 @@ func (p Places) State() string {
 	return p.inHome(".local", "state")
 }
 
-// under is our folder in the one that a variable names, if it names one.
+// under returns the gateway's folder below the folder in an environment
+// variable.
 func (p Places) under(name string) string {
 	getenv := p.Getenv
 	if getenv == nil {
@@ -117,8 +116,8 @@ func (p Places) inHome(names ...string) string {
 	return p.join(append(append([]string{p.Home}, names...), "mcp-all-in-one")...)
 }
 
-// isAbs reports whether a path leads to the same folder wherever we run. On
-// Windows one that begins with \ depends on the current drive.
+// isAbs reports whether a path does not depend on the working directory. On
+// Windows a path that begins with \ depends on the current drive.
 func (p Places) isAbs(path string) bool {
 	if !p.windows() {
 		return strings.HasPrefix(path, "/")

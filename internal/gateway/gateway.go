@@ -111,7 +111,7 @@ type Gateway struct {
 	record     entry.Keeper
 	translated entry.Translated
 	skillsAt   sync.Map         // the revision at which skills were listed, by what a client sees
-	answers    *answers.Answers // configured answers to sampling and elicitation
+	answers    *answers.Answers // configured answers to clients' sampling and elicitation requests
 	// listeners are the open subscriptions of modern clients.
 	listeners listen.Streams
 	started   time.Time
@@ -311,8 +311,8 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
 }
 
-// answer answers sampling/createMessage and elicitation/create if the
-// configuration names something that can.
+// answer answers a client's sampling/createMessage or elicitation/create, if an
+// answer is configured.
 func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {

@@ -1,5 +1,6 @@
-// Package lastbuf keeps the large piece of memory that was given back last: large
-// answers come one after the other, and each would leave its own to the collector.
+// Package lastbuf keeps the last large buffer for reuse. Large answers come one
+// after the other, and each would otherwise leave a buffer to the garbage
+// collector.
 package lastbuf
 
 import (
@@ -7,13 +8,13 @@ import (
 	"weak"
 )
 
-// A Last is what was given back last, until the next collection.
+// A Last keeps the last buffer until the next garbage collection.
 type Last[T any] struct {
 	mu   sync.Mutex
 	last weak.Pointer[T]
 }
 
-// Take returns it; nil when there is none.
+// Take removes and returns the buffer; nil if there is none.
 func (l *Last[T]) Take() *T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -22,7 +23,7 @@ func (l *Last[T]) Take() *T {
 	return v
 }
 
-// Give gives v back, which nobody uses any more.
+// Give stores v. The caller must not use it afterwards.
 func (l *Last[T]) Give(v *T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

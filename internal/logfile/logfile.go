@@ -1,5 +1,5 @@
-// Package logfile appends lines to a file that starts anew when it is full. Old
-// files are kept beside it as name.1, name.2 and so on, name.1 the youngest.
+// Package logfile appends lines to a file and rotates it when it is full. Old
+// files are kept beside it as name.1, name.2 and so on; name.1 is the newest.
 //
 // gopkg.in/natefinch/lumberjack.v2 does not fit: it counts in mebibytes, leaves
 // half a line when the disk is full, and starts a goroutine that never ends.
@@ -38,7 +38,7 @@ func (f *File) Open() error {
 	return f.openLocked(0)
 }
 
-// Write appends one line, or an error tells why none of it is in the file.
+// Write appends one line. After an error no part of the line is in the file.
 func (f *File) Write(line []byte) (int, error) {
 	if _, err := f.WriteLines([][]byte{line}); err != nil {
 		return 0, err
@@ -46,8 +46,8 @@ func (f *File) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// WriteLines appends as many of the lines as one file takes, in one write, and
-// returns how many. A line that is longer than a file has a file of its own.
+// WriteLines appends as many of the lines as fit into the file, in one write, and
+// returns their number. A line that is longer than a file gets its own file.
 func (f *File) WriteLines(lines [][]byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,8 +23,8 @@ type LauncherOptions struct {
 	Log *slog.Logger
 	// MaxStarting is how many children may be starting at once; 8 if zero.
 	MaxStarting int
-	// Refused hears of hosts that the lists of confined children lack; nil if
-	// nobody does. It must not block.
+	// Refused is called with a host that a confined child was refused. It must not
+	// block. It may be nil.
 	Refused func(server, host string)
 	// StdinGrace is how long Stop waits after closing standard input (5 s),
 	// TermGrace after asking to terminate (2 s), KillGrace after killing (5 s).

@@ -95,7 +95,7 @@ func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	if err != nil {
 		return err
 	}
-	env.OutlivePipe() // a key that nobody saw is taken back
+	env.OutlivePipe() // a key that could not be shown is revoked
 	if a.JSON {
 		err = env.WriteLine(a.Stdout, map[string]any{"key": plain, "id": key.ID, "name": key.Name, "scopes": append([]string{}, key.Scopes()...), "expires": key.Expires})
 	} else {

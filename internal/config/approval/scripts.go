@@ -12,9 +12,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Scripts are the scripts of one entry, with the code from their files. They
-// run only as a person has approved them, whoever wrote them and whichever file
-// they are in.
+// Scripts are the scripts of one entry, with the code from their files. They run
+// only as a person has approved them, whatever their author and file.
 type Scripts struct {
 	List []Script
 	// Hash covers all scripts with their code; "" if there are none.
