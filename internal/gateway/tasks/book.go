@@ -25,6 +25,11 @@ const (
 	maxKeptResults = 64 << 20
 	// maxBridges bounds the tasks that run over bridges at the same time.
 	maxBridges = 10_000
+	// maxJobs bounds the scripts of one principal that run as tasks or whose
+	// results are kept; the oldest results are dropped first.
+	maxJobs = 64
+	// overhead is what a kept result takes in addition to its size.
+	overhead = 4 << 10
 )
 
 // A Key identifies a task of a server of a schema.
@@ -56,8 +61,9 @@ type task struct {
 type Book struct {
 	mu      sync.Mutex
 	by      map[Key]*task
-	order   []Key // oldest first
-	kept    []Key // tasks with results, oldest first
+	order   []Key          // oldest first
+	kept    []Key          // tasks with results, oldest first
+	jobs    map[string]int // by principal: jobs that run or are kept
 	bytes   int
 	running int // bridges of tasks that have not ended
 	closed  bool
@@ -68,7 +74,7 @@ type Book struct {
 
 // NewBook returns a Book without tasks.
 func NewBook() *Book {
-	o := &Book{by: make(map[Key]*task)}
+	o := &Book{by: make(map[Key]*task), jobs: make(map[string]int)}
 	o.life, o.end = context.WithCancelCause(context.Background())
 	return o
 }
@@ -140,8 +146,8 @@ func (o *Book) keep(k Key, size int) {
 		return
 	}
 	o.kept = append(o.kept, k)
-	t.bytes = size
-	o.bytes += size
+	t.bytes = size + overhead
+	o.bytes += t.bytes
 	for len(o.kept) > 1 && o.bytes > maxKeptResults {
 		o.dropLocked(o.kept[0])
 	}
@@ -157,6 +163,7 @@ func (o *Book) remove(k Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.dropLocked(k)
+	o.forgetJobLocked(o.by[k])
 	delete(o.by, k)
 	if at := slices.Index(o.order, k); at >= 0 {
 		o.order = slices.Delete(o.order, at, at+1)
@@ -172,8 +179,35 @@ func (o *Book) dropLocked(k Key) {
 	o.kept = slices.Delete(o.kept, at, at+1)
 	if t := o.by[k]; t != nil {
 		o.bytes -= t.bytes
-		t.bytes, t.bridge, t.job, t.done = 0, nil, nil, nil
+		o.forgetJobLocked(t)
+		t.bytes, t.bridge, t.done = 0, nil, nil
 	}
+}
+
+// forgetJobLocked forgets the job of a task, if there is one. t may be nil.
+func (o *Book) forgetJobLocked(t *task) {
+	if t == nil || t.job == nil {
+		return
+	}
+	t.job = nil
+	if o.jobs[t.owner]--; o.jobs[t.owner] == 0 {
+		delete(o.jobs, t.owner)
+	}
+}
+
+// roomLocked makes room for one more job of a principal, and returns false if
+// too many run.
+func (o *Book) roomLocked(principal string) bool {
+	if o.jobs[principal] < maxJobs {
+		return true
+	}
+	for _, k := range o.kept {
+		if t := o.by[k]; t != nil && t.job != nil && t.owner == principal {
+			o.dropLocked(k)
+			return true
+		}
+	}
+	return false
 }
 
 // ListOf returns the tasks that a principal began at a server, oldest first. It
