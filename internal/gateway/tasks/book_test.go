@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 	"weak"
@@ -123,5 +124,53 @@ func TestJobsOfOnePrincipal(t *testing.T) {
 	full.Enter = func() (func(), error) { return nil, tooMany() }
 	if resp, err := o.Run(t.Context(), full, run); err == nil {
 		t.Errorf("too many scripts run, and it is a task: %s", resp.Result)
+	}
+}
+
+// TestTasksOfOthersStay fills the book with the tasks of one principal.
+func TestTasksOfOthersStay(t *testing.T) {
+	o := NewBook()
+	t.Cleanup(o.Close)
+	o.most = 100
+	end := make(chan struct{})
+	runs, mine := began(t, o, "bob", end), began(t, o, "ann", end)
+	known := Key{"default", "demo", "of bob"}
+	o.note(known, "bob", func(*task) {})
+	for i := range 1000 {
+		o.note(Key{"default", "demo", strconv.Itoa(i)}, "ann", func(*task) {})
+	}
+	for _, k := range []Key{runs, mine, known, {"default", "demo", "999"}} {
+		if _, there := o.of(k); !there {
+			t.Errorf("%v is gone", k)
+		}
+	}
+	if n := len(o.by); n != o.most {
+		t.Errorf("there are %d tasks", n)
+	}
+	// A principal without tasks takes the place of one of whoever has most.
+	o.note(Key{"default", "demo", "of cy"}, "cy", func(*task) {})
+	if got := len(o.owned["ann"]); got != o.most-3 {
+		t.Errorf("ann has %d tasks", got)
+	}
+	close(end)
+}
+
+// TestResultsOfOthersStay has one principal keep more than all may.
+func TestResultsOfOthersStay(t *testing.T) {
+	o := NewBook()
+	t.Cleanup(o.Close)
+	keep := func(id, principal string, size int) Key {
+		k := Key{"default", "demo", id}
+		o.note(k, principal, func(t *task) { t.done = &jsonrpc.Response{} })
+		o.keep(k, size)
+		return k
+	}
+	theirs := keep("of bob", "bob", 1<<20)
+	var last Key
+	for i := range 100 {
+		last = keep(strconv.Itoa(i), "ann", 2<<20)
+	}
+	if !o.keeps(theirs) || !o.keeps(last) || o.bytes > maxKeptResults {
+		t.Errorf("bob's is kept: %t, the last one: %t, %d bytes", o.keeps(theirs), o.keeps(last), o.bytes)
 	}
 }
