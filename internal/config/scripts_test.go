@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,10 +22,19 @@ const stored = `{"mcpServers": {"own": {"scripts": {"say": {"description": "Say 
 func TestScriptsWaitForApproval(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		t.Run(fmt.Sprintf("project=%t", project), func(t *testing.T) {
-			path := configtest.Write(t, "mcp.json", fmt.Sprintf(stored, "1", ""))
+			path := configtest.Write(t, "mcp.json", "{}")
 			code := configtest.Put(t, filepath.Join(filepath.Dir(path), "say.js"), "return `hi ${args.who}`\n")
 			load := configtest.Options(t, path, map[string]string{"args.who": "nobody"})
 			load.Project = project
+			write := func(sum, more string) {
+				t.Helper()
+				text := fmt.Sprintf(stored, sum, more)
+				if project { // its scripts have no files
+					text = strings.Replace(text, `"file": "say.js"`, "\"code\": \"return `hi ${args.who}`\"", 1)
+				}
+				configtest.Put(t, path, text)
+			}
+			write("1", "")
 			server := func() (*config.Config, *config.Server) {
 				t.Helper()
 				cfg, err := config.Load(load)
@@ -59,17 +69,19 @@ func TestScriptsWaitForApproval(t *testing.T) {
 			}
 			cfg, s = server()
 			shown := s.ShownHash()
-			configtest.Put(t, code, "return 'other'\n")
+			if configtest.Put(t, code, "return 'other'\n"); project {
+				write("3", "")
+			}
 			if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, approval.ErrChanged) {
 				t.Errorf("approving code that was not shown = %v", err)
 			}
 			approved()
-			configtest.Put(t, path, fmt.Sprintf(stored, "2", ""))
+			write("2", "")
 			approved()
 			if project {
 				return // in a project, every change of an entry waits
 			}
-			configtest.Put(t, path, fmt.Sprintf(stored, "2", `, "timeout": "9s"`))
+			write("2", `, "timeout": "9s"`)
 			if _, s := server(); s.Pending {
 				t.Error("what is not a script waits, too")
 			}
@@ -125,6 +137,71 @@ func TestScriptsOfClients(t *testing.T) {
 	if _, s = server(); !s.Pending {
 		t.Error("a new script runs, and nobody has approved it")
 	}
+}
+
+// TestScriptFiles names files as scripts that no script may have: nothing of
+// them is shown.
+func TestScriptFiles(t *testing.T) {
+	secret := configtest.Put(t, filepath.Join(t.TempDir(), "secret.js"), "hunter2")
+	for _, tt := range []struct {
+		file    string
+		project bool
+	}{
+		{file: secret}, {file: "../secret.js"}, {file: "below/../../secret.js"}, {file: "~/secret.js"}, {file: "out.js"}, {file: "below/secret.js"},
+		{file: "key.js"}, {file: "mcp.json"}, {file: "mcp.json.pending.json"}, {file: ".env"}, {file: "self.js"}, {file: "say.js", project: true},
+	} {
+		t.Run(fmt.Sprintf("%s project=%t", filepath.Base(tt.file), tt.project), func(t *testing.T) {
+			path := configtest.Write(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"own": {"scripts": {"a": {"file": %q}}}}}`, tt.file))
+			dir := filepath.Dir(path)
+			for _, name := range []string{"say.js", ".env", "keys.json", "mcp.json.pending.json"} {
+				configtest.Put(t, filepath.Join(dir, name), "{}")
+			}
+			for link, to := range map[string]string{"out.js": secret, "below": filepath.Dir(secret), "key.js": "keys.json", "self.js": "mcp.json"} {
+				if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			load := configtest.Options(t, path, nil)
+			load.Project = tt.project
+			_, err := config.Load(load)
+			if p := configtest.ProblemOf(t, err, problem.Script); !strings.Contains(p.Message, "file") || strings.Contains(p.Message, "hunter2") {
+				t.Errorf("it says %q", p.Message)
+			}
+		})
+	}
+	t.Run("a link that stays below", func(t *testing.T) {
+		path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"scripts": {"a": {"file": "now.js"}}}}}`)
+		dir := filepath.Dir(path)
+		if err := os.Mkdir(filepath.Join(dir, "v1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		configtest.Put(t, filepath.Join(dir, "v1", "a.js"), "return 7")
+		if err := os.Symlink(filepath.Join("v1", "a.js"), filepath.Join(dir, "now.js")); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Load(configtest.Options(t, path, nil))
+		if err != nil || !strings.Contains(cfg.Schemas[0].Server("own").Entry(), "return 7") {
+			t.Errorf("loading = %v", err)
+		}
+	})
+	t.Run("of a client", func(t *testing.T) {
+		path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"scripts": {"a": {"file": "say.js"}}}}}`)
+		configtest.Put(t, filepath.Join(filepath.Dir(path), "say.js"), "return 1")
+		o := edit.WriteOptions{Load: configtest.Options(t, path, nil), Pending: true, By: "key:1"}
+		for _, file := range []string{"say.js", "none.js", "/etc/shadow"} {
+			_, err := edit.Update(path, o, func(d *edit.Draft) error {
+				return d.SetServer("", "leak", fmt.Appendf(nil, `{"scripts": {"a": {"file": %q}}}`, file))
+			})
+			if want := `script "a" of default/leak names a file: put the code into "code", or let a person add the entry to the config file`; err == nil || err.Error() != want {
+				t.Errorf("writing %s = %v", file, err)
+			}
+		}
+		if _, err := edit.Update(path, o, func(d *edit.Draft) error {
+			return d.SetServer("", "own", []byte(`{"scripts": {"a": {"file": "say.js"}}, "enabled": false}`))
+		}); err != nil {
+			t.Errorf("switching off scripts of a person = %v", err)
+		}
+	})
 }
 
 func TestBadScripts(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/roots"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -153,7 +154,7 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	to.params, to.arguments = bytes.Clone(t.params), bytes.Clone(t.arguments)
 	return d.gw.tasks.Run(ctx, d.ours(c), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 		own.client.back = back
-		return d.send(ctx, &own, &to)
+		return d.send(scripts.Entered(ctx), &own, &to)
 	})
 }
 

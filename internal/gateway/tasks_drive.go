@@ -228,6 +228,7 @@ func (d *dispatcher) ours(c *Call) tasks.Link {
 	return tasks.Link{
 		Schema: d.opening.Schema, Principal: d.opening.Who.ID, Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
 		Rename: func(message []byte) []byte { return d.nameTasks("", message) },
+		Enter:  func() (func(), error) { return d.gw.scripts.Enter(d.opening.Who.ID) },
 	}
 }
 

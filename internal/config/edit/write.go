@@ -108,6 +108,9 @@ func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err erro
 	if data, err = d.content(); err != nil {
 		return nil, nil, err
 	}
+	if err := o.readsNoScript(d); err != nil {
+		return nil, nil, err
+	}
 	if cfg, err = config.Check(d.path, data, o.Load); err != nil {
 		return nil, nil, err
 	}
@@ -115,6 +118,28 @@ func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err erro
 		return nil, nil, ErrServersOnly
 	}
 	return cfg, data, d.keptElsewhere()
+}
+
+// readsNoScript checks that a client names no file as a script. The code of a
+// script is shown for approval, so the client would see the file.
+func (o WriteOptions) readsNoScript(d *Draft) error {
+	before := layout.Below(d.old).ByID()
+	for id, entry := range layout.Below(d.root).ByID() {
+		scripts := approval.ScriptsIn(entry)
+		if scripts == nil || !o.Pending && !d.proposed[id] {
+			continue
+		}
+		if was := approval.ScriptsIn(before[id]); was != nil && was.Equal(scripts) {
+			continue
+		}
+		for _, m := range scripts.Members {
+			if m.Value.Get("file") != nil {
+				return i18n.Errorf("script %q of %s names a file: put the code into \"code\", or let a person add the entry to the config file",
+					"%[2]s 的脚本 %[1]q 指定了 file：请把代码写入 \"code\"，或由人把该条目加入配置文件", i18n.Seen(m.Key), i18n.Seen(id))
+			}
+		}
+	}
+	return nil
 }
 
 // commit checks a draft, records what waits for approval, and replaces the old

@@ -27,20 +27,26 @@ type Pool struct {
 	by  map[string]int
 }
 
-// enter counts one more script, or returns an error if too many run.
-func (p *Pool) enter(principal string) error {
+// Enter counts one more script until leave is called, or returns an error if too
+// many run. A script that runs with the context of Entered is not counted again.
+func (p *Pool) Enter(principal string) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all >= maxScripts || p.by[principal] >= maxScriptsKey {
-		return mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("too many scripts run: at most %d, and %d of one client", maxScripts, maxScriptsKey))
+		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("too many scripts run: at most %d, and %d of one client", maxScripts, maxScriptsKey))
 	}
 	if p.by == nil {
 		p.by = make(map[string]int)
 	}
 	p.all++
 	p.by[principal]++
-	return nil
+	return func() { p.leave(principal) }, nil
 }
+
+type enteredKey struct{}
+
+// Entered returns the context for a script that Enter has counted.
+func Entered(ctx context.Context) context.Context { return context.WithValue(ctx, enteredKey{}, true) }
 
 func (p *Pool) leave(principal string) {
 	p.mu.Lock()
@@ -115,10 +121,13 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 	if outer != nil && outer.outer != nil {
 		return nil, mcp.Failure(mcp.PolicyDenied, "", "a script that a script calls may call no further script")
 	}
-	if err := p.enter(principal); err != nil {
-		return nil, err
+	if outer != nil || ctx.Value(enteredKey{}) == nil {
+		leave, err := p.Enter(principal)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
-	defer p.leave(principal)
 	defer runner.Warm() // for the next script
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -4,6 +4,7 @@
 package tasks
 
 import (
+	"container/list"
 	"context"
 	"slices"
 	"sync"
@@ -16,8 +17,8 @@ import (
 )
 
 const (
-	// maxTasks bounds the tasks whose owners are recorded; the oldest are
-	// dropped first.
+	// maxTasks bounds the tasks whose owners are recorded; the oldest ones of
+	// the same principal are dropped first, and none that runs.
 	maxTasks = 100_000
 	// keptResult is how long the result of a task is kept. maxKeptResults
 	// bounds the bytes of all results; the oldest are dropped first.
@@ -25,6 +26,11 @@ const (
 	maxKeptResults = 64 << 20
 	// maxBridges bounds the tasks that run over bridges at the same time.
 	maxBridges = 10_000
+	// maxJobs bounds the scripts of one principal that run as tasks or whose
+	// results are kept; the oldest results are dropped first.
+	maxJobs = 64
+	// overhead is what a kept result takes in addition to its size.
+	overhead = 4 << 10
 )
 
 // A Key identifies a task of a server of a schema.
@@ -47,8 +53,12 @@ type task struct {
 	// project is the project of the client that began the task.
 	project *project.Project
 	at      time.Time
-	bytes   int // size of the kept result
+	bytes   int           // size of the kept result
+	kept    *list.Element // its place among the kept results; nil if it has none
 }
+
+// runs reports whether the gateway waits for the end of the task.
+func (t *task) runs() bool { return (t.job != nil || t.bridge != nil) && t.kept == nil }
 
 // A Book records which principal began each task. Servers do not know the
 // gateway's principals, so they would show the tasks of one principal to
@@ -56,8 +66,10 @@ type task struct {
 type Book struct {
 	mu      sync.Mutex
 	by      map[Key]*task
-	order   []Key // oldest first
-	kept    []Key // tasks with results, oldest first
+	most    int              // how many tasks are recorded
+	owned   map[string][]Key // by principal, oldest first
+	kept    list.List        // Keys of tasks with results, oldest first
+	jobs    map[string]int   // by principal: jobs that run or are kept
 	bytes   int
 	running int // bridges of tasks that have not ended
 	closed  bool
@@ -68,7 +80,7 @@ type Book struct {
 
 // NewBook returns a Book without tasks.
 func NewBook() *Book {
-	o := &Book{by: make(map[Key]*task)}
+	o := &Book{most: maxTasks, by: make(map[Key]*task), owned: make(map[string][]Key), jobs: make(map[string]int)}
 	o.life, o.end = context.WithCancelCause(context.Background())
 	return o
 }
@@ -79,14 +91,45 @@ func (o *Book) ownLocked(k Key, principal string) *task {
 	if t := o.by[k]; t != nil {
 		return t
 	}
-	if len(o.order) >= maxTasks {
-		delete(o.by, o.order[0])
-		o.order = o.order[1:]
+	if len(o.by) >= o.most && !o.forgetOldestLocked(principal) {
+		most := principal
+		for who, keys := range o.owned {
+			if len(keys) > len(o.owned[most]) {
+				most = who
+			}
+		}
+		o.forgetOldestLocked(most)
 	}
 	t := &task{owner: principal, at: time.Now()}
 	o.by[k] = t
-	o.order = append(o.order, k)
+	o.owned[principal] = append(o.owned[principal], k)
 	return t
+}
+
+// forgetOldestLocked forgets the oldest task of a principal that does not run.
+// It returns false if there is none.
+func (o *Book) forgetOldestLocked(principal string) bool {
+	keys := o.owned[principal]
+	for i, k := range keys {
+		if !o.by[k].runs() {
+			copy(keys[1:], keys[:i]) // there are fewer older tasks than newer ones
+			o.owned[principal] = keys[1:]
+			o.forgetLocked(k)
+			return true
+		}
+	}
+	return false
+}
+
+// forgetLocked forgets a task that is not among those of its owner any more.
+func (o *Book) forgetLocked(k Key) {
+	o.dropLocked(k)
+	t := o.by[k]
+	o.forgetJobLocked(t)
+	delete(o.by, k)
+	if len(o.owned[t.owner]) == 0 {
+		delete(o.owned, t.owner)
+	}
 }
 
 // note changes the record of a task.
@@ -136,14 +179,18 @@ func (o *Book) keep(k Key, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.by[k]
-	if t == nil || slices.Contains(o.kept, k) {
+	if t == nil || t.kept != nil {
 		return
 	}
-	o.kept = append(o.kept, k)
-	t.bytes = size
-	o.bytes += size
-	for len(o.kept) > 1 && o.bytes > maxKeptResults {
-		o.dropLocked(o.kept[0])
+	t.kept = o.kept.PushBack(k)
+	t.bytes = size + overhead
+	o.bytes += t.bytes
+	for o.kept.Len() > 1 && o.bytes > maxKeptResults {
+		if oldest := o.oldestLocked(t.owner, false); oldest != k {
+			o.dropLocked(oldest)
+		} else {
+			o.dropLocked(o.kept.Front().Value.(Key))
+		}
 	}
 	time.AfterFunc(keptResult, func() {
 		o.mu.Lock()
@@ -156,24 +203,64 @@ func (o *Book) keep(k Key, size int) {
 func (o *Book) remove(k Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.dropLocked(k)
-	delete(o.by, k)
-	if at := slices.Index(o.order, k); at >= 0 {
-		o.order = slices.Delete(o.order, at, at+1)
+	t := o.by[k]
+	if t == nil {
+		return
 	}
+	keys := o.owned[t.owner]
+	for i := len(keys) - 1; i >= 0; i-- { // it is one of the newest
+		if keys[i] == k {
+			o.owned[t.owner] = slices.Delete(keys, i, i+1)
+			break
+		}
+	}
+	o.forgetLocked(k)
 }
 
 // dropLocked forgets a result. Its server may still have it.
 func (o *Book) dropLocked(k Key) {
-	at := slices.Index(o.kept, k)
-	if at < 0 {
+	t := o.by[k]
+	if t == nil || t.kept == nil {
 		return
 	}
-	o.kept = slices.Delete(o.kept, at, at+1)
-	if t := o.by[k]; t != nil {
-		o.bytes -= t.bytes
-		t.bytes, t.bridge, t.job, t.done = 0, nil, nil, nil
+	o.kept.Remove(t.kept)
+	o.bytes -= t.bytes
+	o.forgetJobLocked(t)
+	t.bytes, t.kept, t.bridge, t.done = 0, nil, nil, nil
+}
+
+// oldestLocked returns the oldest task of a principal, or its oldest job, whose
+// result is kept.
+func (o *Book) oldestLocked(principal string, job bool) (k Key) {
+	for e := o.kept.Front(); e != nil; e = e.Next() {
+		k = e.Value.(Key)
+		if t := o.by[k]; t.owner == principal && (t.job != nil || !job) {
+			return k
+		}
 	}
+	return Key{}
+}
+
+// forgetJobLocked forgets the job of a task, if there is one.
+func (o *Book) forgetJobLocked(t *task) {
+	if t.job == nil {
+		return
+	}
+	t.job = nil
+	if o.jobs[t.owner]--; o.jobs[t.owner] == 0 {
+		delete(o.jobs, t.owner)
+	}
+}
+
+// roomLocked makes room for one more job of a principal, and returns false if
+// too many run.
+func (o *Book) roomLocked(principal string) bool {
+	if o.jobs[principal] < maxJobs {
+		return true
+	}
+	k := o.oldestLocked(principal, true)
+	o.dropLocked(k)
+	return k != Key{}
 }
 
 // ListOf returns the tasks that a principal began at a server, oldest first. It
@@ -182,8 +269,8 @@ func (o *Book) ListOf(schema, server, principal string, most int) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var ids []string
-	for _, k := range slices.Backward(o.order) {
-		if k.Schema == schema && k.Server == server && o.by[k].owner == principal {
+	for _, k := range slices.Backward(o.owned[principal]) {
+		if k.Schema == schema && k.Server == server {
 			if ids = append(ids, k.ID); len(ids) == most {
 				break
 			}

@@ -24,6 +24,7 @@ type Bridge struct {
 	hangUp  func()
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	unbind  func() bool   // ends the tie to the life of the book, which would keep the bridge
 	done    chan struct{} // closed once resp and err are set
 
 	questions modern.Questions
@@ -49,7 +50,7 @@ type Watcher interface {
 func (o *Book) NewBridge(ctx context.Context, link Link, rewrite func([]byte) []byte, hangUp func()) *Bridge {
 	b := &Bridge{book: o, link: link, rewrite: rewrite, hangUp: hangUp, done: make(chan struct{}), key: Key{Schema: link.Schema, Server: link.Server}}
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	context.AfterFunc(o.life, func() { b.cancel(modern.ErrExpired) })
+	b.unbind = context.AfterFunc(o.life, func() { b.cancel(modern.ErrExpired) })
 	return b
 }
 
@@ -117,6 +118,7 @@ func (b *Bridge) begun(id string, told []byte) []byte {
 // close closes the connection of the task.
 func (b *Bridge) close() {
 	b.cancel(nil)
+	b.unbind()
 	b.hangUp()
 }
 
@@ -133,17 +135,15 @@ func (b *Bridge) run() {
 	if b.ctx.Err() == nil {
 		b.refresh(b.ctx)
 	}
-	size := 0
 	if err == nil {
 		resp = &jsonrpc.Response{Result: append([]byte(nil), resp.Result...), Err: resp.Err}
-		size = len(resp.Result)
 	}
 	b.mu.Lock()
 	b.resp, b.err = resp, err
 	b.mu.Unlock()
 	close(b.done)
 	b.book.ended()
-	b.book.keep(b.key, size)
+	b.book.keep(b.key, sizeOf(resp, err))
 	b.changed()
 }
 

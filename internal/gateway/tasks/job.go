@@ -23,14 +23,13 @@ const jobPoll = 250 * time.Millisecond
 // A Job is a script that runs as a task. It speaks the dialect of 2025-11-25; a
 // Bridge shows it to a modern client.
 type Job struct {
-	key     Key
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	outside jsonrpc.Handler // gets the notifications while no client waits for the result
-	begun   time.Time
-	done    chan struct{} // closed once resp and err are set
+	key   Key
+	begun time.Time
+	done  chan struct{} // closed once resp and err are set
 
 	mu      sync.Mutex
+	cancel  context.CancelCauseFunc // nil once it has ended: it holds on to the request
+	outside jsonrpc.Handler         // gets the notifications while no client waits for the result; nil once it has ended
 	updated time.Time
 	message string            // the latest progress
 	asked   int               // questions that wait for an answer
@@ -50,10 +49,9 @@ var errCancelled = jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was cancelled"
 func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) (*jsonrpc.Response, error) {
 	j := &Job{key: Key{link.Schema, "", modern.RandomID()}, outside: link.Back, begun: time.Now(), done: make(chan struct{}), there: make(chan struct{})}
 	j.updated = j.begun
-	j.ctx, j.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	begin := func() (*jsonrpc.Response, error) {
-		if !o.begin(j, link.Principal, run) {
-			return nil, tooMany()
+		if err := o.begin(ctx, j, link, run); err != nil {
+			return nil, err
 		}
 		return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), j.told(), "task")}, nil
 	}
@@ -75,7 +73,7 @@ func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jso
 		}
 		return j.answer(ctx, req)
 	}
-	bridge := o.NewBridge(ctx, link, func(result []byte) []byte { return result }, func() {})
+	bridge := o.NewBridge(o.life, link, func(result []byte) []byte { return result }, func() {})
 	resp, _, err := bridge.Begin(ctx, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{}`)})
 	return link.named(resp, err)
 }
@@ -93,7 +91,7 @@ func (j *Job) quick(ctx context.Context) bool {
 	case <-wait.C:
 		return false
 	case <-ctx.Done():
-		j.cancel(context.Cause(ctx))
+		j.stop(context.Cause(ctx))
 		<-j.done
 		return true
 	}
@@ -116,38 +114,68 @@ func Wanted(rules mcp.Version, offer mcp.Offer, params []byte) bool {
 	return rules.SampleTools && jsonrpc.Get(params, "task") != nil
 }
 
-// begin starts a job. It returns false if there are too many.
-func (o *Book) begin(j *Job, principal string, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) bool {
+// begin starts a job, unless there are too many.
+func (o *Book) begin(ctx context.Context, j *Job, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.running >= maxBridges {
-		return false
+	if o.closed || o.running >= maxBridges || !o.roomLocked(link.Principal) {
+		return tooMany()
 	}
-	o.ownLocked(j.key, principal).job = j
+	leave, err := link.Enter()
+	if err != nil {
+		return err
+	}
+	o.ownLocked(j.key, link.Principal).job = j
+	o.jobs[link.Principal]++
 	o.running++
+	ctx, j.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	o.wg.Go(func() {
-		defer context.AfterFunc(o.life, func() { j.cancel(modern.ErrExpired) })()
-		defer j.cancel(nil)
-		size := j.finish(run(j.ctx, j))
+		defer context.AfterFunc(o.life, func() { j.stop(modern.ErrExpired) })()
+		resp, err := run(ctx, j)
+		leave()
+		size := j.finish(resp, err)
 		o.ended()
 		o.keep(j.key, size)
 	})
-	return true
+	return nil
 }
 
-// finish stores the outcome of a job and returns its size.
+// stop cancels the script, unless it has ended.
+func (j *Job) stop(why error) {
+	j.mu.Lock()
+	cancel := j.cancel
+	j.mu.Unlock()
+	if cancel != nil {
+		cancel(why)
+	}
+}
+
+// finish stores the outcome of a job and returns its size. From then on the job
+// has nothing else of the request that began it.
 func (j *Job) finish(resp *jsonrpc.Response, err error) (size int) {
 	if err == nil {
-		size = len(resp.Result)
 		kept := &jsonrpc.Response{Result: append([]byte(nil), resp.Result...), Err: resp.Err}
 		resp.Release()
 		resp = kept
 	}
 	j.mu.Lock()
 	j.resp, j.err, j.updated = resp, err, time.Now()
+	j.cancel(nil)
+	j.cancel, j.outside = nil, nil
 	j.mu.Unlock()
 	close(j.done)
-	return size
+	return sizeOf(resp, err)
+}
+
+// sizeOf returns the size of an outcome.
+func sizeOf(resp *jsonrpc.Response, err error) int {
+	switch {
+	case err != nil:
+		return len(err.Error())
+	case resp.Err != nil:
+		return len(resp.Err.Message) + len(resp.Err.Data)
+	}
+	return len(resp.Result)
 }
 
 // OfOurs reports whether a task is a job of the gateway.
@@ -226,7 +254,7 @@ func (j *Job) end() (*jsonrpc.Response, error) {
 	if over {
 		return nil, jsonrpc.InvalidParams("task '%s' has ended", refusal.Clip(j.key.ID))
 	}
-	j.cancel(errCancelled)
+	j.stop(errCancelled)
 	return &jsonrpc.Response{Result: j.told()}, nil
 }
 
@@ -318,7 +346,9 @@ func (j *Job) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *json
 	}
 	back, _ := j.waiter()
 	if back == nil {
+		j.mu.Lock()
 		back = j.outside
+		j.mu.Unlock()
 	}
 	if back != nil {
 		back.HandleNotification(ctx, from, n)

@@ -39,7 +39,10 @@ type Link struct {
 	// Rename replaces the task ids in a message of the server by the ids that
 	// the client knows.
 	Rename func([]byte) []byte
-	Log    *slog.Logger
+	// Enter counts one more running script of the principal, and leave counts
+	// it no more; for scripts only.
+	Enter func() (leave func(), err error)
+	Log   *slog.Logger
 }
 
 // For a legacy client and a modern server, the dialects differ as follows. The
