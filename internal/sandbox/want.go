@@ -20,10 +20,12 @@ type Wants struct {
 	Listen bool
 	// Secrets are files with keys or files of other programs; they are never proposed.
 	// Unix are sockets. Direct are public addresses that the server connected to
-	// without the proxy; a list of host names cannot allow them.
+	// without the proxy; a list of host names cannot allow them. Others are hosts
+	// that a person is not asked about.
 	Secrets []string
 	Unix    []string
 	Direct  []string
+	Others  []string
 }
 
 // Learnt reads the notes about a server.
@@ -47,13 +49,19 @@ func Learnt(path string) (*Wants, error) {
 				reads = append(reads, k.fold(n))
 			}
 		case noteHost:
-			w.Hosts = append(w.Hosts, n.What)
+			if offered(n.What) {
+				w.Hosts = append(w.Hosts, n.What)
+			} else {
+				w.Others = append(w.Others, n.What)
+			}
 		case noteConnect:
 			target, err := netip.ParseAddrPort(n.What)
 			switch {
-			case err != nil || slices.Contains(allowed.Addresses, n.What):
+			case err != nil || target.Port() == 0 || slices.Contains(allowed.Addresses, n.What):
 			case safehttp.Public(target.Addr()):
 				w.Direct = append(w.Direct, n.What)
+			case target.Addr().Unmap().IsLinkLocalUnicast(): // clouds hand out keys there
+				w.Others = append(w.Others, n.What)
 			default:
 				w.Hosts = append(w.Hosts, n.What)
 			}
@@ -65,7 +73,7 @@ func Learnt(path string) (*Wants, error) {
 	}
 	w.Write = outermost(writes, nil)
 	w.Read = outermost(reads, w.Write)
-	for _, texts := range []*[]string{&w.Hosts, &w.Secrets, &w.Unix, &w.Direct} {
+	for _, texts := range []*[]string{&w.Hosts, &w.Secrets, &w.Unix, &w.Direct, &w.Others} {
 		slices.Sort(*texts)
 		*texts = slices.Compact(*texts)
 	}

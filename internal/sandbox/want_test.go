@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,7 @@ func TestLearnt(t *testing.T) {
 	}
 	in := func(name string) string { return filepath.Join(home, name) }
 	opens := func(what string) Note { return Note{Call: noteOpen, What: what} }
+	long := strings.Repeat("a.", 150) + "com:443"
 	list := []Note{
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/usr", in("own")}, Write: []string{in("own/w")}, Addresses: []string{"127.0.0.1:4000"}}},
 		opens("/usr/lib/x.so"), opens(in("own/code.js")), {Call: noteOpen, What: in("own/w/x"), Write: true},
@@ -33,6 +35,8 @@ func TestLearnt(t *testing.T) {
 		opens(in(".ssh/id_rsa")), opens(in("state/mcp-all-in-one/servers/other")), {Call: noteOpen, What: home, Folder: true}, {Call: noteOpen, What: "/", Folder: true}, opens("/etc/shadow"),
 		{Call: noteConnect, What: "127.0.0.1:4000"}, {Call: noteConnect, What: "127.0.0.1:5432"}, {Call: noteConnect, What: "8.8.8.8:443"},
 		{Call: noteHost, What: "api.example.com:443"}, {Call: noteHost, What: "api.example.com:443"}, {Call: noteUnix, What: "/run/x.sock"}, {Call: noteListen},
+		{Call: noteHost, What: "*.com:443"}, {Call: noteHost, What: "localhost:22"}, {Call: noteHost, What: "127.0.0.1:22"}, {Call: noteHost, What: "169.254.169.254:80"},
+		{Call: noteHost, What: long}, {Call: noteHost, What: "no port"}, {Call: noteConnect, What: "169.254.169.254:80"}, {Call: noteConnect, What: "[::ffff:169.254.169.254]:80"},
 		// only the server itself could have written a second profile
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/"}, Write: []string{"/"}}},
 	}
@@ -57,6 +61,7 @@ func TestLearnt(t *testing.T) {
 		Write:  []string{in("project/deep")},
 		Hosts:  []string{"127.0.0.1:5432", "api.example.com:443"},
 		Listen: true, Unix: []string{"/run/x.sock"}, Direct: []string{"8.8.8.8:443"},
+		Others:  []string{"*.com:443", "127.0.0.1:22", "169.254.169.254:80", "[::ffff:169.254.169.254]:80", long, "localhost:22", "no port"},
 		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("state/mcp-all-in-one/servers/other")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
