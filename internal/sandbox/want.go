@@ -101,23 +101,10 @@ type known struct {
 
 func newKnown(p Profile) known {
 	k := known{home: realPath(folders.Home()), write: p.Write}
+	k.secrets = secretPaths(k.home)
 	k.read = slices.Concat(p.Read, p.Write)
 	for i, path := range k.read {
 		k.read[i] = realPath(path) // /lib may be a link, but notes have real paths
-	}
-	for _, name := range []string{
-		".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".password-store",
-		".mozilla", ".thunderbird", ".config/gcloud", ".config/gh", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
-		".local/share/keyrings", ".local/share/kwalletd", ".bash_history", ".zsh_history", ".claude", ".cursor",
-	} {
-		if k.home != "" {
-			k.secrets = append(k.secrets, filepath.Join(k.home, name))
-		}
-	}
-	for _, path := range []string{folders.UserDir(folders.Home()), folders.StateDir(), "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/root/.ssh"} {
-		if path != "" {
-			k.secrets = append(k.secrets, realPath(path))
-		}
 	}
 	return k
 }
@@ -138,10 +125,14 @@ func (k *known) allows(n Note) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return within(n.What, dir) })
 }
 
-// secret reports whether a file has keys or belongs to the gateway. A shared folder
-// counts as secret too, because it contains such files.
+// secret reports whether a file has keys or belongs to the gateway. A folder that
+// contains such files, or is shared, counts as secret too.
 func (k *known) secret(path string) bool {
-	return k.shared(path) && isFolder(path) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(path, s) })
+	return isSecret(k.secrets, path) || isFolder(path) && (k.shared(path) || k.holdsSecret(path))
+}
+
+func (k *known) holdsSecret(dir string) bool {
+	return slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) })
 }
 
 func isFolder(path string) bool {
@@ -153,7 +144,7 @@ func isFolder(path string) bool {
 // folder also has files of other programs or secrets.
 func (k *known) fold(n Note) string {
 	dir := filepath.Dir(n.What)
-	if n.Folder || k.common(dir) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) }) {
+	if n.Folder || k.common(dir) || k.holdsSecret(dir) {
 		return n.What
 	}
 	return dir

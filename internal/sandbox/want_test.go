@@ -84,3 +84,46 @@ func TestReaches(t *testing.T) {
 		}
 	}
 }
+
+// TestSecrets checks that files with keys, and folders that contain them, are named
+// and never proposed.
+func TestSecrets(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	keys := filepath.Join(home, "elsewhere", "keys")
+	for _, dir := range []string{keys, filepath.Join(home, ".config", "app")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(keys, filepath.Join(home, ".aws")); err != nil {
+		t.Fatal(err)
+	}
+	k := newKnown(Profile{})
+	for _, path := range []string{
+		".ssh/id", ".claude.json", ".claude/settings.json", ".cargo/credentials", ".cargo/credentials.toml", ".config/rclone/rclone.conf", ".config/sops/age/keys.txt", ".vault-token",
+		".config/gh/hosts.yml", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/token", ".config/gcloud/x", ".gnupg/x", ".password-store/x",
+		".local/share/keyrings/login.keyring", ".mozilla/firefox/x", ".config/google-chrome/Default/Cookies", ".config/google-chrome-beta/x", "snap/firefox/x",
+		".cursor/mcp.json", ".config/Code/User/mcp.json", ".config/Claude/claude_desktop_config.json", ".codex/auth.json", ".gemini/settings.json",
+		"elsewhere/keys/credentials", "elsewhere/keys", "elsewhere", ".config",
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d/x", "/etc/ssh/ssh_host_rsa_key", "/proc/1", "/proc/1/environ", "/proc/4000/mem",
+	} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(home, path)
+		}
+		if !k.secret(path) {
+			t.Errorf("%s would be proposed", path)
+		}
+	}
+	for _, path := range []string{".config/app", ".config/app/x", ".cargo/registry/x", "project/.env.example", "/proc/net/tcp", "/etc/odd.conf", "/opt/x"} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(home, path)
+		}
+		if k.secret(path) {
+			t.Errorf("%s would not be proposed", path)
+		}
+	}
+}
