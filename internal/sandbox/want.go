@@ -28,20 +28,21 @@ type Wants struct {
 	Others  []string
 }
 
-// Learnt reads the notes about a server.
-func Learnt(path string) (*Wants, error) {
+// Learnt reads the notes about a server. The config file with the files beside it that
+// belong to the gateway, and the secret files, are never proposed.
+func Learnt(path, config string, secret []string) (*Wants, error) {
 	allowed, list, err := readNotes(path)
 	if err != nil {
 		return nil, err
 	}
-	w, k := &Wants{}, newKnown(allowed)
+	w, k := &Wants{}, newKnown(allowed, config, secret)
 	var writes, reads []string
 	for _, n := range list {
 		switch n.Call {
 		case noteOpen:
 			switch {
 			case k.allows(n):
-			case k.secret(n.What):
+			case k.secret(n.What) || n.Write && k.besideConfig(n.What):
 				w.Secrets = append(w.Secrets, n.What)
 			case n.Write:
 				writes = append(writes, k.fold(n))
@@ -97,11 +98,17 @@ type known struct {
 	read, write []string // already readable or writable
 	home        string
 	secrets     []string
+	config      string // the folder of the config file
 }
 
-func newKnown(p Profile) known {
+func newKnown(p Profile, config string, secret []string) known {
 	k := known{home: realPath(folders.Home()), write: p.Write}
-	k.secrets = secretPaths(k.home)
+	k.secrets = append(secretPaths(k.home), withReal(slices.Clone(secret))...)
+	if config != "" {
+		config = realPath(config)
+		k.config = filepath.Dir(config)
+		k.secrets = append(k.secrets, config+"*", filepath.Join(k.config, "mcp.lock*"))
+	}
 	k.read = slices.Concat(p.Read, p.Write)
 	for i, path := range k.read {
 		k.read[i] = realPath(path) // /lib may be a link, but notes have real paths
@@ -133,6 +140,12 @@ func (k *known) secret(path string) bool {
 
 func (k *known) holdsSecret(dir string) bool {
 	return slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) })
+}
+
+// besideConfig reports whether a file is in the folder of the config file, where the
+// gateway writes and reads files of its own. Their names are not all known.
+func (k *known) besideConfig(path string) bool {
+	return filepath.Dir(path) == k.config && !isFolder(path)
 }
 
 func isFolder(path string) bool {

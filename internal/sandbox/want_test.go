@@ -19,7 +19,7 @@ func TestLearnt(t *testing.T) {
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
-	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state"} {
+	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state", "gateway/data", "keys"} {
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +37,8 @@ func TestLearnt(t *testing.T) {
 		{Call: noteHost, What: "api.example.com:443"}, {Call: noteHost, What: "api.example.com:443"}, {Call: noteUnix, What: "/run/x.sock"}, {Call: noteListen},
 		{Call: noteHost, What: "*.com:443"}, {Call: noteHost, What: "localhost:22"}, {Call: noteHost, What: "127.0.0.1:22"}, {Call: noteHost, What: "169.254.169.254:80"},
 		{Call: noteHost, What: long}, {Call: noteHost, What: "no port"}, {Call: noteConnect, What: "169.254.169.254:80"}, {Call: noteConnect, What: "[::ffff:169.254.169.254]:80"},
+		{Call: noteOpen, What: in("gateway/new.tmp"), Write: true}, {Call: noteOpen, What: in("gateway"), Folder: true}, opens(in("gateway/readme")), {Call: noteOpen, What: in("gateway/data/x"), Write: true},
+		opens(in("gateway/mcp.json")), opens(in("gateway/mcp.json.pending.json")), opens(in("gateway/mcp.lock")), opens(in("keys/token")), opens(in("keys/other")),
 		// only the server itself could have written a second profile
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/"}, Write: []string{"/"}}},
 	}
@@ -52,22 +54,22 @@ func TestLearnt(t *testing.T) {
 	if err := os.WriteFile(path, append(text, "no JSON\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Learnt(path)
+	got, err := Learnt(path, in("gateway/mcp.json"), []string{in("keys/token")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Wants{
-		Read:   []string{"/etc/odd.conf", "/opt/app/data", in(".config/app"), in(".gitconfig"), in("file"), in("project")},
-		Write:  []string{in("project/deep")},
+		Read:   []string{"/etc/odd.conf", "/opt/app/data", in(".config/app"), in(".gitconfig"), in("file"), in("gateway/readme"), in("keys/other"), in("project")},
+		Write:  []string{in("gateway/data"), in("project/deep")},
 		Hosts:  []string{"127.0.0.1:5432", "api.example.com:443"},
 		Listen: true, Unix: []string{"/run/x.sock"}, Direct: []string{"8.8.8.8:443"},
 		Others:  []string{"*.com:443", "127.0.0.1:22", "169.254.169.254:80", "[::ffff:169.254.169.254]:80", long, "localhost:22", "no port"},
-		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("state/mcp-all-in-one/servers/other")},
+		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("gateway"), in("gateway/mcp.json"), in("gateway/mcp.json.pending.json"), in("gateway/mcp.lock"), in("gateway/new.tmp"), in("keys/token"), in("state/mcp-all-in-one/servers/other")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Learnt(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := Learnt(filepath.Join(t.TempDir(), "none"), "", nil); err == nil {
 		t.Error("learnt from nothing")
 	}
 }
@@ -102,7 +104,7 @@ func TestSecrets(t *testing.T) {
 	if err := os.Symlink(keys, filepath.Join(home, ".aws")); err != nil {
 		t.Fatal(err)
 	}
-	k := newKnown(Profile{})
+	k := newKnown(Profile{}, "", nil)
 	for _, path := range []string{
 		".ssh/id", ".claude.json", ".claude/settings.json", ".cargo/credentials", ".cargo/credentials.toml", ".config/rclone/rclone.conf", ".config/sops/age/keys.txt", ".vault-token",
 		".config/gh/hosts.yml", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/token", ".config/gcloud/x", ".gnupg/x", ".password-store/x",

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/cli/use"
+	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
@@ -89,6 +90,10 @@ func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) err
 
 // watch runs the server and uses it, and returns what it accessed.
 func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*sandbox.Wants, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "learn-")
 	if err != nil {
 		return nil, err
@@ -111,11 +116,21 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 	if err != nil {
 		return nil, err
 	}
-	wants, err := sandbox.Learnt(notes)
+	wants, err := sandbox.Learnt(notes, cfg.Path, secretFiles(a, cfg))
 	if err != nil {
 		return nil, env.Fail(env.ExitFailure, env.CodeLearn, "", "%s: %v", s.Name, err)
 	}
 	return wants, nil
+}
+
+// secretFiles returns the files with keys that the config file names, and the config
+// files of MCP clients.
+func secretFiles(a *env.Env, cfg *config.Config) []string {
+	list := cfg.SecretFiles()
+	for _, c := range clients.All() {
+		list = append(list, c.Paths(a.Home(), a.Getenv)...)
+	}
+	return list
 }
 
 // useBySuite runs the tests of a file. A failed test is reported, but does not
