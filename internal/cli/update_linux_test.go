@@ -92,7 +92,7 @@ func TestUpdateBundle(t *testing.T) {
 		user := m["user_config"].(map[string]any)
 		user["tone"] = map[string]any{"type": "string", "title": "Tone", "required": true}
 		run := m["server"].(map[string]any)["mcp_config"].(map[string]any)
-		run["args"] = append([]any{run["args"].([]any)[0], "--tone=${user_config.tone}"}, run["args"].([]any)[1:]...)
+		run["args"] = append([]any{run["args"].([]any)[0], "--tone=${user_config.tone}", "--long=" + strings.Repeat("x", 300) + "END"}, run["args"].([]any)[1:]...)
 	}
 	repacked(t, bundle, newer)
 	t.Run("update/list", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestUpdateBundle(t *testing.T) {
 	})
 	t.Run("update/yes", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "update", "hello", "--arg", "tone=calm", "--yes")
-		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) {
+		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) || !strings.Contains(stdout, "xEND") || strings.Contains(stdout, "…") {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		for _, want := range []string{"--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`} {
