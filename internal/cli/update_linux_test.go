@@ -154,6 +154,24 @@ func TestUpdateBundle(t *testing.T) {
 			t.Errorf("%s\nwas %s", read(), before)
 		}
 	})
+	t.Run("update/older", func(t *testing.T) {
+		before := read()
+		repacked(t, bundle, func(m map[string]any) { newer(m); m["version"] = "0.0.1" })
+		if stdout, stderr, code := i.run(t, "update", "--json"); code != 0 || !strings.Contains(stdout, `"to":"0.0.1","newer":false,"older":true`) {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if stdout, stderr, code := i.run(t, "update"); code != 0 || !strings.Contains(stdout, "\t0.0.1\tolder") {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if _, stderr, code := i.run(t, "update", "hello", "--yes"); code != 1 || !strings.Contains(stderr, "0.0.1 is older than the installed 9.0.0, which --yes does not take") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		p := i.typing(t, "", "update", "hello")
+		p.answer("this is an older version: 9.0.0 is installed, and this is 0.0.1. Go on all the same? [y/N]: ", "n")
+		if text, code := p.end(); code == 0 || read() != before {
+			t.Errorf("%s\n%s", text, read())
+		}
+	})
 }
 
 // A registry lists a newer version of a package: its secret is not asked for
@@ -196,6 +214,15 @@ func TestUpdateRegistry(t *testing.T) {
 	t.Run("update/registry/back", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "update", "airtable", "--to", "1.7.2", "--yes", "--json")
 		if code != 0 || !strings.Contains(stdout, `"to":"1.7.2"`) || !strings.Contains(stdout, `"written":true`) || strings.Count(stdout, "\n") != 1 {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("update/registry/older", func(t *testing.T) {
+		write(strings.ReplaceAll(entry, "1.7.2", "1.10.0"))
+		if _, stderr, code := i.run(t, "update", "airtable", "--yes"); code != 1 || !strings.Contains(stderr, "1.7.3 is older than the installed 1.10.0") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		if stdout, stderr, code := i.run(t, "update", "airtable", "--to", "1.7.3", "--yes"); code != 0 {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 	})

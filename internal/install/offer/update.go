@@ -7,6 +7,8 @@ import (
 	"errors"
 	"slices"
 
+	"golang.org/x/mod/semver"
+
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
@@ -20,6 +22,8 @@ type Update struct {
 	// Offer is nil if that version is installed.
 	*Offer
 	From, To string
+	// Older says that the version is older than the installed one.
+	Older bool
 	// Asked are the questions of the installed version; empty if they are
 	// unknown.
 	Asked []install.Question
@@ -78,6 +82,7 @@ func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config,
 	if u.Offer, err = ofRecord(ctx, a, cfg, rec, u.way()); err != nil {
 		return err
 	}
+	u.compare()
 	if rec.Registry != from.Registry {
 		u.Alarms = append(u.Alarms, i18n.New("it comes from the registry %s now; the installed one came from %s", "现在来自注册表 %s；已安装的来自 %s", rec.Registry, install.Show(from.Registry)))
 	}
@@ -96,10 +101,21 @@ func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
 		o.Close()
 		return nil
 	}
-	if u.Offer = o; o.bundle.Manifest.Name != from.Name {
+	u.Offer = o
+	u.compare()
+	if o.bundle.Manifest.Name != from.Name {
 		u.Alarms = append(u.Alarms, i18n.New("it calls itself %s now; the installed one is %s", "现在自称 %s；已安装的是 %s", install.Show(o.bundle.Manifest.Name), install.Show(from.Name)))
 	}
 	return nil
+}
+
+// compare finds out whether the version is older than the installed one. Versions
+// of another form than 1.2.3 cannot be compared; then the origin decides what is new.
+func (u *Update) compare() {
+	from, to := "v"+u.From, "v"+u.To
+	if u.Older = semver.IsValid(from) && semver.IsValid(to) && semver.Compare(to, from) < 0; u.Older {
+		u.Alarms = append(u.Alarms, i18n.New("this is an older version: %s is installed, and this is %s", "这是旧版本：已安装 %s，而这是 %s", install.Show(u.From), install.Show(u.To)))
+	}
 }
 
 // way returns how the server runs now. An update keeps it.
