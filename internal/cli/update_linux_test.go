@@ -238,3 +238,45 @@ func TestUpdateRegistry(t *testing.T) {
 		}
 	})
 }
+
+// A new version of a remote server is at another host: its secrets go there only
+// after a question that --yes does not answer.
+func TestUpdateHost(t *testing.T) {
+	at := "https://one.example/mcp"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		version, address := "2.0.0", at
+		if strings.HasSuffix(r.URL.Path, "/1.0.0") {
+			version, address = "1.0.0", "https://one.example/mcp"
+		}
+		fmt.Fprintf(w, `{"server": {"$schema": "https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json", "name": "com.example/far", "description": "d", "version": %q,
+  "remotes": [{"type": "streamable-http", "url": %q, "headers": [{"name": "Authorization", "description": "t", "isSecret": true, "isRequired": true}]}]}, "_meta": {}}`, version, address)
+	}))
+	t.Cleanup(srv.Close)
+	i := newInstaller(t)
+	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {"far": {"type": "http", "url": "https://one.example/mcp", "enabled": false,
+  "headers": {"Authorization": "${secret:far.Authorization}"}, "origin": {"registry": "work", "name": "com.example/far", "version": "1.0.0"}}}}`, srv.URL)
+	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, at = range []string{"https://two.example/mcp", "https://one.example:8443/mcp"} {
+		t.Run("update/host "+at, func(t *testing.T) {
+			_, stderr, code := i.run(t, "update", "far", "--yes")
+			if code != 1 || !strings.Contains(stderr, "the new version of far is at another host, which would get its secrets") {
+				t.Errorf("exit code %d\n%s", code, stderr)
+			}
+			p := i.typing(t, "", "update", "far")
+			p.answer("its secrets would be sent to another host: "+strings.TrimSuffix(at, "/mcp")+", and until now https://one.example. Go on all the same? [y/N]: ", "n")
+			text, code := p.end()
+			if data, err := os.ReadFile(i.path); code == 0 || err != nil || string(data) != content {
+				t.Errorf("%s\n%s, %v", text, data, err)
+			}
+		})
+	}
+	t.Run("update/host the same", func(t *testing.T) {
+		at = "https://ONE.example/v2/mcp"
+		stdout, stderr, code := i.run(t, "update", "far", "--yes")
+		if data, err := os.ReadFile(i.path); code != 0 || err != nil || !strings.Contains(string(data), "/v2/mcp") {
+			t.Errorf("exit code %d\n%s%s%s, %v", code, stdout, stderr, data, err)
+		}
+	})
+}

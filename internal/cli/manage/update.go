@@ -157,6 +157,10 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("name the version with --to, or leave out --yes to be asked", "用 --to 指明该版本，或去掉 --yes 以便询问"), "%v",
 			i18n.Errorf("%s is older than the installed %s, which --yes does not take; nothing was changed", "%s 比已安装的 %s 更旧，--yes 不会采用；未作任何修改", install.Show(u.To), install.Show(u.From)))
 	}
+	if yes && u.Moved {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
+			i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name))
+	}
 	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -24,6 +26,9 @@ type Update struct {
 	From, To string
 	// Older says that the version is older than the installed one.
 	Older bool
+	// Moved says that secrets of the entry would be sent to another host. Ready
+	// sets it.
+	Moved bool
 	// Asked are the questions of the installed version; empty if they are
 	// unknown.
 	Asked []install.Question
@@ -226,8 +231,30 @@ func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
 		return nil, err
 	}
 	r.was, r.wasHash = u.entry, s.ApprovalHash()
-	r.Entry, err = u.merge(fresh)
-	return r, err
+	if r.Entry, err = u.merge(fresh); err != nil {
+		return nil, err
+	}
+	was, now := hostOf(u.entry), hostOf(r.Entry)
+	if u.Moved = was != now && hasSecrets(r.Entry, u.Answers); u.Moved {
+		u.Alarms = append(u.Alarms, i18n.New("its secrets would be sent to another host: %s, and until now %s", "其密钥将发送到另一主机：%s，此前为 %s", install.Show(now), install.Show(was)))
+	}
+	return r, nil
+}
+
+// hostOf returns the scheme and the host of the URL of an entry.
+func hostOf(entry []byte) string {
+	text, _ := jsonrpc.GetString(entry, "url")
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// hasSecrets reports whether an entry has values that may be secret.
+func hasSecrets(entry []byte, answers install.Answers) bool {
+	text, _ := jsonrpc.GetString(entry, "url")
+	return len(answers) > 0 || strings.Contains(text, "${") || jsonrpc.Get(entry, "headers") != nil || jsonrpc.Get(entry, "env") != nil
 }
 
 // Was returns the entry that will be replaced.
