@@ -92,7 +92,7 @@ func TestUpdateBundle(t *testing.T) {
 		user := m["user_config"].(map[string]any)
 		user["tone"] = map[string]any{"type": "string", "title": "Tone", "required": true}
 		run := m["server"].(map[string]any)["mcp_config"].(map[string]any)
-		run["args"] = append([]any{run["args"].([]any)[0], "--tone=${user_config.tone}"}, run["args"].([]any)[1:]...)
+		run["args"] = append([]any{run["args"].([]any)[0], "--tone=${user_config.tone}", "--long=" + strings.Repeat("x", 300) + "END"}, run["args"].([]any)[1:]...)
 	}
 	repacked(t, bundle, newer)
 	t.Run("update/list", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestUpdateBundle(t *testing.T) {
 	})
 	t.Run("update/yes", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "update", "hello", "--arg", "tone=calm", "--yes")
-		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) {
+		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) || !strings.Contains(stdout, "xEND") || strings.Contains(stdout, "…") {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		for _, want := range []string{"--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`} {
@@ -152,6 +152,24 @@ func TestUpdateBundle(t *testing.T) {
 		}
 		if read() != before {
 			t.Errorf("%s\nwas %s", read(), before)
+		}
+	})
+	t.Run("update/older", func(t *testing.T) {
+		before := read()
+		repacked(t, bundle, func(m map[string]any) { newer(m); m["version"] = "0.0.1" })
+		if stdout, stderr, code := i.run(t, "update", "--json"); code != 0 || !strings.Contains(stdout, `"to":"0.0.1","newer":false,"older":true`) {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if stdout, stderr, code := i.run(t, "update"); code != 0 || !strings.Contains(stdout, "\t0.0.1\tolder") {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		if _, stderr, code := i.run(t, "update", "hello", "--yes"); code != 1 || !strings.Contains(stderr, "0.0.1 is older than the installed 9.0.0, which --yes does not take") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		p := i.typing(t, "", "update", "hello")
+		p.answer("this is an older version: 9.0.0 is installed, and this is 0.0.1. Go on all the same? [y/N]: ", "n")
+		if text, code := p.end(); code == 0 || read() != before {
+			t.Errorf("%s\n%s", text, read())
 		}
 	})
 }
@@ -199,6 +217,15 @@ func TestUpdateRegistry(t *testing.T) {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 	})
+	t.Run("update/registry/older", func(t *testing.T) {
+		write(strings.ReplaceAll(entry, "1.7.2", "1.10.0"))
+		if _, stderr, code := i.run(t, "update", "airtable", "--yes"); code != 1 || !strings.Contains(stderr, "1.7.3 is older than the installed 1.10.0") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		if stdout, stderr, code := i.run(t, "update", "airtable", "--to", "1.7.3", "--yes"); code != 0 {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
 	t.Run("update/registry/another registry", func(t *testing.T) {
 		write(strings.Replace(entry, `"registry": "work"`, `"registry": "elsewhere"`, 1))
 		if _, stderr, _ := i.run(t, "update", "airtable"); !strings.Contains(stderr, "it comes from the registry work now; the installed one came from elsewhere") {
@@ -208,6 +235,48 @@ func TestUpdateRegistry(t *testing.T) {
 	t.Run("update/no origin", func(t *testing.T) {
 		if _, stderr, code := i.run(t, "update", "mine"); code != 1 || !strings.Contains(stderr, "AIO2162") || !strings.Contains(stderr, "mine was not added from a registry or a bundle") {
 			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	})
+}
+
+// A new version of a remote server is at another host: its secrets go there only
+// after a question that --yes does not answer.
+func TestUpdateHost(t *testing.T) {
+	at := "https://one.example/mcp"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		version, address := "2.0.0", at
+		if strings.HasSuffix(r.URL.Path, "/1.0.0") {
+			version, address = "1.0.0", "https://one.example/mcp"
+		}
+		fmt.Fprintf(w, `{"server": {"$schema": "https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json", "name": "com.example/far", "description": "d", "version": %q,
+  "remotes": [{"type": "streamable-http", "url": %q, "headers": [{"name": "Authorization", "description": "t", "isSecret": true, "isRequired": true}]}]}, "_meta": {}}`, version, address)
+	}))
+	t.Cleanup(srv.Close)
+	i := newInstaller(t)
+	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {"far": {"type": "http", "url": "https://one.example/mcp", "enabled": false,
+  "headers": {"Authorization": "${secret:far.Authorization}"}, "origin": {"registry": "work", "name": "com.example/far", "version": "1.0.0"}}}}`, srv.URL)
+	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, at = range []string{"https://two.example/mcp", "https://one.example:8443/mcp"} {
+		t.Run("update/host "+at, func(t *testing.T) {
+			_, stderr, code := i.run(t, "update", "far", "--yes")
+			if code != 1 || !strings.Contains(stderr, "the new version of far is at another host, which would get its secrets") {
+				t.Errorf("exit code %d\n%s", code, stderr)
+			}
+			p := i.typing(t, "", "update", "far")
+			p.answer("its secrets would be sent to another host: "+strings.TrimSuffix(at, "/mcp")+", and until now https://one.example. Go on all the same? [y/N]: ", "n")
+			text, code := p.end()
+			if data, err := os.ReadFile(i.path); code == 0 || err != nil || string(data) != content {
+				t.Errorf("%s\n%s, %v", text, data, err)
+			}
+		})
+	}
+	t.Run("update/host the same", func(t *testing.T) {
+		at = "https://ONE.example/v2/mcp"
+		stdout, stderr, code := i.run(t, "update", "far", "--yes")
+		if data, err := os.ReadFile(i.path); code != 0 || err != nil || !strings.Contains(string(data), "/v2/mcp") {
+			t.Errorf("exit code %d\n%s%s%s, %v", code, stdout, stderr, data, err)
 		}
 	})
 }

@@ -62,6 +62,7 @@ type Config struct {
 
 	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off
 
+	files []string         // the files that are read by ${file:...}
 	home  string           // home directory of the user whose approvals count
 	share approval.Sharing // returns the shelf for approvals that the replicas share
 }

@@ -22,15 +22,25 @@ type Difference struct {
 
 func (d Difference) String() string { return d.In(i18n.English) }
 
-// In returns the difference in the given language.
+// In returns the difference in the given language. Long values are clipped.
 func (d Difference) In(l i18n.Lang) string {
+	a, b := Clip(d.A), Clip(d.B)
+	if d.A != nil && d.B != nil {
+		a, b = clipBoth(d.A, d.B)
+	}
+	return d.text(l, a, b)
+}
+
+// Whole is like In, but clips nothing: it is for a person who is asked to agree.
+func (d Difference) Whole(l i18n.Lang) string { return d.text(l, string(d.A), string(d.B)) }
+
+func (d Difference) text(l i18n.Lang, a, b string) string {
 	switch {
 	case d.A == nil:
-		return i18n.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, Clip(d.B)).In(l)
+		return i18n.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, b).In(l)
 	case d.B == nil:
-		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, Clip(d.A)).In(l)
+		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, a).In(l)
 	}
-	a, b := clipBoth(d.A, d.B)
 	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, a, b).In(l)
 }
 
@@ -75,9 +85,15 @@ func clipBoth(a, b []byte) (string, string) {
 // MaxDifferences keeps a comparison readable.
 const MaxDifferences = 100
 
-// DiffJSON lists the differences of two values, except at the ignored paths.
-// Numbers are compared by value.
+// DiffJSON lists the first MaxDifferences differences of two values, except at the
+// ignored paths. Numbers are compared by value.
 func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
+	found, err := DiffAll(a, b, ignore)
+	return found[:min(len(found), MaxDifferences)], err
+}
+
+// DiffAll is like DiffJSON, but lists all differences.
+func DiffAll(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	va, err := DecodeSide(a)
 	if err != nil {
 		return nil, i18n.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
@@ -91,7 +107,7 @@ func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	}
 	var found []Difference
 	diff("", va, vb, &found)
-	return found[:min(len(found), MaxDifferences)], nil
+	return found, nil
 }
 
 // DecodeSide decodes one side of a comparison; an absent value is null.

@@ -29,9 +29,6 @@ const (
 	helloWait = 30 * time.Second
 )
 
-// maxName is the longest name of a host.
-const maxName = 253
-
 // A host is a host that a server may connect to by name.
 type host struct {
 	name    string // in lower case; "*.example.com" matches any subdomain
@@ -179,7 +176,11 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is a proxy: it takes CONNECT and http:// addresses", http.StatusBadRequest)
 		return
 	}
-	name, port := splitTarget(address, standard)
+	name, port, ok := splitTarget(address, standard)
+	if !ok {
+		http.Error(w, "the port is not a number from 1 to 65535", http.StatusBadRequest)
+		return
+	}
 	h, ok := g.find(name, port)
 	if g.noted != nil {
 		g.noted(net.JoinHostPort(name, strconv.Itoa(int(port))))
@@ -204,17 +205,27 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	forward(w, r, h, name, port, failed)
 }
 
-// missed reports a host that could be added to the list. It must be a name: a
-// server connects to listed addresses without the proxy.
+// missed reports a host that could be added to the list.
 func (x *Proxy) missed(g grant, name string, port uint16) {
-	if x.Refused == nil || !g.asks || len(name) > maxName {
-		return
-	}
-	at := name + ":" + strconv.Itoa(int(port))
-	known, _, ok := config.SplitHost(at)
-	if _, err := netip.ParseAddr(known); ok && err != nil && !strings.HasPrefix(known, "*") {
+	at := net.JoinHostPort(name, strconv.Itoa(int(port)))
+	if x.Refused != nil && g.asks && offered(at) {
 		x.Refused(g.server, at)
 	}
+}
+
+// privateNames are suffixes of names that mean a machine in a private network.
+var privateNames = []string{".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".corp", ".private", ".home.arpa"}
+
+// offered reports whether a person may be asked to add NAME:PORT, which a server
+// has chosen, to its list. It must be the name of one public host: a server connects
+// to listed addresses without the proxy.
+func offered(at string) bool {
+	name, port, ok := config.SplitHost(at)
+	if !ok || port == 0 || !strings.Contains(name, ".") || safehttp.CheckURL("https://"+at, safehttp.Options{}) != nil {
+		return false
+	}
+	_, err := netip.ParseAddr(name)
+	return err != nil && !slices.ContainsFunc(privateNames, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
 // refuse tells the server, and the log, that it may not connect to a host.
@@ -226,13 +237,15 @@ func (x *Proxy) refuse(w http.ResponseWriter, g grant, name string, port uint16,
 	http.Error(w, at+" is refused: "+why, http.StatusForbidden)
 }
 
-func splitTarget(address string, standard uint16) (string, uint16) {
+// splitTarget splits an address into its lower-case name and its port, which is
+// standard if none is written.
+func splitTarget(address string, standard uint16) (name string, port uint16, ok bool) {
 	name, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return strings.ToLower(strings.TrimSuffix(address, ".")), standard
+	if err != nil || text == "" {
+		return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(address, ":"), ".")), standard, true
 	}
-	port, _ := strconv.ParseUint(text, 10, 16)
-	return strings.ToLower(strings.TrimSuffix(name, ".")), uint16(port)
+	n, err := strconv.ParseUint(text, 10, 16)
+	return strings.ToLower(strings.TrimSuffix(name, ".")), uint16(n), err == nil && n != 0
 }
 
 func (g grant) find(name string, port uint16) (host, bool) {

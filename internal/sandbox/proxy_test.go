@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,8 +75,8 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 	plain, secure := httptest.NewServer(hello), httptest.NewTLSServer(hello)
 	defer plain.Close()
 	defer secure.Close()
-	_, plainPort := splitTarget(plain.Listener.Addr().String(), 0)
-	_, securePort := splitTarget(secure.Listener.Addr().String(), 0)
+	_, plainPort, _ := splitTarget(plain.Listener.Addr().String(), 0)
+	_, securePort, _ := splitTarget(secure.Listener.Addr().String(), 0)
 	var log bytes.Buffer
 	x := &Proxy{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	defer x.Close()
@@ -140,7 +141,7 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 	})
 	t.Run("install/hosts that do not answer", func(t *testing.T) {
 		gone := httptest.NewServer(nil)
-		_, gonePort := splitTarget(gone.Listener.Addr().String(), 0)
+		_, gonePort, _ := splitTarget(gone.Listener.Addr().String(), 0)
 		gone.Close()
 		c, _, _ := client(t, x, []host{{"localhost", gonePort, true}})
 		if got, err := get(c, "http://localhost:"+port(gone)); err != nil || !strings.HasPrefix(got, "502 Bad Gateway ") || !strings.Contains(got, "connection refused") {
@@ -202,7 +203,7 @@ func TestProxyEnds(t *testing.T) {
 	}
 	defer silent.Close()
 	x := new(Proxy)
-	_, port := splitTarget(silent.Addr().String(), 0)
+	_, port, _ := splitTarget(silent.Addr().String(), 0)
 	_, _, at := client(t, x, []host{{"localhost", port, true}})
 	u, _ := url.Parse(at)
 	var d net.Dialer
@@ -217,5 +218,28 @@ func TestProxyEnds(t *testing.T) {
 	}
 	if _, err := x.open(grant{server: "s"}, new(Program), new(Profile)); err == nil {
 		t.Error("install/hosts: a closed proxy opened")
+	}
+}
+
+// TestOffered checks which hosts that a server asks for may be a question to a
+// person. One and the same rule decides for the inbox and for what was learnt.
+func TestOffered(t *testing.T) {
+	var asked []string
+	x := &Proxy{Refused: func(_, host string) { asked = append(asked, host) }}
+	defer x.Close()
+	_, _, at := client(t, x, nil)
+	long := strings.Repeat("a", 60)
+	want := []string{"api.example.com:443", "api.example.com:8443", "xn--bcher-kva.example:443"}
+	for _, target := range append([]string{
+		"*.com:443", "localhost:22", "a.localhost:22", "LOCALHOST.:22", "127.0.0.1:80", "169.254.169.254:80", "8.8.8.8:443", "[::1]:80", "127.1:80", "2130706433:80", "0x7f.1:80",
+		"printer.local:80", "metadata.google.internal:80", "router.home.arpa:80", "router:80", strings.Repeat(long+".", 5) + "com:443",
+		"evil.com:99999", "evil.com:0", "evil.com:x", "evil.com:-1",
+	}, want...) {
+		if got := connect(t, at, target); !strings.HasPrefix(got, "403 ") && !strings.HasPrefix(got, "400 ") {
+			t.Errorf("install/hosts %s: %s", target, got)
+		}
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("install/hosts: asked about %q", asked)
 	}
 }

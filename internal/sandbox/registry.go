@@ -237,8 +237,9 @@ func hostsOf(list ...string) []host {
 			text = address
 		}
 		if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
-			_, port := splitTarget(u.Host, 0)
-			hosts = append(hosts, host{name: strings.ToLower(u.Hostname()), port: port, private: true})
+			if _, port, ok := splitTarget(u.Host, 0); ok {
+				hosts = append(hosts, host{name: strings.ToLower(u.Hostname()), port: port, private: true})
+			}
 		}
 	}
 	return hosts

@@ -20,26 +20,29 @@ type Wants struct {
 	Listen bool
 	// Secrets are files with keys or files of other programs; they are never proposed.
 	// Unix are sockets. Direct are public addresses that the server connected to
-	// without the proxy; a list of host names cannot allow them.
+	// without the proxy; a list of host names cannot allow them. Others are hosts
+	// that a person is not asked about.
 	Secrets []string
 	Unix    []string
 	Direct  []string
+	Others  []string
 }
 
-// Learnt reads the notes about a server.
-func Learnt(path string) (*Wants, error) {
+// Learnt reads the notes about a server. The config file with the files beside it that
+// belong to the gateway, and the secret files, are never proposed.
+func Learnt(path, config string, secret []string) (*Wants, error) {
 	allowed, list, err := readNotes(path)
 	if err != nil {
 		return nil, err
 	}
-	w, k := &Wants{}, newKnown(allowed)
+	w, k := &Wants{}, newKnown(allowed, config, secret)
 	var writes, reads []string
 	for _, n := range list {
 		switch n.Call {
 		case noteOpen:
 			switch {
 			case k.allows(n):
-			case k.secret(n.What):
+			case k.secret(n.What) || n.Write && k.besideConfig(n.What):
 				w.Secrets = append(w.Secrets, n.What)
 			case n.Write:
 				writes = append(writes, k.fold(n))
@@ -47,13 +50,19 @@ func Learnt(path string) (*Wants, error) {
 				reads = append(reads, k.fold(n))
 			}
 		case noteHost:
-			w.Hosts = append(w.Hosts, n.What)
+			if offered(n.What) {
+				w.Hosts = append(w.Hosts, n.What)
+			} else {
+				w.Others = append(w.Others, n.What)
+			}
 		case noteConnect:
 			target, err := netip.ParseAddrPort(n.What)
 			switch {
-			case err != nil || slices.Contains(allowed.Addresses, n.What):
+			case err != nil || target.Port() == 0 || slices.Contains(allowed.Addresses, n.What):
 			case safehttp.Public(target.Addr()):
 				w.Direct = append(w.Direct, n.What)
+			case target.Addr().Unmap().IsLinkLocalUnicast(): // clouds hand out keys there
+				w.Others = append(w.Others, n.What)
 			default:
 				w.Hosts = append(w.Hosts, n.What)
 			}
@@ -65,7 +74,7 @@ func Learnt(path string) (*Wants, error) {
 	}
 	w.Write = outermost(writes, nil)
 	w.Read = outermost(reads, w.Write)
-	for _, texts := range []*[]string{&w.Hosts, &w.Secrets, &w.Unix, &w.Direct} {
+	for _, texts := range []*[]string{&w.Hosts, &w.Secrets, &w.Unix, &w.Direct, &w.Others} {
 		slices.Sort(*texts)
 		*texts = slices.Compact(*texts)
 	}
@@ -89,27 +98,20 @@ type known struct {
 	read, write []string // already readable or writable
 	home        string
 	secrets     []string
+	config      string // the folder of the config file
 }
 
-func newKnown(p Profile) known {
+func newKnown(p Profile, config string, secret []string) known {
 	k := known{home: realPath(folders.Home()), write: p.Write}
+	k.secrets = append(secretPaths(k.home), withReal(slices.Clone(secret))...)
+	if config != "" {
+		config = realPath(config)
+		k.config = filepath.Dir(config)
+		k.secrets = append(k.secrets, config+"*", filepath.Join(k.config, "mcp.lock*"))
+	}
 	k.read = slices.Concat(p.Read, p.Write)
 	for i, path := range k.read {
 		k.read[i] = realPath(path) // /lib may be a link, but notes have real paths
-	}
-	for _, name := range []string{
-		".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".password-store",
-		".mozilla", ".thunderbird", ".config/gcloud", ".config/gh", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
-		".local/share/keyrings", ".local/share/kwalletd", ".bash_history", ".zsh_history", ".claude", ".cursor",
-	} {
-		if k.home != "" {
-			k.secrets = append(k.secrets, filepath.Join(k.home, name))
-		}
-	}
-	for _, path := range []string{folders.UserDir(folders.Home()), folders.StateDir(), "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/root/.ssh"} {
-		if path != "" {
-			k.secrets = append(k.secrets, realPath(path))
-		}
 	}
 	return k
 }
@@ -130,10 +132,20 @@ func (k *known) allows(n Note) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return within(n.What, dir) })
 }
 
-// secret reports whether a file has keys or belongs to the gateway. A shared folder
-// counts as secret too, because it contains such files.
+// secret reports whether a file has keys or belongs to the gateway. A folder that
+// contains such files, or is shared, counts as secret too.
 func (k *known) secret(path string) bool {
-	return k.shared(path) && isFolder(path) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(path, s) })
+	return isSecret(k.secrets, path) || isFolder(path) && (k.shared(path) || k.holdsSecret(path))
+}
+
+func (k *known) holdsSecret(dir string) bool {
+	return slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) })
+}
+
+// besideConfig reports whether a file is in the folder of the config file, where the
+// gateway writes and reads files of its own. Their names are not all known.
+func (k *known) besideConfig(path string) bool {
+	return filepath.Dir(path) == k.config && !isFolder(path)
 }
 
 func isFolder(path string) bool {
@@ -145,7 +157,7 @@ func isFolder(path string) bool {
 // folder also has files of other programs or secrets.
 func (k *known) fold(n Note) string {
 	dir := filepath.Dir(n.What)
-	if n.Folder || k.common(dir) || slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) }) {
+	if n.Folder || k.common(dir) || k.holdsSecret(dir) {
 		return n.What
 	}
 	return dir

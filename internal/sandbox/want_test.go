@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,13 +19,14 @@ func TestLearnt(t *testing.T) {
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
-	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state"} {
+	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state", "gateway/data", "keys"} {
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	in := func(name string) string { return filepath.Join(home, name) }
 	opens := func(what string) Note { return Note{Call: noteOpen, What: what} }
+	long := strings.Repeat("a.", 150) + "com:443"
 	list := []Note{
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/usr", in("own")}, Write: []string{in("own/w")}, Addresses: []string{"127.0.0.1:4000"}}},
 		opens("/usr/lib/x.so"), opens(in("own/code.js")), {Call: noteOpen, What: in("own/w/x"), Write: true},
@@ -33,6 +35,10 @@ func TestLearnt(t *testing.T) {
 		opens(in(".ssh/id_rsa")), opens(in("state/mcp-all-in-one/servers/other")), {Call: noteOpen, What: home, Folder: true}, {Call: noteOpen, What: "/", Folder: true}, opens("/etc/shadow"),
 		{Call: noteConnect, What: "127.0.0.1:4000"}, {Call: noteConnect, What: "127.0.0.1:5432"}, {Call: noteConnect, What: "8.8.8.8:443"},
 		{Call: noteHost, What: "api.example.com:443"}, {Call: noteHost, What: "api.example.com:443"}, {Call: noteUnix, What: "/run/x.sock"}, {Call: noteListen},
+		{Call: noteHost, What: "*.com:443"}, {Call: noteHost, What: "localhost:22"}, {Call: noteHost, What: "127.0.0.1:22"}, {Call: noteHost, What: "169.254.169.254:80"},
+		{Call: noteHost, What: long}, {Call: noteHost, What: "no port"}, {Call: noteConnect, What: "169.254.169.254:80"}, {Call: noteConnect, What: "[::ffff:169.254.169.254]:80"},
+		{Call: noteOpen, What: in("gateway/new.tmp"), Write: true}, {Call: noteOpen, What: in("gateway"), Folder: true}, opens(in("gateway/readme")), {Call: noteOpen, What: in("gateway/data/x"), Write: true},
+		opens(in("gateway/mcp.json")), opens(in("gateway/mcp.json.pending.json")), opens(in("gateway/mcp.lock")), opens(in("keys/token")), opens(in("keys/other")),
 		// only the server itself could have written a second profile
 		{Call: noteProfile, Profile: &Profile{Read: []string{"/"}, Write: []string{"/"}}},
 	}
@@ -48,21 +54,22 @@ func TestLearnt(t *testing.T) {
 	if err := os.WriteFile(path, append(text, "no JSON\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Learnt(path)
+	got, err := Learnt(path, in("gateway/mcp.json"), []string{in("keys/token")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Wants{
-		Read:   []string{"/etc/odd.conf", "/opt/app/data", in(".config/app"), in(".gitconfig"), in("file"), in("project")},
-		Write:  []string{in("project/deep")},
+		Read:   []string{"/etc/odd.conf", "/opt/app/data", in(".config/app"), in(".gitconfig"), in("file"), in("gateway/readme"), in("keys/other"), in("project")},
+		Write:  []string{in("gateway/data"), in("project/deep")},
 		Hosts:  []string{"127.0.0.1:5432", "api.example.com:443"},
 		Listen: true, Unix: []string{"/run/x.sock"}, Direct: []string{"8.8.8.8:443"},
-		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("state/mcp-all-in-one/servers/other")},
+		Others:  []string{"*.com:443", "127.0.0.1:22", "169.254.169.254:80", "[::ffff:169.254.169.254]:80", long, "localhost:22", "no port"},
+		Secrets: []string{"/", "/etc/shadow", home, in(".ssh/id_rsa"), in("gateway"), in("gateway/mcp.json"), in("gateway/mcp.json.pending.json"), in("gateway/mcp.lock"), in("gateway/new.tmp"), in("keys/token"), in("state/mcp-all-in-one/servers/other")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Learnt(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := Learnt(filepath.Join(t.TempDir(), "none"), "", nil); err == nil {
 		t.Error("learnt from nothing")
 	}
 }
@@ -76,6 +83,49 @@ func TestReaches(t *testing.T) {
 	} {
 		if got := Reaches(list, wanted); got != want {
 			t.Errorf("%s: %v", wanted, got)
+		}
+	}
+}
+
+// TestSecrets checks that files with keys, and folders that contain them, are named
+// and never proposed.
+func TestSecrets(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	keys := filepath.Join(home, "elsewhere", "keys")
+	for _, dir := range []string{keys, filepath.Join(home, ".config", "app")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(keys, filepath.Join(home, ".aws")); err != nil {
+		t.Fatal(err)
+	}
+	k := newKnown(Profile{}, "", nil)
+	for _, path := range []string{
+		".ssh/id", ".claude.json", ".claude/settings.json", ".cargo/credentials", ".cargo/credentials.toml", ".config/rclone/rclone.conf", ".config/sops/age/keys.txt", ".vault-token",
+		".config/gh/hosts.yml", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/token", ".config/gcloud/x", ".gnupg/x", ".password-store/x",
+		".local/share/keyrings/login.keyring", ".mozilla/firefox/x", ".config/google-chrome/Default/Cookies", ".config/google-chrome-beta/x", "snap/firefox/x",
+		".cursor/mcp.json", ".config/Code/User/mcp.json", ".config/Claude/claude_desktop_config.json", ".codex/auth.json", ".gemini/settings.json",
+		"elsewhere/keys/credentials", "elsewhere/keys", "elsewhere", ".config",
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d/x", "/etc/ssh/ssh_host_rsa_key", "/proc/1", "/proc/1/environ", "/proc/4000/mem",
+	} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(home, path)
+		}
+		if !k.secret(path) {
+			t.Errorf("%s would be proposed", path)
+		}
+	}
+	for _, path := range []string{".config/app", ".config/app/x", ".cargo/registry/x", "project/.env.example", "/proc/net/tcp", "/etc/odd.conf", "/opt/x"} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(home, path)
+		}
+		if k.secret(path) {
+			t.Errorf("%s would not be proposed", path)
 		}
 	}
 }

@@ -237,13 +237,10 @@ func (u *upgrade) print(a *env.Env) {
 	printChanges(a, u.Shown)
 }
 
-// printChanges prints the differences, one item per line.
+// printChanges prints the differences. A question follows, so nothing is left out.
 func printChanges(a *env.Env, changes []lint.FeatureChange) {
 	for _, c := range changes {
-		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.In(a.Lang), "\n", "\n  "))
-	}
-	if slices.ContainsFunc(changes, lint.FeatureChange.IsClipped) {
-		fmt.Fprintln(a.Stdout, a.T("long texts are cut off; --json has all of them", "过长的文本已截断；--json 含有全文"))
+		fmt.Fprintln(a.Stdout, "  "+strings.ReplaceAll(c.Whole(a.Lang), "\n", "\n  "))
 	}
 }
 

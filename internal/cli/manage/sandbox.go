@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/cli/use"
+	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
@@ -89,6 +90,10 @@ func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) err
 
 // watch runs the server and uses it, and returns what it accessed.
 func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*sandbox.Wants, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "learn-")
 	if err != nil {
 		return nil, err
@@ -111,11 +116,21 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 	if err != nil {
 		return nil, err
 	}
-	wants, err := sandbox.Learnt(notes)
+	wants, err := sandbox.Learnt(notes, cfg.Path, secretFiles(a, cfg))
 	if err != nil {
 		return nil, env.Fail(env.ExitFailure, env.CodeLearn, "", "%s: %v", s.Name, err)
 	}
 	return wants, nil
+}
+
+// secretFiles returns the files with keys that the config file names, and the config
+// files of MCP clients.
+func secretFiles(a *env.Env, cfg *config.Config) []string {
+	list := cfg.SecretFiles()
+	for _, c := range clients.All() {
+		list = append(list, c.Paths(a.Home(), a.Getenv)...)
+	}
+	return list
 }
 
 // useBySuite runs the tests of a file. A failed test is reported, but does not
@@ -163,6 +178,7 @@ type learnt struct {
 	Secrets []string             `json:"secrets,omitempty"`
 	Unix    []string             `json:"unix,omitempty"`
 	Direct  []string             `json:"direct,omitempty"`
+	Others  []string             `json:"others,omitempty"`
 	Written bool                 `json:"written"`
 }
 
@@ -183,7 +199,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 	if now, err = withWants(was, s, w); err != nil {
 		return err
 	}
-	l := learnt{Name: s.Name, Changes: compared(features(s.Name, was, nil), features(s.Name, now, nil)), Secrets: w.Secrets, Unix: w.Unix, Direct: w.Direct}
+	l := learnt{Name: s.Name, Changes: compared(features(s.Name, was, nil), features(s.Name, now, nil)), Secrets: w.Secrets, Unix: w.Unix, Direct: w.Direct, Others: newHosts(s.Sandbox.Hosts, w.Others)}
 	if !a.JSON {
 		tellWants(a, &l)
 	} else if !f.yes && len(l.Changes) > 0 {
@@ -224,6 +240,7 @@ func tellWants(a *env.Env, l *learnt) {
 	}{
 		{l.Secrets, "not proposed, because keys or files of other users are there:", "未提议，因为其中有密钥或他人的文件："},
 		{l.Unix, `not proposed: unix sockets, which need "unix": true:`, `未提议：unix 套接字，需要 "unix": true：`},
+		{l.Others, "also wanted, not proposed, because these are not names of public hosts:", "还想访问，未提议，因为这些不是公网主机的名称："},
 		{l.Direct, "reached without the proxy, which a list of hosts refuses:", "未经代理访问，主机列表会拒绝："},
 	} {
 		if len(told.list) > 0 {
@@ -292,11 +309,7 @@ func literals(paths []string) []string {
 	return out
 }
 
-// newHosts returns the hosts that a list does not cover yet. Hosts that cannot
-// be written to the list are left out.
+// newHosts returns the hosts that a list does not cover yet.
 func newHosts(has config.Hosts, wanted []string) []string {
-	return slices.DeleteFunc(slices.Clone(wanted), func(host string) bool {
-		_, _, ok := config.SplitHost(host)
-		return !ok || sandbox.Reaches(has.Names, host)
-	})
+	return slices.DeleteFunc(slices.Clone(wanted), func(host string) bool { return sandbox.Reaches(has.Names, host) })
 }

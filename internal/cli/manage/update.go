@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
 	"mcp-all-in-one/internal/lock"
@@ -56,6 +57,7 @@ type available struct {
 	From    string `json:"from"`
 	To      string `json:"to,omitempty"`
 	Newer   bool   `json:"newer"`
+	Older   bool   `json:"older,omitempty"`
 	Problem string `json:"error,omitempty"`
 }
 
@@ -76,7 +78,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 			case err != nil:
 				one.Problem = a.Lang.Of(err)
 			case u.Offer != nil:
-				one.Newer = true
+				one.Newer, one.Older = !u.Older, u.Older
 				u.Close()
 				fallthrough
 			default:
@@ -93,8 +95,11 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		None: a.T("no server came from a registry or a bundle", "没有来自注册表或安装包的服务")}
 	for _, one := range list {
 		note := one.Problem
-		if one.Newer {
+		switch {
+		case one.Newer:
 			note = a.Again("update", one.Name)
+		case one.Older:
+			note = a.T("older", "更旧")
 		}
 		t.Add(one.Name, one.From, one.To, note)
 	}
@@ -147,6 +152,14 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	if !a.JSON {
 		fmt.Fprintf(a.Stdout, "%s: %s -> %s\n", change.Name, install.Show(u.From), install.Show(u.To))
 		printChanges(a, change.Changes)
+	}
+	if yes && u.Older && to == "" {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("name the version with --to, or leave out --yes to be asked", "用 --to 指明该版本，或去掉 --yes 以便询问"), "%v",
+			i18n.Errorf("%s is older than the installed %s, which --yes does not take; nothing was changed", "%s 比已安装的 %s 更旧，--yes 不会采用；未作任何修改", install.Show(u.To), install.Show(u.From)))
+	}
+	if yes && u.Moved {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
+			i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name))
 	}
 	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
 		return err

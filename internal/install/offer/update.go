@@ -5,7 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
@@ -20,6 +24,11 @@ type Update struct {
 	// Offer is nil if that version is installed.
 	*Offer
 	From, To string
+	// Older says that the version is older than the installed one.
+	Older bool
+	// Moved says that secrets of the entry would be sent to another host. Ready
+	// sets it.
+	Moved bool
 	// Asked are the questions of the installed version; empty if they are
 	// unknown.
 	Asked []install.Question
@@ -78,6 +87,7 @@ func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config,
 	if u.Offer, err = ofRecord(ctx, a, cfg, rec, u.way()); err != nil {
 		return err
 	}
+	u.compare()
 	if rec.Registry != from.Registry {
 		u.Alarms = append(u.Alarms, i18n.New("it comes from the registry %s now; the installed one came from %s", "现在来自注册表 %s；已安装的来自 %s", rec.Registry, install.Show(from.Registry)))
 	}
@@ -96,10 +106,21 @@ func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
 		o.Close()
 		return nil
 	}
-	if u.Offer = o; o.bundle.Manifest.Name != from.Name {
+	u.Offer = o
+	u.compare()
+	if o.bundle.Manifest.Name != from.Name {
 		u.Alarms = append(u.Alarms, i18n.New("it calls itself %s now; the installed one is %s", "现在自称 %s；已安装的是 %s", install.Show(o.bundle.Manifest.Name), install.Show(from.Name)))
 	}
 	return nil
+}
+
+// compare finds out whether the version is older than the installed one. Versions
+// of another form than 1.2.3 cannot be compared; then the origin decides what is new.
+func (u *Update) compare() {
+	from, to := "v"+u.From, "v"+u.To
+	if u.Older = semver.IsValid(from) && semver.IsValid(to) && semver.Compare(to, from) < 0; u.Older {
+		u.Alarms = append(u.Alarms, i18n.New("this is an older version: %s is installed, and this is %s", "这是旧版本：已安装 %s，而这是 %s", install.Show(u.From), install.Show(u.To)))
+	}
 }
 
 // way returns how the server runs now. An update keeps it.
@@ -210,8 +231,30 @@ func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
 		return nil, err
 	}
 	r.was, r.wasHash = u.entry, s.ApprovalHash()
-	r.Entry, err = u.merge(fresh)
-	return r, err
+	if r.Entry, err = u.merge(fresh); err != nil {
+		return nil, err
+	}
+	was, now := hostOf(u.entry), hostOf(r.Entry)
+	if u.Moved = was != now && hasSecrets(r.Entry, u.Answers); u.Moved {
+		u.Alarms = append(u.Alarms, i18n.New("its secrets would be sent to another host: %s, and until now %s", "其密钥将发送到另一主机：%s，此前为 %s", install.Show(now), install.Show(was)))
+	}
+	return r, nil
+}
+
+// hostOf returns the scheme and the host of the URL of an entry.
+func hostOf(entry []byte) string {
+	text, _ := jsonrpc.GetString(entry, "url")
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// hasSecrets reports whether an entry has values that may be secret.
+func hasSecrets(entry []byte, answers install.Answers) bool {
+	text, _ := jsonrpc.GetString(entry, "url")
+	return len(answers) > 0 || strings.Contains(text, "${") || jsonrpc.Get(entry, "headers") != nil || jsonrpc.Get(entry, "env") != nil
 }
 
 // Was returns the entry that will be replaced.

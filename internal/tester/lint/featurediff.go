@@ -75,37 +75,43 @@ type FeatureChange struct {
 	Differences []probe.Difference `json:"differences,omitempty"`
 }
 
-// In returns the change in the given language.
+// In returns the change in the given language. Long values and lists are clipped.
 func (c FeatureChange) In(l i18n.Lang) string {
+	list := c.Differences[:min(len(c.Differences), probe.MaxDifferences)]
+	text := c.text(list, func(d probe.Difference) string { return d.In(l) })
+	if len(list) < len(c.Differences) {
+		text += "\n    " + i18n.New("and %d more", "另有 %d 处", len(c.Differences)-len(list)).In(l)
+	}
+	return text
+}
+
+// Whole is like In, but clips nothing: it is for a person who is asked to agree.
+func (c FeatureChange) Whole(l i18n.Lang) string {
+	return c.text(c.Differences, func(d probe.Difference) string { return d.Whole(l) })
+}
+
+func (c FeatureChange) text(list []probe.Difference, in func(probe.Difference) string) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
 	kind := strings.TrimSuffix(c.Kind, "s")
 	if c.Kind == "entries" {
 		kind = "entry"
 	}
 	line := fmt.Sprintf("%s %s %s", sign, kind, i18n.Seen(c.Key)) // a name may contain line breaks
-	for _, d := range c.Differences {
-		line += "\n    " + i18n.Seen(d.In(l))
-	}
-	if len(c.Differences) == probe.MaxDifferences {
-		line += "\n    " + i18n.New("there may be more", "可能还有更多").In(l)
+	for _, d := range list {
+		line += "\n    " + i18n.Seen(in(d))
 	}
 	return line
 }
 
 // Tell adds all members of a new item as differences.
 func (c *FeatureChange) Tell(item json.RawMessage) {
-	c.Differences, _ = probe.DiffJSON(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(c.Key), "name"), item, nil) // a listed item is valid JSON
-}
-
-// IsClipped reports that the text shows only part of a difference.
-func (c FeatureChange) IsClipped() bool {
-	return slices.ContainsFunc(c.Differences, func(d probe.Difference) bool { return strings.Contains(d.In(i18n.English), "…") })
+	c.Differences, _ = probe.DiffAll(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(c.Key), "name"), item, nil) // a listed item is valid JSON
 }
 
 // DiffText returns the change of a text that is not an item of a list.
 func DiffText(kind, before, after string) FeatureChange {
 	c := FeatureChange{Kind: kind, Key: "text", Change: "changed"}
-	c.Differences, _ = probe.DiffJSON(jsonrpc.Quote(before), jsonrpc.Quote(after), nil) // both are JSON
+	c.Differences, _ = probe.DiffAll(jsonrpc.Quote(before), jsonrpc.Quote(after), nil) // both are JSON
 	return c
 }
 
@@ -123,7 +129,7 @@ func DiffFeatures(a, b Features) []FeatureChange {
 			case !is:
 				c.Change = "removed"
 			default:
-				found, err := probe.DiffJSON(before, after, nil)
+				found, err := probe.DiffAll(before, after, nil)
 				if err == nil && len(found) == 0 {
 					continue
 				}
