@@ -48,15 +48,20 @@ type joined struct{ others Replicas }
 type askedKey struct{}
 
 // ServePeer serves a request of another replica on behalf of the principal in
-// the context. Only GET is allowed, and the request is not forwarded to other
-// replicas.
+// the context. path is escaped. Only GET is allowed, and the request is not
+// forwarded to other replicas.
 func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string) {
 	if r.Method != http.MethodGet {
 		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", http.MethodGet))
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, true))
-	r.URL = &url.URL{Path: api.Prefix + path, RawQuery: r.URL.RawQuery}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		return
+	}
+	r.URL = &url.URL{Path: api.Prefix + plain, RawPath: api.Prefix + path, RawQuery: r.URL.RawQuery}
 	(&api.Router{Routes: h.router.Routes, Identify: func(r *http.Request) (access.Principal, bool) {
 		who := access.From(r.Context())
 		return who, who.ID != ""
