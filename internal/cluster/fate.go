@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -21,9 +22,12 @@ type fates struct {
 	watches uint64
 	seen    map[string]time.Time // when the record of a run was last shown, by boot id
 	ended   map[string]bool      // runs whose record has ended
+	doubted map[string]bool      // runs that Bury waits for
 }
 
-func newFates() fates { return fates{seen: map[string]time.Time{}, ended: map[string]bool{}} }
+func newFates() fates {
+	return fates{seen: map[string]time.Time{}, ended: map[string]bool{}, doubted: map[string]bool{}}
+}
 
 func (f *fates) showed(boot string) {
 	for old := range f.seen {
@@ -99,21 +103,54 @@ func (m *Members) changedLocked() {
 	m.changes = make(chan struct{})
 }
 
-// Bury removes the record of a run that is known to have ended, so that the
-// others need not wait until it expires.
+// unrenewed is how long Bury waits for a living replica to renew its record, which
+// may take a little longer than usual.
+const unrenewed = renewal + renewal/2
+
+// Bury removes the record of a run that seems to have ended, so that the others
+// need not wait until it expires. A run that renews its record meanwhile lives: it
+// is only not reached from here.
 func (m *Members) Bury(ctx context.Context, node, boot string) error {
 	engine, _ := m.Engine()
-	if engine == nil {
+	if engine == nil || !m.doubt(boot, true) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	v, err := engine.Get(ctx, Live, prefix+node)
+	defer m.doubt(boot, false)
+	get, cancel := context.WithTimeout(ctx, patience)
+	v, err := engine.Get(get, Live, prefix+node)
+	cancel()
 	if err != nil {
 		return err
 	}
 	if r, ok := m.open(v); !ok || r.Boot != boot {
 		return nil
 	}
-	return engine.Delete(ctx, Live, prefix+node, v.Revision)
+	wait := time.NewTimer(unrenewed)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-m.done: // this replica ends
+		return nil
+	}
+	ctx, cancel = context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := engine.Delete(ctx, Live, prefix+node, v.Revision); !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// doubt notes that a run is being buried, or no longer. It reports false if that
+// was noted before.
+func (m *Members) doubt(boot string, on bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.fates.doubted[boot]
+	delete(m.fates.doubted, boot)
+	if on {
+		m.fates.doubted[boot] = true
+	}
+	return before != on
 }

@@ -111,6 +111,37 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.pass(5 * time.Second)
 		w.wants(a, "a 1 ready")
 	},
+	"lives, and is said to be dead": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		w.join("b", "2", nil)
+		w.pass(time.Second)
+		changed := a.Changes()
+		for range 3 {
+			if err := a.Bury(t.Context(), "b", "2"); err != nil {
+				t.Error(err)
+			}
+			if fate, _ := a.Fate("b", "2"); fate != cluster.Lives {
+				t.Errorf("fate %d", fate)
+			}
+		}
+		<-changed
+		w.wants(a, "a 1 ready, b 2 ready")
+	},
+	"is dead, and said to be": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		crash()
+		began := time.Now()
+		if err := a.Bury(t.Context(), "b", "2"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		w.wants(a, "a 1 ready")
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	},
 	"starts anew": func(_ *testing.T, w *world) {
 		a, _ := w.join("a", "1", nil)
 		_, crash := w.join("b", "2", nil)

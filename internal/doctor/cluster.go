@@ -35,6 +35,9 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
 	case !m.Reachable:
 		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
 		f.Fix = a.T("start it, or open the port of cluster.peer between the machines", "请启动它，或在各机器之间开放 cluster.peer 的端口")
+		if strings.Contains(m.Error, "does not resolve") {
+			f.Fix = a.T("set cluster.advertise there to an address that the other machines reach", "请将其 cluster.advertise 设为其他机器可达的地址")
+		}
 		if strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: ") {
 			f.Fix = a.T("give all replicas the same cluster.secret and cluster.name", "请使所有副本的 cluster.secret 与 cluster.name 相同")
 		}

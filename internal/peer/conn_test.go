@@ -120,3 +120,25 @@ func TestRecordsTogether(t *testing.T) {
 		t.Errorf("%d writes", n)
 	}
 }
+
+// TestNameUnknown checks that a name that does not resolve proves the end of a
+// replica only if its record has ended, too.
+func TestNameUnknown(t *testing.T) {
+	n := node(t, "b", "team", seal.NewSecret())
+	owner := Owner{"a", "1", "a.invalid:1"}
+	for name, tt := range map[string]struct {
+		lives func(Owner) bool
+		want  outcome
+	}{
+		"no engine": {nil, dead},
+		"lives":     {func(o Owner) bool { return o == owner }, unreachable},
+		"ended":     {func(Owner) bool { return false }, dead},
+	} {
+		t.Run("cluster/names/"+name, func(t *testing.T) {
+			n.opt.Lives = tt.lives
+			if got := n.forward(httptest.NewRecorder(), post("{}"), owner, false); got != tt.want {
+				t.Errorf("outcome %d", got)
+			}
+		})
+	}
+}

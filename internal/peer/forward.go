@@ -134,7 +134,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			}
 			n.fail(w, a, n.Counted.lost(to))
 			return answered
-		case isDead(err):
+		case ended(n, err, to):
 			return dead
 		case errors.Is(err, errClosed) && try < keptTries: // other idle connections may be closed too
 		case dials+1 < dialTries:
@@ -156,11 +156,16 @@ func notSent(err error) bool {
 
 // isDead reports whether a connection error proves that no replica is running
 // there.
-func isDead(err error) bool {
+func isDead(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// ended reports whether a connection error shows that a run of a replica has ended.
+// Names vanish with the replica in some networks, and are just unknown in others:
+// then its record decides, if there is an engine.
+func ended(n *Node, err error, o Owner) bool {
 	if gone := new(net.DNSError); errors.As(err, &gone) {
-		return gone.IsNotFound
+		return gone.IsNotFound && (n.opt.Lives == nil || !n.opt.Lives(o))
 	}
-	return errors.Is(err, syscall.ECONNREFUSED)
+	return isDead(err)
 }
 
 // request returns the client's request, addressed to another replica.

@@ -49,6 +49,9 @@ type Options struct {
 	// Holds reports whether this replica has a server, given as schema/name, in an
 	// epoch. It is nil if servers are not placed.
 	Holds func(server string, epoch uint64) bool
+	// Lives reports whether the engine has a record of a run of a replica. It is nil
+	// without an engine.
+	Lives func(Owner) bool
 	// HandleOwner returns the owner in a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take to read a part of a response.

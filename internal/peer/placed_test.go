@@ -44,6 +44,7 @@ func TestDialPlaced(t *testing.T) {
 	secret := seal.NewSecret()
 	has, owner := having(t, secret)
 	other := node(t, "b", "team", secret)
+	other.opt.Lives = func(o Owner) bool { return o.Boot == owner.Boot }
 	heard := ""
 	there := Placed{Node: other, Owner: owner, Server: "de fault/ser/ver", Epoch: 7, Refused: func() { heard = "refused" }, Dead: func() { heard = "dead" }}
 	t.Run("cluster/place/dial", func(t *testing.T) {
@@ -70,6 +71,7 @@ func TestDialPlaced(t *testing.T) {
 		"another server":  {func(p *Placed) { p.Server = "default/other" }, "refused"},
 		"another run":     {func(p *Placed) { p.Owner.Boot = "0000000000000000" }, "dead"},
 		"nobody there":    {func(p *Placed) { p.Owner.Address = "127.0.0.1:1" }, "dead"},
+		"no such name":    {func(p *Placed) { p.Owner.Address = "a.invalid:1" }, ""},
 		"another cluster": {func(p *Placed) { p.Node = node(t, "b", "other", secret) }, ""},
 	} {
 		t.Run("cluster/place/dial/"+name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net"
@@ -64,7 +65,8 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 	hosts := []string{host}
 	if net.ParseIP(host) == nil {
 		if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
-			return nil, err
+			return nil, i18n.Errorf("the name %s does not resolve here: set cluster.advertise of that replica to an address that the others reach: %w",
+				"此处无法解析名称 %s：请将该副本的 cluster.advertise 设为其他副本可达的地址：%w", host, err)
 		}
 	}
 	for _, h := range hosts {
@@ -77,11 +79,12 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 
 // A Reply is the result of asking one address for its description.
 type Reply struct {
-	Name    string // the address as configured
-	Address string // the resolved address
-	Node    string // name of the replica, only from Ask; empty if it was not reached
-	Status  int    // HTTP status of the response; 0 for none
-	Text    json.RawMessage
+	Name    string          // the address as configured
+	Address string          // the resolved address
+	Node    string          // name of the replica, only from Ask; empty if it was not reached
+	Status  int             // HTTP status of the response; 0 for none
+	Text    json.RawMessage // the body; not only JSON
+	Header  http.Header
 	Date    time.Time // by the replica's clock, to the second
 	Err     error
 }
@@ -99,8 +102,22 @@ const APIPath = "/peer/v1/api/"
 // principal, for a bounded time. Each replica decides what the principal may see
 // there.
 func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) []Reply {
-	return d.askAll(ctx, APIPath+path, http.Header{headerPrincipal: {principalText(who)}, headerHop: {"1"}}, maxPage)
+	return d.askAll(ctx, APIPath+path, onBehalf(who), maxPage)
 }
+
+// AskOne is Ask for the replica at one address.
+func (d *Directory) AskOne(ctx context.Context, who access.Principal, address, path string) Reply {
+	ctx, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	return d.ask(ctx, address, APIPath+path, onBehalf(who), maxPage)
+}
+
+func onBehalf(who access.Principal) http.Header {
+	return http.Header{headerPrincipal: {principalText(who)}, headerHop: {"1"}}
+}
+
+// pageWait bounds how long one replica is asked; its answer may be long.
+const pageWait = 5 * time.Second
 
 const (
 	maxDescription = 1 << 20
@@ -154,9 +171,12 @@ func (d *Directory) ask(ctx context.Context, address, path string, header http.H
 	if resp.StatusCode != http.StatusOK {
 		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)}
 	}
-	r.Node, r.Status = resp.Header.Get(headerNode), resp.StatusCode
+	r.Node, r.Status, r.Header = resp.Header.Get(headerNode), resp.StatusCode, resp.Header
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
-	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, most)).Decode(&r.Text)
+	r.Text, r.Err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
+	if errors.As(r.Err, new(*http.MaxBytesError)) {
+		r.Err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
+	}
 	return r
 }
 

@@ -23,13 +23,16 @@ type Replicas interface {
 	// principal, with a time limit. Each replica decides what the principal may
 	// see.
 	Ask(ctx context.Context, who access.Principal, path string) []Asked
+	// AskOne is Ask for the replica with a name. It reports whether there is one.
+	AskOne(ctx context.Context, who access.Principal, name, path string) (Asked, bool)
 }
 
 // Asked is the response of another replica.
 type Asked struct {
 	Replica string
-	Status  int // 0 if it was not reached
-	Body    json.RawMessage
+	Status  int             // 0 if it was not reached
+	Body    json.RawMessage // as it was sent; not only JSON
+	Header  http.Header     // only from AskOne
 	Err     error
 }
 
@@ -48,15 +51,20 @@ type joined struct{ others Replicas }
 type askedKey struct{}
 
 // ServePeer serves a request of another replica on behalf of the principal in
-// the context. Only GET is allowed, and the request is not forwarded to other
-// replicas.
+// the context. path is escaped. Only GET is allowed, and the request is not
+// forwarded to other replicas.
 func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string) {
 	if r.Method != http.MethodGet {
 		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", http.MethodGet))
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, true))
-	r.URL = &url.URL{Path: api.Prefix + path, RawQuery: r.URL.RawQuery}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		return
+	}
+	r.URL = &url.URL{Path: api.Prefix + plain, RawPath: api.Prefix + path, RawQuery: r.URL.RawQuery}
 	(&api.Router{Routes: h.router.Routes, Identify: func(r *http.Request) (access.Principal, bool) {
 		who := access.From(r.Context())
 		return who, who.ID != ""
@@ -253,19 +261,20 @@ func (j *joined) relayed(routes []api.Route) []api.Route {
 // relay answers with the response of another replica.
 func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api.Prefix)
-	for _, a := range j.others.Ask(r.Context(), r.Who, path+"?"+r.URL.RawQuery) {
-		switch {
-		case a.Replica != name:
-		case a.Err == nil:
-			api.Reply(w, http.StatusOK, a.Body)
-			return
-		case a.Status != 0:
-			api.Fail(w, r.Request, a.Status, "replica", i18n.Why(a.Err))
-			return
-		default:
-			api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
-			return
+	a, known := j.others.AskOne(r.Context(), r.Who, name, path+"?"+r.URL.RawQuery)
+	switch {
+	case !known:
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no replica %s", "没有副本 %s", name))
+	case a.Err == nil:
+		for _, header := range []string{"Content-Type", "Content-Disposition", "Cache-Control"} {
+			if value := a.Header.Get(header); value != "" {
+				w.Header().Set(header, value)
+			}
 		}
+		_, _ = w.Write(a.Body) // fails if the client has disconnected
+	case a.Status != 0 && a.Status != http.StatusOK:
+		api.Fail(w, r.Request, a.Status, "replica", i18n.Why(a.Err))
+	default:
+		api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
 	}
-	api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no replica %s", "没有副本 %s", name))
 }

@@ -140,6 +140,45 @@ func TestConsole(t *testing.T) {
 			t.Errorf("status %d", status)
 		}
 	})
+	t.Run("cluster/console/encoded name", func(t *testing.T) {
+		var own, other any
+		if status := b.looks(boss, "servers/default/%62ack", &own); status != http.StatusOK {
+			t.Fatalf("status %d at the replica itself", status)
+		}
+		if status := a.looks(boss, "servers/default/%62ack?replica=b", &other); status != http.StatusOK {
+			t.Errorf("status %d by way of another", status)
+		}
+	})
+	t.Run("cluster/console/export", func(t *testing.T) {
+		get := func(r *replica, path string) (string, http.Header) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+r.port+"/api/v1/"+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+boss)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(body), resp.Header
+		}
+		path := "traffic/export?q=" + "echo"
+		want, as := get(b, path)
+		got, header := get(a, path+"&replica=b")
+		if got != want || strings.Count(want, "\n") < 2 {
+			t.Errorf("%d lines, of %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
+		}
+		for _, name := range []string{"Content-Type", "Content-Disposition"} {
+			if header.Get(name) != as.Get(name) {
+				t.Errorf("%s: %q, want %q", name, header.Get(name), as.Get(name))
+			}
+		}
+	})
 	t.Run("cluster/console/rights", func(t *testing.T) {
 		var all, mine page
 		a.looks(boss, "traffic?replica=*", &all)

@@ -89,16 +89,20 @@ func (x *hostAsker) wait(ctx context.Context, server, host string) (denied bool)
 		if err != nil {
 			return false
 		}
-		answer, err := x.servers.in.Inbox.Ask(ctx, inbox.Question{Kind: "host", Server: name, Params: raw})
+		var failed error
+		answer, err := x.servers.in.Inbox.Ask(ctx, inbox.Question{Kind: "host", Server: name, Params: raw, Apply: func(a inbox.Answer) error {
+			if a.Action == "accept" {
+				failed = x.allow(schema, name, host)
+			}
+			return failed
+		}})
 		if err != nil || answer.By == "" { // ctx ended, or the inbox was full
 			return false
 		}
-		if answer.Action == "accept" {
-			if err := x.allow(schema, name, host); err != nil {
-				params["failed"] = err.Error()
-				x.servers.in.Log.Warn("a host was not allowed", "server", server, "host", host, "err", err)
-				continue
-			}
+		if failed != nil {
+			params["failed"] = failed.Error()
+			x.servers.in.Log.Warn("a host was not allowed", "server", server, "host", host, "err", failed)
+			continue
 		}
 		x.record(schema, name, host, answer)
 		return answer.Action == "decline"

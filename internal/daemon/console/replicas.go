@@ -47,3 +47,28 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	}
 	return list
 }
+
+// AskOne asks the replica with a name, or else an address, that the engine or a
+// survey of all replicas knows.
+func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path string) (web.Asked, bool) {
+	address := ""
+	if m := c.in.Members.Load(); m != nil {
+		for _, one := range m.List() {
+			if one.Node == name {
+				address = one.Address
+			}
+		}
+	}
+	if address == "" {
+		for _, one := range instance.ClusterStatus(ctx, c.in).Members {
+			if one.Node == name || one.Address == name {
+				address = one.Address
+			}
+		}
+	}
+	if address == "" {
+		return web.Asked{}, false
+	}
+	r := c.in.Cluster.Others.AskOne(ctx, who, address, path)
+	return web.Asked{Replica: name, Status: r.Status, Body: r.Text, Header: r.Header, Err: r.Err}, true
+}

@@ -33,11 +33,22 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		}
 		return nil
 	}
+	var lives func(peer.Owner) bool
+	if c.Agrees() {
+		lives = func(o peer.Owner) bool {
+			m := in.Members.Load()
+			if m == nil {
+				return false
+			}
+			fate, seen := m.Fate(o.Node, o.Boot)
+			return fate == cluster.Lives && time.Since(seen) < cluster.Life // the list is kept while the engine is away
+		}
+	}
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Lives: lives, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err

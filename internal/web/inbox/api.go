@@ -39,6 +39,9 @@ func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {
 	case errors.Is(err, errNoScript) || errors.Is(err, errFor):
 		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
+	case errors.As(err, new(*notApplied)):
+		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.Why(errors.Unwrap(err)))
+		return
 	case err != nil:
 		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
 		return

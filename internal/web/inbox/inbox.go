@@ -56,6 +56,9 @@ type Question struct {
 	Params json.RawMessage `json:"params"`
 	// Code is the script that makes the call; empty for none.
 	Code string `json:"code,omitempty"`
+	// Apply carries the answer out, before Ask returns it; nil for nothing to do.
+	// Its error is told to the person who answered.
+	Apply func(Answer) error `json:"-"`
 }
 
 // An Answer is what a person decided.
@@ -102,7 +105,9 @@ func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	case a := <-w.answer:
 		return a, nil
 	case <-ctx.Done():
-		b.remove(w.ID)
+		if b.remove(w.ID) == nil { // it is being answered
+			return <-w.answer, nil
+		}
 		b.tell()
 		return Answer{}, context.Cause(ctx)
 	}
@@ -159,10 +164,22 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 		return api.ErrNotFound
 	}
 	a.By = who.ID
+	var failed error
+	if w.Apply != nil {
+		failed = w.Apply(a)
+	}
 	w.answer <- a
 	b.tell()
+	if failed != nil {
+		return &notApplied{failed}
+	}
 	return nil
 }
+
+// notApplied says why an answer was not carried out.
+type notApplied struct{ error }
+
+func (e *notApplied) Unwrap() error { return e.error }
 
 func (b *Inbox) add(w *waiting) bool {
 	b.mu.Lock()

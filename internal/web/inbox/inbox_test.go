@@ -2,10 +2,15 @@ package inbox
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // TestInboxShare checks that one principal cannot take all slots.
@@ -56,5 +61,37 @@ func TestInboxHost(t *testing.T) {
 	}
 	if err := b.Answer(access.Owner, w.ID, Answer{Action: "accept"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestInboxApply checks that an answer that cannot be carried out is refused with
+// the reason, and that one that is under way counts although the question is
+// withdrawn.
+func TestInboxApply(t *testing.T) {
+	for name, failed := range map[string]error{"done": nil, "failed": errors.New("the file is locked")} {
+		t.Run("inbox/apply/"+name, func(t *testing.T) {
+			var b Inbox
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			asked := make(chan Question, 1)
+			b.Tell(func(q Question) { asked <- q })
+			got := make(chan Answer, 1)
+			go func() {
+				a, _ := b.Ask(ctx, Question{Kind: "host", Apply: func(Answer) error { cancel(); return failed }})
+				got <- a
+			}()
+			q := <-asked
+			routes := &api.Router{Routes: b.Routes(), Identify: func(*http.Request) (access.Principal, bool) { return access.Owner, true }}
+			r := httptest.NewRequest(http.MethodPost, api.Prefix+"inbox/"+q.ID, strings.NewReader(`{"action":"accept"}`))
+			r.Header.Set(api.ChangeHeader, "1")
+			w := httptest.NewRecorder()
+			routes.ServeHTTP(w, r)
+			if failed == nil && w.Code != http.StatusNoContent || failed != nil && (w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), failed.Error())) {
+				t.Errorf("status %d, %s", w.Code, w.Body)
+			}
+			if a := <-got; a.Action != "accept" || a.By != access.Owner.ID {
+				t.Errorf("answer %+v", a)
+			}
+		})
 	}
 }

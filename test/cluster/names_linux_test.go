@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestNamesThatDoNotResolve checks that replicas that do not find each other's
+// names leave each other and their servers alone, and say what is wrong.
+func TestNamesThatDoNotResolve(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	c, log := placedWith(t, "", options{
+		section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL),
+		between: func(i int, peer string) (string, string) {
+			return fmt.Sprintf("%c.invalid%s", 'a'+i, peer[strings.LastIndexByte(peer, ':'):]), ""
+		},
+	})
+	has, others := c.owner(t, c.replicas...)
+	awaitSays(t, has, "before")
+	before := runs(t, log)
+	t.Run("cluster/names/server stays", func(t *testing.T) {
+		for _, r := range others {
+			if err := trySays(t, r, "nobody hears it"); err == nil {
+				t.Error("it was reached")
+			}
+		}
+		if list := runs(t, log); len(list) != len(before) {
+			t.Errorf("processes %v, before %v", list, before)
+		}
+		awaitSays(t, has, "after")
+	})
+	t.Run("cluster/names/status", func(t *testing.T) {
+		out, why, code := has.run("cluster", "status")
+		for _, r := range others {
+			if code != 4 || !strings.Contains(out+why, r.name+".invalid does not resolve") || !strings.Contains(out+why, "cluster.advertise") {
+				t.Errorf("exit code %d\n%s\n%s", code, out, why)
+			}
+		}
+	})
+	t.Run("cluster/names/doctor", func(t *testing.T) {
+		out, why, code := has.run("doctor")
+		if code == 0 || !strings.Contains(out, "replica "+others[0].name) || !strings.Contains(out, "set cluster.advertise") {
+			t.Errorf("exit code %d\n%s\n%s", code, out, why)
+		}
+	})
+	t.Run("cluster/names/dies", func(t *testing.T) {
+		s := client(t, has, `{}`)
+		began := time.Now()
+		has.kill()
+		next := at(s, others[0])
+		await(t, "the session begins again elsewhere", func() bool {
+			m := next.Post(call(1, "back__echo", "again")).Answer(t)
+			return m.Error == nil && strings.Contains(string(m.Result), "again")
+		})
+		if took := time.Since(began); took > 20*time.Second { // the record ends after 15 s
+			t.Errorf("it took %v", took)
+		}
+	})
+}
