@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/units"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -65,8 +65,8 @@ func ParseScopes(scopes []string) (Grant, error) {
 		case kind == "code" && !bound:
 			g.Code = true
 		case kind == "results" && bound:
-			limit, ok := config.ParseSize(pattern)
-			if !ok || limit <= 0 {
+			limit, err := units.Size(pattern)
+			if err != nil || limit <= 0 {
 				return Grant{}, &ScopeError{Scope: scope, Kind: kind, Known: []string{"32KB", "1MB"}}
 			}
 			g.Results = limit

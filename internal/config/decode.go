@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/units"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
@@ -243,7 +244,7 @@ func (d *decoder) duration(n *document.Node, v reflect.Value, f field, path stri
 		d.report(n, path, problem.WrongType, i18n.New("a duration", "时长"), n.Kind)
 		return
 	}
-	x, err := parseDuration(n.Text)
+	x, err := units.Duration(n.Text)
 	if err != nil {
 		d.report(n, path, problem.Unit, shown(n), err)
 		return
@@ -262,7 +263,7 @@ func (d *decoder) size(n *document.Node, v reflect.Value, f field, path string) 
 		d.report(n, path, problem.WrongType, i18n.New("a size", "大小"), n.Kind)
 		return
 	}
-	x, err := parseSize(n.Text)
+	x, err := units.Size(n.Text)
 	if err != nil {
 		d.report(n, path, problem.Unit, shown(n), err)
 		return

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/config/units"
 )
 
 // field is one key of the file, described by the tags of a struct field. The
@@ -92,11 +94,11 @@ func setDefault(v reflect.Value, f field) {
 	switch {
 	case f.typ == typeDuration:
 		var d time.Duration
-		d, err = parseDuration(f.def)
+		d, err = units.Duration(f.def)
 		v.SetInt(int64(d))
 	case f.size:
 		var n int64
-		n, err = parseSize(f.def)
+		n, err = units.Size(f.def)
 		v.SetInt(n)
 	case v.CanInt():
 		var n int64

@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/units"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -24,7 +25,7 @@ func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 		c.Add(problem.SeverityError, problem.Pos{}, "", problem.NotRegular, fileKind(info))
 		return nil, false
 	case errors.Is(err, disk.ErrTooLarge):
-		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, formatSize(document.MaxBytes))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, units.FormatSize(document.MaxBytes))
 		return nil, false
 	case err != nil:
 		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Unreadable, plainError(err))

@@ -59,10 +59,10 @@ func (a *Record) Scripts(n *document.Node) (s Scripts) {
 	return s
 }
 
-// scriptFile returns the code in a file. The text of a script is shown to
-// whoever may see the entry, so the file must be a script below the folder of
-// the config file, also if it is a link. Whoever wrote the file of a project may
-// not know what else is below its folder, so its scripts have no files.
+// scriptFile returns the code in a file. Every principal that may see the entry
+// can read the code, so the file must be a script below the folder of the config
+// file, also if it is a link. Scripts of a project's config file have no files,
+// because its author does not know what else is below that folder.
 func (a *Record) scriptFile(path string) (code string, refused i18n.Text, err error) {
 	if a.project {
 		return "", i18n.New("of a project names a file; put the code into \"code\"", "属于项目，却指定了 file；请把代码写入 \"code\""), nil

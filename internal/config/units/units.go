@@ -1,4 +1,5 @@
-package config
+// Package units reads and writes the durations and sizes of the config file.
+package units
 
 import (
 	"math"
@@ -14,9 +15,9 @@ var (
 	errSize     = i18n.Errorf(`a size such as "10MiB", or a number of bytes`, `大小（如 "10MiB"，或字节数）`)
 )
 
-// parseDuration reads a duration such as "30s". A bare number counts
+// Duration reads a duration such as "30s". A bare number counts
 // milliseconds.
-func parseDuration(s string) (time.Duration, error) {
+func Duration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if ms, err := strconv.ParseFloat(s, 64); err == nil {
 		ns := ms * float64(time.Millisecond)
@@ -42,8 +43,8 @@ var sizeUnits = []struct {
 	{"B", 1}, {"", 1},
 }
 
-// parseSize reads a size such as "10MiB" or "10MB". A bare number counts bytes.
-func parseSize(s string) (int64, error) {
+// Size reads a size such as "10MiB" or "10MB". A bare number counts bytes.
+func Size(s string) (int64, error) {
 	upper := strings.ToUpper(strings.TrimSpace(s))
 	for _, u := range sizeUnits {
 		number, ok := strings.CutSuffix(upper, u.suffix)
@@ -62,19 +63,12 @@ func parseSize(s string) (int64, error) {
 	return 0, errSize
 }
 
-// formatSize writes a size in the largest unit that divides it.
-func formatSize(n int64) string {
+// FormatSize writes a size in the largest unit that divides it.
+func FormatSize(n int64) string {
 	for i := 3; i >= 0; i-- {
 		if u := sizeUnits[i]; n >= u.factor && n%u.factor == 0 {
 			return strconv.FormatInt(n/u.factor, 10) + u.suffix[:1] + "iB"
 		}
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-// ParseSize reads a size as it is written in the config file. It returns false
-// if s is not a size.
-func ParseSize(s string) (int64, bool) {
-	n, err := parseSize(s)
-	return n, err == nil
 }
