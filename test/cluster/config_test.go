@@ -268,3 +268,21 @@ func away(t *testing.T, server *mcptest.NATS, a, b *replica) {
 	a.must("remove", "scribbled")
 	b.lists("scribbled", false)
 }
+
+// TestFirstKeyOfAll checks that the first key counts at all replicas with a
+// shared configuration, whose text names no path of one machine.
+func TestFirstKeyOfAll(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	c := start(t, 2, options{section: fmt.Sprintf(`,"engine":"nats","config":"shared","nats":{"urls":[%q]}`, server.URL)})
+	a, b := c.replicas[0], c.replicas[1]
+	t.Run("cluster/config/first key", func(t *testing.T) {
+		a.sees("a ready, b ready")
+		key := strings.TrimSpace(a.must("key", "create", "boss", "--scope", "admin"))
+		if text := a.must("cluster", "export"); strings.Contains(text, a.home) || !strings.Contains(text, `"keys.json"`) {
+			t.Fatalf("the shared text is %s", text)
+		}
+		await(t, "b has the text", func() bool { return strings.Contains(read(t, b.config), `"keys.json"`) })
+		enters(t, a, key)
+		enters(t, b, key)
+	})
+}

@@ -56,7 +56,11 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 		return nil, nil, "", err
 	}
 	path := cfg.Access.Keys
-	if path == "" {
+	switch {
+	case path != "":
+	case cfg.Cluster.Shares(): // each replica has a copy beside its own config file
+		path = filepath.Join(filepath.Dir(cfg.Path), "keys.json")
+	default:
 		dir, err := a.UserDir()
 		if err != nil {
 			return nil, nil, "", err
@@ -115,6 +119,9 @@ func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 
 // requireKeys makes the gateway require a key after the first one was created.
 func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string) error {
+	if cfg.Cluster.Shares() { // the path is read on other machines, too
+		path = filepath.Base(path)
+	}
 	quoted, err := json.Marshal(path)
 	if err != nil {
 		return err
