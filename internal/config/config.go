@@ -32,6 +32,7 @@ type Config struct {
 	Project bool            `json:"-"` // the file is part of the working tree
 	Created bool            `json:"-"` // the file was missing and has just been written
 	Schemas []*Schema       `json:"-"` // in the order of the file
+	Named   []string        `json:"-"` // the variables in the file, such as file:PATH
 
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
 	CLI        CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`
@@ -62,7 +63,6 @@ type Config struct {
 
 	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off
 
-	files []string         // the files that are read by ${file:...}
 	home  string           // home directory of the user whose approvals count
 	share approval.Sharing // returns the shelf for approvals that the replicas share
 }

@@ -107,12 +107,7 @@ func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, er
 	r := &reader{
 		c: c, o: o, Layout: l,
 		vars: &variable.Resolver{Lookup: o.LookupEnv, Home: o.Home, Work: o.WorkDir, Base: filepath.Dir(found.Path), Secrets: o.Secrets, AsWritten: o.AsWritten},
-		cfg:  &Config{Path: found.Path, Format: format, Shape: l.Shape, Project: found.Project, home: o.Home, share: o.Share},
-	}
-	for _, name := range variable.Names(root) {
-		if path, ok := strings.CutPrefix(name, "file:"); ok {
-			r.cfg.files = append(r.cfg.files, r.absolute(path))
-		}
+		cfg:  &Config{Path: found.Path, Format: format, Shape: l.Shape, Project: found.Project, Named: variable.Names(root), home: o.Home, share: o.Share},
 	}
 	r.read()
 	if err := c.Err(); err != nil {
@@ -213,12 +208,6 @@ func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
 
 // absolute makes a path in the file relative to the folder of the file instead
 // of the working directory.
-// SecretFiles returns the files with keys that the config file names.
-func (c *Config) SecretFiles() []string {
-	list := append(slices.Clone(c.files), c.Server.TLS.Key, c.Server.TLS.ACME.Cache, c.Cluster.NATS.Creds, c.Access.Keys)
-	return slices.DeleteFunc(list, func(path string) bool { return path == "" })
-}
-
 func (r *reader) absolute(path string) string {
 	if path == "" {
 		return ""

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -126,7 +127,13 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 // secretFiles returns the files with keys that the config file names, and the config
 // files of MCP clients.
 func secretFiles(a *env.Env, cfg *config.Config) []string {
-	list := cfg.SecretFiles()
+	list := []string{cfg.Server.TLS.Key, cfg.Server.TLS.ACME.Cache, cfg.Cluster.NATS.Creds, cfg.Access.Keys}
+	list = slices.DeleteFunc(list, func(path string) bool { return path == "" })
+	for _, name := range cfg.Named {
+		if path, ok := strings.CutPrefix(name, "file:"); ok {
+			list = append(list, disk.From(filepath.Dir(cfg.Path), disk.ExpandHome(path, a.Home())))
+		}
+	}
 	for _, c := range clients.All() {
 		list = append(list, c.Paths(a.Home(), a.Getenv)...)
 	}
