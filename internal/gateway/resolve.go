@@ -38,6 +38,14 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 		// Some clients send null for an absent map, and some servers refuse it.
 		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
 	}
+	if c.client.rules.Era == mcp.Legacy && c.client.rules.SampleTools && call.Task != nil {
+		if err := params.CheckTask(call.Task); err != nil {
+			return nil, err
+		}
+		if call.Task[0] == 'n' {
+			t.params = jsonrpc.Set(t.params, nil, "task")
+		}
+	}
 	ref, err := f.findTool(ctx, c)
 	if err != nil {
 		return nil, err

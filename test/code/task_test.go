@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 )
@@ -247,6 +248,15 @@ func TestTasksOfOthers(t *testing.T) {
 func TestTaskArguments(t *testing.T) {
 	s := newShop(t, stored, map[string][]string{"ann": {"mode:code"}})
 	w := s.open("ann", "/s/reports/mcp")
+	for _, bad := range []any{1, "x", []any{}, true, map[string]any{"ttl": -1}, map[string]any{"ttl": "1"}} {
+		m := w.ask(mcp.MethodToolsCall, map[string]any{"name": "sum", "arguments": map[string]any{"n": 4}, "task": bad})
+		if m.Error == nil || m.Error.Code != jsonrpc.CodeInvalidParams {
+			t.Errorf("task %v: %s", bad, m.Raw)
+		}
+	}
+	if r := read(t, w.ask(mcp.MethodToolsCall, map[string]any{"name": "sum", "arguments": map[string]any{"n": 4}, "task": nil})); !strings.Contains(r.text(), `{"sum":10}`) {
+		t.Errorf("without a task it is %+v", r)
+	}
 	for first := 0; first < 24; first += 6 { // 8 scripts of one client may run at once
 		begun := map[string]int{}
 		for n := first; n < first+6; n++ {

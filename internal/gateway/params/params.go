@@ -4,6 +4,7 @@ package params
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -44,8 +45,8 @@ func hasScript(uri string) bool {
 
 // A ToolCall holds the params of tools/call that the gateway reads.
 type ToolCall struct {
-	Name            string // empty if it is not a string
-	Arguments, Meta []byte // raw, nil when absent
+	Name                  string // empty if it is not a string
+	Arguments, Meta, Task []byte // raw, nil when absent
 }
 
 // ReadToolCall reads params in one pass: they may be large.
@@ -58,9 +59,28 @@ func ReadToolCall(params []byte) (c ToolCall) {
 			c.Arguments = value
 		case "_meta":
 			c.Meta = value
+		case "task":
+			c.Task = value
 		}
 	}
 	return c
+}
+
+// CheckTask refuses the task of a call if it is not what 2025-11-25 defines.
+// task is raw, nil when absent; null counts as absent.
+func CheckTask(task []byte) error {
+	if task == nil || string(task) == "null" {
+		return nil
+	}
+	if task[0] != '{' {
+		return jsonrpc.InvalidParams("task must be an object").WithData(map[string]string{"parameter": "task"})
+	}
+	if ttl := jsonrpc.Get(task, "ttl"); ttl != nil {
+		if n, err := strconv.ParseFloat(string(ttl), 64); err != nil || n < 0 {
+			return jsonrpc.InvalidParams("task.ttl must be a number of milliseconds that is not negative").WithData(map[string]string{"parameter": "task"})
+		}
+	}
+	return nil
 }
 
 // CheckMeta refuses a progress token that could not be echoed.

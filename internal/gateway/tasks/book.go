@@ -125,7 +125,7 @@ func (o *Book) forgetOldestLocked(principal string) bool {
 func (o *Book) forgetLocked(k Key) {
 	o.dropLocked(k)
 	t := o.by[k]
-	o.forgetJobLocked(t)
+	forgetJob(o, t)
 	delete(o.by, k)
 	if len(o.owned[t.owner]) == 0 {
 		delete(o.owned, t.owner)
@@ -186,8 +186,8 @@ func (o *Book) keep(k Key, size int) {
 	t.bytes = size + overhead
 	o.bytes += t.bytes
 	for o.kept.Len() > 1 && o.bytes > maxKeptResults {
-		if oldest := o.oldestLocked(t.owner, false); oldest != k {
-			o.dropLocked(oldest)
+		if first := oldest(o, t.owner, false); first != k {
+			o.dropLocked(first)
 		} else {
 			o.dropLocked(o.kept.Front().Value.(Key))
 		}
@@ -225,13 +225,13 @@ func (o *Book) dropLocked(k Key) {
 	}
 	o.kept.Remove(t.kept)
 	o.bytes -= t.bytes
-	o.forgetJobLocked(t)
+	forgetJob(o, t)
 	t.bytes, t.kept, t.bridge, t.done = 0, nil, nil, nil
 }
 
-// oldestLocked returns the oldest task of a principal, or its oldest job, whose
+// oldest returns the oldest task of a principal, or its oldest job, whose
 // result is kept.
-func (o *Book) oldestLocked(principal string, job bool) (k Key) {
+func oldest(o *Book, principal string, job bool) (k Key) {
 	for e := o.kept.Front(); e != nil; e = e.Next() {
 		k = e.Value.(Key)
 		if t := o.by[k]; t.owner == principal && (t.job != nil || !job) {
@@ -241,8 +241,8 @@ func (o *Book) oldestLocked(principal string, job bool) (k Key) {
 	return Key{}
 }
 
-// forgetJobLocked forgets the job of a task, if there is one.
-func (o *Book) forgetJobLocked(t *task) {
+// forgetJob forgets the job of a task, if there is one.
+func forgetJob(o *Book, t *task) {
 	if t.job == nil {
 		return
 	}
@@ -250,17 +250,6 @@ func (o *Book) forgetJobLocked(t *task) {
 	if o.jobs[t.owner]--; o.jobs[t.owner] == 0 {
 		delete(o.jobs, t.owner)
 	}
-}
-
-// roomLocked makes room for one more job of a principal, and returns false if
-// too many run.
-func (o *Book) roomLocked(principal string) bool {
-	if o.jobs[principal] < maxJobs {
-		return true
-	}
-	k := o.oldestLocked(principal, true)
-	o.dropLocked(k)
-	return k != Key{}
 }
 
 // ListOf returns the tasks that a principal began at a server, oldest first. It

@@ -52,7 +52,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 }
 
 // keeps reports whether the result of a task is kept.
-func (o *Book) keeps(k Key) bool {
+func keeps(o *Book, k Key) bool {
 	t, _ := o.of(k)
 	return t.bytes > 0
 }
@@ -88,7 +88,7 @@ func TestEndedJobHoldsNoRequest(t *testing.T) {
 			ctx, request = nil, nil
 			close(end)
 			k := Key{"default", "", id}
-			eventually(t, "the result is not kept", func() bool { return o.keeps(k) })
+			eventually(t, "the result is not kept", func() bool { return keeps(o, k) })
 			eventually(t, "the request is kept", func() bool { runtime.GC(); return held.Value() == nil })
 			if kept, _ := o.of(k); kept.job == nil || kept.bytes < overhead {
 				t.Errorf("%s, fails=%t: the task is %+v", version, fails, kept)
@@ -112,9 +112,9 @@ func TestJobsOfOnePrincipal(t *testing.T) {
 		t.Fatalf("one more is let: %s", resp.Result)
 	}
 	close(first)
-	eventually(t, "the result is not kept", func() bool { return o.keeps(oldest) })
+	eventually(t, "the result is not kept", func() bool { return keeps(o, oldest) })
 	began(t, o, "ann", rest)
-	if o.keeps(oldest) || o.OfOurs(oldest) {
+	if keeps(o, oldest) || o.OfOurs(oldest) {
 		t.Error("the oldest result is still kept")
 	}
 	if !o.OfOurs(theirs) {
@@ -170,7 +170,7 @@ func TestResultsOfOthersStay(t *testing.T) {
 	for i := range 100 {
 		last = keep(strconv.Itoa(i), "ann", 2<<20)
 	}
-	if !o.keeps(theirs) || !o.keeps(last) || o.bytes > maxKeptResults {
-		t.Errorf("bob's is kept: %t, the last one: %t, %d bytes", o.keeps(theirs), o.keeps(last), o.bytes)
+	if !keeps(o, theirs) || !keeps(o, last) || o.bytes > maxKeptResults {
+		t.Errorf("bob's is kept: %t, the last one: %t, %d bytes", keeps(o, theirs), keeps(o, last), o.bytes)
 	}
 }

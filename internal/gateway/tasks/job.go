@@ -118,12 +118,17 @@ func Wanted(rules mcp.Version, offer mcp.Offer, params []byte) bool {
 func (o *Book) begin(ctx context.Context, j *Job, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.running >= maxBridges || !o.roomLocked(link.Principal) {
+	full := o.jobs[link.Principal] >= maxJobs
+	drop := oldest(o, link.Principal, true)
+	if o.closed || o.running >= maxBridges || full && drop == (Key{}) {
 		return tooMany()
 	}
 	leave, err := link.Enter()
 	if err != nil {
 		return err
+	}
+	if full {
+		o.dropLocked(drop)
 	}
 	o.ownLocked(j.key, link.Principal).job = j
 	o.jobs[link.Principal]++
