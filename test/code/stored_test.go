@@ -240,15 +240,16 @@ func (s *shop) reload() {
 // TestStoredChanges checks that a changed script is not listed until a person
 // has approved it.
 func TestStoredChanges(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "say.js")
+	s := newShop(t, map[string]any{"say": map[string]any{"file": "say.js"}}, map[string][]string{"ann": nil, "chief": {"admin"}})
 	write := func(code string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(s.path), "say.js"), []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write("return 'first'")
-	s := newShop(t, map[string]any{"say": map[string]any{"file": file}}, map[string][]string{"ann": nil, "chief": {"admin"}})
+	approve(t, s.path)
+	s.reload()
 	w := s.open("ann", "/mcp")
 	w.wants(t, "reports__say", nil, "first")
 	write("return 'second'")
