@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -242,9 +243,9 @@ func TestUpdateRegistry(t *testing.T) {
 // A new version of a remote server is at another host: its secrets go there only
 // after a question that --yes does not answer.
 func TestUpdateHost(t *testing.T) {
-	at := "https://one.example/mcp"
+	var newest atomic.Value // the address of the new version
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		version, address := "2.0.0", at
+		version, address := "2.0.0", newest.Load().(string)
 		if strings.HasSuffix(r.URL.Path, "/1.0.0") {
 			version, address = "1.0.0", "https://one.example/mcp"
 		}
@@ -258,7 +259,8 @@ func TestUpdateHost(t *testing.T) {
 	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, at = range []string{"https://two.example/mcp", "https://one.example:8443/mcp"} {
+	for _, at := range []string{"https://two.example/mcp", "https://one.example:8443/mcp"} {
+		newest.Store(at)
 		t.Run("update/host "+at, func(t *testing.T) {
 			_, stderr, code := i.run(t, "update", "far", "--yes")
 			if code != 1 || !strings.Contains(stderr, "the new version of far is at another host, which would get its secrets") {
@@ -273,7 +275,7 @@ func TestUpdateHost(t *testing.T) {
 		})
 	}
 	t.Run("update/host the same", func(t *testing.T) {
-		at = "https://ONE.example/v2/mcp"
+		newest.Store("https://ONE.example/v2/mcp")
 		stdout, stderr, code := i.run(t, "update", "far", "--yes")
 		if data, err := os.ReadFile(i.path); code != 0 || err != nil || !strings.Contains(string(data), "/v2/mcp") {
 			t.Errorf("exit code %d\n%s%s%s, %v", code, stdout, stderr, data, err)

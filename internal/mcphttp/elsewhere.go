@@ -145,17 +145,23 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 	return false
 }
 
+// shutDown reports whether a request was cancelled because this server stops:
+// with all calls, or with its session, which ends after the last call.
+func shutDown(why error) bool {
+	return errors.Is(why, mcp.CutShort) || errors.Is(why, errShutDown)
+}
+
 // tooLate forwards a request that was still being read when all calls were
 // cancelled.
 func tooLate(ctx context.Context, p *post, m *jsonrpc.Message) bool {
-	return errors.Is(context.Cause(ctx), mcp.CutShort) && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
+	return shutDown(context.Cause(ctx)) && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
 }
 
 // notBegun forwards a request that was refused because this replica is stopping,
 // even if all calls are cancelled at that moment.
 func notBegun(ctx context.Context, p *post, m *jsonrpc.Message, resp *jsonrpc.Response) bool {
 	why := context.Cause(ctx)
-	return (why == nil || errors.Is(why, mcp.CutShort)) && mcp.IsDraining(resp) && p.handOn(m)
+	return (why == nil || shutDown(why)) && mcp.IsDraining(resp) && p.handOn(m)
 }
 
 // hush keeps others from sending the response, or allows it again. It reports false
