@@ -111,7 +111,10 @@ func roundRobin(t *testing.T, ports []string, up []atomic.Bool) string {
 		return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	}
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: redispatch{transport, next},
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(next()) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(next())
+			r.Out.Host = r.In.Host // as HAProxy and nginx.conf do: gateways check it
+		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
