@@ -302,7 +302,7 @@ func TestDocument001Suite(t *testing.T) {
 		for what, pattern := range map[string]string{
 			"unit tests": "internal/jsonrpc/*_test.go", "tests of the protocol": "internal/gateway/*_test.go",
 			"integration tests": "test/interop/*_test.go", "the raw client": "internal/mcptest/raw*.go",
-			"a working server": "internal/mcptest/server.go", "a hostile one": "internal/mcptest/hostile*.go", "a load": "internal/mcptest/load.go",
+			"a working server": "internal/mcpserver/server.go", "a hostile one": "internal/mcptest/hostile*.go", "a load": "internal/mcptest/load.go",
 			"hostile input": "testdata/corpus/*/*",
 		} {
 			if found, err := filepath.Glob(filepath.Join(root, pattern)); err != nil || len(found) == 0 {
