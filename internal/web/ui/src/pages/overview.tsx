@@ -12,7 +12,7 @@ import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { isQuiet, seen, seenText } from "./client_seen.ts";
-import { ReplicasCard } from "./replicas.tsx";
+import { ReplicasCard } from "./replicas_card.tsx";
 import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost } from "./overview_cost.tsx";

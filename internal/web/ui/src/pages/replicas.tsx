@@ -1,19 +1,14 @@
 // Servers, calls and state of the other gateways in a cluster. Without a cluster nothing of this is shown.
-import { get, type Call, type Overview, type Replica, type Server } from "../api.ts";
+import type { Call, Overview, Replica, Server } from "../api.ts";
 import { clock, ns } from "../format.ts";
-import { said, t } from "../i18n/index.ts";
+import { t } from "../i18n/index.ts";
 import { replicas } from "../live.ts";
-import { Notice, Status, now, useLoad } from "../parts/basics.tsx";
+import { Notice, Status } from "../parts/basics.tsx";
 import { query, setQuery } from "../router.ts";
+import { every, of, useAll, why } from "./replicas_card.tsx";
 import { reasonOf, toneOf } from "./server_state.ts";
 import { outcome, toneOfCall } from "./traffic.tsx";
 
-/** every stands for all replicas in the address of a page. */
-const every = "*";
-const why = (r: Replica) => said(r.error, r.errorZH);
-
-/** useAll requests a path of all replicas every 5 seconds. */
-function useAll<T>(path: string) { return useLoad(() => get<T>(path), [path, Math.floor(now.value / 5_000)]); }
 
 /** Silent lists the replicas that do not answer. */
 function Silent({ list }: { list?: Replica[] }) {
@@ -31,8 +26,6 @@ export function ReplicaFilter() {
 /** chosenReplica is the replica whose rows a page shows; empty for this gateway. */
 export const chosenReplica = () => (replicas.value.length ? query.value.get("replica") ?? "" : "");
 
-const of = <T extends { replica?: string }>(list: T[] | undefined, name: string) => (list ?? []).filter((x) => name === every || x.replica === name);
-
 /** ReplicaServers shows the servers of the chosen replicas. */
 export function ReplicaServers() {
   const name = chosenReplica(), { value, error } = useAll<Overview>("overview?replica=*");
@@ -47,21 +40,4 @@ export function ReplicaTraffic({ q }: { q: string }) {
   return <div class="scroll"><Silent list={value?.replicas} />{error && <Notice tone="err">{error}</Notice>}
     <section class="card flush wide" aria-label={t("traffic")}><table data-testid="replica-traffic"><thead><tr><th>{t("time")}</th><th>{t("replica")}</th><th>{t("client")}</th><th>{t("call")}</th><th>{t("result")}</th><th class="r">{t("duration")}</th></tr></thead>
       <tbody>{of<Call>(value?.calls, name).map((c) => <tr key={c.replica + " " + c.id}><td class="mut">{clock(c.start)}</td><td>{c.replica}</td><td class="mut">{c.client}</td><td><Status tone={toneOfCall(c)} state={c.status}><code>{c.name || c.method}</code></Status></td><td class="mut">{outcome(c)}</td><td class="r">{c.status === "pending" ? "–" : ns(c.total)}</td></tr>)}</tbody></table></section></div>;
-}
-
-/** ReplicasCard shows the state of each replica. */
-export function ReplicasCard() {
-  return replicas.value.length ? <Replicas /> : null;
-}
-
-function Replicas() {
-  const { value } = useAll<Overview>("overview?replica=*");
-  const list = value?.replicas ?? [];
-  return <section class="card flush table-card" aria-labelledby="replicas-h"><header><h2 id="replicas-h">{t("replicas")}</h2><span class="count">{list.length}</span></header>
-    <table data-testid="replicas-card"><thead><tr><th>{t("replica")}</th><th>{t("servers")}</th><th class="r">{t("clientsTitle")}</th></tr></thead>
-      <tbody>{list.map((r) => {
-        const own = of<Server>(value?.servers, r.name);
-        return <tr key={r.name}><td><Status tone={r.error ? "err" : "ok"} state={r.error ? "down" : "up"}><b>{r.name}</b></Status></td>
-          <td class={r.error ? "err" : "mut"}>{r.error ? why(r) : t("upOf", own.filter((s) => s.state === "up" || s.state === "idle").length, own.filter((s) => s.state !== "disabled").length)}</td><td class="r">{r.error ? "–" : of(value?.clients, r.name).length}</td></tr>;
-      })}</tbody></table></section>;
 }
