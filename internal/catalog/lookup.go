@@ -12,7 +12,8 @@ type entry struct {
 	item   *Item
 	name   string // the server's own name, or the configured replacement
 	listed string
-	// beside is the name beside that of the server; empty for the server's own.
+	// beside is the tool name that follows the server's name; empty for the
+	// server's own tool name.
 	beside string
 	// made matches the URIs that a template expands to; nil for anything but
 	// templates.
@@ -49,7 +50,7 @@ type Ref struct {
 	Item *Item
 	// Listed is the name or URI that clients see.
 	Listed string
-	// Beside is the name that clients see beside that of the server: Name, or
+	// Beside is the name that follows the server's name for clients: Name, or
 	// the configured replacement.
 	Beside string
 }

@@ -147,7 +147,7 @@ func TestTasksOfOthersStay(t *testing.T) {
 	if n := len(o.by); n != o.most {
 		t.Errorf("there are %d tasks", n)
 	}
-	// A principal without tasks takes the place of one of whoever has most.
+	// A principal without tasks takes the place of a task of the principal with the most.
 	o.note(Key{"default", "demo", "of cy"}, "cy", func(*task) {})
 	if got := len(o.owned["ann"]); got != o.most-3 {
 		t.Errorf("ann has %d tasks", got)

@@ -161,7 +161,7 @@ export const en = {
   kind_elicitation: "Question",
   kind_host: "Refused host",
   hostRefused: "The sandbox of {0} refused it:",
-  hostAllow: "A yes adds the host to the list in the config file and starts the server anew. What was refused stays refused; the server has to try again.",
+  hostAllow: "A yes adds the host to the list in the config file and restarts the server. The refused connection stays refused; the server has to try again.",
   kind_sampling: "Model request",
   language: "Language",
   lastHour: "Last hour",
