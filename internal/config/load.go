@@ -32,6 +32,7 @@ type LoadOptions struct {
 	AsWritten   bool                        // resolve no variables: values keep their placeholders
 	AsFiled     bool                        // return the entry in the file even if it waits for approval while the previous entry runs
 	Share       approval.Sharing            // what replicas share; nil without a cluster
+	Deployed    bool                        // the file is deployed to replicas: the gateway does not write it
 }
 
 func (o LoadOptions) WithDefaults() LoadOptions {

@@ -50,6 +50,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	warn(a, log, cfg)
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
+	a.Deployed = cfg.Cluster.Enabled() && !cfg.Cluster.Shares()
 	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, SelfConfig: !f.NoSelfConfig, Count: true, Load: a.LoadOptions(false)})
 	if err != nil {
 		return err

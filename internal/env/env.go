@@ -38,6 +38,9 @@ type Env struct {
 	Stop <-chan struct{}
 	// Share returns the storage that replicas share; nil if it is not needed.
 	Share approval.Sharing
+	// Deployed is set in a replica of a cluster whose replicas read files of
+	// their own: it does not write its file.
+	Deployed bool
 }
 
 // T returns the text in the user's language.
@@ -75,7 +78,7 @@ func (a *Env) Load(create bool) (*config.Config, error) {
 func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	return config.LoadOptions{
 		Path: a.ConfigPath, Personality: a.Personality.Config, Project: a.Project, Insecure: a.Insecure,
-		Create: create, LookupEnv: a.Getenv, Share: a.share,
+		Create: create, LookupEnv: a.Getenv, Share: a.share, Deployed: a.Deployed,
 	}
 }
 

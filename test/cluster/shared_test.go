@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -56,7 +58,7 @@ func TestShared(t *testing.T) {
 	a, b := c.replicas[0], c.replicas[1]
 	t.Run("cluster/shared/keys", func(t *testing.T) { sharedKeys(t, a, b) })
 	t.Run("cluster/shared/pins", func(t *testing.T) { sharedPins(t, lib, a, b) })
-	t.Run("cluster/shared/approvals", func(t *testing.T) { sharedApprovals(t, lib, a, b) })
+	t.Run("cluster/config/deployed", func(t *testing.T) { deployed(t, lib, a) })
 	t.Run("cluster/shared/cut off", func(t *testing.T) { cutOff(t, server, a, b) })
 }
 
@@ -154,31 +156,40 @@ func sharedPins(t *testing.T, lib *library, a, b *replica) {
 	shows(t, b, key, "lib__borrow", true)
 }
 
-// sharedApprovals checks that a server that waits at both replicas starts at
-// both when it is approved at one.
-func sharedApprovals(t *testing.T, lib *library, a, b *replica) {
+// deployed checks that neither a client nor the console changes the file of one
+// replica, and that both say why.
+func deployed(t *testing.T, lib *library, a *replica) {
 	key := strings.TrimSpace(a.must("key", "create", "approvals", "--scope", "admin"))
-	for _, r := range []*replica{a, b} {
-		enters(t, r, key)
-		s := holder(t, r, key)
-		if m := s.Initialize(legacy, `{}`); m.Error != nil {
-			t.Fatalf("%+v", m.Error)
-		}
-		wants(t, s.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"extra","url":%q,"type":"http","apply":true}}}`,
-			lib.url)).Answer(t), "success")
+	enters(t, a, key)
+	before, err := os.ReadFile(a.config)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range []*replica{a, b} {
-		if list := r.must("approve", "--json"); !strings.Contains(list, `"name":"extra","new":true`) {
-			t.Errorf("at %s waits %s", r.name, list)
-		}
+	s := holder(t, a, key)
+	if m := s.Initialize(legacy, `{}`); m.Error != nil {
+		t.Fatalf("%+v", m.Error)
 	}
-	shows(t, b, key, "extra__borrow", false)
-	a.must("approve", "extra", "--yes")
-	began := time.Now()
-	shows(t, b, key, "extra__borrow", true)
-	t.Logf("the server was there %v after it was approved at the other replica", time.Since(began))
-	if list := b.must("approve", "--json"); strings.Contains(list, "extra") {
-		t.Errorf("at b waits %s", list)
+	const why = "change the file on all of them"
+	wants(t, s.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"extra","url":%q,"type":"http","apply":true}}}`,
+		lib.url)).Answer(t), why)
+	req, err := http.NewRequest(http.MethodPut, strings.TrimSuffix(a.url(), "/mcp")+"/api/v1/servers/default/extra", strings.NewReader(fmt.Sprintf(`{"entry":{"type":"http","url":%q}}`, lib.url)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-MCP-AIO", "1")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode/100 == 2 || !strings.Contains(string(body), why) {
+		t.Errorf("the console got %d: %s %v", resp.StatusCode, body, err)
+	}
+	if after, err := os.ReadFile(a.config); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was changed: %s %v", after, err)
 	}
 }
 

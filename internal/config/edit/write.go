@@ -23,6 +23,11 @@ import (
 // servers.
 var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
 
+// ErrDeployed is returned for a change of a file that each replica of a cluster
+// reads for itself: the change would be in effect at one replica alone.
+var ErrDeployed = i18n.Errorf("the configuration comes from a file on each replica: change the file on all of them, or share it with \"config\": \"shared\" in the section cluster",
+	"配置来自每个副本上的文件：请在所有副本上修改该文件，或在 cluster 部分设置 \"config\": \"shared\" 以共享配置")
+
 // WriteOptions says how a file is written.
 type WriteOptions struct {
 	// Load has the options for checking the new content; its Path is not used.
@@ -152,6 +157,9 @@ func (o WriteOptions) commit(d *Draft, put func(data []byte, theirs bool) (backu
 	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.changed()}
 	if !res.Changed {
 		return res, nil
+	}
+	if o.Load.Deployed {
+		return nil, ErrDeployed
 	}
 	record := approval.Of(d.path, o.Load.Home, false).SharedBy(o.Load.Share)
 	if err := o.agreed(d, record); err != nil {
