@@ -65,7 +65,7 @@ lint: vet ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) mod tidy -diff
 
 test: check build ## everything that guards a change (about 15 minutes)
-	$(MAKE) -j 3 $(IN_PIECES) e2e browser crosscheck interop lint conformance-once # they wait more than they compute
+	$(MAKE) -j 3 $(IN_PIECES) e2e browser interop crosscheck lint conformance-once # the longest first; they wait more than they compute
 	test/again.sh -count=1 -timeout 30m -run '^TestTimed$$' -- ./test/browser
 	$(GO) test -count=1 ./test/requirements
 
