@@ -22,6 +22,8 @@ type Start struct {
 	// Bound says that some state of the session exists only in this process, so that
 	// the session cannot be restored elsewhere.
 	Bound bool
+	// Wants is what the client asked to be notified of since.
+	Wants Wants
 }
 
 // An Away is a request that may be for another replica: its session is not here, it

@@ -164,9 +164,10 @@ func duplicate() *jsonrpc.Error {
 
 // runInSession runs a request that is registered in the session; nil means that
 // there is no response to send.
-func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.Message) *jsonrpc.Response {
+func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
 	ss := p.session
 	defer ss.finish(m.ID)
+	defer func() { ss.remember(m, resp) }()
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()

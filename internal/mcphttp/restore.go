@@ -35,6 +35,7 @@ func (s *Server) Restore(r *http.Request, id string, st Start) error {
 	for _, changed := range []string{mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources} {
 		ss.Notify(ss.ctx, &jsonrpc.Notification{Method: changed})
 	}
+	ss.repeat(st.Wants)
 	s.log.Info("session opened", "session", ss.ref(), "transport", ss.transport, "restored", true)
 	return nil
 }

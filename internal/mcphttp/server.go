@@ -85,9 +85,12 @@ type ServerOptions struct {
 	Limits ServerLimits
 	// NewID returns the id of a new session, so that other replicas can tell which
 	// replica has it; "" keeps the random id. Elsewhere handles requests that may
-	// belong to another replica. Both are nil if there is only one replica.
+	// belong to another replica. Keep gives the other replicas what they need to
+	// restore a session; it must not block. All are nil if there is only one
+	// replica.
 	NewID     func(ctx context.Context, s Start) string
 	Elsewhere func(w http.ResponseWriter, a *Away) Whereabouts
+	Keep      func(id string, w Wants)
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -99,6 +102,7 @@ type Server struct {
 	log        *slog.Logger
 	newID      func(context.Context, Start) string
 	elsewhere  func(http.ResponseWriter, *Away) Whereabouts
+	keep       func(string, Wants)
 	table      table
 	unfinished unfinished
 	posts      posts
@@ -117,6 +121,7 @@ func NewServer(opt ServerOptions) *Server {
 		log:       opt.Log,
 		newID:     opt.NewID,
 		elsewhere: opt.Elsewhere,
+		keep:      opt.Keep,
 		ending:    ending{draining: make(chan struct{}), closed: make(chan struct{})},
 	}
 	if s.log == nil {

@@ -40,6 +40,7 @@ type session struct {
 	slots    chan struct{}
 	asked    map[uint64]chan *jsonrpc.Response // our requests to the client
 	lastID   uint64
+	wants    Wants
 }
 
 // running is a client request that is in flight.

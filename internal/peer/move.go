@@ -33,6 +33,7 @@ type view struct {
 	Has                 bool // the session is there
 	Restoring           bool // it is being restored there
 	Draining            bool // the replica accepts no sessions
+	Wants               mcphttp.Wants
 }
 
 func (v view) owner() Owner { return Owner{v.Node, v.Boot, v.Address} }
@@ -115,7 +116,11 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 	}
 	owner, _ := parseOwner(t.Owner)
 	views, _ := n.survey(a.Request.Context(), a.Session, owner.Address)
+	var wants mcphttp.Wants
 	for _, v := range views {
+		if v.Wants.Turn > wants.Turn {
+			wants = v.Wants
+		}
 		switch {
 		case v.Boot == n.self.Boot:
 		case v.Has, v.Restoring && !v.Draining && rank(a.Session, v.Node) > rank(a.Session, n.self.Node):
@@ -135,7 +140,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 	}
 	if err := n.local.Restore(a.Request, a.Session, mcphttp.Start{
 		Transport: mcphttp.TransportSession, Endpoint: a.Endpoint, Principal: a.Principal,
-		Version: t.Version, Capabilities: t.Caps, ClientInfo: t.Info,
+		Version: t.Version, Capabilities: t.Caps, ClientInfo: t.Info, Wants: wants,
 	}); err != nil {
 		switch {
 		case !n.draining.Load():
@@ -181,7 +186,7 @@ func (n *Node) survey(ctx context.Context, id, also string) (views []view, silen
 
 // view returns the state of this replica.
 func (n *Node) view(id string) view {
-	return view{n.self.Node, n.self.Boot, n.self.Address, n.local.Has(id), n.restoring.has(id), n.draining.Load()}
+	return view{n.self.Node, n.self.Boot, n.self.Address, n.local.Has(id), n.restoring.has(id), n.draining.Load(), n.kept.get(id)}
 }
 
 // ask asks one replica about a session.

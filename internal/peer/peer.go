@@ -75,6 +75,7 @@ type Node struct {
 	tickets   recent[ticket]           // by ids of sessions
 	who       recent[access.Principal] // by value of headerPrincipal
 	restoring restoring
+	kept      kept
 	draining  atomic.Bool
 	// Others is the directory of the other replicas.
 	Others Directory

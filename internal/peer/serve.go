@@ -32,6 +32,10 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(n.view(r.Header.Get(headerSession))) // an error means that the caller has disconnected
 		return
 	}
+	if r.URL.Path == wantsPath {
+		n.serveWants(w, r)
+		return
+	}
 	if r.URL.Path == rollPath {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(n.opt.Describe()) // an error means that the caller has disconnected

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
+	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -101,6 +104,67 @@ func TestBound(t *testing.T) {
 			if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[own]; reply.Status != want {
 				t.Errorf("%d %s", reply.Status, reply.Body)
 			}
+		})
+	}
+}
+
+// TestSubscribed checks that the subscriptions of a session outlive its replica,
+// also if the only replica that heard of them was started again.
+func TestSubscribed(t *testing.T) {
+	memos := mcpserver.New("memos")
+	var list []mcpserver.Resource
+	for _, name := range []string{"kept", "left"} {
+		list = append(list, mcpserver.Resource{
+			Definition: fmt.Sprintf(`{"uri":"memo://%s","name":%[1]q}`, name),
+			Read:       func(context.Context, *mcpserver.Call, string) (any, error) { return mcpserver.Text("memo"), nil },
+		})
+	}
+	memos.SetResources(list...)
+	handler, stop := memos.HTTP("")
+	front := httptest.NewServer(handler)
+	t.Cleanup(func() { front.Close(); stop() })
+	c := start(t, 2, options{members: true, servers: fmt.Sprintf(`,"memos":{"type":"http","url":%q}`, front.URL+"/mcp"), access: withMetrics})
+	a, b := c.replicas[0], c.replicas[1]
+	s := client(t, a, `{}`)
+	ask := func(r *replica, method, uri string) {
+		t.Helper()
+		if m := at(s, r).Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":%q}}`, method, uri)).Answer(t); m.Error != nil {
+			t.Fatalf("%s %s: %+v", method, uri, m.Error)
+		}
+	}
+	ask(a, "resources/subscribe", "memo://left")
+	ask(a, "resources/subscribe", "memo://kept")
+	ask(a, "resources/unsubscribe", "memo://left")
+	heard := func(r *replica) {
+		t.Helper()
+		await(t, "replica "+r.name+" knows the subscription", func() bool { return r.metric("mcp_gateway_cluster_subscribed") == "1" })
+	}
+	heard(b)
+	b.kill()
+	b.start()
+	b.ready()
+	heard(b) // from a, which has the session
+	for _, step := range []struct {
+		name      string
+		dead, new *replica
+	}{{"killed", a, b}, {"killed again", b, a}} {
+		t.Run("cluster/restore/subscriptions "+step.name, func(t *testing.T) {
+			step.dead.kill()
+			events := at(s, step.new).Stream(http.MethodGet, "")
+			about := func(what string) {
+				t.Helper()
+				m := events.Message(t, what, func(m *mcptest.Message) bool { return m.Method == "notifications/resources/updated" })
+				if !strings.Contains(string(m.Params), "memo://kept") {
+					t.Errorf("%s: %s", what, m.Params)
+				}
+			}
+			about("what may have changed meanwhile")
+			memos.Updated("memo://left")
+			memos.Updated("memo://kept")
+			about("what changed")
+			step.dead.start()
+			step.dead.ready()
+			heard(step.dead)
 		})
 	}
 }

@@ -1,0 +1,193 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// wantsPath is the URL path for what the clients of sessions want to be notified
+// of: GET returns what a replica knows, POST adds to it.
+const wantsPath = "/peer/v1/wants"
+
+const (
+	// maxKept bounds the size of what a replica keeps for all sessions.
+	maxKept = 8 << 20
+	// keptOver is the size of an entry besides the texts of a client.
+	keptOver = 512
+)
+
+// kept has what the clients of all replicas' sessions want. Each replica has a
+// copy, so that any one of them can restore a session whose owner is lost.
+type kept struct {
+	mu      sync.Mutex
+	by      map[string]mcphttp.Wants // by session id
+	size    int
+	unsent  map[string]mcphttp.Wants
+	sending bool
+}
+
+// add adds what is newer than what is known.
+func (k *kept) add(news map[string]mcphttp.Wants) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.by == nil {
+		k.by = make(map[string]mcphttp.Wants)
+	}
+	for id, w := range news {
+		if w.Turn <= k.by[id].Turn {
+			continue
+		}
+		k.drop(id)
+		k.by[id] = w
+		k.size += w.Size() + keptOver
+		for old := range k.by {
+			if k.size <= maxKept {
+				break
+			}
+			k.drop(old) // any entry
+		}
+	}
+}
+
+// drop forgets a session. The caller holds the mutex.
+func (k *kept) drop(id string) {
+	if w, ok := k.by[id]; ok {
+		k.size -= w.Size() + keptOver
+		delete(k.by, id)
+	}
+}
+
+func (k *kept) get(id string) mcphttp.Wants {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.by[id]
+}
+
+func (k *kept) all() map[string]mcphttp.Wants {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return maps.Clone(k.by)
+}
+
+// Kept returns the number of sessions of which this replica knows what their
+// clients want.
+func (n *Node) Kept() int { return len(n.kept.all()) }
+
+// take returns what was not sent yet. If there is nothing, sending ends.
+func (k *kept) take() map[string]mcphttp.Wants {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	news := k.unsent
+	k.unsent, k.sending = nil, len(news) > 0
+	return news
+}
+
+// Keep gives the other replicas what the client of a session wants. It returns at
+// once: the client does not wait for other replicas.
+func (n *Node) Keep(id string, w mcphttp.Wants) {
+	n.kept.add(map[string]mcphttp.Wants{id: w})
+	k := &n.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.unsent == nil {
+		k.unsent = make(map[string]mcphttp.Wants)
+	}
+	k.unsent[id] = w
+	if !k.sending {
+		k.sending = true
+		go n.send()
+	}
+}
+
+// send sends what is new to all other replicas, until there is no more. A replica
+// that is not reached now asks for it when it starts.
+func (n *Node) send() {
+	for news := n.kept.take(); len(news) > 0; news = n.kept.take() {
+		body, err := json.Marshal(news)
+		if err != nil {
+			n.opt.Log.Error("subscriptions not sent to other replicas", "err", err)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
+		var all sync.WaitGroup
+		for _, address := range n.Others.addresses(ctx, "") {
+			all.Go(func() {
+				if err := n.post(ctx, address, wantsPath, body); err != nil {
+					n.opt.Log.Debug("subscriptions not sent to another replica", "address", address, "err", err)
+				}
+			})
+		}
+		all.Wait()
+		cancel()
+	}
+}
+
+// post sends a JSON text to the replica at an address.
+func (n *Node) post(ctx context.Context, address, path string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := n.transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+const (
+	// catchUpEvery is how often a new replica asks the others until one answers,
+	// and catchUpFor how long.
+	catchUpEvery = time.Second
+	catchUpFor   = time.Minute
+)
+
+// CatchUp asks the other replicas what the clients of their sessions want, until
+// one of them has answered.
+func (n *Node) CatchUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpFor)
+	defer cancel()
+	tick := time.NewTicker(catchUpEvery)
+	defer tick.Stop()
+	for {
+		answered := false
+		for _, r := range n.Others.askAll(ctx, wantsPath, nil, 2*maxKept) {
+			var news map[string]mcphttp.Wants
+			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
+				n.kept.add(news)
+				answered = true
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if answered {
+			return
+		}
+	}
+}
+
+// serveWants answers a request for wantsPath.
+func (n *Node) serveWants(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.kept.all()) // an error means that the caller has disconnected
+		return
+	}
+	var news map[string]mcphttp.Wants
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxKept)).Decode(&news); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	n.kept.add(news)
+	w.WriteHeader(http.StatusNoContent)
+}
