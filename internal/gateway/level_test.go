@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
@@ -47,4 +48,20 @@ func TestDownlevelPairs(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestLevelWhileCalling checks that a client may change its log level while its
+// calls run; the race detector finds out.
+func TestLevelWhileCalling(t *testing.T) {
+	r := newRaw(t, `{"tools":{},"logging":{}}`, map[string]string{
+		mcp.MethodToolsList: `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`,
+		mcp.MethodToolsCall: `{"content":[]}`, mcp.MethodSetLevel: `{}`,
+	})
+	s := open(t, newGateway(t, map[string]string{"raw": r.URL}, nil), "", mcp.LatestLegacy, `{}`)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { ask(t, s, mcp.MethodToolsCall, `{"name":"raw__t"}`) })
+		all.Go(func() { ask(t, s, mcp.MethodSetLevel, `{"level":"debug"}`) })
+	}
+	all.Wait()
 }

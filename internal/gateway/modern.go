@@ -26,7 +26,7 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
-	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel, From: from}, rules: mcp.Rules(mcp.LatestModern), roots: new(roots.Told)}
+	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel(), From: from}, rules: mcp.Rules(mcp.LatestModern), roots: new(roots.Told)}
 	return modern.Outcome(s.routeModern(ctx, from, p, req))
 }
 
@@ -75,9 +75,11 @@ func (o *Opening) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &upstream.Caller{
-		Peer: o.Peer, Principal: o.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
-	}, nil
+	c := &upstream.Caller{Peer: o.Peer, Principal: o.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info}
+	if m.LogLevel != "" {
+		c.SetLogLevel(m.LogLevel)
+	}
+	return c, nil
 }
 
 // resultMeta returns the _meta of results that the gateway makes itself.
@@ -93,7 +95,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,
 	}
 	resp, err := rounds.Run(ctx, &modern.Round{
-		Client: modern.Back{Level: p.caller.LogLevel, From: from}, Offer: p.caller.Offer,
+		Client: modern.Back{Level: p.caller.LogLevel(), From: from}, Offer: p.caller.Offer,
 		Do: func(ctx context.Context, back jsonrpc.Handler, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			p := p
 			p.back = back

@@ -156,7 +156,7 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 	if s.opening.Stdio && s.gw.opt.Level != nil {
 		s.gw.opt.Level.Set(mcp.SlogLevel(level))
 	}
-	s.caller.LogLevel = level
+	s.caller.SetLogLevel(level)
 	s.sender.setLevel(ctx, level)
 	if !s.seed {
 		return empty(), nil

@@ -22,9 +22,6 @@ type Caller struct {
 	Offer     mcp.Offer
 	// Info is the raw clientInfo; nil if the client sent none.
 	Info []byte
-	// LogLevel is the lowest level of log messages that the client wants; empty means no
-	// log messages.
-	LogLevel string
 	// Rounds says that questions of a modern server go to Back while the call waits,
 	// although the caller is modern itself.
 	Rounds bool
@@ -37,7 +34,8 @@ type Caller struct {
 	// outside any call. It may be nil.
 	Outside func(server string) jsonrpc.Handler
 
-	project atomic.Pointer[project.Project]
+	project  atomic.Pointer[project.Project]
+	logLevel atomic.Pointer[string]
 
 	mu    sync.Mutex
 	bound map[*connections]binding
@@ -45,10 +43,23 @@ type Caller struct {
 
 // Again returns a Caller for the same client, with the same values but without the session.
 func (c *Caller) Again() *Caller {
-	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info, LogLevel: c.LogLevel}
+	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info}
+	again.logLevel.Store(c.logLevel.Load())
 	again.project.Store(c.project.Load())
 	return again
 }
+
+// LogLevel returns the lowest level of log messages that the client wants; empty means no
+// log messages.
+func (c *Caller) LogLevel() string {
+	if level := c.logLevel.Load(); level != nil {
+		return *level
+	}
+	return ""
+}
+
+// SetLogLevel sets the level for the next calls of c.
+func (c *Caller) SetLogLevel(level string) { c.logLevel.Store(&level) }
 
 // Project returns the project that c works on; nil if it works on no folder, or the project
 // is unknown.

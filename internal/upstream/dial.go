@@ -74,7 +74,7 @@ func (d dialer) open(ctx context.Context) (_ *link, err error) {
 	}
 	l.resubscribe(ctx)
 	if c := d.slot.owner(); c != nil && l.era == mcp.Legacy {
-		if err := l.setLevel(ctx, c.LogLevel); err != nil {
+		if err := l.setLevel(ctx, c.LogLevel()); err != nil {
 			u.log.Debug("setting the level again", "err", err)
 		}
 	}

@@ -140,7 +140,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 		params, bridged = l.withMeta(params, c), true
 	case l.era == mcp.Legacy && c.Era == mcp.Modern:
 		params = modern.WithoutMeta(params)
-		if err := l.setLevel(ctx, c.LogLevel); err != nil {
+		if err := l.setLevel(ctx, c.LogLevel()); err != nil {
 			return nil, err
 		}
 	}
@@ -199,5 +199,5 @@ func (l *link) withMeta(params []byte, c *Caller) []byte {
 	if len(info) == 0 {
 		info = l.up.opt.Info
 	}
-	return modern.WithMeta(params, offer, info, c.LogLevel)
+	return modern.WithMeta(params, offer, info, c.LogLevel())
 }
