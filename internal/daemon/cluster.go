@@ -25,7 +25,7 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 		}
 		return in.Cluster.NewID(ctx, s)
 	}
-	opt.Elsewhere, opt.Keep = in.Cluster.Elsewhere, in.Cluster.Keep
+	opt.Elsewhere, opt.Keep = in.Cluster.Elsewhere, in.Cluster.Wanted.Keep
 	return opt
 }
 
@@ -40,7 +40,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	}
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
-	go f.in.Cluster.CatchUp(ctx)
+	go f.in.Cluster.Wanted.CatchUp(ctx)
 	go func() {
 		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)

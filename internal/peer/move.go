@@ -186,7 +186,7 @@ func (n *Node) survey(ctx context.Context, id, also string) (views []view, silen
 
 // view returns the state of this replica.
 func (n *Node) view(id string) view {
-	return view{n.self.Node, n.self.Boot, n.self.Address, n.local.Has(id), n.restoring.has(id), n.draining.Load(), n.kept.get(id)}
+	return view{n.self.Node, n.self.Boot, n.self.Address, n.local.Has(id), n.restoring.has(id), n.draining.Load(), n.Wanted.get(id)}
 }
 
 // ask asks one replica about a session.

@@ -75,10 +75,11 @@ type Node struct {
 	tickets   recent[ticket]           // by ids of sessions
 	who       recent[access.Principal] // by value of headerPrincipal
 	restoring restoring
-	kept      kept
 	draining  atomic.Bool
 	// Others is the directory of the other replicas.
 	Others Directory
+	// Wanted has what clients want to be notified of.
+	Wanted Wanted
 	// Counted holds the counters since the start.
 	Counted Counter
 	handed  atomic.Int64    // POSTs that other replicas are answering
@@ -122,6 +123,7 @@ func New(opt Options) (*Node, error) {
 	}
 	n.transport = n.newTransport()
 	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport}
+	n.Wanted.others, n.Wanted.transport, n.Wanted.log = &n.Others, n.transport, opt.Log
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil

@@ -33,7 +33,7 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == wantsPath {
-		n.serveWants(w, r)
+		n.Wanted.serve(w, r)
 		return
 	}
 	if r.URL.Path == rollPath {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"net/http"
 	"sync"
@@ -23,9 +24,13 @@ const (
 	keptOver = 512
 )
 
-// kept has what the clients of all replicas' sessions want. Each replica has a
-// copy, so that any one of them can restore a session whose owner is lost.
-type kept struct {
+// A Wanted has what the clients of all replicas' sessions want. Each replica has
+// a copy, so that any one of them can restore a session whose owner is lost.
+type Wanted struct {
+	others    *Directory
+	transport http.RoundTripper
+	log       *slog.Logger
+
 	mu      sync.Mutex
 	by      map[string]mcphttp.Wants // by session id
 	size    int
@@ -34,7 +39,7 @@ type kept struct {
 }
 
 // add adds what is newer than what is known.
-func (k *kept) add(news map[string]mcphttp.Wants) {
+func (k *Wanted) add(news map[string]mcphttp.Wants) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.by == nil {
@@ -57,31 +62,30 @@ func (k *kept) add(news map[string]mcphttp.Wants) {
 }
 
 // drop forgets a session. The caller holds the mutex.
-func (k *kept) drop(id string) {
+func (k *Wanted) drop(id string) {
 	if w, ok := k.by[id]; ok {
 		k.size -= w.Size() + keptOver
 		delete(k.by, id)
 	}
 }
 
-func (k *kept) get(id string) mcphttp.Wants {
+func (k *Wanted) get(id string) mcphttp.Wants {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.by[id]
 }
 
-func (k *kept) all() map[string]mcphttp.Wants {
+func (k *Wanted) all() map[string]mcphttp.Wants {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return maps.Clone(k.by)
 }
 
-// Kept returns the number of sessions of which this replica knows what their
-// clients want.
-func (n *Node) Kept() int { return len(n.kept.all()) }
+// Len returns the number of sessions.
+func (k *Wanted) Len() int { return len(k.all()) }
 
 // take returns what was not sent yet. If there is nothing, sending ends.
-func (k *kept) take() map[string]mcphttp.Wants {
+func (k *Wanted) take() map[string]mcphttp.Wants {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	news := k.unsent
@@ -91,9 +95,8 @@ func (k *kept) take() map[string]mcphttp.Wants {
 
 // Keep gives the other replicas what the client of a session wants. It returns at
 // once: the client does not wait for other replicas.
-func (n *Node) Keep(id string, w mcphttp.Wants) {
-	n.kept.add(map[string]mcphttp.Wants{id: w})
-	k := &n.kept
+func (k *Wanted) Keep(id string, w mcphttp.Wants) {
+	k.add(map[string]mcphttp.Wants{id: w})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.unsent == nil {
@@ -102,25 +105,25 @@ func (n *Node) Keep(id string, w mcphttp.Wants) {
 	k.unsent[id] = w
 	if !k.sending {
 		k.sending = true
-		go n.send()
+		go k.send()
 	}
 }
 
 // send sends what is new to all other replicas, until there is no more. A replica
 // that is not reached now asks for it when it starts.
-func (n *Node) send() {
-	for news := n.kept.take(); len(news) > 0; news = n.kept.take() {
+func (k *Wanted) send() {
+	for news := k.take(); len(news) > 0; news = k.take() {
 		body, err := json.Marshal(news)
 		if err != nil {
-			n.opt.Log.Error("subscriptions not sent to other replicas", "err", err)
+			k.log.Error("subscriptions not sent to other replicas", "err", err)
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
 		var all sync.WaitGroup
-		for _, address := range n.Others.addresses(ctx, "") {
+		for _, address := range k.others.addresses(ctx, "") {
 			all.Go(func() {
-				if err := n.post(ctx, address, wantsPath, body); err != nil {
-					n.opt.Log.Debug("subscriptions not sent to another replica", "address", address, "err", err)
+				if err := k.post(ctx, address, wantsPath, body); err != nil {
+					k.log.Debug("subscriptions not sent to another replica", "address", address, "err", err)
 				}
 			})
 		}
@@ -130,12 +133,12 @@ func (n *Node) send() {
 }
 
 // post sends a JSON text to the replica at an address.
-func (n *Node) post(ctx context.Context, address, path string, body []byte) error {
+func (k *Wanted) post(ctx context.Context, address, path string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	resp, err := n.transport.RoundTrip(req)
+	resp, err := k.transport.RoundTrip(req)
 	if err != nil {
 		return err
 	}
@@ -151,17 +154,17 @@ const (
 
 // CatchUp asks the other replicas what the clients of their sessions want, until
 // one of them has answered.
-func (n *Node) CatchUp(ctx context.Context) {
+func (k *Wanted) CatchUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpFor)
 	defer cancel()
 	tick := time.NewTicker(catchUpEvery)
 	defer tick.Stop()
 	for {
 		answered := false
-		for _, r := range n.Others.askAll(ctx, wantsPath, nil, 2*maxKept) {
+		for _, r := range k.others.askAll(ctx, wantsPath, nil, 2*maxKept) {
 			var news map[string]mcphttp.Wants
 			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
-				n.kept.add(news)
+				k.add(news)
 				answered = true
 			}
 		}
@@ -176,11 +179,11 @@ func (n *Node) CatchUp(ctx context.Context) {
 	}
 }
 
-// serveWants answers a request for wantsPath.
-func (n *Node) serveWants(w http.ResponseWriter, r *http.Request) {
+// serve answers a request for wantsPath.
+func (k *Wanted) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(n.kept.all()) // an error means that the caller has disconnected
+		json.NewEncoder(w).Encode(k.all()) // an error means that the caller has disconnected
 		return
 	}
 	var news map[string]mcphttp.Wants
@@ -188,6 +191,6 @@ func (n *Node) serveWants(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	n.kept.add(news)
+	k.add(news)
 	w.WriteHeader(http.StatusNoContent)
 }
