@@ -7,6 +7,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -64,8 +65,10 @@ type Options struct {
 	Addresses *addresses.File
 	// Own are the gateway's own tools; nil for none.
 	Own *builtin.Set
-	// Hits count the limits that were reached; nil counts none.
-	Hits *config.Hits
+	// Hits count the limits that were reached; nil counts none. Rates limit how
+	// often clients call; nil makes new ones.
+	Hits  *config.Hits
+	Rates *rate.Rates
 	// Approve asks a person whether a call may run; if it is nil, no such call
 	// may.
 	Approve func(context.Context, Approval) traffic.Yes
@@ -95,7 +98,7 @@ type Gateway struct {
 
 	views    view.Cache
 	pressure *pressure.Gauge
-	rates    rate.Rates
+	rates    *rate.Rates
 	seals    modern.Sealer
 	taskMark string // suffix of the task ids that modern clients get
 	parks    modern.Calls
@@ -128,7 +131,7 @@ type Gateway struct {
 // calling Changed.
 func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe, Usage: opt.Usage}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
-	g.info = marshal(opt.Info)
+	g.info, g.rates = marshal(opt.Info), cmp.Or(opt.Rates, new(rate.Rates))
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")
 	}

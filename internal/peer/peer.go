@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 	// Lives reports whether the engine has a record of a run of a replica. It is nil
 	// without an engine.
 	Lives func(Owner) bool
+	// Spent counts calls that another replica admitted.
+	Spent func([]rate.Spent)
 	// HandleOwner returns the owner in a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take to read a part of a response.
@@ -122,8 +125,8 @@ func New(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n.transport = n.newTransport()
-	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport}
-	n.Wanted.others, n.Wanted.transport, n.Wanted.log = &n.Others, n.transport, opt.Log
+	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport, opt.Log}
+	n.Wanted.others = &n.Others
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil

@@ -1,10 +1,12 @@
 package peer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -26,6 +28,7 @@ type Directory struct {
 	found     func() []string
 	self      string // this replica's address
 	transport http.RoundTripper
+	log       *slog.Logger
 }
 
 // addresses returns the addresses of the other replicas; a name may resolve to
@@ -189,7 +192,7 @@ const (
 // Drain tells the replica at an address to hand its sessions and servers to the
 // others.
 func (d *Directory) Drain(ctx context.Context, address string) error {
-	resp, err := d.tell(ctx, address, drainPath)
+	resp, err := d.tell(ctx, address, drainPath, nil)
 	if err != nil {
 		return err
 	}
@@ -203,7 +206,7 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 // Rebalance tells the replica at an address to hand over the servers that belong on
 // other replicas, and decodes its response into into.
 func (d *Directory) Rebalance(ctx context.Context, address string, into any) error {
-	resp, err := d.tell(ctx, address, rebalancePath)
+	resp, err := d.tell(ctx, address, rebalancePath, nil)
 	if err != nil {
 		return err
 	}
@@ -214,10 +217,11 @@ func (d *Directory) Rebalance(ctx context.Context, address string, into any) err
 	return json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDescription)).Decode(into)
 }
 
-// tell sends an order to a replica. The timeout includes reading the response.
-func (d *Directory) tell(ctx context.Context, address, path string) (*http.Response, error) {
+// tell sends an order or a JSON text to a replica. The timeout includes reading the
+// response.
+func (d *Directory) tell(ctx context.Context, address, path string, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
 	if err != nil {
 		cancel()
 		return nil, err

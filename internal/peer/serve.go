@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/rate"
 )
 
 // Server returns the server of the peer port. serve answers requests that another
@@ -34,6 +35,12 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == wantsPath {
 		n.Wanted.serve(w, r)
+		return
+	}
+	if r.URL.Path == spentPath {
+		if list, ok := told[[]rate.Spent](w, r); ok {
+			n.opt.Spent(list)
+		}
 		return
 	}
 	if r.URL.Path == rollPath {

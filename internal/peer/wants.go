@@ -1,10 +1,8 @@
 package peer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"net/http"
 	"sync"
@@ -27,9 +25,7 @@ const (
 // A Wanted has what the clients of all replicas' sessions want. Each replica has
 // a copy, so that any one of them can restore a session whose owner is lost.
 type Wanted struct {
-	others    *Directory
-	transport http.RoundTripper
-	log       *slog.Logger
+	others *Directory
 
 	mu      sync.Mutex
 	by      map[string]mcphttp.Wants // by session id
@@ -113,36 +109,8 @@ func (k *Wanted) Keep(id string, w mcphttp.Wants) {
 // that is not reached now asks for it when it starts.
 func (k *Wanted) send() {
 	for news := k.take(); len(news) > 0; news = k.take() {
-		body, err := json.Marshal(news)
-		if err != nil {
-			k.log.Error("subscriptions not sent to other replicas", "err", err)
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
-		var all sync.WaitGroup
-		for _, address := range k.others.addresses(ctx, "") {
-			all.Go(func() {
-				if err := k.post(ctx, address, wantsPath, body); err != nil {
-					k.log.Debug("subscriptions not sent to another replica", "address", address, "err", err)
-				}
-			})
-		}
-		all.Wait()
-		cancel()
+		k.others.tellAll(wantsPath, news)
 	}
-}
-
-// post sends a JSON text to the replica at an address.
-func (k *Wanted) post(ctx context.Context, address, path string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := k.transport.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
 }
 
 const (
@@ -161,7 +129,7 @@ func (k *Wanted) CatchUp(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		answered := false
-		for _, r := range k.others.askAll(ctx, wantsPath, nil, 2*maxKept) {
+		for _, r := range k.others.askAll(ctx, wantsPath, nil, maxPage) {
 			var news map[string]mcphttp.Wants
 			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
 				k.add(news)
@@ -186,11 +154,7 @@ func (k *Wanted) serve(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(k.all()) // an error means that the caller has disconnected
 		return
 	}
-	var news map[string]mcphttp.Wants
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxKept)).Decode(&news); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if news, ok := told[map[string]mcphttp.Wants](w, r); ok {
+		k.add(news)
 	}
-	k.add(news)
-	w.WriteHeader(http.StatusNoContent)
 }

@@ -25,6 +25,10 @@ type counter struct {
 	mu      sync.Mutex
 	buckets map[key]*rate.Limiter
 	sweepAt int
+	// send gives the other replicas what was spent since the last time; nil if
+	// there are none.
+	send  func([]Spent)
+	spent map[bound]int
 }
 
 // leastSweep is the number of buckets below which there is no sweep.
@@ -53,6 +57,7 @@ func (c *counter) take(bounds []bound) (full bound, wait time.Duration) {
 	for _, b := range bounds {
 		c.buckets[b.key].ReserveN(now, 1)
 	}
+	c.note(bounds)
 	return full, 0
 }
 

@@ -259,3 +259,41 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	}
 }
+
+// TestShared checks that a rate holds for several replicas together, after they
+// have told each other.
+func TestShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a, b Rates
+		a.Share(b.Spend)
+		b.Share(a.Spend)
+		limits := &config.Limits{CallsPerMinute: 60}
+		call := Call{Who: someone("key:ann"), Server: &config.Server{Name: "free"}}
+		admitted := func(r *Rates) (n int) {
+			for r.Admit(limits, call) == nil {
+				n++
+			}
+			return n
+		}
+		for range 20 {
+			if err := a.Admit(limits, call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * shareEvery)
+		synctest.Wait()
+		if n := admitted(&b); n != 40 {
+			t.Errorf("b admitted %d calls after 20 at a", n)
+		}
+		time.Sleep(2 * shareEvery)
+		synctest.Wait()
+		if n := admitted(&a); n > 1 {
+			t.Errorf("a admitted %d calls after 60 at both", n)
+		}
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if n := admitted(&a); n < 28 || n > 31 {
+			t.Errorf("a admitted %d calls in half a minute", n)
+		}
+	})
+}

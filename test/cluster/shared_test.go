@@ -215,3 +215,33 @@ func cutOff(t *testing.T, server *mcptest.NATS, a, b *replica) {
 		return holder(t, a, key).Post(mcptest.InitializeLine(legacy, `{}`)).Status == http.StatusUnauthorized
 	})
 }
+
+// TestRates checks that a rate counts the calls of a client at all replicas.
+func TestRates(t *testing.T) {
+	const most = 60
+	c := start(t, 2, options{members: true, access: fmt.Sprintf(`"limits":{"callsPerMinute":%d},`, most)})
+	sessions := []*mcptest.RawHTTP{client(t, c.replicas[0], `{}`), client(t, c.replicas[1], `{}`)}
+	admits := func(s *mcptest.RawHTTP) bool {
+		m := s.Post(call(1, "back__echo", "x")).Answer(t)
+		if m.Error != nil && !strings.Contains(string(m.Error.Data), "rate_limited") {
+			t.Errorf("%+v", m.Error)
+		}
+		return m.Error == nil
+	}
+	t.Run("cluster/rates", func(t *testing.T) {
+		for i := range most {
+			if !admits(sessions[0]) {
+				t.Fatalf("call %d was refused", i)
+			}
+		}
+		// Without a word of the first replica, the second one admits as many.
+		tick, admitted := time.NewTicker(200*time.Millisecond), 0
+		defer tick.Stop()
+		for ; admitted < most/2 && admits(sessions[1]); admitted++ {
+			<-tick.C
+		}
+		if t.Logf("the other replica admitted %d more", admitted); admitted == most/2 {
+			t.Error("the other replica does not know what was spent")
+		}
+	})
+}

@@ -48,11 +48,12 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Lives: lives, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Lives: lives, Spent: in.rates.Spend, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
+	in.rates.Share(in.Cluster.Others.Spent)
 	return ring, in.Cluster.Owner().String(), nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/peer"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/secrets"
@@ -57,6 +58,7 @@ type Instance struct {
 	Private    string // its mark if it is private; see daemon.Private
 	Draining   atomic.Bool
 	Hits       config.Hits
+	rates      rate.Rates
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      inbox.Inbox
@@ -179,7 +181,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	}
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
-		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits,
+		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits, Rates: &in.rates,
 		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
