@@ -20,6 +20,9 @@ import (
 // dies before that, the client can still get an error.
 const held = 64 << 10
 
+// heldStream is the same for a stream outside any call.
+const heldStream = 2 << 10
+
 var buffers = sync.Pool{New: func() any { b := make([]byte, held); return &b }}
 
 // lost returns the error of a call whose replica died while it ran.
@@ -47,10 +50,15 @@ func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
 
 // copy copies the response of another replica to the client as it arrives.
 func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response, from Owner) {
-	buf := buffers.Get().(*[]byte)
-	defer buffers.Put(buf)
-	c := &copying{n: n, w: w, a: a, from: from, rc: http.NewResponseController(w), buf: *buf}
+	c := &copying{n: n, w: w, a: a, from: from, rc: http.NewResponseController(w)}
 	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	if events && a.Request.Method == http.MethodGet { // it may be open for days, and ends without an error
+		c.buf = make([]byte, heldStream)
+	} else {
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
+		c.buf = *buf
+	}
 	if !events && resp.ContentLength >= 0 && resp.ContentLength <= held {
 		c.whole(resp)
 		return
