@@ -22,6 +22,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/daemon/certs/certs.go":                  {"the configured ACME authority, over safehttp", "test/interop TestACME"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/peer/conn.go":                           {"replicas of the cluster, which prove that they have its secret", "internal/peer TestOnlyReplicas"},
+	"internal/peer/streams.go":                        {"the same replicas, over connections of conn.go", "internal/peer TestOnlyReplicas"},
 	"internal/cluster/natsengine/natsengine.go":       {"the configured NATS, with engine: nats alone", "internal/cluster/natsengine TestAway"},
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
 	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},

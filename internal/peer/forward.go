@@ -109,10 +109,13 @@ func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabou
 func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore bool) outcome {
 	ctx, done := n.busy(a.Request)
 	defer done()
-	dials := 0
+	dials, carrier := 0, http.RoundTripper(n.transport)
+	if a.Request.Method == http.MethodGet && !a.Line { // a stream outside any call
+		carrier = n.shared
+	}
 	for try := 1; ; try++ {
 		began := time.Now()
-		resp, err := n.transport.RoundTrip(n.request(ctx, a, to, restore))
+		resp, err := carrier.RoundTrip(n.request(ctx, a, to, restore))
 		switch {
 		case err == nil && resp.Header.Get(headerNotRun) != "":
 			resp.Body.Close()

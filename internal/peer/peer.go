@@ -70,6 +70,7 @@ type Node struct {
 	handles   *seal.Box
 	certs     *certificates
 	transport *http1.Transport
+	shared    *streams // streams outside any call
 	serve     func(w http.ResponseWriter, r *http.Request)
 	joined    func(*Join)
 	joins     joins
@@ -125,6 +126,7 @@ func New(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n.transport = n.newTransport()
+	n.shared = newStreams(n.transport, http.HandlerFunc(n.handle), opt.Log)
 	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport, opt.Log}
 	n.Wanted.others = &n.Others
 	n.streams, n.cut = context.WithCancel(context.Background())
@@ -138,6 +140,7 @@ func (n *Node) Owner() Owner { return n.self }
 // Close closes the connections to the other replicas.
 func (n *Node) Close() {
 	n.cut()
+	n.shared.end()
 	n.transport.CloseIdleConnections()
 }
 

@@ -136,19 +136,29 @@ func join(n *Node, w http.ResponseWriter, r *http.Request, server string) {
 		return
 	}
 	defer n.joins.open.Done()
-	conn, buffered, err := http.NewResponseController(w).Hijack()
+	conn, err := takeOver(w, placedProtocol, n.opt.WriteIdle)
 	if err != nil {
 		n.opt.Log.Error("taking a connection of a replica over", "err", err)
 		return
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+placedProtocol+"\r\n\r\n"); err != nil {
-		return
-	}
 	n.joined(&Join{
-		ReadWriteCloser: &takenOver{conn, buffered.Reader, n.opt.WriteIdle}, Server: server, Leave: n.joins.leave,
+		ReadWriteCloser: conn, Server: server, Leave: n.joins.leave,
 		Holds: func() bool { return n.opt.Holds(server, epoch) },
 	})
+}
+
+// takeOver takes the connection of a request for another protocol.
+func takeOver(w http.ResponseWriter, protocol string, idle time.Duration) (net.Conn, error) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+protocol+"\r\n\r\n"); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &takenOver{conn, buffered.Reader, idle}, nil
 }
 
 // takenOver is a hijacked connection, with data that was already read from it.

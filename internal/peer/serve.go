@@ -33,6 +33,15 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(n.view(r.Header.Get(headerSession))) // an error means that the caller has disconnected
 		return
 	}
+	if r.URL.Path == streamsPath && r.Header.Get("Upgrade") == streamsProtocol {
+		conn, err := takeOver(w, streamsProtocol, n.opt.WriteIdle)
+		if err != nil {
+			n.opt.Log.Error("taking a connection of a replica over", "err", err)
+			return
+		}
+		n.shared.take(conn)
+		return
+	}
 	if r.URL.Path == wantsPath {
 		n.Wanted.serve(w, r)
 		return

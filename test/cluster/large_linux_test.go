@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -48,6 +49,9 @@ func TestLarge(t *testing.T) {
 		s := client(t, home, `{}`)
 		for i := range 20 {
 			wants(t, at(s, other).Post(call(i, "back__echo", fmt.Sprint("beside ", i))).Answer(t), fmt.Sprint("beside ", i))
+		}
+		if n := connections(t, home.peer); n > len(all)/2 {
+			t.Errorf("%d streams take %d connections between the replicas", len(all), n)
 		}
 		for _, e := range all {
 			e.Close()
@@ -136,4 +140,27 @@ func (r *replica) peak(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return kb >> 10
+}
+
+// connections counts the open connections to an address of this machine.
+func connections(t *testing.T, address string) (n int) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(address)
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			// The third field is the other end, the fourth the state; 01 is established.
+			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[2], fmt.Sprintf(":%04X", number)) && f[3] == "01" {
+				n++
+			}
+		}
+	}
+	return n
 }
