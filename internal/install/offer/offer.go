@@ -77,6 +77,11 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 	if err != nil {
 		return nil, err
 	}
+	if plan.Image != nil {
+		if err := plan.Image.Pin(ctx, bases(cfg)); err != nil {
+			return nil, err
+		}
+	}
 	o := &Offer{Questions: plan.Questions, fill: plan.Fill}
 	if plan.Download != "" {
 		if o, err = findBundle(ctx, a, plan.Download, plan.SHA256); err != nil {
@@ -99,11 +104,16 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 }
 
 func planOf(cfg *config.Config, rec *install.Record, way string) (*install.Plan, error) {
-	bases := []string{}
+	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases(cfg)})
+}
+
+// bases returns the addresses of the configured registries.
+func bases(cfg *config.Config) []string {
+	list := []string{}
 	for _, c := range cfg.Registries {
-		bases = append(bases, strings.TrimSuffix(c.URL, "/"))
+		list = append(list, strings.TrimSuffix(c.URL, "/"))
 	}
-	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases})
+	return list
 }
 
 func inPath(program string) bool {
