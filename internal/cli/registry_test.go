@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -113,16 +114,51 @@ func TestOwnRegistry(t *testing.T) {
 	t.Run("registry/add", func(t *testing.T) {
 		home := t.TempDir()
 		file := filepath.Join(home, "mcp.json")
-		content := fmt.Sprintf(`{"registries":[{"name":"gate","url":%q,"token":%q,"names":["*"]}],"mcpServers":{}}`, g.url, g.keys["bound"])
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+		gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" {
+				t.Errorf("%s got a token that is not its own", r.URL)
+			}
+			http.NotFound(w, r)
+		}))
+		t.Cleanup(gone.Close)
+		moved := httptest.NewServer(http.RedirectHandler(gone.URL, http.StatusTemporaryRedirect))
+		t.Cleanup(moved.Close)
+		write := func(address string) {
+			t.Helper()
+			content := fmt.Sprintf(`{"registries":[{"name":"gate","url":%q,"names":["*"]},{"name":"other","url":%q,"names":["local.gateway.default/*"]}],"mcpServers":{}}`, address, gone.URL)
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
+		input := ""
 		run := func(args ...string) (string, int) {
 			cmd := exec.CommandContext(t.Context(), g.binary, append(args, "-c", file)...)
+			cmd.Stdin = strings.NewReader(input)
 			cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=" + cmp.Or(os.Getenv("MCP_AIO_LANG"), "en")})
 			out, _ := cmd.CombinedOutput() // the exit code is checked
 			return string(out), cmd.ProcessState.ExitCode()
 		}
+		write(g.url)
+		const signIn = "sign in with auth login registry:gate"
+		if out, code := run("search", "gateway"); code != 4 || !strings.Contains(out, signIn) {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if out, code := run("auth", "login", "registry:none"); code != 2 || !strings.Contains(out, "no registry is called none; configured: gate, other") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		input = "wrong\n"
+		if out, code := run("auth", "login", "registry:gate"); code == 0 || !strings.Contains(out, "the token was not stored: it answered 401 Unauthorized") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		input = g.keys["bound"] + "\n"
+		if out, code := run("auth", "login", "registry:gate"); code != 0 || strings.Contains(out, g.keys["bound"]) {
+			t.Fatalf("exit code %d: %s", code, out)
+		}
+		write(moved.URL) // the token belongs to the old address, and nothing follows a redirect
+		if out, code := run("search", "gateway"); code != 4 || !strings.Contains(out, "307 Temporary Redirect") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		write(g.url)
 		if out, code := run("search", "gateway"); code != 0 || !strings.Contains(out, "local.gateway.default/alpha\t") || strings.Contains(out, "beta") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
@@ -134,6 +170,12 @@ func TestOwnRegistry(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, out)
 		}
 		if out, code := run("call", "alpha", "echo", "message=hello"); code != 0 || !strings.Contains(out, "hello") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if out, code := run("auth", "logout", "registry:gate"); code != 0 {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if out, code := run("search", "gateway"); code != 4 || !strings.Contains(out, signIn) {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})

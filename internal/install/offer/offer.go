@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // An Offer is a server that can be added, before a person has confirmed it.
@@ -66,9 +67,18 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 	return ofRecord(ctx, a, cfg, rec, way)
 }
 
-// registries opens the registries of the configuration.
+// registries opens the registries of the configuration, with the tokens that
+// auth login keeps.
 func registries(cfg *config.Config) *install.Registries {
-	return install.Open(cfg.Registries, filepath.Join(folders.StateDir(), "registry"))
+	list := slices.Clone(cfg.Registries)
+	store := secrets.NewUserStore(folders.UserDir(folders.Home()))
+	for i := range list {
+		if list[i].Token == "" {
+			token, _ := store.Get(install.TokenName(list[i].URL)) // without a token, the registry says what it needs
+			list[i].Token = config.Secret(token)
+		}
+	}
+	return install.Open(list, filepath.Join(folders.StateDir(), "registry"))
 }
 
 // ofRecord plans how the server of a record would run on this machine.
