@@ -27,6 +27,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
 	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},
 	"internal/install/bundle.go":                      {"bundles, over safehttp", "internal/install TestBundleFromAddress"},
+	"internal/install/image.go":                       {"registries of images, over safehttp", "internal/install TestImagePin"},
 	"internal/install/registry.go":                    {"registries of servers, over safehttp", "internal/install TestRegistryLeadsNowhere"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -161,5 +162,38 @@ func TestInstallBundle(t *testing.T) {
 	}
 	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello is in mcp.lock but not in the config file") {
 		t.Errorf("install/lock: exit code %d\n%s", code, stdout)
+	}
+}
+
+// Who signed a bundle is shown before the question, and how far that can be
+// believed.
+func TestInstallSigned(t *testing.T) {
+	i := newInstaller(t)
+	bundles, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := func(name string) string {
+		t.Helper()
+		stdout, stderr, code := i.run(t, "add", filepath.Join(bundles, name), "--dry-run", "--arg", "folders="+i.chosen, "--env", "key=x")
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		return stdout + stderr
+	}
+	for name, want := range map[string]string{
+		"hello.mcpb":        "  signed   no\n",
+		"hello-signed.mcpb": "  signed   by CN=MCPB Self-Signed Certificate,O=MCPB Extensions,C=US, with a certificate of its own making: anybody can write that name into one (sha256 ",
+		"hello-chain.mcpb":  "  signed   by CN=Hello Publisher,O=Hello Ltd, with a certificate that this machine does not trust: ",
+	} {
+		if text := signed(name); !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if runtime.GOOS == "linux" { // other systems have no variable for this
+		t.Setenv("SSL_CERT_FILE", filepath.Join(bundles, "hello-chain-root.pem"))
+		if text := signed("hello-chain.mcpb"); !strings.Contains(text, "  signed   by CN=Hello Publisher,O=Hello Ltd; this machine trusts CN=Example Issuer,O=Example Roots\n") {
+			t.Error(text)
+		}
 	}
 }

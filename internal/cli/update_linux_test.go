@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,8 +141,16 @@ func TestUpdateBundle(t *testing.T) {
 			t.Errorf("no backup: %v %v", old, err)
 		}
 	})
+	unpacked := func() []string {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(i.dir, "mcp-all-in-one", "bundles", "*"))
+		if err != nil || len(all) == 0 {
+			t.Fatalf("no bundle was unpacked: %v", err)
+		}
+		return all
+	}
 	t.Run("update/does not start", func(t *testing.T) {
-		before := read()
+		before, bundles := read(), unpacked()
 		repacked(t, bundle, func(m map[string]any) {
 			newer(m)
 			run := m["server"].(map[string]any)["mcp_config"].(map[string]any)
@@ -153,6 +162,9 @@ func TestUpdateBundle(t *testing.T) {
 		}
 		if read() != before {
 			t.Errorf("%s\nwas %s", read(), before)
+		}
+		if now := unpacked(); !slices.Equal(now, bundles) {
+			t.Errorf("the folder of the new version is left: %q, were %q", now, bundles)
 		}
 	})
 	t.Run("update/older", func(t *testing.T) {

@@ -110,7 +110,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/message":
 		rt.mcp.ServeMessage(w, r, who)
 	default:
-		rt.rest(w, r, path, who)
+		if !rt.registry(w, r, path) {
+			rt.rest(w, r, path, who)
+		}
 	}
 }
 
@@ -236,7 +238,7 @@ func (rt *router) endpoints(who access.Principal) []string {
 	for _, name := range rt.in.SchemasOf(who) {
 		list = append(list, "/api/"+name+"/mcp")
 	}
-	list = append(list, "/s/{server}/mcp", "/api/{schema}/s/{server}/mcp")
+	list = append(list, "/s/{server}/mcp", "/api/{schema}/s/{server}/mcp", registryPath)
 	if rt.console != nil {
 		list = append(list, "/ui/", "/api/v1/openapi.json")
 	}

@@ -49,10 +49,10 @@ func IsBundle(word string) bool {
 
 // A Bundle is a checked archive with a server.
 type Bundle struct {
-	Source   string // file or address
-	SHA256   string
-	Signed   bool // it has a signature, which is not verified
-	Manifest Manifest
+	Source    string // file or address
+	SHA256    string
+	Signature *Signature // nil if it is not signed
+	Manifest  Manifest
 
 	file *os.File
 	zip  *zip.Reader
@@ -157,23 +157,18 @@ func (b *Bundle) open(sum string) error {
 	if sum != "" && sum != b.SHA256 {
 		return fail(env.CodeDigest, "the bundle has sha256 %s, the registry says %s: nothing was unpacked", "安装包的 sha256 为 %s，注册表所记录的是 %s：没有解包", b.SHA256, sum)
 	}
-	if b.zip, err = zip.NewReader(b.file, info.Size()); err != nil {
+	size := int64(0)
+	if b.Signature, size, err = readSignature(b.file, info.Size()); err != nil {
+		return err
+	}
+	// What follows the signed part could be another archive.
+	if b.zip, err = zip.NewReader(io.NewSectionReader(b.file, 0, size), size); err != nil {
 		return badBundle("it is not a zip archive", "不是 zip 文件")
 	}
-	b.Signed = b.signed(info.Size())
 	if err := b.checkEntries(); err != nil {
 		return err
 	}
 	return b.readManifest()
-}
-
-// signed looks for the marker that the official tool writes after a signature.
-func (b *Bundle) signed(size int64) bool {
-	tail := make([]byte, min(size, 64))
-	if _, err := b.file.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return false
-	}
-	return strings.Contains(string(tail), "MCPB_SIG_END")
 }
 
 // checkEntries checks the whole archive before any of it is used.

@@ -73,8 +73,8 @@ func TestOfficialBundles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if b.Signed != signed {
-				t.Errorf("signed %v", b.Signed)
+			if (b.Signature != nil) != signed {
+				t.Errorf("signed %v", b.Signature)
 			}
 			s := here(t)
 			p, err := b.Plan(s)

@@ -41,7 +41,8 @@ type Entry struct {
 	Sandbox any               `json:"sandbox,omitempty"`
 	Origin  *config.Origin    `json:"-"`
 
-	needs *Profile // what it needs besides its own files
+	needs     *Profile // what it needs besides its own files
+	container bool     // it runs in a container, which is its sandbox
 }
 
 // JSON returns the JSON text for the config file.
@@ -69,10 +70,13 @@ type Profile struct {
 	Write []string `json:"write,omitempty"`
 }
 
+// Contained reports whether the server runs in a container.
+func (e *Entry) Contained() bool { return e.container }
+
 // Confine sets the sandbox of a command: "on", or its profile.
 func (e *Entry) Confine() {
 	switch {
-	case e.Command == "":
+	case e.Command == "" || e.container:
 	case e.needs != nil:
 		e.Sandbox = e.needs
 	default:

@@ -33,6 +33,10 @@ type Plan struct {
 	Questions []Question
 	// Download is the address of a bundle, SHA256 its required hash.
 	Download, SHA256 string
+	// Image is the image that an engine runs; nil for other ways.
+	Image *Image
+
+	variables int // the argument of an engine before which variables are named
 
 	kind    string // type of a remote server
 	command string
@@ -48,6 +52,7 @@ type part struct {
 	value    *template
 	repeated bool
 	boolean  bool // only the flag, if the answer is true
+	image    *Image
 }
 
 type setting struct {
@@ -117,7 +122,8 @@ func needs(program string) error {
 	where := map[string]string{
 		"npx": "https://nodejs.org", "node": "https://nodejs.org",
 		"uvx": "https://docs.astral.sh/uv", "uv": "https://docs.astral.sh/uv",
-		"dnx": "https://dotnet.microsoft.com", "python": "https://www.python.org", "python3": "https://www.python.org",
+		"docker": "https://docs.docker.com/engine, or podman from https://podman.io",
+		"dnx":    "https://dotnet.microsoft.com", "python": "https://www.python.org", "python3": "https://www.python.org",
 	}[program]
 	return fail(env.CodeNeeds, "needs %s, which is not in PATH: install it from %s", "需要 %s，但 PATH 中没有：请从 %s 安装", program, where)
 }
@@ -205,6 +211,9 @@ func WayOf(program string) string {
 			return way
 		}
 	}
+	if slices.Contains(engines, program) {
+		return OCI
+	}
 	return ""
 }
 
@@ -215,7 +224,7 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	}
 	switch pk.Type {
 	case OCI:
-		return nil, fail(env.CodeRecord, "%s is an image; add NAME -- docker run -i --rm IMAGE runs it", "%s 是镜像；可用 add NAME -- docker run -i --rm IMAGE 运行", Show(pk.ID))
+		return p, p.image(pk, o)
 	case MCPB:
 		return p, p.bundle(pk)
 	}
@@ -237,15 +246,11 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	}
 	p.Program, p.command = run.program, run.program
 	before, after := run.args(pk)
-	for _, a := range before {
-		p.args = append(p.args, part{value: &template{{text: a}}})
-	}
+	p.text(before...)
 	if err := p.inputs(pk); err != nil {
 		return nil, err
 	}
-	for _, a := range after {
-		p.args = append(p.args, part{value: &template{{text: a}}})
-	}
+	p.text(after...)
 	return p, nil
 }
 

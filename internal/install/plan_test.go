@@ -46,7 +46,9 @@ func TestPlanSeed(t *testing.T) {
 		"no dnx":     {"time-mcp-nuget.latest", "time-mcp-nuget", "", nil, "needs dnx, which is not in PATH: install it from https://dotnet.microsoft.com"},
 		"no uvx":     {"time-mcp-pypi.latest", "time-mcp-pypi", "", nil, "needs uvx, which is not in PATH: install it from https://docs.astral.sh/uv"},
 		"no such":    {"time-mcp-pypi.latest", "time-mcp-pypi", NPM, []string{"npx"}, "is not offered as npm; available: pypi"},
-		"image":      {"airtable-mcp-server.latest", "airtable-mcp-server", OCI, []string{"docker"}, "is an image"},
+		"image":      {"airtable-mcp-server.latest", "airtable-mcp-server", OCI, []string{"docker"}, `docker ["run","-i","--rm","-e","AIRTABLE_API_KEY","docker.io/domdomegg/airtable-mcp-server:1.7.3"]`},
+		"podman":     {"airtable-mcp-server.latest", "airtable-mcp-server", OCI, []string{"podman"}, `podman ["run","-i","--rm","-e","AIRTABLE_API_KEY","docker.io/domdomegg/airtable-mcp-server:1.7.3"]`},
+		"no engine":  {"airtable-mcp-server.latest", "airtable-mcp-server", OCI, nil, "needs docker, which is not in PATH: install it from https://docs.docker.com/engine, or podman from https://podman.io"},
 	} {
 		t.Run("install/plan/"+name, func(t *testing.T) {
 			rec := readRecord(t, tt.file, "io.github.domdomegg/"+tt.name)

@@ -52,6 +52,20 @@ func Open(list []config.Registry, dir string) *Registries {
 	return r
 }
 
+// TokenName is the name under which the secret store keeps the token of a
+// registry. It belongs to the address: a registry that moves gets no token of
+// the old place.
+func TokenName(address string) string { return "registry:" + strings.TrimSuffix(address, "/") }
+
+// TryToken asks a registry for one server with a token.
+func TryToken(ctx context.Context, c config.Registry, token string) error {
+	c.Token = config.Secret(token)
+	r := Open([]config.Registry{c}, "")
+	defer r.Close()
+	_, err := r.list[0].get(ctx, "/v0.1/servers", url.Values{"limit": {"1"}})
+	return err
+}
+
 // Close closes the connections.
 func (r *Registries) Close() {
 	for _, g := range r.list {
@@ -269,7 +283,7 @@ func (g *registry) get(ctx context.Context, path string, query url.Values) ([]by
 	case resp.StatusCode == http.StatusNotFound:
 		return nil, errNotFound
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return nil, i18n.Errorf("it answered %s: set \"token\" of this registry", "它的应答是 %s：请设置此注册表的 \"token\"", resp.Status)
+		return nil, i18n.Errorf("it answered %s: sign in with auth login registry:%s", "它的应答是 %s：请用 auth login registry:%s 登录", resp.Status, g.name)
 	case resp.StatusCode != http.StatusOK:
 		return nil, i18n.Errorf("it answered %s", "它的应答是 %s", resp.Status)
 	}

@@ -131,6 +131,12 @@ func (p *Plan) Fill(local string, answers Answers) (*Filled, error) {
 	if e.Env, err = f.settings(p.env); err != nil {
 		return nil, err
 	}
+	if p.Image != nil {
+		e.container = true
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(e.Env))) {
+			e.Args = slices.Insert(e.Args, p.variables, "-e", name)
+		}
+	}
 	if e.Headers, err = f.settings(p.headers); err != nil {
 		return nil, err
 	}
@@ -153,7 +159,10 @@ func (f *filler) settings(list []setting) (map[string]string, error) {
 
 // arg returns one argument, or nothing if its answer is missing.
 func (f *filler) arg(a part) ([]string, error) {
-	if a.value == nil {
+	switch {
+	case a.image != nil:
+		return []string{a.image.String()}, nil
+	case a.value == nil:
 		return []string{a.flag}, nil
 	}
 	if q := (*a.value)[0].question; q != nil && len(*a.value) == 1 && (a.repeated || a.boolean) {

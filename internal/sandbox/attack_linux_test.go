@@ -25,8 +25,18 @@ var attacks = map[string]func([]string) error{
 	"append":   func(a []string) error { f, err := os.OpenFile(a[0], os.O_WRONLY|os.O_APPEND, 0); f.Close(); return err },
 	"remove":   func(a []string) error { return os.Remove(a[0]) },
 	"truncate": func(a []string) error { return unix.Truncate(a[0], 0) },
-	"rename":   func(a []string) error { return errors.Join(os.WriteFile("mine", nil, 0o600), os.Rename("mine", a[0])) },
-	"link":     func(a []string) error { return os.Link(a[0], "stolen") },
+	"empty": func(a []string) error {
+		f, err := os.OpenFile(a[0], os.O_RDONLY|os.O_TRUNC, 0)
+		f.Close()
+		return err
+	},
+	"empty2": func(a []string) error {
+		fd, err := unix.Openat2(unix.AT_FDCWD, a[0], &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_TRUNC})
+		unix.Close(fd)
+		return err
+	},
+	"rename": func(a []string) error { return errors.Join(os.WriteFile("mine", nil, 0o600), os.Rename("mine", a[0])) },
+	"link":   func(a []string) error { return os.Link(a[0], "stolen") },
 	"symlink": func(a []string) error {
 		_, err := os.ReadFile(must("link", os.Symlink(a[0], "link")))
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,10 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case launcher.Command:
 			for _, name := range os.Args[2:] {
+				if n, ok := strings.CutPrefix(name, "abi="); ok {
+					launcher.Newest, _ = strconv.Atoi(n)
+					continue
+				}
 				launcher.Omitted[name] = true
 			}
 			os.Exit(launcher.Exec())

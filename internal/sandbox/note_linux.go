@@ -99,6 +99,35 @@ func (c *caller) noteOpen(to *notes, dir int, at, flags uint64) (real string) {
 	return ""
 }
 
+// unixSocket returns the name of a socket as the gateway would write it: an absolute
+// path, or an abstract name that begins with @. It returns "" if there is none.
+func (c *caller) unixSocket(name string) string {
+	process := "/proc/" + strconv.Itoa(c.group())
+	if strings.HasPrefix(name, "\x00") {
+		name = strings.ReplaceAll(name, "\x00", "@") // as the kernel lists it
+		list, err := os.ReadFile(process + "/net/unix")
+		if err != nil || !strings.Contains(string(list), " "+name+"\n") {
+			return ""
+		}
+		return name
+	}
+	name, _, _ = strings.Cut(name, "\x00")
+	if name == "" {
+		return ""
+	}
+	if !filepath.IsAbs(name) {
+		folder, err := os.Readlink(process + "/cwd")
+		if err != nil {
+			return ""
+		}
+		name = filepath.Join(folder, name)
+	}
+	if _, err := os.Stat(name); err != nil {
+		return ""
+	}
+	return name
+}
+
 // noteConnect records a connection. It ignores datagram sockets, which resolve names or
 // send nothing.
 func (c *caller) noteConnect(to *notes, fd int, at, size uint64) {
@@ -110,9 +139,8 @@ func (c *caller) noteConnect(to *notes, fd int, at, size uint64) {
 		return
 	}
 	if binary.NativeEndian.Uint16(address) == unix.AF_UNIX {
-		path, _, _ := strings.Cut(string(address[2:]), "\x00")
-		if _, err := os.Stat(path); path != "" && err == nil {
-			to.add(Note{Call: noteUnix, What: path})
+		if name := c.unixSocket(string(address[2:])); name != "" {
+			to.add(Note{Call: noteUnix, What: name})
 		}
 		return
 	}

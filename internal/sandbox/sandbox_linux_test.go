@@ -60,6 +60,7 @@ func TestAttacks(t *testing.T) {
 		{"create a file", base, "create", []string{filepath.Join(other, "new")}, []string{"files"}},
 		{"write a readable file", base, "append", []string{readable}, []string{"files"}},
 		{"truncate a file", base, "truncate", []string{secret}, []string{"files"}},
+		{"empty a readable file", base, "empty", []string{readable}, []string{"files"}},
 		{"move a file out", base, "rename", []string{filepath.Join(other, "moved")}, []string{"files"}},
 		{"link a file in", base, "link", []string{secret}, []string{"files"}},
 		{"read through a link", base, "symlink", []string{secret}, []string{"files"}},

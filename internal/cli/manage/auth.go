@@ -30,6 +30,10 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.T("only print the address", "只显示地址"))
 	logout := serverCommand(a, "logout", a.T("sign out of a server and revoke the tokens", "注销并撤销授权"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
+	login.Long = a.T("Sign in to a server in the browser. For registry:NAME, a registry of the config file, a token is asked for, tried there, and kept in the secret store.",
+		"在浏览器中登录服务。对于配置文件中的注册表 registry:NAME，则询问令牌，在该处试用后保存到密钥存储。")
+	orRegistry(a, login, func(cmd *cobra.Command, g *config.Registry) error { return registryLogin(a, cmd, g) })
+	orRegistry(a, logout, func(cmd *cobra.Command, g *config.Registry) error { return registryLogout(a, cmd, g) })
 	for _, c := range []*cobra.Command{login, logout} {
 		c.Flags().StringVar(&user, "user", "", a.T("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
 			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))

@@ -146,12 +146,12 @@ func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*c
 // definitions in e. A server that does not start is locked without definitions,
 // with a message.
 func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
-	return asLocked(ctx, a, cfg, nil, s, func(u *upstream.Upstream) { takeDefinitions(a, u, e) })
+	return asLocked(ctx, a, cfg, nil, s, func(_ *instance.Instance, u *upstream.Upstream) error { takeDefinitions(a, u, e); return nil })
 }
 
 // asLocked starts one server in its locked version, calls look, and stops it.
 // It uses file as the lock, or the lock next to the config file if file is nil.
-func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, look func(*upstream.Upstream)) error {
+func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, look func(*instance.Instance, *upstream.Upstream) error) error {
 	whole := cfg.Schema(s.Schema)
 	one, alone := *whole, *cfg
 	one.Servers, alone.Schemas, alone.Locked = []*config.Server{s}, []*config.Schema{&one}, true
@@ -168,7 +168,9 @@ func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.Fi
 			case <-u.Settled():
 			case <-wait.Done():
 			}
-			look(u)
+			if err := look(in, u); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -24,22 +25,23 @@ import (
 )
 
 func lockUpgradeCommand(a *env.Env) *cobra.Command {
-	var schema, to string
+	var schema, to, file string
 	var yes, build bool
 	cmd := &cobra.Command{
 		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and take it", "显示锁定服务的新版本有何变化，并采用"), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Resolves the newest version of a locked package, or the one of --to, starts it beside the locked one, and prints the packages, tools and prompts that differ. Only a yes changes mcp.lock, and the config file where the entry names a version.",
-			"解析锁定软件包的最新版本（或 --to 指定的版本），在锁定版本之外启动它，并打印有差异的软件包、工具与提示词。只有确认后才会修改 mcp.lock；若条目写明了版本，也会修改配置文件。"),
-		Example: "  mcp-all-in-one lock upgrade notes\n  mcp-all-in-one lock upgrade notes --to 1.4.2",
+		Long: a.T("Resolves the newest version of a locked package, or the one of --to, starts it beside the locked one, and prints the packages, tools and prompts that differ, and the answers to recorded calls that do. Only a yes changes mcp.lock, and the config file where the entry names a version.",
+			"解析锁定软件包的最新版本（或 --to 指定的版本），在锁定版本之外启动它，并打印有差异的软件包、工具与提示词，以及重放已记录的调用后不同的回答。只有确认后才会修改 mcp.lock；若条目写明了版本，也会修改配置文件。"),
+		Example: "  mcp-all-in-one lock upgrade notes\n  mcp-all-in-one lock upgrade notes --to 1.4.2\n  mcp-all-in-one lock upgrade notes --replay mcp-tests/notes.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return command.UsageError(a, cmd, a.T("one server is needed", "需要一个服务"))
 			}
-			return upgradeLocked(cmd.Context(), a, schema, args[0], to, yes, build)
+			return upgradeLocked(cmd.Context(), a, schema, args[0], to, file, yes, build)
 		},
 	}
 	command.AddSchemaFlag(a, cmd, &schema)
 	cmd.Flags().StringVar(&to, "to", "", a.T("take `VERSION` instead of the newest", "采用 `VERSION` 而不是最新版本"))
+	cmd.Flags().StringVar(&file, "replay", "", a.T("send all requests of a test file or recording `FILE` to both versions, instead of the recorded calls of read-only tools", "向两个版本发送测试文件或录制文件 `FILE` 中的全部请求，而不是已记录的只读工具调用"))
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
 	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs their code", "接受需要构建的 Python 软件包（构建会运行其代码）"))
 	return cmd
@@ -53,6 +55,7 @@ type upgrade struct {
 	Packages []packageChange      `json:"packages"`
 	Scripts  []string             `json:"scripts,omitempty"` // new packages with install scripts
 	Shown    []lint.FeatureChange `json:"changes"`
+	Replay   *replay              `json:"replay,omitempty"`
 	Written  bool                 `json:"written"`
 }
 
@@ -78,7 +81,7 @@ func (c packageChange) in(a *env.Env) string {
 
 // upgradeLocked shows what another version of a server changes, and locks that
 // version after confirmation.
-func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes, build bool) error {
+func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to, replayed string, yes, build bool) error {
 	cfg, err := a.Load(false)
 	if err != nil {
 		return err
@@ -113,6 +116,9 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to string, yes
 		return u.tell(a, a.T("nothing to upgrade: ", "无需升级：")+key+", "+u.To)
 	}
 	if err := acceptBuild(s, staged.Servers[key], build); err != nil {
+		return err
+	}
+	if u.Replay, err = findReplay(ctx, a, s, replayed); err != nil {
 		return err
 	}
 	if err := u.compare(ctx, a, cfg, file, staged, s, next); err != nil {
@@ -184,18 +190,23 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 	}
 	var old, now lint.Features
 	var said, says string // the instructions of the server
-	if err := asLocked(ctx, a, cfg, file, s, func(up *upstream.Upstream) { old, said = featuresOf(up), up.Status().Instructions }); err != nil {
-		return err
-	}
 	var failed i18n.Text
-	err = asLocked(ctx, a, cfg, staged, next, func(up *upstream.Upstream) {
-		st := up.Status()
-		if st.State != upstream.Ready {
-			failed = st.Reason
-			return
-		}
-		now, says = featuresOf(up), st.Instructions
-		fresh.Tools, fresh.Prompts, fresh.Instructions = shownBy(up)
+	err = asLocked(ctx, a, cfg, file, s, func(locked *instance.Instance, up *upstream.Upstream) error {
+		old, said = featuresOf(up), up.Status().Instructions
+		stopped := up.Status().State != upstream.Ready
+		return asLocked(ctx, a, cfg, staged, next, func(newer *instance.Instance, up *upstream.Upstream) error {
+			st := up.Status()
+			if st.State != upstream.Ready {
+				failed = st.Reason
+				return nil
+			}
+			now, says = featuresOf(up), st.Instructions
+			fresh.Tools, fresh.Prompts, fresh.Instructions = shownBy(up)
+			if stopped {
+				u.Replay.leave(i18n.New("the locked version does not start", "锁定的版本无法启动"))
+			}
+			return u.Replay.run(ctx, s, side{locked, old}, side{newer, now})
+		})
 	})
 	switch {
 	case err != nil:
@@ -235,6 +246,7 @@ func (u *upgrade) print(a *env.Env) {
 	}
 	fmt.Fprintf(a.Stdout, a.T("what it shows differs in: %d\n", "提供的内容差异：%d\n"), len(u.Shown))
 	printChanges(a, u.Shown)
+	u.Replay.print(a)
 }
 
 // printChanges prints the differences. A question follows, so nothing is left out.

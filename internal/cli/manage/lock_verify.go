@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/lock"
@@ -91,7 +92,10 @@ func compareLock(ctx context.Context, a *env.Env, cfg *config.Config, file *lock
 			if err := file.Verify(ctx, s); err != nil {
 				v.faults = append(v.faults, i18n.Why(err))
 			} else if tools {
-				if err := asLocked(ctx, a, cfg, nil, s, func(u *upstream.Upstream) { v.faults = compareShown(u, file.Servers[v.key]) }); err != nil {
+				if err := asLocked(ctx, a, cfg, nil, s, func(_ *instance.Instance, u *upstream.Upstream) error {
+					v.faults = compareShown(u, file.Servers[v.key])
+					return nil
+				}); err != nil {
 					return nil, err
 				}
 			}

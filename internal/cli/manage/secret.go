@@ -83,19 +83,10 @@ func secretSet(a *env.Env, name, user string, keychain bool) error {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s", a.T("--keychain is for secrets of your own: leave it out with --user", "--keychain 只用于你自己的密钥：与 --user 一起时请去掉"))
 		}
 	}
-	var value []byte
-	var err error
-	if file, ok := a.Stdin.(*os.File); ok && env.IsTerminal(file) {
-		fmt.Fprintf(a.Stderr, "%s: ", name)
-		value, err = term.ReadPassword(int(file.Fd()))
-		fmt.Fprintln(a.Stderr)
-	} else {
-		value, err = io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
-	}
+	text, err := readSecret(a, name)
 	if err != nil {
-		return i18n.Errorf("reading the secret: %w", "读取密钥失败：%w", err)
+		return err
 	}
-	text := strings.TrimRight(string(value), "\r\n")
 	if text == "" {
 		return env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "secret", "set", name)+" < FILE", "%s", a.T("the secret is empty", "密钥为空"))
 	}
@@ -114,6 +105,24 @@ func secretSet(a *env.Env, name, user string, keychain bool) error {
 	}
 	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.T("use it as ", "已保存；引用方式："), name)
 	return nil
+}
+
+// readSecret asks for a secret without echo, or reads standard input if that is
+// no terminal.
+func readSecret(a *env.Env, name string) (string, error) {
+	var value []byte
+	var err error
+	if file, ok := a.Stdin.(*os.File); ok && env.IsTerminal(file) {
+		fmt.Fprintf(a.Stderr, "%s: ", name)
+		value, err = term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(a.Stderr)
+	} else {
+		value, err = io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+	}
+	if err != nil {
+		return "", i18n.Errorf("reading the secret: %w", "读取密钥失败：%w", err)
+	}
+	return strings.TrimRight(string(value), "\r\n"), nil
 }
 
 func storeSecret(a *env.Env, name, value string, keychain bool) error {

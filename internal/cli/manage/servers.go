@@ -78,7 +78,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("create the schema of --schema if it does not exist", "--schema 指定的 schema 不存在时创建它"))
 	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
 	flags.StringVar(&f.name, "name", "", a.T("`NAME` that a server of a registry or a bundle gets here", "来自注册表或安装包的服务在此处的名称 `NAME`"))
-	flags.StringVar(&f.way, "package", "", a.T("`KIND` to take where a registry offers several: remote, npm, pypi, mcpb, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、nuget"))
+	flags.StringVar(&f.way, "package", "", a.T("`KIND` to take where a registry offers several: remote, npm, pypi, mcpb, oci, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、oci、nuget"))
 	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of a registry or a bundle; may be repeated", "对注册表或安装包的问题的回答 `NAME=VALUE`，可重复"))
 	flags.BoolVar(&f.dryRun, "dry-run", false, a.T("print the entry of a server of a registry or a bundle, and stop", "显示来自注册表或安装包的条目后停止"))
 	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("do not ask whether to install it", "不询问是否安装"))

@@ -61,12 +61,11 @@ func (b *Connection) Route(opt *probe.Options) error {
 	b.OnClose(func() { in.End(b.Ctx) })
 	b.status = func() (control.StatusPage, error) { return in.StatusPage(access.Owner), nil }
 	opt.Measure = in.Measure(access.Local)
-	m.Probe = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
-		if m.scripts() {
-			return b.inProcess(in, m.schema, m.Server.Name)
-		}
-		return b.inProcess(in, m.schema, "")
-	}}
+	server := ""
+	if m.scripts() {
+		server = m.Server.Name
+	}
+	m.Probe = InProcess(in, ".", m.schema, server, b.OnClose)
 	return nil
 }
 
@@ -86,15 +85,19 @@ func (b *Connection) carryTokens() {
 	m.Probe.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.Server, "", base) }
 }
 
-// inProcess opens a session with a gateway in this process.
-func (b *Connection) inProcess(in *instance.Instance, schema, server string) (jsonrpc.Stream, error) {
-	ours, theirs := jsonrpc.Pipe()
-	s, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
-	if err != nil {
-		return nil, err
-	}
-	b.OnClose(s)
-	return ours, nil
+// InProcess returns a server of a gateway in this process as a target, or all
+// servers of a schema if server is empty. onClose gets the function that ends
+// the session.
+func InProcess(in *instance.Instance, name, schema, server string, onClose func(func())) probe.Target {
+	return probe.Target{Name: name, Dial: func(context.Context) (jsonrpc.Stream, error) {
+		ours, theirs := jsonrpc.Pipe()
+		end, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
+		if err != nil {
+			return nil, err
+		}
+		onClose(end)
+		return ours, nil
+	}}
 }
 
 // Watch shows and records the wire messages.

@@ -9,17 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/gateway"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
-	"mcp-all-in-one/internal/traffic"
 )
 
 func CompareCommand(a *env.Env) *cobra.Command {
@@ -41,7 +37,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 	cmd.Long = a.T("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
 		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one compare github\n  mcp-all-in-one compare github --script mcp-tests/github.yaml --ignore '..|.updated_at?'"
-	cmd.Flags().StringVar(&script, "script", "", a.T("test `FILE` whose requests are sent", "使用测试文件 `FILE` 中的请求"))
+	cmd.Flags().StringVar(&script, "script", "", a.T("test file or recording `FILE` whose requests are sent", "使用测试文件或录制文件 `FILE` 中的请求"))
 	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))
 	return cmd
 }
@@ -190,11 +186,10 @@ func (c *comparison) directly(ctx context.Context, era string, run func(*target.
 func (c *comparison) setAside(ctx context.Context, p *pairing, ignore []probe.Places) error {
 	var steps []suite.Step
 	var first []suite.Outcome
-	var of []*suite.StepDifference
-	for i := range p.Differences {
-		d := &p.Differences[i]
+	var at []int
+	for _, d := range p.Differences {
 		if c.script == "" || c.steps[d.At].Method == mcp.MethodResourcesRead {
-			steps, first, of = append(steps, c.steps[d.At]), append(first, c.direct[p.Against][d.At]), append(of, d)
+			steps, first, at = append(steps, c.steps[d.At]), append(first, c.direct[p.Against][d.At]), append(at, d.At)
 		}
 	}
 	if len(steps) == 0 {
@@ -202,14 +197,10 @@ func (c *comparison) setAside(ctx context.Context, p *pairing, ignore []probe.Pl
 	}
 	return c.directly(ctx, p.Against, func(b *target.Connection, answers *suite.TestAnswers) error {
 		changes, err := suite.CompareOutcomes(steps, first, suite.RunSteps(b.Ctx, b.Session, steps, answers), ignore)
-		for _, change := range changes {
-			p.Changing = append(p.Changing, change.Step)
-			d := of[change.At]
-			d.Differences = slices.DeleteFunc(d.Differences, func(x probe.Difference) bool {
-				return slices.ContainsFunc(change.Differences, func(y probe.Difference) bool { return x.Path == y.Path })
-			})
+		for i := range changes {
+			changes[i].At = at[changes[i].At]
 		}
-		p.Differences = slices.DeleteFunc(p.Differences, func(d suite.StepDifference) bool { return len(d.Differences) == 0 })
+		p.Differences, p.Changing = suite.SetAside(p.Differences, changes)
 		return err
 	})
 }
@@ -218,7 +209,7 @@ func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
 	if c.script == "" {
 		return suite.Walk(b.Ctx, b.Session)
 	}
-	suite, err := suite.ReadSuite(c.script)
+	suite, err := suite.ReadScript(c.script)
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeTestFile, "", "%v", err)
 	}
@@ -267,12 +258,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 	m := &target.Target{Label: c.aim.Label}
 	answers := &suite.TestAnswers{}
 	var end func()
-	m.Probe = probe.Target{Name: m.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
-		var err error
-		end, err = in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
-		return ours, err
-	}}
+	m.Probe = target.InProcess(in, m.Label, config.DefaultSchema, cfg.Schemas[0].Servers[0].Name, func(closed func()) { end = closed })
 	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { answers.Stand(o) })
 	if end != nil {
 		defer end()

@@ -53,17 +53,27 @@ func ofBundle(ctx context.Context, a *env.Env, b *install.Bundle) (*Offer, error
 	m := &b.Manifest
 	o := &Offer{Local: install.LocalName(strings.ReplaceAll(m.Name, " ", "-")), bundle: b, Questions: plan.Questions, fill: plan.Fill}
 	o.Head = i18n.New("%s %s   a bundle", "%s %s   安装包", install.Show(m.Name), install.Show(m.Release))
-	signed := i18n.New("not signed", "没有签名")
-	if b.Signed {
-		signed = i18n.New("signed (not checked)", "有签名（未验证）")
-	}
 	o.rows = []Row{
 		{says, i18n.Plain(install.Show(m.Description))},
 		{i18n.New("author", "作者"), i18n.Plain(install.Show(m.Author.Name))},
-		{i18n.New("bundle", "安装包"), i18n.New("%s, %v", "%s，%v", install.Show(b.Source), signed)},
+		{i18n.New("bundle", "安装包"), i18n.Plain(install.Show(b.Source))},
+		{i18n.New("signed", "签名"), signedBy(b.Signature)},
 		{i18n.Pair("sha256", "sha256"), i18n.Plain(b.SHA256)},
 	}
 	return o, nil
+}
+
+// signedBy says who signed a bundle, and how far that can be believed.
+func signedBy(s *install.Signature) i18n.Text {
+	switch {
+	case s == nil:
+		return i18n.New("no", "无")
+	case s.Untrusted == nil:
+		return i18n.New("by %s; this machine trusts %s", "由 %s 签名；本机信任 %s", install.Show(s.Subject), install.Show(s.Issuer))
+	case s.SelfSigned:
+		return i18n.New("by %s, with a certificate of its own making: anybody can write that name into one (sha256 %s)", "由 %s 用自制证书签名：任何人都能写上这个名字（sha256 %s）", install.Show(s.Subject), s.SHA256)
+	}
+	return i18n.New("by %s, with a certificate that this machine does not trust: %s (sha256 %s)", "由 %s 签名，但本机不信任其证书：%s（sha256 %s）", install.Show(s.Subject), install.Show(s.Untrusted.Error()), s.SHA256)
 }
 
 // thisSystem describes this machine for the plan of a bundle.

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // An Offer is a server that can be added, before a person has confirmed it.
@@ -66,9 +67,18 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 	return ofRecord(ctx, a, cfg, rec, way)
 }
 
-// registries opens the registries of the configuration.
+// registries opens the registries of the configuration, with the tokens that
+// auth login keeps.
 func registries(cfg *config.Config) *install.Registries {
-	return install.Open(cfg.Registries, filepath.Join(folders.StateDir(), "registry"))
+	list := slices.Clone(cfg.Registries)
+	store := secrets.NewUserStore(folders.UserDir(folders.Home()))
+	for i := range list {
+		if list[i].Token == "" {
+			token, _ := store.Get(install.TokenName(list[i].URL)) // without a token, the registry says what it needs
+			list[i].Token = config.Secret(token)
+		}
+	}
+	return install.Open(list, filepath.Join(folders.StateDir(), "registry"))
 }
 
 // ofRecord plans how the server of a record would run on this machine.
@@ -76,6 +86,11 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 	plan, err := planOf(cfg, rec, way)
 	if err != nil {
 		return nil, err
+	}
+	if plan.Image != nil {
+		if err := plan.Image.Pin(ctx, bases(cfg)); err != nil {
+			return nil, err
+		}
 	}
 	o := &Offer{Questions: plan.Questions, fill: plan.Fill}
 	if plan.Download != "" {
@@ -99,11 +114,16 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 }
 
 func planOf(cfg *config.Config, rec *install.Record, way string) (*install.Plan, error) {
-	bases := []string{}
+	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases(cfg)})
+}
+
+// bases returns the addresses of the configured registries.
+func bases(cfg *config.Config) []string {
+	list := []string{}
 	for _, c := range cfg.Registries {
-		bases = append(bases, strings.TrimSuffix(c.URL, "/"))
+		list = append(list, strings.TrimSuffix(c.URL, "/"))
 	}
-	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases})
+	return list
 }
 
 func inPath(program string) bool {

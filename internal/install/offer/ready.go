@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 
 	"mcp-all-in-one/internal/config"
@@ -104,8 +105,16 @@ func (e *Exists) In(l i18n.Lang) string {
 // config file at path, and starts the server. If the server does not start, its
 // entry stays in the file but is switched off; after an update the previous
 // entry is restored. The error of start is returned.
-func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) error) (*edit.WriteResult, error) {
+func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) error) (res *edit.WriteResult, err error) {
+	used := false // an entry of the config file has the folder of the bundle
 	if b := r.Offer.bundle; b != nil {
+		if _, err := os.Stat(b.Folder(bundlesDir())); err != nil {
+			defer func() {
+				if !used {
+					os.RemoveAll(b.Folder(bundlesDir()))
+				}
+			}()
+		}
 		if err := b.Unpack(bundlesDir()); err != nil {
 			return nil, err
 		}
@@ -120,14 +129,15 @@ func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) 
 			return nil, err
 		}
 	}
-	res, err := edit.Update(path, a.WriteOptions(), r.Write)
-	if err != nil {
+	if res, err = edit.Update(path, a.WriteOptions(), r.Write); err != nil {
 		return nil, err
 	}
+	used = true
 	if err := start(res); err != nil {
 		if _, failed := edit.Update(path, a.WriteOptions(), r.giveUp); failed != nil {
 			return res, failed
 		}
+		used = !r.Updates()
 		return res, err
 	}
 	return res, nil

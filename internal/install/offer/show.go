@@ -87,6 +87,8 @@ func (o *Offer) alarmRows() []Row {
 func sandboxWords(e *install.Entry) i18n.Text {
 	profile, wider := e.Sandbox.(*install.Profile)
 	switch {
+	case e.Contained():
+		return i18n.New("the container: it sees what the line above mounts, and reaches any host", "容器：只能看到上面命令挂载的内容，可访问任意主机")
 	case wider && len(profile.Write) > 0:
 		return i18n.New("on: reads %s, writes %s, any public host", "开启：可读 %s，可写 %s，可访问任意公网主机", i18n.Seen(strings.Join(profile.Read, " ")), i18n.Seen(strings.Join(profile.Write, " ")))
 	case wider:

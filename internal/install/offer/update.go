@@ -202,6 +202,9 @@ func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) 
 		return nil, nil
 	}
 	if plan, err := planOf(cfg, rec, u.way()); err == nil {
+		if plan.Image != nil {
+			plan.Image.PinnedIn(u.server.Args)
+		}
 		return plan.Questions, plan.Fill
 	}
 	return nil, nil

@@ -81,7 +81,16 @@ func rules(p Profile, abi int) []rule {
 		all = append(all, rule{name: "listen", calls: []uint32{unix.SYS_LISTEN}, otherwise: refuse})
 	}
 	if abi < 3 { // later versions have an access right for it
-		all = append(all, rule{name: "truncate", calls: []uint32{unix.SYS_TRUNCATE}, otherwise: refuse})
+		// A file that is opened for reading can be emptied by the same call. The
+		// flags of openat2 are in memory, where the filter cannot read them; programs
+		// fall back to openat.
+		emptied := func(flags uint32) []clause {
+			return []clause{{[]condition{{flags, unix.O_ACCMODE | unix.O_TRUNC, unix.O_RDONLY | unix.O_TRUNC}}, refuse}}
+		}
+		all = append(all, rule{name: "truncate", calls: []uint32{unix.SYS_TRUNCATE}, otherwise: refuse},
+			rule{name: "truncate", calls: []uint32{unix.SYS_OPENAT}, clauses: emptied(2), otherwise: allow},
+			rule{name: "truncate", calls: LegacyOpen, clauses: emptied(1), otherwise: allow},
+			rule{name: "truncate", calls: []uint32{unix.SYS_OPENAT2}, otherwise: absent})
 	}
 	return all
 }

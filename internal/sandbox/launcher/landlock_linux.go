@@ -5,6 +5,7 @@ package launcher
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -12,13 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Newest is the newest Landlock version that is used. A test sets an older one, to
+// see what is left on a kernel of that time.
+var Newest = math.MaxInt
+
 // ABI returns the Landlock version of this kernel, zero if it has none.
 func ABI() int {
 	v, err := ll.LandlockGetABIVersion()
 	if err != nil {
 		return 0
 	}
-	return v
+	return min(v, Newest)
 }
 
 // configs lists what each version can restrict. A newer version is used like the

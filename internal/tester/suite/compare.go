@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -177,6 +178,23 @@ func CompareOutcomes(steps []Step, a, b []Outcome, ignore []probe.Places) ([]Ste
 		}
 	}
 	return found, nil
+}
+
+// SetAside removes from found what also differs between two runs against the
+// same server, because it changes by itself. It returns the names of these
+// steps.
+func SetAside(found, changes []StepDifference) (kept []StepDifference, changing []string) {
+	for _, change := range changes {
+		changing = append(changing, change.Step)
+		for i := range found {
+			if d := &found[i]; d.At == change.At {
+				d.Differences = slices.DeleteFunc(d.Differences, func(x probe.Difference) bool {
+					return slices.ContainsFunc(change.Differences, func(y probe.Difference) bool { return x.Path == y.Path })
+				})
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(d StepDifference) bool { return len(d.Differences) == 0 }), changing
 }
 
 func compareOutcome(a, b *Outcome, paths []probe.Places) ([]probe.Difference, error) {

@@ -4,16 +4,36 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/tester/record"
 )
+
+// ReadScript reads the requests of a test file, or those of a recording
+// (.mcpcap).
+func ReadScript(path string) (*Suite, error) {
+	if !strings.HasSuffix(path, ".mcpcap") {
+		return ReadSuite(path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	c, err := record.ReadCapture(file)
+	if err != nil {
+		return nil, i18n.Errorf("%s: %w", "%s：%w", path, err)
+	}
+	return ParseSuite(path, SuiteFrom(nil, c.Turns()))
+}
 
 // SuiteFrom writes a test file from real calls. Each distinct call appears
 // once, with a snapshot of its result or with its error, and with the answers
