@@ -17,6 +17,9 @@ import (
 func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.Tool) (*jsonrpc.Response, error) {
 	if t.stored != nil {
 		d = d.whole()
+		if t.readOnly() {
+			ctx = scripts.Reading(ctx)
+		}
 	}
 	if own.Compact {
 		// The tool uses the servers. The tools for the configuration do not
