@@ -214,11 +214,17 @@ func (m *meter) used() (cpu time.Duration, peak int64) {
 // short reports whether the script came close to its memory limit.
 func (m *meter) short() bool { return measure().peak > m.base.peak+m.limits.Memory/2 }
 
+// yieldAfter is how long a script computes with the priority of other processes.
+// A script that mostly calls tools ends before; with a lower priority each of
+// its calls would wait for the processor.
+const yieldAfter = 100 * time.Millisecond
+
 // watch checks the limits. It sleeps while the script waits, so a script that
 // waits for a person costs nothing.
 func (m *meter) watch() {
 	tick := time.NewTicker(meterTick)
 	defer tick.Stop()
+	yields := false
 	for {
 		if !m.busy.Load() {
 			m.asleep.Store(true)
@@ -238,6 +244,9 @@ func (m *meter) watch() {
 		case u.peak > m.base.peak+m.limits.Memory+memorySlack:
 			m.reached <- LimitMemory
 			return
+		case u.cpu-m.base.cpu > yieldAfter && !yields:
+			yields = true
+			yield()
 		}
 		<-tick.C
 	}
