@@ -15,10 +15,11 @@ const files = 5
 
 // confine removes rights that a script never needs: the process cannot open
 // files or connections, and cannot write to files. The hard limits cannot be
-// raised again.
+// raised again. Other processes have priority while it starts.
 func confine() error {
-	runtime.GOMAXPROCS(2)                       // one for the engine, one for the meter
-	time.AfterFunc(time.Hour, func() {}).Stop() // makes the runtime open its files now
+	runtime.GOMAXPROCS(2)                             // one for the engine, one for the meter
+	time.AfterFunc(time.Hour, func() {}).Stop()       // makes the runtime open its files now
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, later) // an error does not matter
 	for what, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: files} {
 		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return err
@@ -32,11 +33,15 @@ func confine() error {
 // own.
 func yield() {
 	if unix.Getpgrp() == unix.Getpid() {
-		_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // an error does not matter
+		_ = unix.Setpriority(unix.PRIO_PGRP, 0, last) // an error does not matter
 	}
 }
 
-const niceness = 19
+// Priorities of processes.
+const (
+	later = 10
+	last  = 19
+)
 
 // bound sets limits at which the kernel ends the process if the meter does not.
 func bound(l Limits) error {
