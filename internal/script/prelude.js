@@ -87,7 +87,8 @@
     });
   }
 
-  // named is an object whose properties are made when they are first asked for.
+  // named is an object whose properties are made when they are first asked for. The
+  // language itself asks for then and toJSON.
   const named = (make) => create(new NativeProxy(create(null), {
     get: (_, key, self) => {
       if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
@@ -104,7 +105,8 @@
       return sent('script/call', json === undefined ? whom + '}' : whom + ',"arguments":' + json + '}', here());
     };
   };
-  const tools = named((server) => named((tool) => caller(server, tool)));
+  const serverOf = (server) => named((tool) => caller(server, tool));
+  const tools = named(serverOf);
 
   const show = (v) => {
     if (typeof v === 'string') return v;
@@ -171,7 +173,7 @@
         static now() { return clock; }
       };
     }
-    for (let i = 0; i < config.servers.length; i++) tools[config.servers[i]];
+    for (const name of config.servers) defineProperty(tools, name, { value: serverOf(name), enumerable: true });
     if (config.args !== null) global('args', read(config.args, config.largeArgs));
   }
 
