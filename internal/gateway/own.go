@@ -92,7 +92,7 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
 	}
-	env.Saved = d.account.saved
+	env.Saved, env.Await = d.account.saved, d.finder.missing
 }
 
 // whole returns a dispatcher for the calls of a script. A script may call all
