@@ -163,12 +163,12 @@ func (r *running) failure(job *script.Job, o *script.Outcome) string {
 	fault.Name = clipText(fault.Name, maxName)
 	fault.Message = r.fit([]byte(fault.Message), job.Limits.Output)
 	text := fault.Sentence(job.Limits).In(r.env.Lang) + "\n"
-	if done := r.succeeded(); done != "" {
+	if done := r.named(callDone); done != "" {
 		text += r.say("Calls that had succeeded, and must not be repeated if they changed something: %s", "此前已成功的调用，若有改动请勿重复：%s", done)
 	} else {
 		text += r.say("No call had succeeded.", "此前没有成功的调用。")
 	}
-	if unknown := r.unknown(); unknown != "" {
+	if unknown := r.named(callUnknown, callRuns); unknown != "" {
 		text += "\n" + r.say("Calls of which it is not known whether they ran: %s", "不确定是否已执行的调用：%s", unknown)
 	}
 	return text
