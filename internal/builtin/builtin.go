@@ -29,6 +29,9 @@ type Env struct {
 	// the caller may see; nil means all.
 	Catalog func() *catalog.Catalog
 	Visible catalog.Visible
+	// Await waits for the server of a tool that was not found; nil without
+	// scripts.
+	Await func(ctx context.Context, miss *catalog.Miss) error
 	// Call calls a tool of a server as if the caller did, including progress,
 	// cancellation and questions. arguments is nil if there are none.
 	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)

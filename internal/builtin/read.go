@@ -35,7 +35,11 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 	if !ok {
 		return plainFailure("result is required: the result:// URI of what was shown in part"), nil
 	}
-	r, err := ReadPart(ctx, env, uri, queryOf(args))
+	q, err := queryOf(args)
+	if err != nil {
+		return plainFailure(err.Error()), nil
+	}
+	r, err := ReadPart(ctx, env, uri, q)
 	if err != nil {
 		return plainFailure(err.Error()), nil
 	}
@@ -70,13 +74,15 @@ func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Res
 	return kept.Result{Data: []byte(part.Text)}, nil
 }
 
-func queryOf(args []byte) kept.Query {
-	var q kept.Query
-	q.Lines, _ = jsonrpc.GetString(args, "lines")
-	q.Grep, _ = jsonrpc.GetString(args, "grep")
-	q.JQ, _ = jsonrpc.GetString(args, "jq")
-	if raw := jsonrpc.Get(args, "offset"); raw != nil && json.Unmarshal(raw, &q.Offset) != nil {
-		q.Offset = -1 // which is refused
+func queryOf(args []byte) (q kept.Query, err error) {
+	for name, text := range map[string]*string{"lines": &q.Lines, "grep": &q.Grep, "jq": &q.JQ} {
+		raw, ok := jsonrpc.Get(args, name), false
+		if *text, ok = jsonrpc.Text(raw); !ok && len(raw) > 0 && raw[0] != 'n' {
+			return q, i18n.Errorf(`%s must be text, such as "%s"`, "%s 必须是文本，例如 \"%s\"", name, map[string]string{"lines": "10-20", "grep": "^error", "jq": ".rows[0]"}[name])
+		}
 	}
-	return q
+	if raw := jsonrpc.Get(args, "offset"); raw != nil && json.Unmarshal(raw, &q.Offset) != nil {
+		return q, i18n.Errorf("offset must be a whole number", "offset 必须是整数")
+	}
+	return q, nil
 }

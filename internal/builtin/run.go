@@ -136,7 +136,11 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 		blocks = append(blocks, textBlock(r.say("Log:", "日志：")+"\n"+log))
 	}
 	if o.Unawaited > 0 && !r.env.Inner {
-		blocks = append(blocks, textBlock(r.say("%d calls were not awaited when the script returned; they were waited for.", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)))
+		text := r.say("%d calls were not awaited when the script returned; they were waited for.", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)
+		if o.Lost != "" {
+			text = r.say("%d calls were not awaited when the script returned; they were waited for, and one failed: %s", "脚本返回时有 %d 个调用未被 await；已等待其完成，其中有调用失败：%s", o.Unawaited, clipText(o.Lost, maxName))
+		}
+		blocks = append(blocks, textBlock(text))
 	}
 	result := []byte(`{"content":[`)
 	for i, b := range blocks {
@@ -155,17 +159,23 @@ func textBlock(text string) []byte {
 
 // failure describes the error that ended a script, and the calls before it.
 func (r *running) failure(job *script.Job, o *script.Outcome) string {
-	text := o.Fault.Explain(job.Code).Sentence(job.Limits).In(r.env.Lang) + "\n"
-	if done := r.succeeded(); done != "" {
+	fault := o.Fault.Explain(job.Code)
+	fault.Name = clipText(fault.Name, maxName)
+	fault.Message = r.fit([]byte(fault.Message), job.Limits.Output)
+	text := fault.Sentence(job.Limits).In(r.env.Lang) + "\n"
+	if done := r.named(callDone); done != "" {
 		text += r.say("Calls that had succeeded, and must not be repeated if they changed something: %s", "此前已成功的调用，若有改动请勿重复：%s", done)
 	} else {
 		text += r.say("No call had succeeded.", "此前没有成功的调用。")
 	}
-	if unknown := r.unknown(); unknown != "" {
+	if unknown := r.named(callUnknown, callRuns); unknown != "" {
 		text += "\n" + r.say("Calls of which it is not known whether they ran: %s", "不确定是否已执行的调用：%s", unknown)
 	}
 	return text
 }
+
+// maxName is the maximum size of the name of an error.
+const maxName = 500
 
 // say returns a text in the user's language.
 func (r *running) say(en, zh string, args ...any) string {
@@ -176,7 +186,7 @@ func (r *running) say(en, zh string, args ...any) string {
 // as text, anything else as JSON.
 func (r *running) valueBlocks(job *script.Job, value []byte) [][]byte {
 	if blocks := contentOf(value); blocks != nil {
-		return blocks
+		return r.shorten(blocks, job.Limits.Output)
 	}
 	text := value
 	if s, ok := jsonrpc.Text(value); ok && len(value) > 0 {
@@ -185,14 +195,40 @@ func (r *running) valueBlocks(job *script.Job, value []byte) [][]byte {
 	if value == nil {
 		return [][]byte{textBlock("undefined")}
 	}
-	if int64(len(text)) <= job.Limits.Output {
-		return [][]byte{textBlock(string(text))}
-	}
-	return [][]byte{textBlock(r.cut(text, job.Limits.Output))}
+	return [][]byte{textBlock(r.fit(text, job.Limits.Output))}
 }
 
-// cut returns the beginning and the end of a text, and stores the whole text.
-func (r *running) cut(text []byte, limit int64) string {
+// shorten replaces the texts among the blocks of a value by a part of them if
+// they are larger than limit together. The other blocks stay: a model does not
+// read them as text.
+func (r *running) shorten(blocks [][]byte, limit int64) [][]byte {
+	var texts []string
+	var size int64
+	others := blocks[:0:0]
+	for _, b := range blocks {
+		text, ok := jsonrpc.GetString(b, "text")
+		if !ok {
+			text, ok = jsonrpc.GetString(b, "resource", "text")
+		}
+		if !ok {
+			others = append(others, b)
+			continue
+		}
+		texts = append(texts, text)
+		size += int64(len(b))
+	}
+	if size <= limit+int64(len(textBlock(""))) {
+		return blocks
+	}
+	return append([][]byte{textBlock(r.fit([]byte(strings.Join(texts, "\n")), limit))}, others...)
+}
+
+// fit returns a text, or its beginning and its end if it is larger than limit;
+// then the whole text is stored.
+func (r *running) fit(text []byte, limit int64) string {
+	if int64(len(text)) <= limit {
+		return string(text)
+	}
 	head, tail, left := kept.HeadTail(text, limit*2/3, limit/3)
 	uri, err := r.env.Keep(text)
 	if err != nil {

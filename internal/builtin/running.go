@@ -243,12 +243,7 @@ func (r *running) fitting(value []byte) ([]byte, *thrown) {
 	return script.Handle(uri, len(text), kept.Shape(text)), nil
 }
 
-// succeeded names the calls that have succeeded.
-func (r *running) succeeded() string { return r.named(callDone) }
-
-// unknown names the calls that may have run.
-func (r *running) unknown() string { return r.named(callUnknown, callRuns) }
-
+// named names the calls that are in one of the states.
 func (r *running) named(states ...callState) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

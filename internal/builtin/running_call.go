@@ -15,7 +15,7 @@ import (
 
 // callTool calls a tool for the script.
 func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
-	server, tool, bad := r.resolve(req.Params)
+	server, tool, bad := r.resolve(ctx, req.Params)
 	if bad != nil {
 		return nil, bad
 	}
@@ -79,9 +79,10 @@ func (c compact) forScript(ctx context.Context, env *Env, params []byte) ([]byte
 }
 
 // resolve finds the tool that a script names, by its exact name or by the name
-// with underscores in place of characters that identifiers cannot have. An
-// unknown name is left to the gateway, which refuses and records it.
-func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
+// with underscores in place of characters that identifiers cannot have. It waits
+// for a server that is starting. An unknown name is left to the gateway, which
+// refuses and records it.
+func (r *running) resolve(ctx context.Context, params []byte) (server, tool string, bad *thrown) {
 	server, _ = jsonrpc.GetString(params, "server")
 	tool, _ = jsonrpc.GetString(params, "tool")
 	if server == "" || tool == "" {
@@ -98,6 +99,10 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	}
 	if server, bad = pick(server, servers); bad != nil {
 		return "", "", bad
+	}
+	if _, miss := all.ToolOf(server, tool, r.env.Visible); miss != nil && miss.Kind == catalog.ServerDown {
+		_ = r.env.Await(ctx, miss) // the call returns the same error
+		all = r.env.Catalog()
 	}
 	var tools []string
 	for _, ref := range all.ToolsOf(server, view) {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"mcp-all-in-one/internal/access"
@@ -35,7 +36,9 @@ var decisions = [...]decision{
 	{"present", (*guard).isPresent, true, false},
 	{"lists", (*guard).isListed, false, false},
 	{"pin", (*guard).isUnchanged, false, false},
-	{"rate", (*guard).withinRate, false, true}, // after the checks that hide items, so that a refusal does not reveal them
+	// The checks above hide items. Those below say why, so they come later.
+	{"claim", (*guard).keepsClaim, false, false},
+	{"rate", (*guard).withinRate, false, true},
 	{"headers", (*guard).headersMatch, false, false},
 	{"arguments", (*guard).argumentsFit, false, false},
 	{"repeat", (*guard).makesProgress, false, true},
@@ -96,7 +99,7 @@ func (g *guard) mayUse(t *target) bool {
 	server := t.upstream.Name()
 	switch t.kind {
 	case toolItem:
-		return who.MayCall(g.opening.Schema, server, t.name, t.item != nil && t.item.ReadOnly())
+		return who.MayCall(g.opening.Schema, server, t.name, t.readOnly())
 	case taskItem:
 		return g.opening.seesServer(server) && g.gw.tasks.Belong(g.taskKey(t), who)
 	case methodItem:
@@ -134,6 +137,16 @@ func (g *guard) isUnchanged(_ context.Context, c *Call, t *target) error {
 		return g.notFound(c)
 	}
 	return nil
+}
+
+// keepsClaim refuses a call that may change something if the script that makes
+// it claims to be read-only: clients call such a script without asking.
+func (g *guard) keepsClaim(ctx context.Context, c *Call, t *target) error {
+	if scripts.MayWrite(ctx) || t.kind != toolItem && t.kind != methodItem || t.readOnly() {
+		return nil
+	}
+	return mcp.Failure(mcp.PolicyDenied, c.Server, fmt.Sprintf(
+		"the script has \"readOnly\", and the tool '%s' of server '%s' does not say that it is read-only; a script that has to call it must not have \"readOnly\" in its entry", t.name, c.Server))
 }
 
 // withinRate counts calls of tools, prompts, resources and foreign methods.

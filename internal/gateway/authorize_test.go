@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
@@ -24,6 +25,7 @@ type refusedCase struct {
 	header  http.Header
 	change  func(*config.Server)
 	prepare func(*Gateway)
+	ctx     func(context.Context) context.Context
 	args    string
 	tool    string
 	want    string // part of the error
@@ -38,6 +40,7 @@ var refusals = map[string][]refusedCase{
 		{change: func(s *config.Server) { s.Enabled = false }, want: "not found"},
 	},
 	"lists": {{change: func(s *config.Server) { s.Deny = []string{"echo"} }, want: "not found"}},
+	"claim": {{ctx: scripts.Reading, want: "does not say that it is read-only"}},
 	"pin":   {{tool: "orders", change: func(s *config.Server) { s.Pin = "hold" }, want: "not found"}},
 	"rate": {{
 		change:  func(s *config.Server) { s.CallsPerMinute = 1 },
@@ -66,15 +69,19 @@ func TestDecisions(t *testing.T) {
 			}
 			for _, c := range refusals[d.name] {
 				s, call, to := situation(t, c)
+				ctx := t.Context()
+				if c.ctx != nil {
+					ctx = c.ctx(ctx)
+				}
 				for _, before := range decisions[:i] {
-					if err := before.decide(&s.guard, t.Context(), call, to); err != nil {
+					if err := before.decide(&s.guard, ctx, call, to); err != nil {
 						t.Errorf("%s says %v", before.name, err)
 					}
 				}
-				if d.decide(&s.guard, t.Context(), call, to) == nil {
+				if d.decide(&s.guard, ctx, call, to) == nil {
 					t.Error("it lets the call pass")
 				}
-				err := s.guard.authorize(t.Context(), call, to)
+				err := s.guard.authorize(ctx, call, to)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}

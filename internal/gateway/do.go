@@ -57,6 +57,9 @@ type target struct {
 	instead *jsonrpc.Response
 }
 
+// readOnly reports whether the target is a tool that claims to be read-only.
+func (t *target) readOnly() bool { return t.item != nil && t.item.ReadOnly() }
+
 // An itemKind is the kind of a target.
 type itemKind uint8
 

@@ -49,24 +49,15 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
 	case mcp.MethodSkillsList, mcp.MethodSkillsGet:
 		resp, err := s.forward(ctx, p, req)
-		if err == nil && resp.Err == nil {
-			resp.Result = catalog.UplevelCacheable(mcp.LatestModern, resp.Result, resp.Owned())
-		}
-		return resp, err
+		return modern.Finished(resp, err, catalog.UplevelCacheable)
 	case mcp.MethodListen:
 		return s.listen(ctx, from, p, req)
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodShutdown, mcp.MethodRootsList, mcp.MethodSampling, mcp.MethodElicit:
 		return nil, jsonrpc.MethodNotFound(req.Method, "not a method of "+mcp.LatestModern)
 	}
-	return uplevel(s.forward(ctx, p, req))
-}
-
-func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-	if err == nil && resp.Err == nil {
-		resp.Result = catalog.UplevelResult(mcp.LatestModern, resp.Result, resp.Owned())
-	}
-	return resp, err
+	resp, err := s.forward(ctx, p, req)
+	return modern.Finished(resp, err, catalog.UplevelResult)
 }
 
 // modernCaller reads the caller from the request itself.
@@ -89,7 +80,7 @@ func (g *Gateway) resultMeta() []byte {
 
 // parkable runs a request during which a legacy server may ask the client. The
 // client gets the question as the result; the call waits for its retry.
-func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
+func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish modern.Finish) (*jsonrpc.Response, error) {
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
 		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,
@@ -104,10 +95,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 		Owner:   func(ctx context.Context, req *jsonrpc.Request) string { return s.ownerFor(ctx, p, req) },
 		Resumed: func(began context.Context) { traced(ctx).resumes(traced(began)) },
 	}, req)
-	if err == nil && resp.Err == nil {
-		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())
-	}
-	return resp, err
+	return modern.Finished(resp, err, finish)
 }
 
 // ownerFor returns the replica that a retry of req has to reach: this one,

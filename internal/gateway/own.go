@@ -17,6 +17,9 @@ import (
 func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.Tool) (*jsonrpc.Response, error) {
 	if t.stored != nil {
 		d = d.whole()
+		if t.readOnly() {
+			ctx = scripts.Reading(ctx)
+		}
 	}
 	if own.Compact {
 		// The tool uses the servers. The tools for the configuration do not
@@ -89,7 +92,7 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return d.gw.scripts.Run(ctx, d.gw.opt.Scripts, d.opening.Who.ID, job, asked)
 	}
-	env.Saved = d.account.saved
+	env.Saved, env.Await = d.account.saved, d.finder.missing
 }
 
 // whole returns a dispatcher for the calls of a script. A script may call all

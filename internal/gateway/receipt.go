@@ -101,16 +101,10 @@ func (a *account) bill() {
 	if !a.opening.Session && !a.opening.Stdio {
 		level, limits = slog.LevelDebug, slog.LevelDebug
 	}
-	ctx := context.Background()
-	if !a.gw.log.Enabled(ctx, level) {
-		return
-	}
-	r := a.receipt()
-	a.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
-		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
-		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
-	for _, w := range r.Warnings {
-		a.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
+	if a.gw.log.Enabled(context.Background(), level) {
+		r := a.receipt()
+		r.Client = refusal.Clip(r.Client)
+		r.Log(a.gw.log, level, limits)
 	}
 }
 

@@ -22,7 +22,7 @@ type Pick struct {
 // the remaining decisions are made, and the call runs only if the tool is
 // read-only.
 func (g *guard) rehearse(ctx context.Context, c *Call, t *target) error {
-	p := Pick{Server: t.upstream.Name(), Tool: t.name, Arguments: jsonrpc.AsObject(t.arguments), ReadOnly: t.item != nil && t.item.ReadOnly()}
+	p := Pick{Server: t.upstream.Name(), Tool: t.name, Arguments: jsonrpc.AsObject(t.arguments), ReadOnly: t.readOnly()}
 	if t.instead = g.opening.Rehearse(p); t.instead != nil {
 		return nil
 	}

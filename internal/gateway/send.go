@@ -63,7 +63,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 // it must not be cached. Calls of another replica are cached on that replica.
 func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Lookup {
 	l := cache.Lookup{Life: t.upstream.Config().Tools[t.name].Cache}
-	if l.Life == 0 || d.opening.Peer || t.item == nil || !t.item.ReadOnly() {
+	if l.Life == 0 || d.opening.Peer || !t.readOnly() {
 		return cache.Lookup{}
 	}
 	l.Key = func() (cache.Key, bool) {

@@ -136,6 +136,12 @@ func TestRead(t *testing.T) {
 		{"grep", data, Query{Grep: "^t"}, 100, "2: two\n3: three\n", ""},
 		{"grep nothing", data, Query{Grep: "x"}, 100, "no line of 4 matches", ""},
 		{"grep bad", data, Query{Grep: "("}, 100, "grep: ", ""},
+		{"grep too long", data, Query{Grep: strings.Repeat("x", 5000)}, 100, "at most 4096 are read", ""},
+		{"grep of a long line", []byte("short\n" + strings.Repeat("a", 5_000_000)), Query{Grep: "[ab]{1000}c"}, 100, "line 2 has 5000000 bytes, too many for this pattern", ""},
+		{"grep of many lines", bytes.Repeat([]byte(strings.Repeat("a", 9_999)+"\n"), 500), Query{Grep: "[ab]{1000}c"}, 100, "grep: it took longer than 1s", ""},
+		{"grep of a long line, simple", []byte(strings.Repeat("a", 1_000_000) + "b"), Query{Grep: "ab"}, 100, "1: aaa", ""},
+		{"jq long error", doc, Query{JQ: `error("x" * 100000)`}, 100, "jq: error: xxx", ""},
+		{"jq halt", []byte(`["` + strings.Repeat("x", 100_000) + `"]`), Query{JQ: "halt_error"}, 100, "jq: halt error: [", ""},
 		{"jq", doc, Query{JQ: ".rows[].name"}, 100, "a\nb\n", ""},
 		{"jq does not parse", doc, Query{JQ: ".rows["}, 100, "jq: ", ""},
 		{"jq of text", data, Query{JQ: "."}, 100, "not JSON", ""},
@@ -151,8 +157,8 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				text = err.Error()
 			}
-			if !strings.Contains(text, tt.want) || part.Rest != tt.rest {
-				t.Errorf("it says %q, go on with %q", text, part.Rest)
+			if !strings.Contains(text, tt.want) || part.Rest != tt.rest || len(text) > 1000 {
+				t.Errorf("it says %.1000q, go on with %q", text, part.Rest)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Pa
 	case q.Lines != "":
 		return byLines(data, q.Lines, limit)
 	case q.Grep != "":
-		return byPattern(data, q.Grep, limit)
+		return byPattern(ctx, data, q.Grep, limit)
 	case q.JQ != "":
 		if err := checkJQ(data, q.JQ); err != nil {
 			return Part{}, err
@@ -124,15 +125,44 @@ func byLines(data []byte, lines string, limit int64) (Part, error) {
 	return Part{Text: valid(out)}, nil
 }
 
-func byPattern(data []byte, pattern string, limit int64) (Part, error) {
+// Limits for grep. RE2 takes time in proportion to the text and to the pattern,
+// and a line is matched as a whole, so the time for one line is limited by both.
+const (
+	grepTime = time.Second
+	maxWork  = 20_000_000 // steps of the pattern for one line, about a second
+)
+
+// grepping has an element while a pattern is searched: one at a time, so that
+// searches do not take all processors.
+var grepping = make(chan struct{}, 1)
+
+func byPattern(ctx context.Context, data []byte, pattern string, limit int64) (Part, error) {
+	if len(pattern) > maxFilter {
+		return Part{}, i18n.Errorf("grep: the pattern has %d bytes, and at most %d are read", "grep：模式有 %d 字节，最多读取 %d 字节", len(pattern), maxFilter)
+	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
 	}
+	select {
+	case grepping <- struct{}{}:
+		defer func() { <-grepping }()
+	case <-ctx.Done():
+		return Part{}, context.Cause(ctx)
+	}
+	steps := stepsOf(re)
+	ctx, cancel := context.WithTimeout(ctx, grepTime)
+	defer cancel()
 	var out []byte
 	n, found := 0, 0
 	for line := range bytes.Lines(data) {
 		n++
+		if ctx.Err() != nil {
+			return Part{}, i18n.Errorf("grep: it took longer than %v: give a simpler pattern, or use lines", "grep：耗时超过 %v：请用更简单的模式，或用 lines", grepTime)
+		}
+		if len(line)*steps > maxWork {
+			return Part{}, i18n.Errorf("grep: line %d has %d bytes, too many for this pattern: give a simpler one, or use jq or offset", "grep：第 %d 行有 %d 字节，对该模式过长：请用更简单的模式，或用 jq 或 offset", n, len(line))
+		}
 		if !re.Match(bytes.TrimRight(line, "\r\n")) {
 			continue
 		}
@@ -147,6 +177,22 @@ func byPattern(data []byte, pattern string, limit int64) (Part, error) {
 		return Part{Text: fmt.Sprintf("no line of %d matches", n)}, nil
 	}
 	return Part{Text: valid(out)}, nil
+}
+
+// stepsOf returns how many steps a pattern takes at most for a byte.
+func stepsOf(re *regexp.Regexp) int {
+	if _, all := re.LiteralPrefix(); all {
+		return 1
+	}
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return maxWork
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return maxWork
+	}
+	return len(prog.Inst)
 }
 
 // Limits for jq: gojq has none of its own.
@@ -213,7 +259,8 @@ func runJQ(ctx context.Context, query *gojq.Query, value any, limit int64) (Part
 			if ctx.Err() != nil {
 				return Part{}, i18n.Errorf("jq: it took longer than %v", "jq：耗时超过 %v", jqTime)
 			}
-			return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
+			// The text of the error may be the whole result.
+			return Part{}, i18n.Errorf("jq: %.500s", "jq：%.500s", err.Error())
 		}
 		line, err := gojq.Marshal(v)
 		if err != nil {

@@ -3,6 +3,8 @@
 package receipt
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -136,6 +138,18 @@ func (t *Tallies) Of(schema string) *Tally {
 func (r *Receipt) Warn(list []i18n.Text) {
 	en, zh := i18n.Both(list)
 	r.Warnings, r.WarningsZH = append([]string{}, en...), append([]string{}, zh...)
+}
+
+// Log writes the receipt of a session to a log. Its warnings have a level of
+// their own.
+func (r Receipt) Log(log *slog.Logger, level, warning slog.Level) {
+	ctx := context.Background()
+	log.Log(ctx, level, "session receipt", "session", r.Session, "client", r.Client, "mode", r.Mode, "lists", r.Lists,
+		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
+		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
+	for _, w := range r.Warnings {
+		log.Log(ctx, warning, "client limit", "session", r.Session, "warning", w)
+	}
 }
 
 // maxKeyReceipts bounds the receipts that are kept of the keys of a schema.

@@ -42,14 +42,15 @@ func TestCalls(t *testing.T) {
 		{"the place of a call", "const p = tools.a.b({size: 1});\n\nconst bad = tools.a.fail({});\nawait p;\nawait bad", "it failed at line 3, column 25"},
 		{"the place of a late call", "for (let i = 0; i < 200; i++) {\n  await tools.a.b({size: 1})\n}\n\nawait tools.a.fail({})", "it failed at line 5, column 19"},
 		{"a late call that is caught", "for (let i = 0; i < 200; i++) await tools.a.b({size: 1})\ntry { await tools.a.fail({}) } catch (e) { return [e.name, e instanceof ToolError, typeof e.stack] }", `["ToolError",true,"string"]`},
-		{"tools stay", `tools.a.b; try { tools.c = 1 } catch (e) { return [e.message, typeof tools.a.b, Object.keys(tools)] }`, `["tools cannot be changed","function",["x.y","a"]]`},
-		{"tools are listed", `tools.a; return [Object.keys(tools), 'x.y' in tools]`, `[["x.y","a"],true]`},
+		{"tools stay", `tools.a.b; try { tools.c = 1 } catch (e) { return [e.message, typeof tools.a.b, Object.keys(tools)] }`, `["tools cannot be changed","function",["x.y","then","toJSON","a"]]`},
+		{"tools are listed", `tools.a; return [Object.keys(tools), 'x.y' in tools]`, `[["x.y","then","toJSON","a"],true]`},
+		{"servers with names of the language", `const t = await tools; return [t === tools, JSON.stringify(tools), (await tools.then.b({size: 1})).length, (await tools.toJSON.b({size: 2})).length]`, `[true,"{\"x.y\":{},\"then\":{},\"toJSON\":{}}",1,2]`},
 		{"nothing of the script's is asked", `Object.prototype.get = () => 3; Object.prototype.value = 4; return (await tools.a.b({size: 2})).length`, "2"},
 	} {
 		t.Run("code/call "+tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			o, err := r.Run(ctx, &Job{Code: tt.code, Servers: []string{"x.y"}, Limits: Limits{CPU: 20 * time.Second}}, tools{})
+			o, err := r.Run(ctx, &Job{Code: tt.code, Servers: []string{"x.y", "then", "toJSON"}, Limits: Limits{CPU: 20 * time.Second}}, tools{})
 			if err != nil {
 				t.Fatal(err)
 			}

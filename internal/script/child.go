@@ -174,6 +174,7 @@ type meter struct {
 	limits  Limits
 	base    usage
 	busy    atomic.Bool   // the engine computes
+	rests   atomic.Int64  // how often the engine has waited
 	asleep  atomic.Bool   // the meter waits for wake
 	wake    chan struct{} // the engine computes again
 	reached chan string
@@ -204,7 +205,10 @@ func (m *meter) work() {
 	}
 }
 
-func (m *meter) rest() { m.busy.Store(false) }
+func (m *meter) rest() {
+	m.busy.Store(false)
+	m.rests.Add(1)
+}
 
 func (m *meter) used() (cpu time.Duration, peak int64) {
 	u := measure()
@@ -214,11 +218,17 @@ func (m *meter) used() (cpu time.Duration, peak int64) {
 // short reports whether the script came close to its memory limit.
 func (m *meter) short() bool { return measure().peak > m.base.peak+m.limits.Memory/2 }
 
+// yieldAfter is how long a script computes between two calls with the priority
+// of other processes. With a lower priority each further call would wait for the
+// processor.
+const yieldAfter = 50 * time.Millisecond
+
 // watch checks the limits. It sleeps while the script waits, so a script that
 // waits for a person costs nothing.
 func (m *meter) watch() {
 	tick := time.NewTicker(meterTick)
 	defer tick.Stop()
+	yields, rests, rested := false, int64(0), m.base.cpu
 	for {
 		if !m.busy.Load() {
 			m.asleep.Store(true)
@@ -231,6 +241,9 @@ func (m *meter) watch() {
 			}
 		}
 		u := measure()
+		if n := m.rests.Load(); n != rests {
+			rests, rested = n, u.cpu
+		}
 		switch {
 		case u.cpu-m.base.cpu > m.limits.CPU:
 			m.reached <- LimitCPU
@@ -238,6 +251,9 @@ func (m *meter) watch() {
 		case u.peak > m.base.peak+m.limits.Memory+memorySlack:
 			m.reached <- LimitMemory
 			return
+		case u.cpu-rested > yieldAfter && !yields:
+			yields = true
+			yield()
 		}
 		<-tick.C
 	}

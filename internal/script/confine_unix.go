@@ -15,11 +15,11 @@ const files = 5
 
 // confine removes rights that a script never needs: the process cannot open
 // files or connections, and cannot write to files. The hard limits cannot be
-// raised again. Other processes have priority when the processors are busy.
+// raised again. Other processes have priority while it starts.
 func confine() error {
-	runtime.GOMAXPROCS(2)                                // one for the engine, one for the meter
-	time.AfterFunc(time.Hour, func() {}).Stop()          // makes the runtime open its files now
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // an error does not matter
+	runtime.GOMAXPROCS(2)                             // one for the engine, one for the meter
+	time.AfterFunc(time.Hour, func() {}).Stop()       // makes the runtime open its files now
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, later) // an error does not matter
 	for what, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: files} {
 		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return err
@@ -28,7 +28,20 @@ func confine() error {
 	return nil
 }
 
-const niceness = 10
+// yield gives other processes priority when the processors are busy. On Linux
+// only the process group reaches all threads; the process has a group of its
+// own.
+func yield() {
+	if unix.Getpgrp() == unix.Getpid() {
+		_ = unix.Setpriority(unix.PRIO_PGRP, 0, last) // an error does not matter
+	}
+}
+
+// Priorities of processes.
+const (
+	later = 10
+	last  = 19
+)
 
 // bound sets limits at which the kernel ends the process if the meter does not.
 func bound(l Limits) error {

@@ -15,6 +15,11 @@ func confine() error { return nil }
 // bound does nothing: the meter checks the limits.
 func bound(Limits) error { return nil }
 
+// yield gives other processes priority when the processors are busy.
+func yield() {
+	_ = windows.SetPriorityClass(windows.CurrentProcess(), windows.IDLE_PRIORITY_CLASS) // an error does not matter
+}
+
 // awaitInput waits until standard input is readable, or until the given time.
 // It polls, because Windows cannot wait for a pipe with a timeout.
 func awaitInput(until time.Time) bool {

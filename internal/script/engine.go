@@ -45,7 +45,7 @@ type engine struct {
 	out    []byte   // messages to send at the end of this turn
 	sleeps []sleep  // sorted by end time
 	// Functions of the prelude.
-	start, settle, done, unawaited, value, fault quickjs.Value
+	start, settle, done, unawaited, value, fault, lost quickjs.Value
 }
 
 // A settlement is the result of one request of the script.
@@ -116,7 +116,7 @@ func (e *engine) prepare() error {
 	if err != nil {
 		return err
 	}
-	for name, f := range map[string]*quickjs.Value{"start": &e.start, "settle": &e.settle, "done": &e.done, "unawaited": &e.unawaited, "value": &e.value, "fault": &e.fault} {
+	for name, f := range map[string]*quickjs.Value{"start": &e.start, "settle": &e.settle, "done": &e.done, "unawaited": &e.unawaited, "value": &e.value, "fault": &e.fault, "lost": &e.lost} {
 		atom, err := e.vm.NewAtom(name)
 		if err != nil {
 			return err
@@ -333,6 +333,11 @@ func (e *engine) outcome() *Outcome {
 		return e.broken(err)
 	}
 	o.Unawaited, _ = unawaited.(int)
+	lost, err := e.lost.Call(quickjs.UndefinedValue)
+	if err != nil {
+		return e.broken(err)
+	}
+	o.Lost, _ = lost.(string)
 	fault, err := e.fault.Call(quickjs.UndefinedValue)
 	if err != nil {
 		return e.broken(err)

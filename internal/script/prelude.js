@@ -6,7 +6,7 @@
   const { apply, ownKeys } = Reflect;
   const then = Promise.prototype.then;
   const NativePromise = Promise, NativeError = Error, NativeProxy = Proxy, NativeDate = Date;
-  const { create, freeze, defineProperty, assign, setPrototypeOf } = Object;
+  const { create, freeze, defineProperty, assign, getPrototypeOf, setPrototypeOf, prototype: plain } = Object;
   const { isArray } = Array;
   const toBigInt = BigInt, text = String, asNumber = Number, floor = Math.floor, imul = Math.imul;
   const startsWith = String.prototype.startsWith, slice = String.prototype.slice, test = RegExp.prototype.test;
@@ -74,6 +74,7 @@
     for (const key of ['server', 'tool', 'reason', 'retry', 'result']) if (e[key] !== undefined) error[key] = e[key];
     if (w.at.stack !== undefined) error.stack = w.at.stack;
     else delete error.stack;
+    if (outcome.done && outcome.lost === undefined) outcome.lost = text(e.name) + ': ' + text(e.message);
     w.reject(error);
   }
 
@@ -86,10 +87,11 @@
     });
   }
 
-  // named is an object whose properties are made when they are first asked for.
+  // named is an object whose properties are made when they are first asked for. The
+  // language itself asks for then and toJSON.
   const named = (make) => create(new NativeProxy(create(null), {
     get: (_, key, self) => {
-      if (typeof key === 'symbol' || key === 'then') return undefined;
+      if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
       const value = make(key);
       defineProperty(self, key, own({ value, enumerable: true }));
       return value;
@@ -103,12 +105,14 @@
       return sent('script/call', json === undefined ? whom + '}' : whom + ',"arguments":' + json + '}', here());
     };
   };
-  const tools = named((server) => named((tool) => caller(server, tool)));
+  const serverOf = (server) => named((tool) => caller(server, tool));
+  const tools = named(serverOf);
 
   const show = (v) => {
     if (typeof v === 'string') return v;
     if (v instanceof NativeError) return v.name + ': ' + v.message;
     if (typeof v === 'bigint' || typeof v === 'symbol') return text(v);
+    if (typeof v === 'function') return 'a function';
     const json = write(v);
     return json === undefined ? text(v) : json;
   };
@@ -133,7 +137,7 @@
   let clock = null; // where it stands; null lets it run
   const wait = (ms) => {
     ms = asNumber(ms);
-    if (!(ms >= 0)) throw new RangeError('sleep takes milliseconds');
+    if (!(ms >= 0 && ms < Infinity)) throw new RangeError('sleep takes milliseconds');
     return call(then, request('sleep', ms), () => { if (clock !== null) clock += floor(ms); });
   };
   const hex = (n) => { let s = ''; for (let i = 0; i < n; i++) s += call(slice, '0123456789abcdef', floor(random() * 16))[0]; return s; };
@@ -169,7 +173,7 @@
         static now() { return clock; }
       };
     }
-    for (let i = 0; i < config.servers.length; i++) tools[config.servers[i]];
+    for (const name of config.servers) defineProperty(tools, name, { value: serverOf(name), enumerable: true });
     if (config.args !== null) global('args', read(config.args, config.largeArgs));
   }
 
@@ -177,7 +181,7 @@
   const outcome = create(null);
   outcome.done = false;
   outcome.unawaited = 0;
-  outcome.value = outcome.fault = undefined; // room for them while there is memory
+  outcome.value = outcome.fault = outcome.lost = undefined; // room for them while there is memory
   // Without memory nothing can be written about an error; then this stands.
   const nothingLeft = '{"name":"Thrown","message":"null","stack":""}';
   const said = (v, fallback) => { try { return text(v); } catch { return fallback; } };
@@ -193,9 +197,16 @@
     if (name !== 'InternalError') message = during + (message || 'an error without a message');
     outcome.fault = stringify(own({ name, message, stack }));
   }
+  // isHidden reports whether an object may hold something that is no property of its
+  // own, as a Map or an error does. kindOf names such an object.
+  const isHidden = (v) => { const p = getPrototypeOf(v); return p !== null && p !== plain; };
+  const kindOf = (v) => { try { return text(v.constructor.name) || 'value'; } catch { return 'value'; } };
   function returned(v) {
     if (typeof v === 'function' || typeof v === 'symbol') return failed(new TypeError('a script returns data, and this is a ' + typeof v));
-    try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e, 'what the script returned cannot be written as JSON: '); }
+    try {
+      outcome.value = v === undefined ? undefined : write(v);
+      if (outcome.value === '{}' && isHidden(v)) throw new TypeError('it is a ' + kindOf(v) + ', of which JSON shows nothing');
+    } catch (e) { return failed(e, 'what the script returned cannot be written as JSON: '); }
     outcome.done = true;
     outcome.unawaited = calls;
   }
@@ -205,5 +216,5 @@
       call(then, new AsyncFunction(code)(), returned, (e) => failed(e));
     } catch (e) { failed(e); }
   }
-  return { start, settle, done: () => outcome.done, unawaited: () => outcome.unawaited, value: () => outcome.value, fault: () => outcome.fault };
+  return { start, settle, done: () => outcome.done, unawaited: () => outcome.unawaited, value: () => outcome.value, fault: () => outcome.fault, lost: () => outcome.lost };
 })

@@ -8,8 +8,6 @@ package script
 
 import (
 	"encoding/json"
-	"regexp"
-	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
@@ -104,8 +102,10 @@ type Outcome struct {
 	Tail     string `json:"tail,omitempty"`
 	LogBytes int64  `json:"logBytes,omitempty"`
 	// Unawaited is how many calls were still running when the script returned.
-	Unawaited int           `json:"unawaited,omitempty"`
-	CPU       time.Duration `json:"cpu"`
+	Unawaited int `json:"unawaited,omitempty"`
+	// Lost is the first error of those calls; empty if all succeeded.
+	Lost string        `json:"lost,omitempty"`
+	CPU  time.Duration `json:"cpu"`
 	// Peak is the maximum memory size of its process.
 	Peak int64 `json:"peak"`
 }
@@ -121,7 +121,7 @@ type Fault struct {
 	// itself.
 	Limit string `json:"limit,omitempty"`
 
-	imports bool
+	advice i18n.Text
 }
 
 // The limits that end a script.
@@ -152,28 +152,5 @@ func (f *Fault) Sentence(l Limits) i18n.Text {
 	case LimitDepth:
 		return i18n.New("recursion is too deep%v", "递归过深%v", at)
 	}
-	more := i18n.Plain("")
-	switch {
-	case f.Name != "SyntaxError":
-	case f.imports:
-		more = i18n.New(". A script cannot import: what it can use is global", "。脚本不能使用 import：可用的内容都是全局的")
-	case looksTyped(f.Message):
-		more = i18n.New(". Write plain JavaScript, no types", "。请写普通 JavaScript，不要写类型")
-	}
-	return i18n.New("%s: %s%v%v", "%s：%s%v%v", f.Name, f.Message, at, more)
-}
-
-// importing matches import and export statements, which a script cannot use.
-var importing = regexp.MustCompile(`(?m)^\s*(import|export)\b`)
-
-// Explain examines the code, so that Sentence can explain the fault better.
-func (f *Fault) Explain(code string) *Fault {
-	f.imports = importing.MatchString(code)
-	return f
-}
-
-// looksTyped reports whether a parser message may be caused by a type
-// annotation.
-func looksTyped(message string) bool {
-	return strings.Contains(message, "':'") || strings.Contains(message, "missing initializer") || strings.Contains(message, "expecting")
+	return i18n.New("%s: %s%v%v", "%s：%s%v%v", f.Name, f.Message, at, f.advice)
 }

@@ -121,6 +121,8 @@ func TestValues(t *testing.T) {
 		{"randomUUID", `return crypto.randomUUID().length`, "36"},
 		{"no world", `return [typeof fetch, typeof setTimeout, typeof require, typeof process, typeof Deno, typeof std, typeof os, typeof __send].join()`, "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined"},
 		{"for await", `async function* f() { yield 1; yield 2 }; let n = 0; for await (const x of f()) n += x; return n`, "3"},
+		{"unawaited failure", `tools.demo.fail({}); return 5`, "5\n1 calls were not awaited when the script returned; they were waited for, and one failed: ToolError: this tool always fails"},
+		{"log of tools", `console.log(tools, tools.demo.add); return 5`, "5\nLog:\n{\"demo\":{}} a function\n"},
 		{"unawaited", `tools.demo.add({a: 1, b: 2}); return 5`, "5\n1 calls were not awaited"},
 		{"log", `console.log('one', 2, {three: 3n}); return 4`, "4\nLog:\none 2 {\"three\":3}"},
 	} {
@@ -155,7 +157,27 @@ func TestBadInput(t *testing.T) {
 		{"64 KB and 1", strings.Repeat(" ", 64<<10) + "1", "the code has 65537 bytes, and the most is 65536"},
 		{"NUL", "return 1\x00", "NUL character"},
 		{"import", "import fs from 'fs'", "cannot import: what it can use is global"},
-		{"types", "const x: number = 1", "plain JavaScript, no types"},
+		{"types", "const x: number = 1", "Types are TypeScript: write plain JavaScript, without \": number\""},
+		{"types of parameters", "const f = (a: string) => a; return f('x')", "without \": string\""},
+		{"types of results", "async function f<T>(x: T): Promise<T> { return x }", "without \"<T>\""},
+		{"types of patterns", "const {a, b}: {a: number; b: number} = {}", "Types are TypeScript"},
+		{"types of catch", "try { x() } catch (e: any) { return 1 }", "without \": any\""},
+		{"casts", "return 1 as number", "without \"as number\""},
+		{"assertions", "return (await tools.demo.add({a: 1, b: 2}))!.sum", "without \"!\""},
+		{"type arguments", "const m = new Map<string, number>()", "Types are TypeScript"},
+		{"interface", "interface A { a: string }\nreturn 1", "without \"interface A\""},
+		{"enum", "enum E { A }", "without \"enum E\""},
+		{"no types", "let x = {a: 1, a b}", "SyntaxError: expecting '}' (line 1, column 18)\n"},
+		{"no types, misspelt", "retrun 1", "SyntaxError: expecting ';' (line 1, column 8)\n"},
+		{"dynamic import", "await import('fs')", "cannot import: what it can use is global"},
+		{"require", "require('fs')", "cannot import: what it can use is global"},
+		{"fetch", "return fetch('http://x')", "'fetch' is not defined (line 1, column 8). A script has no network, files, environment or timers: it calls tools, and waits with sleep(ms)"},
+		{"timers", "setTimeout(() => 1, 1)", "waits with sleep(ms)"},
+		{"endless sleep", "await sleep(Infinity)", "sleep takes milliseconds"},
+		{"map", "return new Map([[1, 2]])", "a Map, of which JSON shows nothing"},
+		{"error", "try { nothing() } catch (e) { return e }", "a ReferenceError, of which JSON shows nothing"},
+		{"iterator", "return (async function* () { yield 1 })()", "of which JSON shows nothing"},
+		{"tools as a value", "return tools.demo", "of which JSON shows nothing"},
 		{"function", "return () => 1", "a script returns data, and this is a function"},
 		{"cycle", "const a = {}; a.a = a; return a", "circular reference"},
 		{"getter that loops", "return {get x() { while (true) {} }}", "out of processor time: a script may compute for 500ms"},
@@ -176,6 +198,24 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
+	t.Run("code/bad long error", func(t *testing.T) {
+		c.t = t
+		for _, code := range []string{"throw new Error('x'.repeat(1e6))", "throw 'x'.repeat(1e6)", "const e = new Error('x'); e.name = 'x'.repeat(1e6); throw e", "await tools.demo['x'.repeat(1e6)]({})",
+			"await tools['x'.repeat(1e6)].x({})", "tools.demo['x'.repeat(1e6)]({}); return 1"} {
+			if r := c.run(code); len(r.text()) > 10<<10 || !strings.Contains(r.text(), "xxx") {
+				t.Errorf("%s: %d bytes: %.200s", code, len(r.text()), r.text())
+			}
+		}
+	})
+	t.Run("code/bad long blocks", func(t *testing.T) {
+		c.t = t
+		for _, code := range []string{"return {type: 'text', text: 'x'.repeat(1e6)}", "return [{type: 'text', text: 'x'.repeat(9000)}, {type: 'text', text: 'y'}]",
+			"return Array.from({length: 5000}, () => ({type: 'text', text: 'x'}))", "return {type: 'resource', resource: {uri: 'a:b', text: 'x'.repeat(1e6)}}"} {
+			if r := c.run(code); len(r.text()) > 10<<10 || !strings.Contains(r.text(), "result://") {
+				t.Errorf("%s: %d bytes: %.200s", code, len(r.text()), r.text())
+			}
+		}
+	})
 	t.Run("code/bad overwritten", func(t *testing.T) {
 		c.t = t
 		r := c.run(`JSON.parse = JSON.stringify = () => '"forged"'; Promise.prototype.then = null; globalThis.Promise = 1; Array.prototype.push = null; return await tools.demo.add({a: 1, b: 2})`)

@@ -141,6 +141,9 @@ func TestKeptResults(t *testing.T) {
 		"range":     {map[string]any{"result": uri, "lines": "9-3"}, "is not a range"},
 		"offset":    {map[string]any{"result": uri, "offset": 1 << 30}, "beyond the end"},
 		"jq":        {map[string]any{"result": uri, "jq": ".["}, "jq: "},
+		"a number":  {map[string]any{"result": uri, "lines": 5}, "lines must be text, such as \"10-20\""},
+		"grep":      {map[string]any{"result": uri, "grep": []string{"x"}}, "grep must be text"},
+		"fraction":  {map[string]any{"result": uri, "offset": 1.5}, "offset must be a whole number"},
 		"nothing":   {map[string]any{}, "result is required"},
 	} {
 		t.Run("code/kept bad "+name, func(t *testing.T) {

@@ -3,6 +3,9 @@ package code
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,4 +72,27 @@ func TestRenamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAliasWhileStarting checks that a script that calls a tool by its
+// identifier waits for a server that is starting.
+func TestAliasWhileStarting(t *testing.T) {
+	t.Run("code/alias while starting", func(t *testing.T) {
+		gate := filepath.Join(t.TempDir(), "gate")
+		if out, err := exec.Command("mkfifo", gate).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		slow := shell(t, "read line < "+gate+";")
+		slow["tools"] = map[string]any{"echo": map[string]any{"rename": "say-it"}}
+		c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "startWait": "0s", "mcpServers": map[string]any{"slow-one": slow, "demo": shell(t, "")}}))}
+		c.gw.Initialize(mcp.V2025_11_25, `{}`)
+		id := c.send("run", map[string]any{"code": `await tools.demo.add({a: 1, b: 2}); return await tools.slow_one.say_it({message: 'at last'})`}, `"progressToken":"p"`)
+		c.gw.Notification(mcp.NotificationProgress) // of demo
+		if err := os.WriteFile(gate, []byte("go\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, c.gw.Answer(fmt.Sprintf("%q", id))).text(); got != "at last" {
+			t.Errorf("it is %s", got)
+		}
+	})
 }

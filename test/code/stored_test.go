@@ -30,6 +30,8 @@ var stored = map[string]any{
 	"measure": map[string]any{"code": `return (await tools.reports.long({})).length`},
 	"endless": map[string]any{"code": `for (;;) {}`, "timeout": "300ms"},
 	"log":     map[string]any{"code": `return await tools.demo.log_something({})`, "readOnly": true},
+	"logs":    map[string]any{"code": `return await tools.demo.log_something({})`},
+	"claims":  map[string]any{"code": `return await tools.reports.logs({})`, "readOnly": true},
 	"wait":    map[string]any{"code": `await tools.demo.long_task({seconds: 60, steps: 600})`},
 }
 
@@ -159,6 +161,17 @@ func TestStoredScripts(t *testing.T) {
 				t.Errorf("%s calls %s: %s", key, tool, m.Raw)
 			}
 		}
+	})
+	t.Run("code/stored read-only", func(t *testing.T) {
+		const refused = "does not say that it is read-only"
+		w.wants(t, "reports__logs", nil, "logged")
+		w.wants(t, "reports__log", nil, refused)
+		w.wants(t, "reports__claims", nil, refused)
+		s.open("full", "/s/reports/mcp").wants(t, "log", nil, refused)
+		s.open("compact", "/mcp").wants(t, "exec", map[string]any{"server_name": "reports", "tool_name": "log"}, refused)
+		s.open("code", "/mcp").wants(t, "run", map[string]any{"code": `try { await tools.reports.log({}) } catch (e) { return [e.message, await tools.demo.log_something({})] }`}, refused)
+		// What a script may call does not depend on the script that calls it.
+		s.open("code", "/mcp").wants(t, "run", map[string]any{"code": `await tools.reports.sum({n: 1}); return await tools.demo.log_something({})`}, "logged")
 	})
 	t.Run("code/stored audit", func(t *testing.T) {
 		sum := sha256.Sum256([]byte(sumCode))

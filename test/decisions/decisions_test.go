@@ -135,7 +135,7 @@ func (d *decision) start(t *testing.T, more map[string]any) *world {
 	entry := map[string]any{}
 	maps.Copy(entry, d.entry)
 	maps.Copy(entry, more)
-	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, entry), "relays": map[string]any{"scripts": relay}}
+	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, entry), "relays": map[string]any{"scripts": d.relay()}}
 	if d == &decisions[pending] {
 		delete(demo, server) // a client adds it
 	}
@@ -155,11 +155,14 @@ func (d *decision) start(t *testing.T, more map[string]any) *world {
 	return w
 }
 
-// relay is a script of the configuration that calls the tool.
-var relay = map[string]any{"relay": map[string]any{
-	"description": "Call the tool.", "arguments": map[string]any{"type": "object"}, "readOnly": true,
-	"code": "return await tools." + server + "." + tool + "(args)",
-}}
+// relay is a script of the configuration that calls the tool. A key with
+// readonly may call it only if it claims to be read-only.
+func (d *decision) relay() map[string]any {
+	return map[string]any{"relay": map[string]any{
+		"description": "Call the tool.", "arguments": map[string]any{"type": "object"}, "readOnly": d == &decisions[readOnly] || d == &decisions[scriptReads],
+		"code": "return await tools." + server + "." + tool + "(args)",
+	}}
+}
 
 // withRelay returns scopes that also allow the script.
 func withRelay(scopes []string) []string {

@@ -27,6 +27,7 @@ const (
 	allowList
 	denyList
 	pinHold
+	scriptReads
 	rateKey
 	rateServer
 	rateTool
@@ -109,8 +110,10 @@ func naLegacy(why string, ids ...doorID) func(*cells) { return on(notApplicable,
 
 // Exceptions that several decisions share.
 var (
-	direct     = shut("a connection past the gateway needs the admin scope", doorDirect)
-	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete)
+	direct      = shut("a connection past the gateway needs the admin scope", doorDirect)
+	toolsOnly   = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete)
+	scriptsOnly = na("it is about scripts of the configuration", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorExec, doorAuto, doorRun, doorBench, doorDirect, doorSuite, doorCLI, doorScript,
+		doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete)
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI, doorScript)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
@@ -146,8 +149,7 @@ var decisions = [numDecisions]decision{
 	serverOff: {name: "server-off", rule: "present", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	scriptNew: {name: "script-new", rule: "present", about: "no person has approved the script as it is", reason: notFound, target: hello,
-		cells: exceptions(na("it is about scripts of the configuration", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorExec, doorAuto, doorRun, doorBench, doorDirect, doorSuite, doorCLI, doorScript,
-			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), mute("the script is not there", doorStored))},
+		cells: exceptions(scriptsOnly, mute("the script is not there", doorStored))},
 	itemOff: {name: "tool-off", rule: "lists", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
 		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": off(uri)}, cells: exceptions(direct, madeByCall)},
 	allowList: {name: "allow", rule: "lists", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
@@ -156,6 +158,8 @@ var decisions = [numDecisions]decision{
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
 		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
+	scriptReads: {name: "script-reads", rule: "claim", about: "the script has `readOnly`, and the tool does not say that it only reads", reason: string(mcp.PolicyDenied), target: hello,
+		cells: exceptions(scriptsOnly)},
 	rateKey: {name: "rate-key", rule: "rate", about: "`limits.callsPerMinute` is used up", reason: string(mcp.RateLimited), target: hello,
 		settings: map[string]any{"limits": map[string]any{"callsPerMinute": 1}}, before: (*world).useUp, cells: exceptions(direct, itself, madeByCall, staysOpen)},
 	rateServer: {name: "rate-server", rule: "rate", about: "`callsPerMinute` of the server is used up", reason: string(mcp.RateLimited), target: hello,

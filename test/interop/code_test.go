@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +57,33 @@ func runs(t *testing.T, program []string, calls []map[string]any) []coded {
 	return all
 }
 
+// overBoth runs a test with the official clients, in both eras and on both
+// transports. The name says which; program is the command of the client.
+func overBoth(t *testing.T, what string, servers func(*testing.T) string, test func(t *testing.T, name string, program []string)) {
+	python := filepath.Join(cache, "python", "bin", "python")
+	client, err := filepath.Abs(filepath.Join("scripts", "code_client.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, program := range map[string][]string{"TypeScript": {node(t), script(t, "code.mjs")}, "Python": {python, client}} {
+		for _, era := range []string{"legacy", "modern"} {
+			for _, kind := range []string{"http", "stdio"} {
+				t.Run(fmt.Sprintf("%s %s %s %s", what, name, era, kind), func(t *testing.T) {
+					program := append(slices.Clone(program), era, kind)
+					if kind == "http" {
+						program = append(program, mcptest.Gateway(t, servers(t)).URL+"/mcp")
+					} else {
+						program = append(program, mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers(t)))
+					}
+					test(t, name, program)
+				})
+			}
+		}
+	}
+}
+
 // TestCode uses the published servers in a script, with the official clients,
-// on both transports.
+// in both eras and on both transports.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -89,32 +115,24 @@ func TestCode(t *testing.T) {
 		run(`return await tools.everything.trigger_long_running_operation({duration: 1, steps: 3})`),
 		run(`const x = await Promise.all([1, 2, 3, 4, 5].map(i => tools.everything.get_sum({a: i, b: i}))); return x.length`),
 	}
-	python := filepath.Join(cache, "python", "bin", "python")
-	client, err := filepath.Abs(filepath.Join("scripts", "code_client.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, program := range map[string][]string{"TypeScript": {node(t), script(t, "code.mjs")}, "Python": {python, client}} {
-		for _, kind := range []string{"http", "stdio"} {
-			t.Run("code/published "+name+" "+kind, func(t *testing.T) {
-				to := []string{"http", ""}
-				if kind == "http" {
-					to[1] = mcptest.Gateway(t, servers(t)).URL + "/mcp"
-				} else {
-					to = []string{"stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers(t))}
-				}
-				got := runs(t, append(append([]string{}, program...), to...), calls)
-				for i, want := range []string{"42", fmt.Sprint(lines), "75", "Long running operation completed", "5"} {
-					if !strings.Contains(got[i].text(), want) || got[i].Result.IsError {
-						t.Errorf("call %d is %+v, want %s", i, got[i], want)
-					}
-				}
-				if len(got[3].Progress) == 0 {
-					t.Errorf("no progress was heard: %+v", got[3])
-				}
-			})
+	cancelled := run(`return await tools.everything.trigger_long_running_operation({duration: 60, steps: 60})`)
+	cancelled["cancel"] = true
+	overBoth(t, "code/published", servers, func(t *testing.T, name string, program []string) {
+		calls, want := calls, []string{"42", fmt.Sprint(lines), "75", "Long running operation completed", "5"}
+		if name == "TypeScript" {
+			calls = append(slices.Clone(calls), cancelled, calls[0])
+			want = append(want, "cancelled: ", "42")
 		}
-	}
+		got := runs(t, program, calls)
+		for i, want := range want {
+			if !strings.Contains(got[i].text(), want) || got[i].Result.IsError != strings.HasPrefix(want, "cancelled") {
+				t.Errorf("call %d is %+v, want %s", i, got[i], want)
+			}
+		}
+		if len(got[3].Progress) == 0 {
+			t.Errorf("no progress was heard: %+v", got[3])
+		}
+	})
 }
 
 // TestCodeCost does the same tasks with exec and with run, and compares what
@@ -170,7 +188,7 @@ return (await tools.memory.read_graph({})).entities.filter(e => e.entityType ===
 return all.reduce((n, text) => n + Number(text.match(/is (\d+)/)[1]), 0)`), "210", 5},
 	} {
 		t.Run("code/cost "+task.name, func(t *testing.T) {
-			program := []string{node(t), script(t, "code.mjs"), "http", url}
+			program := []string{node(t), script(t, "code.mjs"), "legacy", "http", url}
 			cost := func(calls []map[string]any) (tokens int, last string) {
 				got := runs(t, program, calls)
 				for i, c := range got {
@@ -206,18 +224,9 @@ const asking = `const all = await Promise.all([tools.everything.trigger_elicitat
 func TestCodeQuestions(t *testing.T) {
 	t.Parallel()
 	servers := strings.Replace(config("everything", entry(node(t), npmServer("server-everything"))), "{", `{"mode":"code",`, 1)
-	for _, kind := range []string{"http", "stdio"} {
-		t.Run("code/question published legacy "+kind, func(t *testing.T) {
-			program := []string{node(t), script(t, "code.mjs")}
-			if kind == "http" {
-				program = append(program, "http", mcptest.Gateway(t, servers).URL+"/mcp")
-			} else {
-				program = append(program, "stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers))
-			}
-			got := runs(t, program, []map[string]any{{"tool": "run", "arguments": map[string]any{"code": asking}}})
-			answered(t, got[0].text())
-		})
-	}
+	overBoth(t, "code/question published", func(*testing.T) string { return servers }, func(t *testing.T, _ string, program []string) {
+		answered(t, runs(t, program, []map[string]any{{"tool": "run", "arguments": map[string]any{"code": asking}}})[0].text())
+	})
 	t.Run("code/question published modern", func(t *testing.T) {
 		h := mcptest.NewRawHTTP(t, mcptest.Gateway(t, servers).URL+"/mcp")
 		h.Header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)

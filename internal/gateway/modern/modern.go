@@ -27,6 +27,18 @@ func Outcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	return resp, nil
 }
 
+// A Finish writes a result as the given version has it. It may change the bytes
+// of the result if they are owned.
+type Finish func(version string, result []byte, owned bool) []byte
+
+// Finished writes a result for the modern era; errors stay as they are.
+func Finished(resp *jsonrpc.Response, err error, finish Finish) (*jsonrpc.Response, error) {
+	if err == nil && resp.Err == nil {
+		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())
+	}
+	return resp, err
+}
+
 // Error gives an error its code of the modern era.
 func Error(e *jsonrpc.Error) *jsonrpc.Error {
 	switch {

@@ -48,6 +48,16 @@ type enteredKey struct{}
 // Entered returns the context for a script that Enter has counted.
 func Entered(ctx context.Context) context.Context { return context.WithValue(ctx, enteredKey{}, true) }
 
+type readingKey struct{}
+
+// Reading returns the context for a script that claims to be read-only, and for
+// all that it calls.
+func Reading(ctx context.Context) context.Context { return context.WithValue(ctx, readingKey{}, true) }
+
+// MayWrite reports whether a call may change something, as far as the script
+// that makes it is concerned.
+func MayWrite(ctx context.Context) bool { return ctx.Value(readingKey{}) == nil }
+
 func (p *Pool) leave(principal string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

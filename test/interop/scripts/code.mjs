@@ -1,29 +1,62 @@
-// The official TypeScript client runs calls that it reads from standard input
-// as a JSON array of {tool, arguments}, and prints an array of results, with the
-// progress that it heard.
+// The official TypeScript clients run calls that they read from standard input
+// as a JSON array of {tool, arguments, cancel}, and print an array of results, with
+// the progress that they heard. A call with cancel is cancelled at its first
+// progress.
 //
-//   code.mjs stdio COMMAND ARGS...
-//   code.mjs http URL
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CreateMessageRequestSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+//   code.mjs legacy|modern stdio COMMAND ARGS...
+//   code.mjs legacy|modern http URL
 import { readFileSync } from "node:fs";
 
-const [kind, target, ...args] = process.argv.slice(2);
-const client = new Client({ name: "code", version: "1.0.0" }, { capabilities: { sampling: {}, elicitation: {} } });
-client.setRequestHandler(CreateMessageRequestSchema, async () => ({
-  role: "assistant", model: "gpt-test", content: { type: "text", text: "forty-two" },
-}));
-client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { name: "Ada" } }));
-await client.connect(kind === "stdio"
-  ? new StdioClientTransport({ command: target, args, env: process.env, stderr: "inherit" })
-  : new StreamableHTTPClientTransport(new URL(target)));
+const [era, kind, target, ...args] = process.argv.slice(2);
+const info = { name: "code", version: "1.0.0" };
+const capabilities = { sampling: {}, elicitation: {} };
+const sample = async () => ({ role: "assistant", model: "gpt-test", content: { type: "text", text: "forty-two" } });
+const elicit = async () => ({ action: "accept", content: { name: "Ada" } });
+
+async function connect() {
+  const env = process.env;
+  if (era === "legacy") {
+    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+    const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+    const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+    const { CreateMessageRequestSchema, ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const client = new Client(info, { capabilities });
+    client.setRequestHandler(CreateMessageRequestSchema, sample);
+    client.setRequestHandler(ElicitRequestSchema, elicit);
+    await client.connect(kind === "stdio"
+      ? new StdioClientTransport({ command: target, args, env, stderr: "inherit" })
+      : new StreamableHTTPClientTransport(new URL(target)));
+    return [client, (params, options) => client.callTool(params, undefined, options)];
+  }
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const client = new Client(info, { capabilities, versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  client.setRequestHandler("sampling/createMessage", sample);
+  client.setRequestHandler("elicitation/create", elicit);
+  await client.connect(kind === "stdio"
+    ? new StdioClientTransport({ command: target, args, env, stderr: "inherit" })
+    : new StreamableHTTPClientTransport(new URL(target)));
+  return [client, (params, options) => client.callTool(params, options)];
+}
+
+const [client, call] = await connect();
 const out = [];
-for (const call of JSON.parse(readFileSync(0, "utf8"))) {
+for (const c of JSON.parse(readFileSync(0, "utf8"))) {
   const progress = [];
-  const result = await client.callTool({ name: call.tool, arguments: call.arguments }, undefined, { onprogress: (p) => progress.push(p.message), timeout: 60000 });
+  const cancel = new AbortController();
+  const onprogress = (p) => {
+    progress.push(p.message);
+    if (c.cancel) cancel.abort("no longer wanted");
+  };
+  let result;
+  try {
+    result = await call({ name: c.tool, arguments: c.arguments }, { onprogress, timeout: 60000, signal: cancel.signal });
+  } catch (e) {
+    if (!c.cancel) throw e;
+    result = { isError: true, content: [{ type: "text", text: "cancelled: " + e }] };
+  }
   out.push({ result, progress });
 }
 await client.close();
 console.log(JSON.stringify(out));
+process.exit(0);

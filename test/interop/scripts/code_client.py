@@ -1,8 +1,8 @@
 """The official Python client runs calls that it reads from standard input as a
 JSON array of {tool, arguments}, and prints an array of results.
 
-  code_client.py stdio COMMAND ARGS...
-  code_client.py http URL
+  code_client.py legacy|modern stdio COMMAND ARGS...
+  code_client.py legacy|modern http URL
 """
 import asyncio
 import json
@@ -17,10 +17,15 @@ async def answer(message, response_type, params, context):
     return {"name": "Ada"}
 
 
-async def main(kind, target, *args):
+async def sample(messages, params, context):
+    return "forty-two"
+
+
+async def main(era, kind, target, *args):
+    mode = {"legacy": "legacy", "modern": "auto"}[era]
     transport = StdioTransport(target, list(args), env=dict(os.environ)) if kind == "stdio" else target
     out = []
-    async with Client(transport, elicitation_handler=answer) as client:
+    async with Client(transport, mode=mode, elicitation_handler=answer, sampling_handler=sample) as client:
         for call in json.load(sys.stdin):
             progress = []
 
