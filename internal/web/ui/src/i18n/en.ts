@@ -269,6 +269,7 @@ export const en = {
   cap_tasks: "tasks",
   cap_listChanged: "list changes",
   cap_subscribe: "subscriptions",
+  pasteConfig: "Paste a config",
   agoIs: "{0} ago",
   noWire: "Raw messages of this run are no longer stored",
   offersNothing: "No extra capabilities",

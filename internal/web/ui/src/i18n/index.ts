@@ -38,11 +38,11 @@ export function said(en: string | undefined, zh: string | undefined): string {
 
 const plural = new Intl.PluralRules("en");
 
-/** t returns the text of a key; {0}, {1} stand for the arguments. A text with "|" has a singular and a plural form, chosen by its first argument. */
+/** t returns the text of a key; {0}, {1} stand for the arguments; numbers are grouped. A text with "|" has a singular and a plural form, chosen by its first argument. */
 export function t(key: Key, ...args: (string | number)[]): string {
   let s = (tables[lang.value] ?? english)[key];
   if (!args.length) return s;
   const [one, more] = s.split("|");
   if (more !== undefined) s = plural.select(Number(String(args[0]).replaceAll(",", ""))) === "one" ? one! : more;
-  return s.replace(/\{(\d)\}/g, (_, i) => String(args[Number(i)]));
+  return s.replace(/\{(\d)\}/g, (_, i) => { const arg = args[Number(i)]!; return typeof arg === "number" ? arg.toLocaleString(lang.value) : arg; });
 }

@@ -27,7 +27,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   const state = servers.value.find((s) => s.schema === schema && s.name === name);
   const { value: d, error, reload } = useLoad(() => load(schema, name), [schema, name, JSON.stringify(state), lang.value]);
   const tab = query.value.get("tab") ?? "status";
-  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" ? "approve" : "inspect", name); }, [name, tab]);
+  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" || tab === "scripts" ? "approve" : "inspect", name); }, [name, tab]);
   const title = <><span class="hide-m"><a href="/ui/servers">{t("servers")}</a> / </span>{name}</>;
   if (error && !d) return <div class="page"><Head title={title}><a class="button" href="/ui/servers">{t("backToServers")}</a></Head><Notice tone="err">{error}</Notice></div>;
   if (!d) return <div class="page"><Head title={title} /><div class="scroll"><Skeleton /></div></div>;

@@ -1,9 +1,9 @@
 // The scripts of a server: their code and input schema, and the form that adds or changes one.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { change, path, type ServerDetail } from "../api.ts";
+import { command, commandLine } from "../cli.ts";
 import { t } from "../i18n/index.ts";
 import { servers } from "../live.ts";
-import { JsonView } from "../json/view.tsx";
 import { Empty, Notice, errorText, toast } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Switch } from "../parts/switch.tsx";
@@ -56,7 +56,7 @@ function ScriptCard({ d, name, script: s, onEdit, onRemove }: { d: ServerDetail;
         {onEdit && <button type="button" class="button small" onClick={onEdit}><Icon name="edit" />{t("edit")}</button>}{onRemove && <button type="button" class="button small danger" onClick={onRemove}>{t("remove")}</button>}</span></header>
     <div class="body">{s.description ? <p>{s.description}</p> : <p class="mut">{t("noDescription")}</p>}
       <div class="cols"><div class="c8"><h3>{t("scriptCode")}{s.file && <> <code class="mut">{s.file}</code></>}</h3><pre class="code text" tabIndex={0} role="group" aria-label={`${t("scriptCode")} ${name}`}>{s.code ?? d.code?.[name] ?? t("scriptInFile", s.file ?? "")}</pre></div>
-        <div class="c4"><h3>{t("inputSchema")}</h3>{s.arguments === undefined ? <p class="mut">{t("noArguments")}</p> : <div class="json-box"><JsonView fit text={JSON.stringify(s.arguments)} label={`${t("inputSchema")} ${name}`} /></div>}</div></div></div>
+        <div class="c4"><h3>{t("inputSchema")}</h3>{s.arguments === undefined ? <p class="mut">{t("noArguments")}</p> : <pre class="code text" tabIndex={0} role="group" aria-label={`${t("inputSchema")} ${name}`}>{JSON.stringify(s.arguments, null, 2)}</pre>}</div></div></div>
   </section>;
 }
 
@@ -93,6 +93,7 @@ function ScriptForm({ name: was = "", script: old = {}, taken, onSave, onCancel,
 /** NewScripts adds a server of one script. */
 export function NewScripts() {
   const [server, setServer] = useState("");
+  useEffect(() => { commandLine.value = command("config", "edit"); }, []);
   const used = servers.value.some((s) => s.schema === "default" && s.name === server);
   const add = async (name: string, s: Script) => {
     await save("default", server, {}, { [name]: s });

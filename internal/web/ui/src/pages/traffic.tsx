@@ -77,7 +77,7 @@ export function Traffic() {
   ]);
   const seen = useSummary(rows.list, last), trouble = far ? far.error : problem.value;
   const release = () => { top.current = true; hold(false); document.querySelector("[data-testid=traffic-rows]")?.scrollTo(0, 0); };
-  return <div class={"page traffic-page" + (open ? " with-entry" : "")}>
+  return <div class={"page traffic-page" + (open ? " with-entry" : "") + (chosen ? " of-replicas" : "")}>
     <Head title={t("traffic")} what={<Status tone={paused.value ? "idle" : link.value === "live" ? "ok" : "busy"}>{paused.value ? t("paused") : <>{t("live")}, <b>{seen.rate.toFixed(1)}</b> {t("perSecond")}</>}</Status>}>
       <ReplicaFilter />
       <button type="button" class="button" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}><Icon name={paused.value ? "play" : "pause"} />{t(paused.value ? "resume" : "pause")}</button>

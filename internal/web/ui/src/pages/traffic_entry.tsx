@@ -37,7 +37,7 @@ export function Entry({ id, replica, onClose, onStep }: { id: number; replica: s
   const hop = hops.find((c) => String(c.id) === selected);
   return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
     <div class="dh"><Status tone={toneOfCall(call)} state={call.status} /><h2 class="cut grow">{call.server} <code>{call.name || call.method}</code></h2>{buttons}</div>
-    <p class="dm">{[replica && `${t("replica")} ${replica}`, call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", call.id)].filter(Boolean).join(" · ")}</p>
+    <p class="dm">{[replica && `${t("replica")} ${replica}`, call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", String(call.id))].filter(Boolean).join(" · ")}</p>
     {failed(call) && <Notice tone={call.status === "tool_error" ? "warn" : "err"}><b data-testid="why">{outcome(call)}</b><div class="mut">{statusName(call)}{call.reason ? ` · ${call.reason}` : ""}</div></Notice>}
     <div class="do-row"><OpenInBench calls={hops} replica={replica} /><CopyButton text={() => JSON.stringify(value, null, 2)} /></div>
     <TimeSplit call={hops.find((c) => c.hop === "client") ?? call} related={related} />
