@@ -1,30 +1,17 @@
 // The console of a cluster of two real gateways: each shows the other one.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { after, before, test } from "node:test";
-import { configured, gateway } from "./gateway.mjs";
+import { cluster } from "./gateway.mjs";
 import { accessible, api, connect, suite, toolName, visit } from "./lib.mjs";
 
 suite();
 
-/** freePorts are ports that are free now. */
-async function freePorts(n) {
-  const held = await Promise.all(Array.from({ length: n }, () => new Promise((r) => { const s = createServer().listen(0, "127.0.0.1", () => r(s)); })));
-  const ports = held.map((s) => s.address().port);
-  await Promise.all(held.map((s) => new Promise((r) => s.close(r))));
-  return ports;
-}
-
-const nodes = {}; // by name
-const config = (node, peers, i) => ({
-  cluster: { name: "test", node, peer: peers[i], advertise: peers[i], secret: "a-secret-of-thirty-two-bytes-or-more", members: peers, drainDelay: "0s" },
-  mcpServers: { corpus: { command: process.env.CORPUS_COMMAND, place: "each" }, ["only-" + node]: { command: process.env.PROMPTS_COMMAND.split(" ")[0], args: ["-role", "demo"], place: "each" } },
-});
+let nodes = {}; // by name
 
 before(async () => {
-  const peers = (await freePorts(2)).map((p) => "127.0.0.1:" + p);
-  for (const [i, name] of ["one", "two"].entries()) nodes[name] = Object.assign(await gateway(configured(config(name, peers, i))), { config: config(name, peers, i) });
+  const corpus = { command: process.env.CORPUS_COMMAND }, demo = { command: process.env.PROMPTS_COMMAND.split(" ")[0], args: ["-role", "demo"] };
+  nodes = await cluster({ one: { corpus, "only-one": demo }, two: { corpus, "only-two": demo } });
   // A call that fails and one that works, at the second gateway alone.
   const call = await connect("far-client", {}, nodes.two.url);
   await call("tools/call", { name: await toolName(call, "echo", "only-two"), arguments: { message: "said at two" } });
@@ -34,7 +21,7 @@ before(async () => {
 });
 after(() => Promise.all(Object.values(nodes).map((n) => n.end())));
 
-/** console opens the console of the first gateway when it has heard of the second. */
+/** open opens the console of the first gateway when it has heard of the second. */
 async function open(options) {
   const page = await nodes.one.open(options);
   for (const late = Date.now() + 30_000; (await api(page, "GET", "overview?replica=*")).body.replicas?.filter((r) => !r.error).length !== 2;) assert.ok(Date.now() < late, "the replicas do not find each other");

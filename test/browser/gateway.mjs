@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { newPage } from "./lib.mjs";
 
@@ -14,10 +15,10 @@ export function configured(config) {
   return { home, file };
 }
 
-/** gateway starts a gateway. */
+/** gateway starts a gateway; without a file it has its demo server. */
 export async function gateway({ home, file }, port = 0) {
   const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_CONFIG_HOME: join(home, "config"), XDG_RUNTIME_DIR: home };
-  const child = spawn(process.env.PROGRAM, ["http", "--mcp-config", file, "--port", String(port)], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.env.PROGRAM, ["http", ...(file ? ["--mcp-config", file] : []), "--port", String(port)], { env, cwd: home, stdio: ["ignore", "pipe", "pipe"] });
   let url;
   for await (const line of createInterface({ input: child.stdout })) if ((url = /https?:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0])) break;
   child.stdout.resume();
@@ -25,7 +26,7 @@ export async function gateway({ home, file }, port = 0) {
   const ended = new Promise((r) => child.once("exit", r));
   const run = (...args) => new Promise((resolve) => { const p = spawn(process.env.PROGRAM, args, { env }); let out = ""; p.stdout.on("data", (d) => { out += d; }); p.on("exit", () => resolve(out.trim())); });
   return {
-    url, file, run, end: async (signal) => { child.kill(signal); await ended; },
+    url, home, file, run, end: async (signal) => { child.kill(signal); await ended; },
     /** open is a page of this gateway that is logged in. */
     open: async (options) => {
       const page = await newPage({ ...options, login: false, at: url });
@@ -34,4 +35,25 @@ export async function gateway({ home, file }, port = 0) {
       return page;
     },
   };
+}
+
+/** freePorts are ports that are free now. */
+async function freePorts(n) {
+  const held = await Promise.all(Array.from({ length: n }, () => new Promise((r) => { const s = createServer().listen(0, "127.0.0.1", () => r(s)); })));
+  const ports = held.map((s) => s.address().port);
+  await Promise.all(held.map((s) => new Promise((r) => s.close(r))));
+  return ports;
+}
+
+/** cluster starts a gateway for each name, with its servers; each has its config, too. */
+export async function cluster(servers) {
+  const names = Object.keys(servers), peers = (await freePorts(names.length)).map((p) => "127.0.0.1:" + p), nodes = {};
+  for (const [i, node] of names.entries()) {
+    const config = {
+      cluster: { name: "test", node, peer: peers[i], advertise: peers[i], secret: "a-secret-of-thirty-two-bytes-or-more", members: peers, drainDelay: "0s" },
+      mcpServers: Object.fromEntries(Object.entries(servers[node]).map(([name, s]) => [name, { ...s, place: "each" }])),
+    };
+    nodes[node] = { config, ...await gateway(configured(config)) };
+  }
+  return nodes;
 }
