@@ -126,7 +126,7 @@ const pages = {
       await page.context().close();
       return gw;
     },
-    path: "servers/default/reports?tab=scripts", ready: (page) => page.getByTestId("script-sum").locator(".json-line").first().waitFor(),
+    path: "servers/default/reports?tab=scripts", ready: (page) => page.getByTestId("script-sum").locator("pre").first().waitFor(),
   },
   replicas: {
     at: async () => {

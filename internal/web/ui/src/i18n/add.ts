@@ -33,7 +33,7 @@ export const addEn = {
   addGo: "Add and start",
   addStarting: "Downloading and starting {0}…",
   addStartingText: "The first start downloads the server's packages and can take a minute.",
-  addedUp: "{0} is up with {1} tools",
+  addedUp: "{0} is up with {1}",
   addedAuth: "{0} is added and needs a sign-in",
   addedWaits: "{0} is added",
   addedOff: "{0} is added but turned off, because it did not start",

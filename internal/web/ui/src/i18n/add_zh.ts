@@ -34,7 +34,7 @@ export const addZh: Record<keyof typeof addEn, string> = {
   addGo: "添加并启动",
   addStarting: "正在下载并启动 {0}…",
   addStartingText: "首次启动要下载软件包，可能需要一分钟。",
-  addedUp: "{0} 已启动，提供 {1} 个工具",
+  addedUp: "{0} 已启动，提供 {1}",
   addedAuth: "已添加 {0}，需要登录",
   addedWaits: "已添加 {0}",
   addedOff: "已添加 {0}，但因未能启动而停用",

@@ -13,7 +13,7 @@ export const benchEn = {
   scriptCalls: "Calls",
   scriptNoLog: "The script logged nothing",
   scriptNoCalls: "The script called no tools",
-  scriptKeptOut: "{0} tokens stayed out of the answer",
+  scriptKeptOut: "{0} token stayed out of the answer|{0} tokens stayed out of the answer",
   openField: "Add {0}",
   curlNeedsURL: "curl needs a URL; this server is a command",
   copiedAs: "Copied",

@@ -619,7 +619,7 @@ export const zh: Record<keyof typeof en, string> = {
   setBy: "由{0}设置",
   noSettings: "没有匹配的设置",
   signedInAs: "登录身份",
-  whatClientsSee: "客户端可见：{1} 个服务器的 {0} 个工具",
+  whatClientsSee: "客户端可见：{1}的 {0}",
   filterTools: "筛选 {0} 个名称",
   only_unused: "未被调用",
   only_off: "已关闭",
