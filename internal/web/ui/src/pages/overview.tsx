@@ -13,7 +13,7 @@ import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { isQuiet, seen, seenText } from "./client_seen.ts";
 import { ReplicasCard } from "./replicas_card.tsx";
-import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost } from "./overview_cost.tsx";
 
@@ -47,7 +47,7 @@ export function Overview() {
   const tools = servers.value.reduce((n, s) => n + s.tools, 0);
   const first = loaded.value && (!servers.value.length || demo);
   return <div class="page">
-    <Head title={t("overview")} what={loaded.value && !first && <>{t("upOf", up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
+    <Head title={t("overview")} what={loaded.value && !first && <>{upOf(up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
       {!first && <span class="seg hide-m" role="group" aria-label={t("range")}>{ranges.map((r) => <button type="button" key={r} aria-pressed={r === m} onClick={() => { minutes.value = r; }}>{rangeName(r)}</button>)}</span>}
       {may("admin") && <a class={first ? "button" : "button primary"} href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </Head>

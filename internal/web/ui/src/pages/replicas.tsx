@@ -11,7 +11,7 @@ import type { Row } from "./traffic_store.ts";
 
 /** Silent lists the replicas that do not answer. */
 export function Silent({ list }: { list?: Replica[] }) {
-  return <>{(list ?? []).filter((r) => r.error).map((r) => <Notice key={r.name} tone="warn">{t("replicaSilent", r.name)} {why(r)}</Notice>)}</>;
+  return <>{(list ?? []).filter((r) => r.error).map((r) => <Notice key={r.name} tone="warn">{t("replicaSilent", r.name, why(r))}</Notice>)}</>;
 }
 
 /** ReplicaFilter chooses the replica whose rows a page shows. The default is this gateway, the only one that the page can change. */

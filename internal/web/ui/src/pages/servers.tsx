@@ -15,7 +15,7 @@ import { may } from "../state.ts";
 import { AddPage } from "./add.tsx";
 import { ServerPage } from "./server.tsx";
 import { costByServer } from "./overview_cost.tsx";
-import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { ReplicaFilter, ReplicaServers, chosenReplica } from "./replicas.tsx";
 import { ServerImport } from "./server_import.tsx";
 
@@ -90,7 +90,7 @@ function ServerList() {
   };
   const row = (s: Server) => <ServerRow key={s.schema + "/" + s.name} s={s} stat={stats.get(s.name)} uptime={uptime.get(s.schema + "/" + s.name)} tokens={cost.get(s.name)} />;
   return <div class="page">
-    <Head title={t("servers")} what={loaded.value && t("upOf", servers.value.filter(kinds.up).length, servers.value.length)}>
+    <Head title={t("servers")} what={loaded.value && upOf(servers.value.filter(kinds.up).length, servers.value.length)}>
       <ReplicaFilter />
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
