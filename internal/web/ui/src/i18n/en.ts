@@ -270,6 +270,7 @@ export const en = {
   cap_listChanged: "list changes",
   cap_subscribe: "subscriptions",
   pasteConfig: "Paste a config",
+  endedQuestions: "Ended or answered elsewhere",
   agoIs: "{0} ago",
   noWire: "Raw messages of this run are no longer stored",
   offersNothing: "No extra capabilities",

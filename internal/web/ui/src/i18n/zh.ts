@@ -272,6 +272,7 @@ export const zh: Record<keyof typeof en, string> = {
   cap_listChanged: "列表变更",
   cap_subscribe: "订阅",
   pasteConfig: "粘贴配置",
+  endedQuestions: "已结束或已在别处回答",
   agoIs: "{0}前",
   noWire: "此次运行的报文已清除",
   offersNothing: "无附加能力",
