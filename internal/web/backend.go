@@ -74,6 +74,9 @@ type ServerDetail struct {
 	Server
 	// Entry is the entry of the config file, with Kept in place of secrets.
 	Entry json.RawMessage `json:"entry"`
+	// Code holds the code of the scripts of the entry that are in files, by
+	// name.
+	Code map[string]string `json:"code,omitempty"`
 	// Approval is the pending approval; nil for a principal that may not
 	// approve it.
 	Approval *Approval `json:"approval,omitempty"`

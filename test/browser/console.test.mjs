@@ -1,12 +1,9 @@
 // What the console must get right: the editor of a server, the search, the rows
 // of the traffic, a gateway that does not answer, counts and switches.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { configured, gateway } from "./gateway.mjs";
 import { accessible, api, base, commandLine, connect, done, newPage, suite, toolName, visit, work } from "./lib.mjs";
 
 suite();
@@ -128,23 +125,9 @@ test("console/5 a marked time of the overview's chart leads to its calls", async
   await done(page);
 });
 
-/** gateway starts another one, which can be ended. */
-async function gateway(home, config, port) {
-  const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_CONFIG_HOME: join(home, "config"), XDG_RUNTIME_DIR: home };
-  const child = spawn(process.env.PROGRAM, ["http", "--mcp-config", config, "--port", String(port)], { env, stdio: ["ignore", "pipe", "pipe"] });
-  let url;
-  for await (const line of createInterface({ input: child.stdout })) if ((url = /https?:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0])) break;
-  child.stdout.resume();
-  child.stderr.resume();
-  const ended = new Promise((r) => child.once("exit", r));
-  const run = (...args) => new Promise((resolve) => { const p = spawn(process.env.PROGRAM, args, { env }); let out = ""; p.stdout.on("data", (d) => { out += d; }); p.on("exit", () => resolve(out.trim())); });
-  return { url, run, end: async () => { child.kill(); await ended; } };
-}
-
 test("console/6 a gateway that does not answer: a banner, grey data, no changes; it comes back by itself", async () => {
-  const home = mkdtempSync(join(tmpdir(), "console-")), config = join(home, "mcp.json");
-  writeFileSync(config, JSON.stringify({ mcpServers: { corpus: { command: process.env.CORPUS_COMMAND } } }));
-  let gw = await gateway(home, config, 0);
+  const home = configured({ mcpServers: { corpus: { command: process.env.CORPUS_COMMAND } } });
+  let gw = await gateway(home);
   const page = await newPage({ login: false });
   try {
     // A slow first answer is "Connecting", never "offline".
@@ -167,7 +150,7 @@ test("console/6 a gateway that does not answer: a banner, grey data, no changes;
     assert.equal(await page.getByRole("link", { name: "Add server" }).count(), 0);
     await page.getByTestId("server-corpus").waitFor();
     await accessible(page);
-    gw = await gateway(home, config, port);
+    gw = await gateway(home, port);
     // It may have come back by itself already.
     await page.getByRole("button", { name: "Retry now" }).click({ timeout: 2000 }).catch((e) => assert.match(e.message, /Timeout/));
     await page.getByTestId("offline").waitFor({ state: "detached" });
@@ -280,15 +263,12 @@ test("console/8 a long name breaks neither the footer nor the page", async () =>
 });
 
 test("console/8 the config file has changed: the page says so and reads it again", async () => {
-  const home = mkdtempSync(join(tmpdir(), "console-")), config = join(home, "mcp.json");
-  const write = (names) => writeFileSync(config, JSON.stringify({ mcpServers: Object.fromEntries(names.map((n) => [n, { command: process.env.CORPUS_COMMAND }])) }));
-  write(["corpus"]);
-  const gw = await gateway(home, config, 0);
-  const page = await newPage({ login: false });
+  const config = (...names) => ({ mcpServers: Object.fromEntries(names.map((n) => [n, { command: process.env.CORPUS_COMMAND }])) });
+  const gw = await gateway(configured(config("corpus")));
+  const page = await gw.open();
   try {
-    await page.goto(gw.url + "/ui/" + new URL(await gw.run("ui", "--print")).hash);
     await page.locator("[data-testid=live] [data-state=live]").waitFor();
-    write(["corpus", "second"]);
+    writeFileSync(gw.file, JSON.stringify(config("corpus", "second")));
     await page.reload();
     const bar = page.getByTestId("unread"), row = page.locator("main tr", { hasText: "second" });
     await bar.getByText("The config file has changed and is not in use yet: second").waitFor();
@@ -298,11 +278,11 @@ test("console/8 the config file has changed: the page says so and reads it again
     await row.first().waitFor();
     await bar.waitFor({ state: "detached" });
     // One that cannot be read says why, and the gateway goes on with the other.
-    writeFileSync(config, "{");
+    writeFileSync(gw.file, "{");
     await page.reload();
     await bar.getByText("The config file has changed but cannot be read").waitFor();
     await row.first().waitFor();
-    assert.deepEqual(page.troubles.filter((x) => x.startsWith("thrown")), []);
+    assert.deepEqual(page.troubles, []);
   } finally { await page.context().close(); await gw.end(); }
 });
 

@@ -89,7 +89,7 @@ test("console/add a bundle is read, asked about, unpacked after the yes", async 
   await page.locator("#add-q-key").fill("s3cret-key");
   await rows(page).getByText(folder).first().waitFor();
   await page.locator("[data-testid=add-go]:enabled").click();
-  await page.getByTestId("added").getByText("hello is up with 1 tools").waitFor();
+  await page.getByTestId("added").getByText("hello is up with 1 tool").waitFor();
   assert.ok(!file().includes("s3cret-key"));
   // Its name is taken now.
   await page.getByRole("button", { name: "Add another" }).click();

@@ -142,7 +142,7 @@ test("console/diff run again and compare by key", async () => {
   for (const text of ["one", "two"]) {
     await page.locator("#t_message").fill(text);
     await page.getByTestId("run").click();
-    await (await result(page)).getByText(text).first().waitFor();
+    await (await result(page)).getByText(new RegExp(`\\b${text}\\b`)).first().waitFor();
   }
   await page.keyboard.press("Escape");
   await page.getByTestId("tab-diff").click();

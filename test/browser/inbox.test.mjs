@@ -98,3 +98,20 @@ test("approval: a call whose policy is to ask runs after a yes, and not without"
   await api(page, "PUT", "servers/default/demo", { entry: body.entry, confirm: "" });
   await done(page);
 });
+
+test("console/4 a question that ended is listed as ended, and cannot be answered", async () => {
+  const { caller, inbox } = await ask("ask_name");
+  const card = inbox.getByTestId("question-elicitation");
+  await card.getByText(/left$/).waitFor();
+  await caller.keyboard.press("Escape"); // the call is cancelled
+  await card.waitFor({ state: "detached" });
+  await inbox.getByTestId("ended").filter({ hasText: "What is your name?" }).waitFor();
+  assert.equal(await inbox.getByRole("button", { name: "Answer" }).count(), 0);
+  await accessible(inbox);
+  // One that was answered here is not.
+  await caller.getByTestId("run").click();
+  await card.getByRole("button", { name: "Decline" }).click();
+  await card.waitFor({ state: "detached" });
+  assert.equal(await inbox.getByTestId("ended").count(), 1);
+  await done(inbox);
+});

@@ -27,8 +27,8 @@ export function suite(...more) {
   });
 }
 
-/** newPage is a page that fails the test when it talks to another host, throws or is refused by its policy. */
-export async function newPage({ login = true, lang = "en", width = 1440, height = 900, dark = false, context: reuse } = {}) {
+/** newPage is a page, of another gateway if at names one, that fails the test when it talks to another host, throws or is refused by its policy. */
+export async function newPage({ login = true, lang = "en", width = 1440, height = 900, dark = false, context: reuse, at = base } = {}) {
   const context = reuse ?? await browser.newContext({
     viewport: { width, height }, locale: lang, colorScheme: dark ? "dark" : "light", storageState: login ? state : undefined,
   });
@@ -36,9 +36,10 @@ export async function newPage({ login = true, lang = "en", width = 1440, height 
   const page = await context.newPage();
   const troubles = [];
   page.troubles = troubles;
+  page.at = at;
   page.on("request", (r) => {
     const url = new URL(r.url());
-    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== new URL(base).origin) troubles.push("request to " + r.url());
+    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== new URL(at).origin) troubles.push("request to " + r.url());
   });
   page.on("pageerror", (e) => troubles.push("thrown: " + e.message));
   page.on("console", (m) => {
@@ -51,7 +52,7 @@ export async function newPage({ login = true, lang = "en", width = 1440, height 
 
 /** visit opens a screen by its URL. */
 export async function visit(page, path) {
-  await page.goto(base + "/ui/" + path);
+  await page.goto(page.at + "/ui/" + path);
   await page.locator("main.screen h1").first().waitFor({ state: "attached" });
 }
 
@@ -71,8 +72,8 @@ export async function accessible(page) {
 
 /** api calls the API with the cookie of a page's context. */
 export async function api(page, method, path, body) {
-  const r = await page.request.fetch(base + "/api/v1/" + path, {
-    method, headers: { "X-MCP-AIO": "1", Origin: base, "Content-Type": "application/json" }, data: body === undefined ? undefined : JSON.stringify(body),
+  const r = await page.request.fetch(page.at + "/api/v1/" + path, {
+    method, headers: { "X-MCP-AIO": "1", Origin: page.at, "Content-Type": "application/json" }, data: body === undefined ? undefined : JSON.stringify(body),
   });
   return { status: r.status(), body: r.status() === 204 ? undefined : await r.json().catch(() => undefined) };
 }
@@ -112,8 +113,8 @@ export async function work(page, f) {
 const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
 
 /** connect opens a session of a client at the gateway's own endpoint. */
-export async function connect(name, capabilities = {}) {
-  const send = async (body, session) => fetch(base + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+export async function connect(name, capabilities = {}, at = base) {
+  const send = async (body, session) => fetch(at + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
   const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo: { name, version: "1.0" } } });
   await first.text();
   const session = first.headers.get("mcp-session-id");

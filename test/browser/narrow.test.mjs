@@ -1,7 +1,7 @@
 // What a window of 1,300 px and a phone must still show.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, api, done, newPage, suite, visit } from "./lib.mjs";
+import { accessible, api, done, newPage, result, suite, visit } from "./lib.mjs";
 import { addPending } from "./pending.mjs";
 
 suite();
@@ -83,5 +83,39 @@ test("settings are wide enough to read and to edit on a phone", async () => {
   assert.equal(await port.getAttribute("placeholder"), "自动：" + new URL(page.url()).port);
   assert.deepEqual(await page.locator(".sr .tag", { hasText: /^(default|file|env|flag)$/ }).count(), 0);
   await accessible(page);
+  await done(page);
+});
+
+test("console/8 the head of a result is whole at every width", async () => {
+  for (const lang of ["en", "zh-CN"]) {
+    const page = await newPage({ lang });
+    await visit(page, "bench/demo/tools/add");
+    await page.locator("#t_a").fill("2");
+    await page.locator("#t_b").fill("40");
+    await page.getByTestId("run").click();
+    await (await result(page)).locator(".rh .tag").waitFor(); // it matches its schema
+    for (const width of [1440, 1280, 1000, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      assert.deepEqual(await outside(page, ".rh .tag, .rh .took", ".rh"), [], `at ${width} px in ${lang}`);
+      // No tab and no button is cut off, or it can be scrolled to.
+      if (width > 720) assert.deepEqual(await outside(page, ".rt [role=tab]:not([hidden]), .rt > .button", ".rt"), [], `at ${width} px in ${lang}`);
+    }
+    await done(page);
+  }
+});
+
+test("the files of a skill and a result are in view on a phone", async () => {
+  const page = await newPage({ width: 390, height: 800 });
+  await visit(page, "bench/~default/skills");
+  await page.getByTestId("feature-list").locator(".feature button").first().click();
+  await page.getByTestId("skill-files").locator("li").first().waitFor();
+  await visit(page, "bench/demo/tools/add");
+  await page.locator("#t_a").fill("2");
+  await page.locator("#t_b").fill("40");
+  await page.getByTestId("run").click();
+  const head = (await result(page)).locator(".took");
+  await head.waitFor();
+  const at = await head.boundingBox();
+  assert.ok(at.y + at.height < 740, `the result is at ${at.y} px, below what is seen`);
   await done(page);
 });

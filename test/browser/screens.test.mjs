@@ -1,9 +1,11 @@
 // Pictures for the documentation; UPDATE=1 writes them to docs/screenshots (make screenshots). SCREENS=FOLDER
 // writes every page in every look into a folder, to be looked at.
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { before, test } from "node:test";
+import { after, before, test } from "node:test";
+import { cluster, configured, gateway } from "./gateway.mjs";
 import { api, base, connect, done, newPage, result, suite, toolName, visit } from "./lib.mjs";
 
 suite();
@@ -49,13 +51,18 @@ before(() => {
   }
 });
 
+// Gateways for pages that the first one does not have.
+const others = {};
+after(async () => { for (const gw of Object.values(others)) await (await gw).end(); });
+const demo = () => ({ command: process.env.PROMPTS_COMMAND.split(" ")[0], args: ["-role", "demo"] });
+
 async function shoot(page, name) {
   await page.mouse.move(0, 0);
   const picture = { path: write ? `${folder}${name}.png` : undefined };
   if (picture.path) mkdirSync(folder, { recursive: true });
   // The port and the folders differ from run to run.
-  const names = [[base, "http://127.0.0.1:3095"], [new URL(base).host, "127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"], [process.env.PROMPTS_COMMAND.split(" ")[0], "/usr/local/bin/demo-server"]];
-  const { port } = new URL(base);
+  const names = [[page.at, "http://127.0.0.1:3095"], [new URL(page.at).host, "127.0.0.1:3095"], [page.home ?? process.env.HOME, "/home/ada"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"], [process.env.PROMPTS_COMMAND.split(" ")[0], "/usr/local/bin/demo-server"]];
+  const { port } = new URL(page.at);
   await page.evaluate(([names, port]) => {
     for (const e of document.querySelectorAll("[placeholder]")) e.placeholder = e.placeholder.replaceAll(port, "3095");
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -89,10 +96,75 @@ const documented = [
   ["phone", "overview", phone],
   ["phone-traffic", "traffic", phone],
   ["phone-add", "add", phone],
+  ["first-run", "first", {}],
+  ["scripts", "scripts", {}],
+  ["replicas", "replicas", wide],
+  ["skills", "skills", {}],
 ];
 
 /** pages are where a picture is taken, and what is done there before. */
 const pages = {
+  first: {
+    at: () => {
+      const home = mkdtempSync(join(tmpdir(), "first-"));
+      mkdirSync(join(home, ".cursor"));
+      writeFileSync(join(home, ".cursor", "mcp.json"), '{"mcpServers":{"github":{"command":"npx"},"memory":{"command":"npx"}}}');
+      return gateway({ home });
+    },
+    path: "overview", ready: (page) => page.getByTestId("first-run").getByText("Cursor").first().waitFor(),
+  },
+  scripts: {
+    at: async () => {
+      const gw = await gateway(configured({ mcpServers: { demo: demo(), reports: { scripts: {
+        sum: { description: "The sum of a list of numbers, added one by one.", readOnly: true, arguments: { type: "object", properties: { numbers: { type: "array", items: { type: "number" } } }, required: ["numbers"] },
+          code: "let sum = 0\nfor (const n of args.numbers) {\n  sum = (await tools.demo.add({a: sum, b: n})).sum\n}\nreturn sum" },
+        hello: { description: "Says hello to who calls it.", code: "return (await tools.demo.echo({message: 'hello'}))" },
+      } } } }));
+      const page = await gw.open();
+      const { body } = await api(page, "GET", "servers/default/reports");
+      await api(page, "POST", "servers/default/reports/approve", { hash: body.approval.hash });
+      await page.context().close();
+      return gw;
+    },
+    path: "servers/default/reports?tab=scripts", ready: (page) => page.getByTestId("script-sum").locator("pre").first().waitFor(),
+  },
+  replicas: {
+    at: async () => {
+      const nodes = await cluster({ north: { tracker: demo() }, south: { tracker: demo(), notes: demo() } });
+      for (const [client, node] of [["cursor", nodes.north], ["claude-code", nodes.south]]) {
+        const call = await connect(client, {}, node.url);
+        for (const [tool, args] of [["echo", { message: "hello" }], ["add", { a: 1, b: 2 }], ["fail", {}]]) await call("tools/call", { name: await toolName(call, tool, "tracker"), arguments: args });
+      }
+      return { ...nodes.north, end: async () => { for (const n of Object.values(nodes)) await n.end(); } };
+    },
+    path: "traffic?replica=*", ready: async (page) => {
+      const row = page.locator(".vlist-rows .grid-row.tool", { hasText: "claude-code" }).first();
+      await row.waitFor();
+      if (page.viewportSize().width < 720) return;
+      await row.click();
+      await page.getByTestId("entry").locator(".json-line").first().waitFor();
+    },
+  },
+  skills: { path: "bench/~default/skills", ready: (page) => page.getByTestId("feature-list").locator(".feature button").first().click() },
+  tools: { path: "servers/default/demo?tab=tools" },
+  logs: { path: "servers/default/corpus?tab=logs" },
+  import: { path: "servers/import" },
+  bundle: { path: "servers/new?from=bundle" },
+  "new-script": { path: "servers/new?from=script" },
+  "new-tests": { path: "tests/new" },
+  suite: { path: "tests/demo" },
+  rows: { path: "traffic" },
+  prompts: { path: "bench/demo/prompts" },
+  session: { path: "bench/demo/session" },
+  nobody: { path: "servers/default/nobody" },
+  question: {
+    path: "bench/demo/tools/ask_name",
+    ready: async (page) => {
+      await page.getByTestId("run").click();
+      await page.locator(".result-pane .question").waitFor();
+    },
+    after: (page) => page.locator(".result-pane .question").getByRole("button", { name: /^(Decline|拒绝)$/ }).click(),
+  },
   overview: { path: "overview", ready: (page) => page.locator(".plot svg").first().waitFor() },
   servers: { path: "servers" },
   add: {
@@ -185,10 +257,12 @@ const pages = {
 
 const all = Object.keys(pages).flatMap((id) => [[id + "-light", id, wide], [id + "-dark-zh", id, zh], [id + "-phone-zh", id, { ...phone, ...zh }], [id + "-phone", id, phone]]);
 
-for (const [name, id, options] of process.env.SCREENS ? all : documented) {
+for (const [name, id, options] of (process.env.SCREENS ? all : documented)) {
   test("picture: " + name, async () => {
-    const page = await newPage({ width: 1280, height: 800, ...options });
-    const { path, ready, after } = pages[id];
+    const { at, path, ready, after } = pages[id], look = { width: 1280, height: 800, ...options };
+    const gw = at && await (others[id] ??= at());
+    const page = gw ? await gw.open(look) : await newPage(look);
+    page.home = gw?.home;
     await visit(page, path);
     await page.locator("main .skeleton").waitFor({ state: "detached" });
     if (options.width !== phone.width) await page.locator("[data-testid=live] [data-state=live]").waitFor();

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"sync"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -9,21 +10,26 @@ import (
 )
 
 // replicas are the other gateways of the cluster of an instance.
-type replicas struct{ in *instance.Instance }
+type replicas struct {
+	in *instance.Instance
+	// said maps the address of a replica to the name that it last gave, for
+	// when it does not answer.
+	said sync.Map
+}
 
 // replicasOf returns nil for an instance outside a cluster.
 func replicasOf(in *instance.Instance) web.Replicas {
 	if in.Cluster == nil {
 		return nil
 	}
-	return &replicas{in}
+	return &replicas{in: in}
 }
 
 // Self returns the name of this replica.
 func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
 
 // Ask asks all other replicas. A replica that cannot be reached is listed with
-// the name that the engine knows, or else its address.
+// the name that the engine knows or that it gave before, or else its address.
 func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) []web.Asked {
 	names := map[string]string{}
 	if m := c.in.Members.Load(); m != nil {
@@ -35,6 +41,11 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	seen := map[string]bool{c.Self(): true}
 	for _, r := range c.in.Cluster.Others.Ask(ctx, who, path) {
 		name := r.Node
+		if name != "" {
+			c.said.Store(r.Address, name)
+		} else if before, ok := c.said.Load(r.Address); ok {
+			name = before.(string)
+		}
 		for _, known := range []string{names[r.Address], names[r.Name], r.Address} {
 			if name == "" {
 				name = known
@@ -48,8 +59,8 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	return list
 }
 
-// AskOne asks the replica with a name, or else an address, that the engine or a
-// survey of all replicas knows.
+// AskOne asks the replica with a name, or else an address, that the engine, a
+// survey of all replicas or an earlier answer knows.
 func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path string) (web.Asked, bool) {
 	address := ""
 	if m := c.in.Members.Load(); m != nil {
@@ -65,6 +76,14 @@ func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path 
 				address = one.Address
 			}
 		}
+	}
+	if address == "" {
+		c.said.Range(func(at, node any) bool {
+			if node == name {
+				address = at.(string)
+			}
+			return address == ""
+		})
 	}
 	if address == "" {
 		return web.Asked{}, false

@@ -88,6 +88,14 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
 	}
 	d.Entry = c.entry(schema, name)
+	for script, of := range u.Config().Scripts {
+		if of.File != "" {
+			if d.Code == nil {
+				d.Code = map[string]string{}
+			}
+			d.Code[script] = of.Code
+		}
+	}
 	d.Approval = approvalOf(u)
 	d.Changes, d.Lookalikes = s.Changed, c.in.Lookalikes(schema, name)
 	return d, nil

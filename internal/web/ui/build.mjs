@@ -17,6 +17,7 @@ const shared = {
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
+  charset: "utf8", // scripts of modules are read as UTF-8
   logLevel: "warning",
   plugins: [oneLocale],
 };

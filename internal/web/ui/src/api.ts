@@ -11,7 +11,7 @@ export interface Server {
 }
 
 export interface ServerDetail extends Server {
-  entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
+  entry: Record<string, unknown> | null; /** code of the scripts that are in files. */ code?: Record<string, string>; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
   changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
   /** approval is what waits for approval: the whole entry, or the changes. Approving sends the hash back. */
   approval?: { entry?: string; hash: string };

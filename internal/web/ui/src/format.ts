@@ -5,9 +5,9 @@ import { lang, t } from "./i18n/index.ts";
 export function ns(n: number | undefined): string {
   if (n === undefined) return "–";
   const ms = n / 1e6;
-  if (ms < 1) return (ms < 0.1 ? ms.toFixed(2) : ms.toFixed(1)) + " ms";
-  if (ms < 1000) return (ms < 10 ? ms.toFixed(1) : Math.round(ms).toString()) + " ms";
-  if (ms < 60_000) return (ms / 1000).toFixed(ms < 10_000 ? 2 : 1) + " s";
+  if (ms > 0 && ms < 0.1) return Math.max(1, Math.round(n / 1000)) + " µs";
+  if (ms < 999.5) return (ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms).toString()) + " ms";
+  if (ms < 59_950) return (ms / 1000).toFixed(1) + " s";
   return Math.floor(ms / 60_000) + " min " + Math.round((ms % 60_000) / 1000) + " s";
 }
 
@@ -35,11 +35,7 @@ export function clock(iso: string): string {
 /** ago formats how long ago something was. */
 export function ago(iso: string, now: number): string {
   const s = Math.round((now - Date.parse(iso)) / 1000);
-  const f = new Intl.RelativeTimeFormat(lang.value, { style: "narrow", numeric: "auto" });
-  if (s < 60) return f.format(-Math.max(s, 0), "second");
-  if (s < 3600) return f.format(-Math.round(s / 60), "minute");
-  if (s < 86400) return f.format(-Math.round(s / 3600), "hour");
-  return f.format(-Math.round(s / 86400), "day");
+  return s < 1 ? t("now") : t("agoIs", lasting(s));
 }
 
 /** age formats the time since then: 3 d, 20 min. */

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { effect, signal } from "@preact/signals";
 import { change, get, hooks, ApiError, type Session } from "./api.ts";
-import { lang, t } from "./i18n/index.ts";
+import { lang, ready, t } from "./i18n/index.ts";
 import { refresh, startLive } from "./live.ts";
 import { startRouter } from "./router.ts";
 import { Shell } from "./shell.tsx";
@@ -47,5 +47,5 @@ function Page() {
 hooks.onLogin = () => { session.value = undefined; why.value ||= "login"; };
 effect(() => { document.documentElement.lang = lang.value; });
 startRouter();
-render(<Page />, document.getElementById("app")!);
+void ready.then(() => render(<Page />, document.getElementById("app")!));
 void boot();

@@ -1,7 +1,7 @@
 // The result: as an app, data, table, content, raw, wire or difference.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, path, type Bench, type Call, type Problem, type Run } from "../api.ts";
 import { bytes, ns, tokens } from "../format.ts";
 import { said, t } from "../i18n/index.ts";
@@ -19,6 +19,7 @@ import { resultParts, useBody, type Parts } from "./body.ts";
 import { RunDiff, othersOf } from "./diff.tsx";
 import { Events } from "./events.tsx";
 import type { Item } from "./list.tsx";
+import { phone } from "../state.ts";
 import { cancel, failureOf, notes } from "./session.ts";
 import { numberOf, runStatus, toneOfRun } from "./runs.tsx";
 import { Table, findTable } from "./table.tsx";
@@ -45,6 +46,9 @@ export function ResultPane(p: ResultProps) {
   const { text, error } = useBody(run);
   const parts = useMemo(() => (text === undefined ? undefined : resultParts(text)), [text]);
   const table = useMemo(() => parts && findTable(parts.structured, parts.content), [parts]);
+  // On a phone the result is below the form.
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => { if (run?.id && phone.peek()) pane.current?.scrollIntoView({ block: "start" }); }, [run?.id]);
   useShortcuts(run && run.status !== "running" ? [{ keys: "d", label: "diff", run: () => showTab("diff") }] : []);
   if (!run) return <section class="pane result-pane" aria-label={t("result")}><Empty>{p.empty ?? t("notRun")}</Empty></section>;
   const others = othersOf(run).length;
@@ -63,7 +67,7 @@ export function ResultPane(p: ResultProps) {
     { id: "wire", label: t("wire") }, { id: "diff", label: n(t("diff"), others), hidden: text === undefined },
   ];
   const selected = tabs.find((x) => x.id === wanted.value && !x.hidden)?.id ?? tabs.find((x) => !x.hidden)!.id;
-  return <section class="pane result-pane" aria-label={t("result")} data-testid="result" data-state={run.status}>
+  return <section class="pane result-pane" ref={pane} aria-label={t("result")} data-testid="result" data-state={run.status}>
     <Summary run={run} tool={p.tool} parts={parts} whole={!!p.more} />
     {run.status === "running" ? <div class="pscroll"><Questions run={run} /><Progress run={run} /></div> : <>
       <div class="rt"><Tabs name="result" label={t("result")} selected={selected} onSelect={showTab} tabs={tabs} /><span class="space" />{p.actions}</div>
@@ -116,7 +120,7 @@ function Summary({ run, tool, parts, whole }: { run: Run; tool?: Item; parts?: P
     {run.chaos && <span class="tag warn">{t("chaosOn", run.chaos)}</span>}
     {done && <><span class="took">{ns(run.total)}</span>{!whole && <Split run={run} />}<span class="space" /><span class="mut size">{bytes(run.resSize)} {tokens(run.resSize)}</span>
       {parts?.structured && tool?.outputSchema && <SchemaTag schema={tool.outputSchema} value={parts.structured} />}</>}
-    {!done && <><span class="space" /><span class="mut num">{t("runNumber", numberOf(run))} · {ns((now.value - Date.parse(run.start)) * 1e6)}</span>
+    {!done && <><span class="space" /><span class="mut num">{t("runNumber", numberOf(run))} · {ns(Math.max(0, now.value - Date.parse(run.start)) * 1e6)}</span>
       <button type="button" class="button small" onClick={() => void cancel(run).catch((e) => toast(errorText(e), undefined, "err"))}><Icon name="stop" />{t("cancelRun")}</button></>}
   </div>;
 }

@@ -51,7 +51,7 @@ export function SkillPane({ bench, skill, target }: { bench: Bench; skill: Item;
         {other.length > 0 && <dl class="facts">{other.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{typeof v === "string" ? v : JSON.stringify(v)}</dd></div>)}</dl>}
         <p class="pad"><code>{skill.uri}</code></p>
         {wrong.length > 0 && <Notice tone="err">{t("digestWrong", wrong.map((f) => f.uri).join(", "))}</Notice>}
-        <section class="runs" aria-label={t("files")}><h2>{t("files")}</h2><ol data-testid="skill-files">{files.map((f) => <li key={f.uri} class="skill-file" aria-current={f.uri === shown ? "true" : undefined} onClick={() => void read(f)}>
+        <section class="runs files" aria-label={t("files")}><h2>{t("files")}</h2><ol data-testid="skill-files">{files.map((f) => <li key={f.uri} class="skill-file" aria-current={f.uri === shown ? "true" : undefined} onClick={() => void read(f)}>
           <button type="button" class="plain-button cut" disabled={!may("call")} onClick={(e) => { e.stopPropagation(); void read(f); }}><code>{f.uri.replace(/^skill:\/\//, "")}</code></button>
           <span class="r mut">{f.size === undefined ? "" : bytes(f.size)}</span>
           <Digest f={f} found={found[f.uri]} /></li>)}</ol></section>

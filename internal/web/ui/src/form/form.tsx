@@ -72,7 +72,7 @@ function Node(p: NodeProps) {
   return <div class={"node" + (messages.length ? " invalid" : "")} data-path={p.path} role={composite ? "group" : undefined} aria-labelledby={composite ? id + "-l" : undefined}>
     <div class="node-label">
       {composite ? <span class="label" id={id + "-l"}>{label}</span> : <label for={id} id={id + "-l"}>{label}</label>}
-      <span class="hint">{typeHint(f)}{f.title && f.title !== p.name ? " · " + f.title : ""}</span><span class="space" />
+      <span class="hint">{typeHint(f)}{f.title && f.title.toLowerCase() !== p.name?.toLowerCase() ? " · " + f.title : ""}</span><span class="space" />
       <NodeButtons {...p} field={f} raw={raw} />
     </div>
     {f.description && <div class="hint" id={id + "-d"}>{f.description}</div>}

@@ -11,10 +11,10 @@ export interface ScalarProps {
 
 /** typeHint describes in a few words which values a field takes. */
 export function typeHint(f: Field): string {
-  const range = (min?: string | number, max?: string | number) => (min === undefined && max === undefined ? "" : ` ${min ?? ""}…${max ?? ""}`);
+  const range = (min?: string | number, max?: string | number) => (min === undefined && max === undefined ? "" : max === undefined ? ` ≥ ${min}` : min === undefined ? ` ≤ ${max}` : ` ${min}–${max}`);
   const base = (() => {
     switch (f.kind) {
-      case "string": return (f.format ?? "string") + range(f.minLength, f.maxLength) + (f.pattern ? ` /${f.pattern}/` : "");
+      case "string": return (f.format ?? "string") + (f.minLength === undefined && f.maxLength === undefined ? "" : "," + t("lengthIs", range(f.minLength, f.maxLength))) + (f.pattern ? ` /${f.pattern}/` : "");
       case "number":
       case "integer": return f.kind + range(f.min, f.max) + (f.step ? ` ×${f.step}` : "");
       case "array": return `array of ${f.item.kind === "ref" ? f.item.ref.split("/").at(-1) : f.item.kind}` + range(f.min, f.max);

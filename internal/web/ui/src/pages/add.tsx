@@ -1,4 +1,4 @@
-// Adds a server by name, bundle, command or URL. It shows what will run before anything is downloaded.
+// Adds a server by name, bundle, command or URL, or of scripts. It shows what will run before anything is downloaded.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, get, upload, type Listed, type Offer } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -11,8 +11,9 @@ import type { Vault } from "../parts/rows.tsx";
 import { query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { Offered } from "./add_offer.tsx";
+import { NewScripts } from "./server_scripts.tsx";
 
-const sources = ["registry", "bundle", "command", "url"] as const;
+const sources = ["registry", "bundle", "command", "url", "script"] as const;
 type Source = (typeof sources)[number];
 
 /** Found is an offer and the command line arguments that find it. */
@@ -38,19 +39,20 @@ export function AddPage() {
   const word = (w: string, way?: string) => look(() => change<Offer>("POST", "add/look", { word: w, way: way ?? "" }), [w, ...(way ? ["--package", way] : [])], true);
   if (!may("admin")) return <div class="page"><Head title={t("addServer")} /><Empty>{t("needsAdmin")}</Empty></div>;
   const typed = from === "command" || from === "url";
+  const tabs = <Tabs name="from" label={t("addFrom")} selected={from} onSelect={(id) => { forget(); setQuery({ from: id === "registry" ? undefined : id }); }} tabs={sources.map((id) => ({ id, label: t(`add_${id}`) }))} />;
   return <div class="page add-page">
     <Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("addServer")}</>}><a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a></Head>
     <div class="scroll"><div class="cols add-cols">
-      <Offered key={found?.stranger ? found.offer.id : from} found={found} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)}>
-        <Tabs name="from" label={t("addFrom")} selected={from} onSelect={(id) => { forget(); setQuery({ from: id === "registry" ? undefined : id }); }} tabs={sources.map((id) => ({ id, label: t(`add_${id}`) }))} />
-        <Panel name="from" selected={from}>
-          {from === "registry" && !found && <Registry onPick={(w) => void word(w)} />}
-          {from === "bundle" && !found && <Bundle busy={busy} onWord={(w) => void word(w)} onFile={(f) => void look(() => upload<Offer>("add/bundle?name=" + encodeURIComponent(f.name), f), [f.name], true)} />}
-          {typed && <Typed key={from} kind={from} last={found?.offer.id} onForget={forget} onLook={look} />}
-          {busy && !typed && <p class="mut" role="status">{t("connectingShort")}</p>}
-          {error && <Notice tone="err">{error}</Notice>}
-        </Panel>
-      </Offered>
+      {from === "script" ? <section class="card c7 add-from" aria-label={t("addFrom")}>{tabs}<Panel name="from" selected={from}><NewScripts /></Panel></section>
+        : <Offered key={found?.stranger ? found.offer.id : from} found={found} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)}>{tabs}
+          <Panel name="from" selected={from}>
+            {from === "registry" && !found && <Registry onPick={(w) => void word(w)} />}
+            {from === "bundle" && !found && <Bundle busy={busy} onWord={(w) => void word(w)} onFile={(f) => void look(() => upload<Offer>("add/bundle?name=" + encodeURIComponent(f.name), f), [f.name], true)} />}
+            {typed && <Typed key={from} kind={from} last={found?.offer.id} onForget={forget} onLook={look} />}
+            {busy && !typed && <p class="mut" role="status">{t("connectingShort")}</p>}
+            {error && <Notice tone="err">{error}</Notice>}
+          </Panel>
+        </Offered>}
     </div></div>
   </div>;
 }

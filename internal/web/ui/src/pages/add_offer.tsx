@@ -108,7 +108,7 @@ function Question({ q, text, missing, onChange }: { q: AddQuestion; text: string
 
 function Outcome({ s, onAgain }: { s: Started; onAgain: () => void }) {
   const off = !!s.reason;
-  const words = off ? t("addedOff", s.name) : s.state === "up" ? t("addedUp", s.name, s.tools) : s.state === "auth" ? t("addedAuth", s.name) : t("addedWaits", s.name);
+  const words = off ? t("addedOff", s.name) : s.state === "up" ? t("addedUp", s.name, t("anyNumber", s.tools)) : s.state === "auth" ? t("addedAuth", s.name) : t("addedWaits", s.name);
   useEffect(() => { commandLine.value = command(off ? "enable" : "status", ...(off ? [s.name] : [])); }, []);
   return <section class="card c7 add-offer" aria-labelledby="h-added" data-testid="added">
     <h2 id="h-added"><Status tone={off ? "err" : s.state === "up" ? "ok" : "warn"} state={s.state}>{words}</Status></h2>

@@ -41,7 +41,7 @@ export function Catalog() {
   const many = new Set((value?.rows ?? []).map((r) => r.server)).size;
   const chip = (id: string, tone?: Tone) => <button type="button" class="filter-chip" key={id} aria-pressed={only === id} onClick={() => setQuery({ only: only === id ? undefined : id })}>{tone ? <Status tone={tone}>{t(("only_" + id) as Key)}</Status> : t(("only_" + id) as Key)}<span class="n">{count((value?.rows ?? []).filter((r) => onlys[id]!(r, unused)).length)}</span></button>;
   return <div class="page catalog-page">
-    <Head title={t("catalog")} what={value && t("whatClientsSee", count(tools), many)}>
+    <Head title={t("catalog")} what={value && t("whatClientsSee", t("anyNumber", tools), t("serversN", many))}>
       {(value?.schemas.length ?? 0) > 1 && <label class="check">{t("schema")} <select value={value!.schema} onChange={(e) => setQuery({ schema: e.currentTarget.value, as: undefined })}>{value!.schemas.map((s) => <option key={s}>{s}</option>)}</select></label>}
       <label class="check hide-m"><span class="mut">{t("throughEyes")}</span> <select data-testid="lens" value={as} onChange={(e) => setQuery({ as: e.currentTarget.value || undefined })}>
         <option value="">{t("anyClient")}</option>{clients.value.map((c) => <option key={c.session} value={c.session}>{c.name || t("unnamed")} {c.version} · {c.session}</option>)}</select></label>

@@ -46,6 +46,6 @@ function Found({ list }: { list: Program[] }) {
   const start = () => { try { go(href(["clients", list.find((p) => !left.has(p.id))!.id], { move: "1" })); } catch (e) { toast(errorText(e), undefined, "err"); } };
   return <>
     <div class="found"><span class="h3">{t(list.length ? "foundHere" : "nothingFound")}</span>{list.slice(0, 4).map((p) => <label key={p.id} class="row"><input type="checkbox" checked={!left.has(p.id)} onChange={() => flip(p.id)} /><span class="mid">{p.name}</span><span class="mut end">{t("serversN", p.servers.length)}</span></label>)}</div>
-    <div class="row">{names.length > 0 && <button type="button" class="button primary" onClick={start}>{t("importServers", names.length)}</button>}<a class={names.length ? "button quiet" : "button primary"} href="/ui/servers/new">{t("addManually")}</a><a class="button quiet" href="/ui/servers/import">{t("import")}</a></div>
+    <div class="row">{names.length > 0 && <button type="button" class="button primary" onClick={start}>{t("importServers", names.length)}</button>}<a class={names.length ? "button quiet" : "button primary"} href="/ui/servers/new">{t("addManually")}</a><a class="button quiet" href="/ui/servers/import">{t("pasteConfig")}</a></div>
   </>;
 }

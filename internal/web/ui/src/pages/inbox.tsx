@@ -4,11 +4,11 @@ import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
-import { age, lasting } from "../format.ts";
+import { age, hm, lasting } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
-import { approvals, inbox, loaded } from "../live.ts";
+import { answered, approvals, ended, inbox, loaded } from "../live.ts";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href, segments } from "../router.ts";
@@ -28,10 +28,15 @@ export function InboxPage() {
   const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
   return <div class={"page inbox-page" + (open ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))} />
     {loaded.value && chosen && !open && <Notice tone="info">{t("questionOver")}</Notice>}
-    {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div> : !list.length ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
-      : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}</ul>
+    {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div> : !list.length && !ended.value.length ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
+      : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}<Ended /></ul>
         <div class="ibd">{open && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <Item key={open.q.id} q={open.q} /> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
   </div>;
+}
+
+/** Ended lists questions whose call or server ended, or that another page answered. They cannot be answered. */
+function Ended() {
+  return ended.value.length > 0 && <><li class="h3">{t("endedQuestions")}</li>{ended.value.map((q) => <li key={q.id} class="ended" data-testid="ended"><Icon name="clock" /><span class="cut"><b>{q.server}</b> {q.tool ?? ""}</span><span class="mut num">{hm(Date.parse(q.asked))}</span><small class="cut">{[q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ")}</small></li>)}</>;
 }
 
 interface Waiting { id: string; q?: Question; s?: Server }
@@ -59,6 +64,7 @@ function PendingServer({ s }: { s: Server }) {
 }
 
 async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string, script = false): Promise<void> {
+  answered.add(q.id);
   try {
     await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}${script ? `,"for":"script"` : ""}}`));
   } catch (e) { toast(errorText(e), undefined, "err"); }
@@ -66,9 +72,12 @@ async function answer(q: Question, action: "accept" | "decline" | "cancel", cont
 
 export function Item({ q }: { q: Question }) {
   const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
+  const whole = q.deadline ? Math.max(1, (Date.parse(q.deadline) - Date.parse(q.asked)) / 1000) : 1;
+  const facts = [q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", t("waiting", age(q.asked, now.value))].filter(Boolean).join(" · ");
   return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
-    <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>
-      <span class="mut">{q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("timeLeft", lasting(left)) : ""}</span></header>
+    {left !== undefined && <progress class="deadline" max={1} value={Math.min(1, left / whole)} aria-hidden="true" />}
+    <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>{left !== undefined && <span class="tag end num">{t("timeLeft", lasting(left))}</span>}</header>
+    <div class="row facts-row"><span class="mut">{facts}</span>{q.tool && <a href={href(["traffic"], { q: `status:pending server:${q.server}` })}>{t("showCall")}</a>}</div>
     {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : q.kind === "host" ? <Host q={q} /> : <Approval q={q} />}
   </article>;
 }

@@ -13,13 +13,14 @@ import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { isQuiet, seen, seenText } from "./client_seen.ts";
 import { ReplicasCard } from "./replicas_card.tsx";
-import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost } from "./overview_cost.tsx";
 
 const ranges = [15, 60, 360, 1440];
 const minutes = remembered("overview.range", 60);
 export const rangeName = (m: number) => (m < 60 ? t("age_min", m) : t("age_h", m / 60));
+const lastOf = (m: number) => (m === 60 ? t("lastHour") : t("last", rangeName(m)));
 
 /** useWhileBusy reloads while calls arrive, at most every two seconds. */
 function useWhileBusy(reload: () => void): void {
@@ -46,7 +47,7 @@ export function Overview() {
   const tools = servers.value.reduce((n, s) => n + s.tools, 0);
   const first = loaded.value && (!servers.value.length || demo);
   return <div class="page">
-    <Head title={t("overview")} what={loaded.value && !first && <>{t("upOf", up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
+    <Head title={t("overview")} what={loaded.value && !first && <>{upOf(up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
       {!first && <span class="seg hide-m" role="group" aria-label={t("range")}>{ranges.map((r) => <button type="button" key={r} aria-pressed={r === m} onClick={() => { minutes.value = r; }}>{rangeName(r)}</button>)}</span>}
       {may("admin") && <a class={first ? "button" : "button primary"} href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </Head>
@@ -73,7 +74,7 @@ function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: numbe
   return <section class="card flush" aria-labelledby="calls-h">
     <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
     <div class="body"><dl class="figs calls-figs">
-      <Fig name={t("last", rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
+      <Fig name={lastOf(m)}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
       <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
       {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
     </div>
@@ -173,7 +174,7 @@ function ClientsCard({ list }: { list: Client[] }) {
 
 function Reasons({ list, minutes: m }: { list: Call[]; minutes: number }) {
   const groups = grouped(list).slice(0, 5), most = groups[0]?.n ?? 1;
-  return <section class="card flush c6" aria-labelledby="reasons-h"><header><h2 id="reasons-h">{t("topReasons")}</h2><span class="end">{t("last", rangeName(m))}</span></header>
+  return <section class="card flush c6" aria-labelledby="reasons-h"><header><h2 id="reasons-h">{t("topReasons")}</h2><span class="end">{lastOf(m)}</span></header>
     <ul class="plain reasons">{groups.map((g) => <li key={g.words + g.server}><Status tone={g.tool ? "warn" : "err"} /><a class="cut plain-link" title={g.words} href={href(["traffic"], { q: `server:${g.server} status:error,tool_error since:${m}m hop:client` })}>{g.words}</a>
       <span class="mut cut">{g.server} · {g.tool ? t("call_tool_error") : g.code ?? t("call_error")}</span><Bar part={g.n / most} tone={g.tool ? "t" : "e"} /><b class="r num">{count(g.n)}</b></li>)}
       {!groups.length && <li class="none"><span /><Status tone="ok">{t("noFailures")}</Status></li>}</ul>

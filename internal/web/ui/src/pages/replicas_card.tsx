@@ -3,6 +3,7 @@ import { get, type Overview, type Replica, type Server } from "../api.ts";
 import { said, t } from "../i18n/index.ts";
 import { replicas } from "../live.ts";
 import { Status, now, useLoad } from "../parts/basics.tsx";
+import { upOf } from "./server_state.ts";
 
 /** every stands for all replicas in the address of a page. */
 export const every = "*";
@@ -26,6 +27,6 @@ function Replicas() {
       <tbody>{list.map((r) => {
         const own = of<Server>(value?.servers, r.name);
         return <tr key={r.name}><td><Status tone={r.error ? "err" : "ok"} state={r.error ? "down" : "up"}><b>{r.name}</b></Status></td>
-          <td class={r.error ? "err" : "mut"}>{r.error ? why(r) : t("upOf", own.filter((s) => s.state === "up" || s.state === "idle").length, own.filter((s) => s.state !== "disabled").length)}</td><td class="r">{r.error ? "–" : of(value?.clients, r.name).length}</td></tr>;
+          <td class={r.error ? "err" : "mut"}>{r.error ? why(r) : upOf(own.filter((s) => s.state === "up" || s.state === "idle").length, own.filter((s) => s.state !== "disabled").length)}</td><td class="r">{r.error ? "–" : of(value?.clients, r.name).length}</td></tr>;
       })}</tbody></table></section>;
 }

@@ -12,6 +12,7 @@ import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { ServerMenu, act, approve, remove, signIn } from "./servers.tsx";
 import { History } from "./server_history.tsx";
+import { ScriptsTab, scriptsOf } from "./server_scripts.tsx";
 import { StatusTab, ToolTable } from "./server_status.tsx";
 import { ServerEdit } from "./server_edit.tsx";
 import { reasonOf, stateName, toneOf } from "./server_state.ts";
@@ -26,11 +27,11 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   const state = servers.value.find((s) => s.schema === schema && s.name === name);
   const { value: d, error, reload } = useLoad(() => load(schema, name), [schema, name, JSON.stringify(state), lang.value]);
   const tab = query.value.get("tab") ?? "status";
-  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" ? "approve" : "inspect", name); }, [name, tab]);
+  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" || tab === "scripts" ? "approve" : "inspect", name); }, [name, tab]);
   const title = <><span class="hide-m"><a href="/ui/servers">{t("servers")}</a> / </span>{name}</>;
   if (error && !d) return <div class="page"><Head title={title}><a class="button" href="/ui/servers">{t("backToServers")}</a></Head><Notice tone="err">{error}</Notice></div>;
   if (!d) return <div class="page"><Head title={title} /><div class="scroll"><Skeleton /></div></div>;
-  const waits = d.state === "pending", changes = d.changes?.length ?? 0;
+  const waits = d.state === "pending", changes = d.changes?.length ?? 0, scripts = scriptsOf(d.entry);
   return <div class="page server-page">
     <Head title={title} what={<><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status> <span class="hide-m">{["", d.transport, d.protocol, [d.title, d.version].filter(Boolean).join(" "), d.sandbox ? `${t("confined")}: ${d.sandbox}` : "", schema !== "default" ? schema : ""].filter((x, i) => !i || x).join(" · ").trim()}</span></>}>
       {waits && may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approve")}</button>}
@@ -43,10 +44,11 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
     {d.state !== "up" && d.reason && <Notice tone={d.state === "down" || d.state === "auth" ? "err" : "warn"}>{reasonOf(d)}
       {d.withheld?.length ? <div>{t("withheld", d.withheld.join(", "))}</div> : null}</Notice>}
     <div class="tabline"><Tabs name="server" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })}
-      tabs={[{ id: "status", label: t("summary") }, { id: "tools", label: <>{t("tools")} <span class="n">{d.tools}</span></> }, { id: "logs", label: t("log") }, { id: "history", label: <>{t("changesTab")}{changes > 0 && <span class="tag warn">{changes}</span>}</> }, { id: "config", label: t("config") }]} /></div>
+      tabs={[{ id: "status", label: t("summary") }, ...(scripts ? [{ id: "scripts", label: <>{t("scripts")} <span class="n">{Object.keys(scripts).length}</span></> }] : []), { id: "tools", label: <>{t("tools")} <span class="n">{d.tools}</span></> }, { id: "logs", label: t("log") }, { id: "history", label: <>{t("changesTab")}{changes > 0 && <span class="tag warn">{changes}</span>}</> }, { id: "config", label: t("config") }]} /></div>
     <Panel name="server" selected={tab} class="fill">
       {tab === "status" && <StatusTab d={d} />}
       {tab === "tools" && <div class="scroll server-body"><ToolTable d={d} /></div>}
+      {tab === "scripts" && <ScriptsTab d={d} reload={reload} />}
       {tab === "config" && <ServerEdit detail={d} onSaved={reload} />}
       {tab === "history" && <History d={d} reload={reload} />}
       {tab === "logs" && <Logs name={name} stderr={d.stderr ?? []} />}

@@ -4,6 +4,7 @@ import { t } from "../i18n/index.ts";
 import { Notice, Tabs, Panel, errorText, toast } from "../parts/basics.tsx";
 import { Confirm, EndpointFields, complete, edited, endpointOf } from "../parts/endpoint.tsx";
 import { may } from "../state.ts";
+import { scriptsOf } from "./server_scripts.tsx";
 
 const shown = ["command", "args", "cwd", "env", "url", "headers", "type"];
 
@@ -11,8 +12,10 @@ const shown = ["command", "args", "cwd", "env", "url", "headers", "type"];
 export function ServerEdit({ detail, onSaved }: { detail: ServerDetail; onSaved: () => void }) {
   const { name, schema } = detail;
   const [end, setEnd] = useState(endpointOf(detail.entry ?? {}));
-  const [mode, setMode] = useState("form");
-  const [text, setText] = useState("");
+  // Scripts have a tab of their own.
+  const forms = !scriptsOf(detail.entry);
+  const [mode, setMode] = useState(forms ? "form" : "json");
+  const [text, setText] = useState(forms ? "" : JSON.stringify(detail.entry, null, 2));
   const [error, setError] = useState("");
   const [run, setRun] = useState("");
   const rest = Object.fromEntries(Object.entries(detail.entry ?? {}).filter(([k]) => !shown.includes(k)));
@@ -42,7 +45,7 @@ export function ServerEdit({ detail, onSaved }: { detail: ServerDetail; onSaved:
   const ready = may("admin") && (mode === "json" || complete(end));
   return <form class="page" onSubmit={(e) => { e.preventDefault(); if (ready) void save(); }}>
     <div class="scroll editor"><section class="card">
-    <Tabs name="edit" label={t("config")} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }]} />
+    {forms && <Tabs name="edit" label={t("config")} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }]} />}
     <Panel name="edit" selected={mode}>
       {mode === "form" ? <EndpointFields id="s" value={end} onChange={setEnd} />
         : <div class="field"><label for="s-json">{t("entry")}</label><textarea id="s-json" class="mono" rows={14} value={text} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></div>}

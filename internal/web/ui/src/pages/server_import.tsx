@@ -18,7 +18,7 @@ export function read(text: string): { name: string; entry: Record<string, any> }
     if (Array.isArray(e.command)) return { name, entry: { ...e, command: e.command[0], args: e.command.slice(1) } };
     const url = e.url ?? e.serverUrl ?? e.httpUrl;
     return { name, entry: url && !e.url ? { ...e, url, serverUrl: undefined, httpUrl: undefined } : e };
-  }).filter((s) => s.entry.command || s.entry.url);
+  }).filter((s) => s.entry.command || s.entry.url || s.entry.scripts);
 }
 
 export function ServerImport() {
@@ -30,7 +30,7 @@ export function ServerImport() {
   let bad = "";
   if (text.trim()) {
     try {
-      found = read(text).map((s) => ({ ...s, known: servers.value.some((x) => x.name === s.name), line: s.entry.url ?? [s.entry.command, ...(s.entry.args ?? [])].map(quote).join(" ") }));
+      found = read(text).map((s) => ({ ...s, known: servers.value.some((x) => x.name === s.name), line: s.entry.scripts ? `${t("scripts")}: ${Object.keys(s.entry.scripts).join(", ")}` : s.entry.url ?? [s.entry.command, ...(s.entry.args ?? [])].map(quote).join(" ") }));
     } catch (e) { bad = errorText(e); }
   }
   const load = (s: string) => {
@@ -53,7 +53,7 @@ export function ServerImport() {
   return <div class="page"><Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("import")}</>}>
       <button type="button" class="button" onClick={() => void pickFile(".json,application/json").then(load)}><Icon name="upload" />{t("chooseFile")}</button></Head>
     <div class="scroll editor"><section class="card">
-    <div class="field"><label for="import-text">{t("importText")}</label><textarea id="import-text" class="mono" rows={10} spellcheck={false} value={text} onInput={(e) => load(e.currentTarget.value)} /></div>
+    <div class="field"><label for="import-text">{t("importText")}</label><textarea id="import-text" class="mono" rows={10} spellcheck={false} value={text} placeholder={'{"mcpServers": {"github": {"command": "npx", "args": ["-y", "…"]}}}'} onInput={(e) => load(e.currentTarget.value)} /></div>
     {bad && <Notice tone="err">{bad}</Notice>}
     {found.length > 0 && <table><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
       {found.map((s) => <tr key={s.name}><td><input type="checkbox" aria-label={s.name} checked={chosen.has(s.name)} onChange={() => {
@@ -63,6 +63,6 @@ export function ServerImport() {
       }} /></td><td><b>{s.name}</b> {s.known && <span class="warn">{t("replaces")}</span>}</td><td><code>{s.line}</code></td></tr>)}
     </tbody></table>}
     {error && <Notice tone="err">{error}</Notice>}
-    <div class="bar"><button type="button" class="button primary" disabled={!chosen.size} onClick={() => void save()}>{t("importCount", chosen.size)}</button></div>
+    <div class="bar"><button type="button" class="button primary" disabled={!chosen.size} onClick={() => void save()}>{chosen.size ? t("importCount", chosen.size) : t("import")}</button></div>
     </section></div></div>;
 }

@@ -5,7 +5,7 @@ import { t } from "../i18n/index.ts";
 export function Launch({ entry, whole }: { entry: Record<string, any>; whole?: string }) {
   const line = [entry.command, ...(entry.args ?? [])].map((x) => (/^[\w@%+=:,./-]+$/.test(x) ? x : JSON.stringify(x))).join(" ");
   const names = Object.keys((entry.url ? entry.headers : entry.env) ?? {});
-  const title = <h2 id="h-launch">{t(entry.url ? "wantsToReach" : "wantsToRun")}</h2>;
+  const title = <h2 id="h-launch">{t(entry.url ? "wantsToReach" : entry.scripts ? "wantsScripts" : "wantsToRun")}</h2>;
   if (whole) return <section class="card due wide launch" aria-labelledby="h-launch" data-testid="launch">{title}
     <pre class="code text" tabIndex={0} role="group" aria-labelledby="h-launch">{whole}</pre></section>;
   return <section class="card due wide launch" aria-labelledby="h-launch" data-testid="launch">

@@ -9,5 +9,8 @@ export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
 export const reasonOf = (s: Server) => said(s.reason, s.reasonZH) || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
 
+/** upOf says how many of the servers are up. */
+export const upOf = (up: number, all: number) => t(all === 1 ? "upOfOne" : "upOf", up, all);
+
 /** needy reports whether a server needs an action of a person. */
 export const needy = (s: Server) => s.state === "down" || s.state === "auth" || s.state === "pending" || !!s.pending?.length;

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat } from "../api.ts";
 import { clock, count, ns, percent, short } from "../format.ts";
-import { lang, t } from "../i18n/index.ts";
+import { lang, t, type Key } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
 import { Empty, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { Bar, Fig, Latency, Strip } from "../parts/chart.tsx";
@@ -28,20 +28,20 @@ export function StatusTab({ d }: { d: ServerDetail }) {
       <div class="c4 side-col"><Connection d={d} />
         {(d.changes?.length ?? 0) > 0 && <section class="card flush" aria-labelledby="h-changed"><header><h2 id="h-changed">{t("changesTab")}</h2><span class="tag warn">{t("toReview", d.changes!.length)}</span></header><div class="body change-box"><Change c={d.changes![0]!} /></div><footer><button type="button" class="link" onClick={() => setQuery({ tab: "history" })}>{t("review")}</button></footer></section>}
         <LogCard d={d} />
-        {d.handshake && <section class="card" aria-labelledby="h-shake"><details><summary id="h-shake">{t("handshake")}</summary><div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div></details></section>}
       </div>
     </div></div></div>;
 }
 
 /** known are the possible capabilities; missing ones are shown as missing. */
 const known = ["tools", "resources", "prompts", "logging", "completions", "tasks"];
+const capNames: Record<string, Key> = { tools: "cap_tools", resources: "cap_resources", prompts: "cap_prompts", logging: "cap_logging", completions: "cap_completions", tasks: "cap_tasks", listChanged: "cap_listChanged", subscribe: "cap_subscribe" };
 
 function Capabilities({ d }: { d: ServerDetail }) {
   const caps = (d.handshake?.capabilities ?? {}) as Record<string, any>;
   const counts: Record<string, number> = { tools: d.tools, resources: d.resources, prompts: d.prompts };
   const all = [...known, ...Object.keys(caps).filter((k) => !known.includes(k))];
   const follows = ["tools", "resources", "prompts"].some((k) => caps[k]?.listChanged);
-  const chip = (name: string, has: boolean, n?: number) => <li key={name} class={has ? "cap" : "cap no"}><Icon name={has ? "check" : "close"} />{name}{has && n !== undefined && <b>{count(n)}</b>}<span class="hidden">{t(has ? "yes" : "no")}</span></li>;
+  const chip = (name: string, has: boolean, n?: number) => <li key={name} class={has ? "cap" : "cap no"}><Icon name={has ? "check" : "close"} />{capNames[name] ? t(capNames[name]!) : name}{has && n !== undefined && <b>{count(n)}</b>}<span class="hidden">{t(has ? "yes" : "no")}</span></li>;
   return <ul class="plain caps" aria-label={t("capabilities")} data-testid="capabilities">{all.map((k) => chip(k, k in caps, counts[k]))}{chip("listChanged", follows)}{chip("subscribe", !!caps.resources?.subscribe)}</ul>;
 }
 
@@ -58,13 +58,14 @@ function LatencyCard({ d, past, whole }: { d: ServerDetail; past?: Past; whole?:
 function Connection({ d }: { d: ServerDetail }) {
   const e = (d.entry ?? {}) as Record<string, any>;
   const rows: [string, preact.ComponentChildren][] = [
-    e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
+    e.scripts ? [t("scripts"), <code>{Object.keys(e.scripts).join(", ")}</code>] : e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
     [t("transport"), [d.transport, d.protocol].filter(Boolean).join(" · ")], ...(d.pid ? [["PID", String(d.pid)] as [string, string]] : []),
     [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(lang.value === "zh-CN" ? "、" : ", ")],
     ...(Object.keys(e.env ?? e.headers ?? {}).length ? [[t(e.env ? "environment" : "headers"), <code>{Object.keys(e.env ?? e.headers).join(", ")}</code>] as [string, preact.ComponentChildren]] : []),
     ...(d.source ? [[t("configFile"), <code>{d.source}</code>] as [string, preact.ComponentChildren]] : []),
   ];
-  return <section class="card flush" aria-labelledby="h-connection"><header><h2 id="h-connection">{t("via")}</h2></header><dl class="body kv">{rows.map(([k, v]) => [<dt key={k}>{k}</dt>, <dd key={k + "v"} title={typeof v === "string" ? v : undefined}>{v}</dd>])}</dl></section>;
+  return <section class="card flush" aria-labelledby="h-connection"><header><h2 id="h-connection">{t("via")}</h2></header><dl class="body kv">{rows.map(([k, v]) => [<dt key={k}>{k}</dt>, <dd key={k + "v"} title={typeof v === "string" ? v : undefined}>{v}</dd>])}</dl>
+    {d.handshake && <footer><details><summary>{t("handshake")}</summary><div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div></details></footer>}</section>;
 }
 
 function LogCard({ d }: { d: ServerDetail }) {

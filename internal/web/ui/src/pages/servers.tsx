@@ -15,7 +15,7 @@ import { may } from "../state.ts";
 import { AddPage } from "./add.tsx";
 import { ServerPage } from "./server.tsx";
 import { costByServer } from "./overview_cost.tsx";
-import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { ReplicaFilter, ReplicaServers, chosenReplica } from "./replicas.tsx";
 import { ServerImport } from "./server_import.tsx";
 
@@ -90,7 +90,7 @@ function ServerList() {
   };
   const row = (s: Server) => <ServerRow key={s.schema + "/" + s.name} s={s} stat={stats.get(s.name)} uptime={uptime.get(s.schema + "/" + s.name)} tokens={cost.get(s.name)} />;
   return <div class="page">
-    <Head title={t("servers")} what={loaded.value && t("upOf", servers.value.filter(kinds.up).length, servers.value.length)}>
+    <Head title={t("servers")} what={loaded.value && upOf(servers.value.filter(kinds.up).length, servers.value.length)}>
       <ReplicaFilter />
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
@@ -99,8 +99,8 @@ function ServerList() {
     {!chosenReplica() && <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterServers")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
       {(Object.keys(kinds) as (keyof typeof kinds)[]).map((k) => <button type="button" key={k} class="filter-chip" aria-pressed={kind === k} onClick={() => setQuery({ state: k === "all" ? undefined : k })}>{kindTones[k] ? <Status tone={kindTones[k]!}>{t(`servers_${k}`)}</Status> : t(`servers_${k}`)}<span class="n">{matching.filter(kinds[k]).length}</span></button>)}</div>}
     {chosenReplica() ? <ReplicaServers /> : <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
-      <colgroup><col class="w-name" /><col /><col class="w-avail" /><col class="w-p95" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
-      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th>{t("p95Hour")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
+      <colgroup><col class="w-name" /><col /><col class="w-avail" /><col class="w-calls" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
+      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("p95Hour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{bad.map(row)}{bad.length > 0 && well.length > 0 && <tr class="group-row"><td colSpan={9}>{t("healthyFirst")}</td></tr>}{well.map(row)}</tbody></table></section>
       : <Empty><b>{t(servers.value.length ? "nothingMatches" : "noServers")}</b><span>{t(servers.value.length ? "tryOther" : "stepServerText")}</span>{!servers.value.length && may("admin") && <a class="button" href="/ui/servers/new">{t("addServer")}</a>}</Empty>}</div>}
   </div>;
@@ -115,8 +115,8 @@ function ServerRow({ s, stat, uptime, tokens }: { s: Server; stat?: Stat; uptime
     <td><div class="row"><Status tone={bad && s.state === "up" ? "warn" : toneOf(s)} state={s.state} /><span class="lines cut"><a class="name" href={open} title={s.name} onClick={(e) => e.stopPropagation()}>{s.name}</a><small>{[s.schema !== "default" ? s.schema : "", s.title, s.version].filter(Boolean).join(" ") || s.transport}</small></span></div></td>
     <td class="lines" title={reasonOf(s)}><span class={bad ? toneOf(s) === "ok" ? "warn" : toneOf(s) : s.state === "up" ? "" : "mut"}>{first}</span><small>{second}</small></td>
     <td><div class="row">{uptime && <Strip strip={uptime.strip} label={`${s.name} ${t("availability")}`} />}<span class="mut num share">{uptime?.share === undefined ? "–" : percent(uptime.share, 1)}</span></div></td>
-    <td><div class="row">{calls > 0 && <Sparkline values={stat!.perMinute!} label={`${s.name} ${t("callsHour")}`} />}<span class="num end">{calls ? ns(stat!.p95) : "–"}</span></div></td>
-    <td class="r">{calls ? count(calls) : "–"}</td><td class={"r " + (errors > 0.01 * calls ? "err" : "mut")}>{calls ? percent(errors, calls) : "–"}</td><td class="r">{count(s.tools)}</td><td class="r mut">{tokens ? short(tokens) : "–"}</td>
+    <td><div class="row">{calls > 0 && <Sparkline values={stat!.perMinute!} label={`${s.name} ${t("callsHour")}`} />}<span class="num end">{calls ? count(calls) : "–"}</span></div></td>
+    <td class="r">{calls ? ns(stat!.p95) : "–"}</td><td class={"r " + (errors > 0.01 * calls ? "err" : "mut")}>{calls ? percent(errors, calls) : "–"}</td><td class="r">{count(s.tools)}</td><td class="r mut">{tokens ? short(tokens) : "–"}</td>
     <td class="actions vis" onClick={(e) => e.stopPropagation()}>{fixOf(s)}<ServerMenu s={s} /></td>
   </tr>;
 }

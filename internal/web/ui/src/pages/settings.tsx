@@ -1,6 +1,7 @@
 // Settings: the value, where it comes from, and whether a change needs a
 // restart.
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type Setting } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -21,11 +22,22 @@ const groups: [Key, RegExp][] = [
 const order: Key[] = ["grp_gateway", "grp_tools", "grp_limits", "grp_access", "grp_web", "grp_answers", "grp_log", "grp_telemetry", "grp_advanced"];
 const groupOf = (s: Setting) => groups.find(([, re]) => re.test(s.key))![0];
 
-/** titleOf makes a title of a key: server.cors.allowAnyOrigin is "Allow any origin". */
+/** names are parts of keys that a title needs, as they are written. */
+const names: Record<string, string> = { tls: "TLS", acme: "ACME", nats: "NATS", webhook: "Webhook" };
+
+/** titleOf makes a title of a key: server.cors.allowAnyOrigin is "Allow any origin", server.tls.cert is "TLS cert". */
 export function titleOf(key: string): string {
   const parts = key.split("."), words = parts.slice(parts.length > 2 ? -1 : 1).join(" ") || key;
   const text = (parts.length === 2 && /^(file|enabled|url|key|maxSize|maxFiles|types)$/.test(parts[1]!) ? parts.join(" ") : words).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-  return text[0]!.toUpperCase() + text.slice(1);
+  const of = parts.length > 2 ? names[parts.at(-2)!] : undefined;
+  return of ? `${of} ${text}` : text[0]!.toUpperCase() + text.slice(1);
+}
+
+/** said splits the description of a key into a title and the rest: a Chinese one begins with what it is. */
+function said(s: Setting): [title: ComponentChildren, rest: string] {
+  if (lang.value === "en") return [titleOf(s.key), s.doc ?? ""];
+  const [, title, rest] = /^([^；。，：]{2,24})[；。，：](.*)$/s.exec(s.doc ?? "") ?? [];
+  return title ? [title, rest!] : [<code>{s.key}</code>, s.doc ?? ""];
 }
 
 /** waiting are the saved keys that take effect after a restart. */
@@ -92,10 +104,11 @@ function Row({ s, onSaved }: { s: Setting; onSaved: () => void }) {
   };
   const flip = (on: boolean) => void write(on).then(() => toast(t(s.restart ? "savedRestart" : "saved", s.key), { label: "undo", run: () => void write(!on).catch(() => {}) }), () => {});
   const id = "set-" + s.key, chosen = automatic(s.key, s.value), off = !may("admin");
+  const [title, doc] = said(s);
   const standard = automatic(s.key, s.default) ? t("automatic") : show(s.default);
-  return <div class="sr" data-testid={"setting-" + s.key}><div><div class="t"><label for={id}>{lang.value === "en" ? titleOf(s.key) : <code>{s.key}</code>}</label>
+  return <div class="sr" data-testid={"setting-" + s.key}><div><div class="t"><label for={id}>{title}</label>
     {s.source !== "default" && <span class="tag line">{t("setBy", t(`source_${s.source}` as Key))}</span>}{waiting.value.includes(s.key) && <span class="tag warn">{t("needsRestart")}</span>}</div>
-    <div class="d">{s.doc} {lang.value === "en" && <code>{s.key}</code>}{s.source !== "default" && standard && typeof s.value !== "boolean" ? ` · ${t("defaultIs", standard)}` : ""}</div>
+    <div class="d">{doc} {typeof title === "string" && <code>{s.key}</code>}{s.source !== "default" && standard && typeof s.value !== "boolean" ? ` · ${t("defaultIs", standard)}` : ""}</div>
     {error && <div class="err" role="alert">{error}</div>}</div>
     <div class="v">{done && <span class="mut" role="status">{t("savedShort")}</span>}
       {typeof s.value === "boolean" ? <Switch id={id} on={s.value} label={s.key} disabled={off} onChange={flip} />

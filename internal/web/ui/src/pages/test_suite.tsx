@@ -45,7 +45,7 @@ export function SuitePage({ name }: { name: string }) {
 }
 
 function Results({ list, never }: { list: TestResult[]; never: boolean }) {
-  if (!list.length) return <Empty>{t(never ? "neverRun" : "noResults")}</Empty>;
+  if (!list.length) return <Empty><b>{t(never ? "neverRun" : "noResults")}</b>{never && <span>{t("draftHint")}</span>}</Empty>;
   return <ol class="plain results" aria-label={t("result")}>{list.map((r) => <li key={r.name} data-testid="test-result" data-state={r.status}>
     <div><Status tone={toneOfTest(r)} state={r.status}><b>{r.name}</b></Status> <span class="mut">{r.status === "skipped" ? t("skipped") : ns(r.took)}{r.updated ? " · " + t("snapshotWritten") : ""}</span></div>
     {r.problems?.map((p, i) => <pre key={i} class="code text problem" tabIndex={0} role="group" aria-label={r.name}>{said(p, r.problemsZH?.[i])}</pre>)}</li>)}</ol>;

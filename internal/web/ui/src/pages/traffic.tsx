@@ -15,7 +15,8 @@ import { VirtualList } from "../parts/list.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
 import { phone, remembered } from "../state.ts";
-import { ReplicaFilter, ReplicaTraffic, chosenReplica } from "./replicas.tsx";
+import { ReplicaFilter, Silent, chosenReplica, useReplicaCalls } from "./replicas.tsx";
+import { every } from "./replicas_card.tsx";
 import { Entry } from "./traffic_entry.tsx";
 import { all, calls, heldAt, hold, more, older, paused, problem, setPaused, show, version, type Row } from "./traffic_store.ts";
 
@@ -53,16 +54,20 @@ export function Traffic() {
   useEffect(() => { const timer = setTimeout(() => void show(asked), all.list.length ? 150 : 0); return () => clearTimeout(timer); }, [asked]);
   useEffect(() => { commandLine.value = open ? command("traffic", "--open", String(open)) : command("traffic", ...(q ? [q] : []), "-f"); }, [q, open]);
   void version.value;
-  const rows = both ? all : calls;
+  const top = useRef(true);
+  const chosen = chosenReplica(), far = useReplicaCalls(chosen, both ? q : q + " hop:client kind:call", paused.value || open > 0 || !top.current);
+  const from = chosen === every ? query.value.get("from") ?? "" : chosen;
+  const own = both ? all : calls, rows = far ?? own;
   // Row 0 is the newest visible row; while the user reads, newer rows are held
   // back.
-  const last = heldAt.value ? rows.find(heldAt.value + 1) : rows.list.length;
+  const last = heldAt.value && !far ? own.find(heldAt.value + 1) : rows.list.length;
   const fresh = rows.list.length - last, size = Math.min(last, rows.size);
   const row = (i: number): Row | undefined => rows.list[last - 1 - i];
-  const at = open ? last - 1 - rows.find(open) : -1, found = at >= 0 && row(at)?.id === open ? at : -1;
-  const select = (i: number) => { const c = row(i); if (c) go(href(["traffic", String(c.id)], { q }), !!open); };
-  const close = () => go(href(["traffic"], { q }));
-  const top = useRef(true);
+  const at = open ? last - 1 - (far ? far.find(open, from) : own.find(open)) : -1, found = at >= 0 && row(at)?.id === open ? at : -1;
+  const suffix = q || chosen ? "?" + new URLSearchParams({ ...(q && { q }), ...(chosen && { replica: chosen }) }) : "";
+  const suffixOf = (c: Row) => chosen === every ? suffix + "&from=" + encodeURIComponent(c.replica ?? "") : suffix;
+  const select = (i: number) => { const c = row(i); if (c) go(`/ui/traffic/${c.id}${suffixOf(c)}`, !!open); };
+  const close = () => go("/ui/traffic" + suffix);
   const still = () => { if (!paused.peek()) hold(!top.current || open > 0); };
   useEffect(still, [open]);
   useEffect(() => () => { if (!paused.peek()) hold(false); }, []);
@@ -70,30 +75,29 @@ export function Traffic() {
     { keys: "j", label: "next", run: () => select(found + 1) }, { keys: "k", label: "previous", run: () => select(Math.max(0, found - 1)) },
     { keys: "p", label: "pause", run: () => setPaused(!paused.value) }, { keys: "Escape", label: "close", run: close },
   ]);
-  const suffix = q ? "?" + new URLSearchParams({ q }) : "";
-  const seen = useSummary(rows.list, last);
+  const seen = useSummary(rows.list, last), trouble = far ? far.error : problem.value;
   const release = () => { top.current = true; hold(false); document.querySelector("[data-testid=traffic-rows]")?.scrollTo(0, 0); };
-  return <div class={"page traffic-page" + (open ? " with-entry" : "")}>
+  return <div class={"page traffic-page" + (open ? " with-entry" : "") + (chosen ? " of-replicas" : "")}>
     <Head title={t("traffic")} what={<Status tone={paused.value ? "idle" : link.value === "live" ? "ok" : "busy"}>{paused.value ? t("paused") : <>{t("live")}, <b>{seen.rate.toFixed(1)}</b> {t("perSecond")}</>}</Status>}>
       <ReplicaFilter />
       <button type="button" class="button" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}><Icon name={paused.value ? "play" : "pause"} />{t(paused.value ? "resume" : "pause")}</button>
-      <a class="button" href={href(["tests", "new"], { q })}><Icon name="tests" />{t("makeTests")}</a>
-      <a class="button" href={"/api/v1/traffic/export?q=" + encodeURIComponent(asked)} download="traffic.jsonl"><Icon name="download" />{t("export")}</a>
+      {!chosen && <a class="button" href={href(["tests", "new"], { q })}><Icon name="tests" />{t("makeTests")}</a>}
+      {chosen !== every && <a class="button" href={"/api/v1/traffic/export?q=" + encodeURIComponent(asked) + (chosen && "&replica=" + encodeURIComponent(chosen))} download="traffic.jsonl"><Icon name="download" />{t("export")}</a>}
     </Head>
     <Filters q={q} both={both} seen={seen} />
-    {chosenReplica() ? <ReplicaTraffic q={asked} /> : <>
-    {problem.value && <Notice tone="err">{problem.value}</Notice>}
+    {far && <Silent list={far.replicas} />}
+    {trouble && <Notice tone="err">{trouble}</Notice>}
     {seen.steps.length > 0 && <div class="hist"><Timeline start={seen.start} step={seen.step} steps={seen.steps} height={72} label={t("callsChart", "", count(size), count(seen.errors + seen.tool))} brush={brushOf(q)} onBrush={(s) => setQuery({ q: withBrush(q, s) })} /></div>}
     <div class="traffic-split">
       {size > 0 ? <VirtualList class="grid" role="grid" count={size} height={phone.value ? 56 : 30} label={t("traffic")} testid="traffic-rows"
-        selected={found >= 0 ? found : undefined} onMove={select} onOpen={select} onEnd={() => void older()} onTop={(is) => { top.current = is; still(); }} header={<HeaderRow />}
-        row={(i, style) => { const c = row(i)!; return <CallRow key={c.id} call={c} style={style} on={i === found} index={i} suffix={suffix} scale={seen.longest} />; }} />
-        : version.value || problem.value ? <Empty><b>{t(q ? "nothingMatches" : "noCalls")}</b><span>{q ? t("tryOther") : t("noTraffic")}</span>{q ? <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button> : <a class="button" href="/ui/bench">{t("openBench")}</a>}</Empty> : <div class="scroll pad"><Skeleton cards={["c12"]} rows={10} /></div>}
+        selected={found >= 0 ? found : undefined} onMove={select} onOpen={select} onEnd={() => far ? far.older() : void older()} onTop={(is) => { top.current = is; still(); }} header={<HeaderRow />}
+        row={(i, style) => { const c = row(i)!; return <CallRow key={(c.replica ?? "") + c.id} call={c} style={style} on={i === found} index={i} suffix={suffixOf(c)} scale={seen.longest} />; }} />
+        : far?.loaded || !far && version.value || trouble ? <Empty><b>{t(q ? "nothingMatches" : "noCalls")}</b><span>{q ? t("tryOther") : t("noTraffic")}</span>{q ? <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button> : <a class="button" href="/ui/bench">{t("openBench")}</a>}</Empty> : <div class="scroll pad"><Skeleton cards={["c12"]} rows={10} /></div>}
       {fresh > 0 && !open && <button type="button" class="button primary fresh" data-testid="fresh" onClick={() => { setPaused(false); release(); }}>{t("newRows", count(fresh))}</button>}
-      {open > 0 && <Entry id={open} onClose={close} onStep={(by) => select(Math.max(0, found + by))} />}
+      {open > 0 && <Entry id={open} replica={from} onClose={close} onStep={(by) => select(Math.max(0, found + by))} />}
     </div>
-    <div class="tfoot"><span data-testid="row-count"><b>{count(size)}</b> {t(both ? "messagesShown" : "callsShown", size)}</span>{more.value && <span>{t("olderBelow")}</span>}{fresh > 0 && <span>{t("newRows", count(fresh))}</span>}<span class="space" />
-      <span class="legend"><span><i class="gw" />{t("gateway")}</span><span><i class="net" />{t("network")}</span><span><i class="srv" />{t("server")}</span></span></div></>}
+    <div class="tfoot"><span data-testid="row-count"><b>{count(size)}</b> {t(both ? "messagesShown" : "callsShown", size)}</span>{(far ? far.more : more.value) && <span>{t("olderBelow")}</span>}{fresh > 0 && <span>{t("newRows", count(fresh))}</span>}<span class="space" />
+      <span class="legend"><span><i class="gw" />{t("gateway")}</span><span><i class="net" />{t("network")}</span><span><i class="srv" />{t("server")}</span></span></div>
   </div>;
 }
 
@@ -172,7 +176,7 @@ class CallRow extends Component<RowProps> {
     const bad = failed(c), words = outcome(c);
     return <div class={"grid-row" + (on ? " on" : "") + (bad ? c.status === "tool_error" ? " tool" : " bad" : "")} role="row" aria-rowindex={index + 1} aria-selected={on} style={style} onClick={this.open}>
       <span role="gridcell" class="c-time mut"><a href={`/ui/traffic/${c.id}${suffix}`} tabIndex={-1}>{clock(c.start)}</a></span>
-      <span role="gridcell" class="c-client mut">{c.bench ? <span class="tag">{t("bench")}</span> : c.client}</span>
+      <span role="gridcell" class="c-client mut">{c.replica && <><span class="tag">{c.replica}</span> </>}{c.bench ? <span class="tag">{t("bench")}</span> : c.client}</span>
       <span role="gridcell" class="c-call"><Status tone={toneOfCall(c)} state={c.status}><span class="hidden">{statusName(c)}</span></Status> {c.fromServer ? "← " : c.parent && c.hop === "server" ? "↳ " : ""}{c.server && <b>{c.server}</b>} <code>{ownName(c)}</code></span>
       <span role="gridcell" class="c-result" title={words.length > 40 ? words : undefined}>{words}{bad && c.code ? <span class="mut"> {c.code}</span> : null}</span>
       <span role="gridcell" class="c-duration r">{c.status === "pending" ? "–" : ns(c.total)}</span>

@@ -16,13 +16,19 @@ import { TimeSplit } from "./traffic_time.tsx";
 
 interface Answer { call: Call; related: Call[] }
 
-export function Entry({ id, onClose, onStep }: { id: number; onClose: () => void; onStep: (by: number) => void }) {
-  const { value, error, reload } = useLoad(() => get<Answer>(path("traffic", id)), [id]);
+/** at is the address of an entry, which another replica of a cluster may have. */
+const at = (id: number, replica: string, more: Record<string, string> = {}) => path("traffic", id, ...(more.side ? ["body"] : [])) + "?" + new URLSearchParams({ ...more, ...(replica && { replica }) });
+
+/** Entry shows the entry of this gateway, or of another replica. */
+export function Entry({ id, replica, onClose, onStep }: { id: number; replica: string; onClose: () => void; onStep: (by: number) => void }) {
+  const { value, error, reload } = useLoad(async () => ({ of: replica, ...await get<Answer>(at(id, replica)) }), [id, replica]);
   const [tab, setTab] = useState("");
-  useEffect(() => on("traffic", (calls) => { if (calls.some((c) => c.id === id || c.parent === id)) reload(); }), [id]);
+  useEffect(() => replica ? undefined : on("traffic", (calls) => { if (calls.some((c) => c.id === id || c.parent === id)) reload(); }), [id, replica]);
+  // The events of another replica do not arrive here.
+  useEffect(() => { const timer = replica && value?.call.status === "pending" ? setInterval(reload, 2000) : 0; return () => clearInterval(timer); }, [value, replica]);
   const buttons = <><IconButton icon="up" label={t("previous")} onClick={() => onStep(-1)} /><IconButton icon="down" label={t("next")} onClick={() => onStep(1)} /><IconButton icon="close" label={t("close")} onClick={onClose} /></>;
   if (error) return <aside class="entry" aria-label={t("entryTitle")}><div class="dh"><span class="space" />{buttons}</div><div class="pad"><Notice tone="err">{error}</Notice></div></aside>;
-  if (!value || value.call.id !== id) return <aside class="entry" aria-label={t("entryTitle")} />;
+  if (!value || value.call.id !== id || value.of !== replica) return <aside class="entry" aria-label={t("entryTitle")} />;
   const { call, related } = value;
   const hops = related.filter((c) => c.kind === "call" && !c.fromServer);
   const others = related.filter((c) => c.kind !== "call" || c.fromServer);
@@ -31,15 +37,15 @@ export function Entry({ id, onClose, onStep }: { id: number; onClose: () => void
   const hop = hops.find((c) => String(c.id) === selected);
   return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
     <div class="dh"><Status tone={toneOfCall(call)} state={call.status} /><h2 class="cut grow">{call.server} <code>{call.name || call.method}</code></h2>{buttons}</div>
-    <p class="dm">{[call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", call.id)].filter(Boolean).join(" · ")}</p>
+    <p class="dm">{[replica && `${t("replica")} ${replica}`, call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", String(call.id))].filter(Boolean).join(" · ")}</p>
     {failed(call) && <Notice tone={call.status === "tool_error" ? "warn" : "err"}><b data-testid="why">{outcome(call)}</b><div class="mut">{statusName(call)}{call.reason ? ` · ${call.reason}` : ""}</div></Notice>}
-    <div class="do-row"><OpenInBench calls={hops} /><CopyButton text={() => JSON.stringify(value, null, 2)} /></div>
+    <div class="do-row"><OpenInBench calls={hops} replica={replica} /><CopyButton text={() => JSON.stringify(value, null, 2)} /></div>
     <TimeSplit call={hops.find((c) => c.hop === "client") ?? call} related={related} />
     <Notes related={related} hops={hops} />
     <div class="tabline"><Tabs name="entry" label={t("hops")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
     <Panel name="entry" selected={selected}>
-      {hop ? <div class="bodies"><Body key={`${hop.id}q`} call={hop} side="req" size={hop.reqSize} /><Body key={`${hop.id}s${hop.status}`} call={hop} side="res" size={hop.resSize} /></div>
-        : <ul class="plain related">{others.map((c) => <li key={c.id}><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a> {c.fromServer ? "←" : "→"} <code>{c.method}</code> {c.name} <Status tone={toneOfCall(c)}>{c.status === "ok" ? "" : statusName(c)}</Status> {ns(c.total)}</li>)}
+      {hop ? <div class="bodies"><Body key={`${hop.id}q`} call={hop} replica={replica} side="req" size={hop.reqSize} /><Body key={`${hop.id}s${hop.status}`} call={hop} replica={replica} side="res" size={hop.resSize} /></div>
+        : <ul class="plain related">{others.map((c) => <li key={c.id}><a href={href(["traffic", String(c.id)], { replica })}>{clock(c.start)}</a> {c.fromServer ? "←" : "→"} <code>{c.method}</code> {c.name} <Status tone={toneOfCall(c)}>{c.status === "ok" ? "" : statusName(c)}</Status> {ns(c.total)}</li>)}
           {!others.length && <li class="mut">{t("nothingElse")}</li>}</ul>}
     </Panel>
   </aside>;
@@ -54,11 +60,11 @@ function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
 }
 
 /** Body reads a body in slices, so that a large body does not slow the page down. */
-function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: number }) {
+function Body({ call, replica, side, size }: { call: Call; replica: string; side: "req" | "res"; size: number }) {
   const [text, setText] = useState<string>();
   const [slice, setSlice] = useState<Slice>();
   const load = async (so: string, offset: number) => {
-    const s = await get<Slice>(`${path("traffic", call.id, "body")}?side=${side}&offset=${offset}&limit=262144`).catch(() => undefined);
+    const s = await get<Slice>(at(call.id, replica, { side, offset: String(offset), limit: "262144" })).catch(() => undefined);
     setSlice(s);
     setText(s ? so + s.text : so);
   };
@@ -74,7 +80,7 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
     {large && slice?.whole && <button type="button" class="link" onClick={() => setAsText(!asText)}>{t(asText ? "tree" : "text")}</button>}</div>
     {!size && <p class="mut pad">{call.status === "pending" && side === "res" ? t("call_pending") : t("noBody")}</p>}
     {slice && !slice.whole && <Notice tone="info">{t("onlyHead", bytes(slice.size))}</Notice>}
-    {tree && <PartTree url={`${path("traffic", call.id, "body")}?side=${side}`} label={label} />}
+    {tree && <PartTree url={at(call.id, replica, { side })} label={label} />}
     {!tree && text !== undefined && (slice && got >= slice.size ? <div class="json-box"><JsonView fit text={text} label={label} /></div> : <TextView text={text} label={label} />)}
     {!tree && slice && got < slice.size && <button type="button" class="button" onClick={() => void load(text ?? "", got)}>{t("loadMore", bytes(slice.size - got))}</button>}
     {size > 0 && text === undefined && slice === undefined && <p class="mut pad">…</p>}
@@ -82,7 +88,7 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
 }
 
 /** OpenInBench makes a test of a client's call. */
-function OpenInBench({ calls }: { calls: Call[] }) {
+function OpenInBench({ calls, replica }: { calls: Call[]; replica: string }) {
   const call = calls.find((c) => c.hop === "server" && c.server) ?? calls.find((c) => c.server);
   const [link, setLink] = useState("");
   useEffect(() => {
@@ -91,10 +97,10 @@ function OpenInBench({ calls }: { calls: Call[] }) {
     const kinds: Record<string, string> = { "tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources" };
     const kind = kinds[call.method];
     if (!kind || !call.name) return;
-    void get<Slice>(`${path("traffic", call.id, "body")}?side=req`).then((s) => {
+    void get<Slice>(at(call.id, replica, { side: "req" })).then((s) => {
       setLink(href(["bench", call.server!, kind, call.name!], { a: s.whole ? argsOf(s.text) : undefined }));
     }, () => setLink(href(["bench", call.server!, kind, call.name!])));
-  }, [call?.id]);
+  }, [call?.id, replica]);
   return link ? <a class="button" href={link}><Icon name="bench" />{t("openInBench")}</a> : null;
 }
 

@@ -3,6 +3,7 @@ import { Fragment } from "preact";
 import type { Call } from "../api.ts";
 import { ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
+import { nice } from "../parts/chart.tsx";
 
 interface Part { label: string; kind: string; from: number; took: number }
 interface Hop { title: string; parts: Part[] }
@@ -34,10 +35,12 @@ const asked = (related: Call[], c: Call, began: number): Part[] => related.filte
 export function TimeSplit({ call, related }: { call: Call; related: Call[] }) {
   if (call.status === "pending" || call.kind !== "call") return null;
   const hops = split(call, related), whole = Math.max(1, call.total, ...hops.flatMap((h) => h.parts.map((p) => p.from + p.took)));
+  const [unit, per] = whole < 1e5 ? ["µs", 1e3] as const : whole < 1e9 ? ["ms", 1e6] as const : ["s", 1e9] as const;
+  const ticks = nice(whole / per).ticks.filter((v) => v * per <= whole), last = ticks.at(-1)!;
   const share = (n: number) => `${Math.min(100, (n / whole) * 100)}%`;
   return <section aria-labelledby="time-h" data-testid="waterfall"><div class="row"><h2 id="time-h">{t("where")}</h2><b class="end num">{ns(call.total)}</b></div>
-    <div class="wf">{hops.map((h, i) => <Fragment key={i}><span class="hop">{h.title}</span>
+    <div class="wf" style={{ "--tick": share((ticks[1] ?? 1) * per) }}>{hops.map((h, i) => <Fragment key={i}><span class="hop">{h.title}</span>
       {h.parts.map((p, j) => <Fragment key={j}><span class="lb" title={p.label}>{p.label}</span><span class="ln"><i class={p.kind} style={{ left: share(Math.min(p.from, whole * 0.995)), width: share(p.took) }} /></span><span class="v">{ns(p.took)}</span></Fragment>)}</Fragment>)}
-      <span class="ax" aria-hidden="true">{[0, 0.25, 0.5, 0.75, 1].map((x) => <span key={x} style={{ left: `${x * 100}%` }}>{x === 1 ? ns(whole) : x ? ns(whole * x).split(" ")[0] : 0}</span>)}</span></div>
+      <span class="ax" aria-hidden="true">{ticks.map((v) => <span key={v} class={v * per > whole * 0.9 ? "end" : ""} style={{ left: share(v * per) }}>{+v.toFixed(2)}{v === last && " " + unit}</span>)}</span></div>
   </section>;
 }

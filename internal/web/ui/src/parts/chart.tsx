@@ -106,7 +106,7 @@ export function Timeline(p: TimelineProps) {
       {s && drag === undefined && <><div class="cross" style={{ left: `${((at + 0.5) / n) * 100}%` }} /><Tip at={(at + 0.5) / n} s={s} title={name(p.start + at * p.step, p.step)} line={p.line} /></>}
       <span class="hidden" aria-live="polite">{s ? `${name(p.start + at * p.step, p.step, true)} ${s.ok} ${t("call_ok")}, ${s.tool} ${t("call_tool_error")}, ${s.err} ${t("call_error")}` : ""}</span>
     </div>
-    {p.line && <div class="y2" aria-hidden="true">{y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{v ? ns(v * 1e6) : 0}</span>)}</div>}
+    {p.line && <div class="y2" aria-hidden="true">{p95.some(Boolean) && y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{v ? ns(v * 1e6) : 0}</span>)}</div>}
     <div class="x" aria-hidden="true">{times(p.start, p.step >= 1440 * minute ? end - p.step : end).map((ms) => <span key={ms} style={{ left: p.step >= 1440 * minute ? x(ms + p.step / 2) : x(ms) }}>{name(ms, p.step, p.step < 5000)}</span>)}</div>
   </div>;
 }

@@ -40,7 +40,10 @@ export function Markdown({ text }: { text: string }) {
   const out: ComponentChildren[] = [];
   let para: string[] = [];
   const flush = () => { if (para.length) out.push(<p>{spans(para.join(" "))}</p>); para = []; };
-  for (let i = 0; i < lines.length; i++) {
+  // The front matter of a skill is data, not text.
+  const front = lines[0] === "---" ? lines.indexOf("---", 1) : -1;
+  if (front > 0) out.push(<pre class="code text">{lines.slice(1, front).join("\n")}</pre>);
+  for (let i = front + 1; i < lines.length; i++) {
     const line = lines[i]!;
     const head = /^(#{1,6})\s+(.*)$/.exec(line);
     const grid = table(lines, i);
