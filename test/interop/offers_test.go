@@ -88,13 +88,24 @@ func everythingOverHTTP(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for late := time.Now().Add(time.Minute); ; {
+	accepts(t, address)
+	return "http://" + address + "/mcp"
+}
+
+// accepts waits until a port of this machine accepts connections.
+func accepts(t *testing.T, address string) {
+	t.Helper()
+	late, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
-			return "http://" + address + "/mcp"
+			return
 		}
-		if time.Now().After(late) {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatal(err)
 		}
 	}
