@@ -15,13 +15,13 @@ import (
 const rootsWait = 5 * time.Second
 
 // locate finds the client's project if the server has a connection for each
-// project. It asks a session for its roots once, and again after they changed. A
+// project, or keeps the roots of a client that has no session. It asks a session for its roots once, and again after they changed. A
 // modern client has no session, so each of its calls asks. If the protocol has no
 // way to ask, the only project of the principal is used. A task stays at the
 // connection that began it.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
-	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+	if t.upstream == nil || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots || !t.upstream.ByProject(ctx, p.caller) {
 		return
 	}
 	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {

@@ -274,7 +274,7 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 // it may write to its working directory, and the user has not allowed it to write to this
 // one.
 func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
-	if p == nil || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
+	if p == nil || !cfg.ByProject() || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
 		return
 	}
 	if info, err := os.Stat(p.Folder); err != nil || !info.IsDir() {

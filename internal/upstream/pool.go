@@ -180,11 +180,13 @@ func (r *slots) take(pool string) *slot {
 	return s
 }
 
-// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle.
+// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle,
+// unless it was told roots.
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil {
+	l := s.current()
+	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || l != nil && l.calls.Told() {
 		s.end()
 		return
 	}
@@ -251,7 +253,7 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.take(b.pool)
 	if s == nil {
-		s = &slot{up: u, exclusive: true, user: u.userOf(c)}
+		s = &slot{up: u, exclusive: true, user: u.userOf(c), project: b.project}
 	}
 	give := func() { u.slots.giveBack(b.pool, s) }
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))

@@ -2,12 +2,12 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/lists"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // Handle answers a question of the server that the transport could not assign to a call.
@@ -35,7 +35,6 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	}
 	k := l.calls.Culprit()
 	if req.Method == mcp.MethodRootsList {
-		l.up.noteAsks(l)
 		if k = l.calls.Lend(); k == nil {
 			return l.up.opt.configuredRoots(), nil
 		}
@@ -66,9 +65,12 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 		if p := l.slot.project; p != nil {
 			return &jsonrpc.Response{Result: p.Roots}, true
 		}
+		l.up.opt.Memory.SetRoots(l.up.hash)
 		if !l.slot.exclusive && !l.mayLend() {
 			return l.up.opt.configuredRoots(), true
 		}
+		l.calls.Tell()
+		l.up.noteAsks(l)
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
 			return l.up.opt.configuredRoots(), true
 		}
@@ -167,14 +169,4 @@ func (l *link) mayLend() bool {
 }
 
 // configuredRoots returns the answer to roots/list with the roots of the configuration.
-func (o *Options) configuredRoots() *jsonrpc.Response {
-	roots := o.Roots()
-	if len(roots) == 0 {
-		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
-	}
-	raw, err := json.Marshal(map[string]any{"roots": roots})
-	if err != nil {
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
-	}
-	return &jsonrpc.Response{Result: raw}
-}
+func (o *Options) configuredRoots() *jsonrpc.Response { return project.List(o.Roots()) }

@@ -25,6 +25,9 @@ import (
 // share a connection that offers nothing. A server that never asks never costs a second
 // process.
 //
+// A client outside any session cannot have a connection to itself between its requests. If a
+// legacy server asks for roots, those with the same principal, offer and roots share some.
+//
 // With share: project, the clients of one principal that work on the same project share a
 // connection. This also holds on stdio, where the only client may move to another project.
 func (e *entry) bind(c *Caller) binding {
@@ -34,6 +37,9 @@ func (e *entry) bind(c *Caller) binding {
 	}
 	if e.opt.Greeting != nil {
 		return binding{}
+	}
+	if p := c.Project(); p != nil && e.byRoots(c) {
+		return binding{pool: "roots\x00" + c.Principal + "\x00" + c.Offer.Key() + "\x00" + p.ID(), project: p}
 	}
 	quiet := c.Offer.Key() == ""
 	switch apart := share == "session" || share == "auto" && e.opt.Memory.Asks(e.hash); {
@@ -53,6 +59,17 @@ func (e *entry) bind(c *Caller) binding {
 		return binding{pool: quietPool + "\x00" + user, together: true, exact: true}
 	}
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
+}
+
+// byRoots reports whether c uses a connection of clients with the same roots.
+func (e *entry) byRoots(c *Caller) bool {
+	legacy := e.opt.Memory.Eras(e.hash) == memory.Legacy || e.asksOldWay() || !e.mayHaveBoth()
+	return c.Session == "" && c.Offer.Roots && !c.Peer && e.Config().Share == "auto" && e.opt.Greeting == nil && legacy && e.opt.Memory.Roots(e.hash)
+}
+
+// ByProject reports whether the roots of c decide which connection it uses.
+func (u *Upstream) ByProject(ctx context.Context, c *Caller) bool {
+	return u.Config().ByProject() || u.opt.Memory.Roots(u.hash) && u.modernSlot(ctx, c) == nil && u.byRoots(c)
 }
 
 // Alone reports whether a client has a connection to itself, or shares the one of its
@@ -161,7 +178,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	}
 	if b == (binding{}) {
 		l, err := u.waitPrimary(ctx)
-		if err != nil || l.calls.Serves(c) {
+		if err != nil || l.serves(c) {
 			return l, func() {}, err
 		}
 		b = c.rebind(u)
@@ -186,6 +203,9 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	}
 	return u.pooled(ctx, c, b)
 }
+
+// serves reports whether c may use a connection that clients share.
+func (l *link) serves(c *Caller) bool { return l.calls.Serves(c, c.Offer.Roots && !c.Peer) }
 
 // linkOf returns the connection in a slot. If there is none, it opens one for c.
 func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {

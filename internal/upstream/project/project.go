@@ -3,6 +3,7 @@ package project
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -51,6 +52,18 @@ func Of(result []byte) *Project {
 	}
 	p.id = fmt.Sprintf("%q", id)
 	return p
+}
+
+// List returns the answer to roots/list with the given roots.
+func List[R any](roots []R) *jsonrpc.Response {
+	if roots == nil {
+		roots = []R{}
+	}
+	raw, err := json.Marshal(map[string]any{"roots": roots})
+	if err != nil {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding roots: %v", err)}
+	}
+	return &jsonrpc.Response{Result: raw}
 }
 
 // ID returns a key that is equal for clients that share a connection.
