@@ -48,7 +48,11 @@ func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	ask := func(ctx context.Context) (*jsonrpc.Response, error) {
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: mcp.MethodRootsList})
 	}
-	p.roots.Ask(ctx, wait, ask, func(to *project.Project, again bool) {
+	of := project.Of
+	if !t.upstream.Config().ByProject() {
+		of = project.Any
+	}
+	p.roots.Ask(ctx, wait, ask, of, func(to *project.Project, again bool) {
 		to = d.opening.vouched(to)
 		switch {
 		case p.caller != d.caller:

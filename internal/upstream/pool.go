@@ -171,13 +171,16 @@ const (
 func (r *slots) take(pool string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	free := r.leases[pool]
-	if len(free) == 0 {
-		return nil
+	for free := r.leases[pool]; len(free) > 0; {
+		s := free[len(free)-1]
+		free = free[:len(free)-1]
+		r.leases[pool] = free
+		if !s.told() {
+			return s
+		}
+		s.end()
 	}
-	s := free[len(free)-1]
-	r.leases[pool] = free[:len(free)-1]
-	return s
+	return nil
 }
 
 // giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle,
@@ -185,8 +188,7 @@ func (r *slots) take(pool string) *slot {
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := s.current()
-	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || l != nil && l.calls.Told() {
+	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || s.told() {
 		s.end()
 		return
 	}

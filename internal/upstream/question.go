@@ -20,6 +20,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return resp, nil
 	}
 	l.up.calls.Asked.Add(1)
+	if req.Method == mcp.MethodRootsList && l.calls.Culprit() == nil {
+		l.up.opt.Memory.SetRoots(l.up.hash)
+	}
 	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.calls.Newest(allowed); k != nil {
@@ -36,7 +39,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	k := l.calls.Culprit()
 	if req.Method == mcp.MethodRootsList {
 		if k = l.calls.Lend(); k == nil {
-			return l.up.opt.configuredRoots(), nil
+			return project.List(l.up.opt.Roots()), nil
 		}
 	}
 	if k != nil && k.Allows(req) {
@@ -65,14 +68,13 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 		if p := l.slot.project; p != nil {
 			return &jsonrpc.Response{Result: p.Roots}, true
 		}
-		l.up.opt.Memory.SetRoots(l.up.hash)
 		if !l.slot.exclusive && !l.mayLend() {
-			return l.up.opt.configuredRoots(), true
+			return project.List(l.up.opt.Roots()), true
 		}
 		l.calls.Tell()
 		l.up.noteAsks(l)
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
-			return l.up.opt.configuredRoots(), true
+			return project.List(l.up.opt.Roots()), true
 		}
 	}
 	return nil, false
@@ -167,6 +169,3 @@ func (l *link) mayLend() bool {
 	u := l.up
 	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
-
-// configuredRoots returns the answer to roots/list with the roots of the configuration.
-func (o *Options) configuredRoots() *jsonrpc.Response { return project.List(o.Roots()) }

@@ -26,13 +26,14 @@ import (
 // process.
 //
 // A client outside any session cannot have a connection to itself between its requests. If a
-// legacy server asks for roots, those with the same principal, offer and roots share some.
+// server asks for roots outside any call, such clients are asked for theirs first, and share
+// connections with those of the same principal, offer and roots.
 //
 // With share: project, the clients of one principal that work on the same project share a
 // connection. This also holds on stdio, where the only client may move to another project.
 func (e *entry) bind(c *Caller) binding {
 	user, share := e.userOf(c), e.Config().Share
-	if p := c.Project(); p != nil && e.Config().ByProject() {
+	if p := c.Project(); p.Somewhere() && e.Config().ByProject() {
 		return binding{pool: "project\x00" + c.Principal + "\x00" + p.ID(), together: true, project: p}
 	}
 	if e.opt.Greeting != nil {

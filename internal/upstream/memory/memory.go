@@ -36,7 +36,7 @@ type Memory struct {
 type trait struct {
 	Eras Eras `json:"eras,omitempty"`
 	Asks bool `json:"asks,omitempty"`
-	// Roots says that it asks for roots in the legacy era, and so keeps them.
+	// Roots says that it asks for roots outside any call.
 	Roots bool `json:"roots,omitempty"`
 	// OldWay says that its tools can ask only in the legacy era.
 	OldWay bool `json:"oldWay,omitempty"`
@@ -90,14 +90,15 @@ func (m *Memory) Asks(hash string) bool {
 	return m.seen[hash].Asks
 }
 
-// Roots reports whether the server is known to ask for roots in the legacy era.
+// Roots reports whether the server is known to ask for roots outside any call, and
+// so to keep them.
 func (m *Memory) Roots(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Roots
 }
 
-// SetRoots remembers that the server asks for roots in the legacy era.
+// SetRoots remembers that the server asks for roots outside any call.
 func (m *Memory) SetRoots(hash string) {
 	m.update(hash, func(t *trait) { t.Roots = true })
 }
