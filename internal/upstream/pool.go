@@ -65,19 +65,15 @@ func (r *slots) all() []*slot {
 	return list
 }
 
-// OnlyProject returns the one project for which a principal currently uses a server; nil if
-// there is none or more than one.
-func OnlyProject(u *Upstream, principal string) (only *project.Project) {
+// Projects returns the projects for which a principal currently uses a server, by their ids.
+func Projects(u *Upstream, principal string) map[string]*project.Project {
+	all := make(map[string]*project.Project)
 	for _, s := range u.slots.all() {
-		if s.project == nil || s.holder != principal || s.current() == nil {
-			continue
+		if s.project != nil && s.holder == principal && s.current() != nil {
+			all[s.project.ID()] = s.project
 		}
-		if only != nil && only.ID() != s.project.ID() {
-			return nil
-		}
-		only = s.project
 	}
-	return only
+	return all
 }
 
 // connected returns how many slots have a connection, not counting leased ones.
