@@ -23,7 +23,7 @@ const rootsWait = 5 * time.Second
 // of them. A task stays at the connection that began it.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
-	if t.upstream == nil || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots || !t.upstream.ByProject(ctx, p.caller) {
+	if t.upstream == nil || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots || !upstream.ByProject(ctx, t.upstream, p.caller) {
 		return
 	}
 	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {
@@ -36,13 +36,13 @@ func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	d.askRoots(ctx, c, t)
 }
 
-// listeners returns the callers as which a modern client subscribes to a
+// callers returns the callers as which a modern client subscribes to a
 // resource: one for each project of the principal, because the protocol has no
 // way to ask which it is about. News of another project cost a read at most.
-func (d *dispatcher) listeners(c *Call, t *target) (list []*upstream.Caller) {
+func (l *listener) callers(c *Call, t *target) (list []*upstream.Caller) {
 	at := c.client.caller
 	if t.upstream.Config().ByProject() && at.Offer.Roots && at.Project() == nil {
-		for _, p := range upstream.Projects(t.upstream, d.opening.Who.ID) {
+		for _, p := range upstream.Projects(t.upstream, l.s.opening.Who.ID) {
 			one := at.Again()
 			one.Move(p)
 			list = append(list, one)

@@ -228,7 +228,7 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (list []listen.He
 	if !ok {
 		return nil
 	}
-	for _, caller := range l.s.listeners(c, t) {
+	for _, caller := range l.callers(c, t) {
 		if resp, err := t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
 			l.Note(c.Target)
 			list = append(list, t.heard(caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, caller, t.name, l) }))

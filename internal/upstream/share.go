@@ -69,7 +69,7 @@ func (e *entry) byRoots(c *Caller) bool {
 }
 
 // ByProject reports whether the roots of c decide which connection it uses.
-func (u *Upstream) ByProject(ctx context.Context, c *Caller) bool {
+func ByProject(ctx context.Context, u *Upstream, c *Caller) bool {
 	return u.Config().ByProject() || u.opt.Memory.Roots(u.hash) && u.modernSlot(ctx, c) == nil && u.byRoots(c)
 }
 

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,10 +13,6 @@ import (
 // gateway, for clients of both eras. make guide does it with many more.
 func TestComparePublished(t *testing.T) {
 	t.Parallel()
-	home, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	build := func(module, folder string) []string {
 		path, err := buildFrom(module, folder)
 		if err != nil {
@@ -31,12 +26,12 @@ func TestComparePublished(t *testing.T) {
 	}{
 		"server-everything":    {false, []string{node(t), npmServer("server-everything")}},
 		"server-filesystem":    {false, []string{node(t), npmServer("server-filesystem"), t.TempDir()}},
-		"mcp-server-time":      {true, []string{uvx(), "mcp-server-time"}},
+		"server-memory":        {false, []string{node(t), npmServer("server-memory")}},
 		"everything of mcp-go": {true, build("github.com/mark3labs/mcp-go", "examples/everything")},
 		"memory of the Go SDK": {true, build(goSDK, "examples/server/memory")},
 	} {
 		t.Run("true/compare "+name, func(t *testing.T) {
-			args := append([]string{"compare", "--direct", "--no-history", "--json", "--env", "UV_CACHE_DIR=" + filepath.Join(home, "uv"), "--ignore", ".content[1].resource.text", "--"}, s.command...)
+			args := append([]string{"compare", "--direct", "--no-history", "--json", "--env", "MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.json"), "--ignore", ".content[1].resource.text", "--"}, s.command...)
 			out, code := runProgram(t, "", mcptest.BuildProduct(t), args...)
 			var report struct {
 				Pairings []struct{ Client, Server string }
