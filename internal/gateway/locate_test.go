@@ -146,6 +146,19 @@ func TestTaskStaysInItsProject(t *testing.T) {
 	}
 }
 
+// A subscriber is a client that tells when its subscriptions are acknowledged.
+type subscriber struct {
+	rooted
+	acknowledged chan struct{}
+}
+
+func (h *subscriber) Notify(_ context.Context, n *jsonrpc.Notification) error {
+	if n.Method == mcp.NotificationListening {
+		close(h.acknowledged)
+	}
+	return nil
+}
+
 // TestListenInAllProjects checks that a modern client, which cannot be asked for
 // its roots while it subscribes, hears of the resource in every project of its
 // principal.
@@ -196,11 +209,11 @@ func TestListenInAllProjects(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	over := make(chan struct{})
+	over, client := make(chan struct{}), &subscriber{rooted{folder: "/x"}, make(chan struct{})}
+	listener := open(&client.rooted)
 	go func() {
 		defer close(over)
-		client := &rooted{folder: "/x"}
-		open(client).Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"resourceSubscriptions":["raw://one"]},
+		listener.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"resourceSubscriptions":["raw://one"]},
 			"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}`)})
 	}()
 	for _, method := range []string{mcp.MethodSubscribe, mcp.MethodUnsubscribe} {
@@ -212,6 +225,7 @@ func TestListenInAllProjects(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("%s in the sessions %v, want %v", method, got, want)
 		}
+		<-client.acknowledged
 		cancel()
 	}
 	<-over
