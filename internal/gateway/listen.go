@@ -9,7 +9,6 @@ import (
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // A listener is one open subscriptions/listen request.
@@ -36,7 +35,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	}
 	defer s.gw.listeners.Remove(l.Stream)
 	owned, uris := l.hear(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"), mcp.MethodSubscribe, "uri", l.watchResource)
-	defer release(owned)
+	defer listen.Release(owned, closeWait)
 	if uris != nil {
 		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
 	}
@@ -45,11 +44,11 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		taskIDs = jsonrpc.Get(wanted, "taskIds")
 	}
 	watched, ids := l.hear(ctx, p, taskIDs, mcp.MethodTasksGet, "taskId", l.watchTask)
-	defer release(watched)
+	defer listen.Release(watched, closeWait)
 	if ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
 	}
-	confirm(ctx, slices.Concat(owned, watched))
+	listen.Confirm(ctx, slices.Concat(owned, watched))
 	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
 	if err := l.Tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
@@ -62,41 +61,22 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	return l.End(), nil
 }
 
-// heard is a resource or a task of a server that a listener subscribed to as caller.
-type heard struct {
-	owner  *upstream.Upstream
-	caller *upstream.Caller
-	end    func(context.Context) // ends the subscription
-}
-
 // hear subscribes to the wanted resources or tasks and returns those whose
 // server agreed. member is the param of method that identifies one.
-func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, member string, begin func(context.Context, *Call) (heard, bool)) ([]heard, []byte) {
+func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, member string, begin func(context.Context, *Call) []listen.Hearing) ([]listen.Hearing, []byte) {
 	if len(wanted) == 0 || wanted[0] != '[' {
 		return nil, nil
 	}
-	var list []heard
+	var list []listen.Hearing
 	var ids [][]byte
 	for raw := range jsonrpc.Elements(wanted) {
 		if len(list) >= maxSubscriptions {
 			break
 		}
 		c := &Call{Via: l.s.opening.Via, Method: method, Params: jsonrpc.Set([]byte(`{}`), raw, member), client: p}
-		if h, ok := begin(ctx, c); ok {
-			list, ids = append(list, h), append(ids, raw)
+		if begun := begin(ctx, c); len(begun) > 0 {
+			list, ids = append(list, begun...), append(ids, raw)
 		}
 	}
 	return list, slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
-}
-
-// release ends the subscriptions of a closed listener, within a time limit.
-func release(held []heard) {
-	if len(held) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-	defer cancel()
-	for _, h := range held {
-		h.end(ctx)
-	}
 }

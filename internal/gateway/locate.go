@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/modern"
@@ -15,21 +17,41 @@ import (
 const rootsWait = 5 * time.Second
 
 // locate finds the client's project if the server has a connection for each
-// project. It asks a session for its roots once, and again after they changed. A
+// project, or keeps the roots of a client that has no session. It asks a session for its roots once, and again after they changed. A
 // modern client has no session, so each of its calls asks. If the protocol has no
-// way to ask, the only project of the principal is used. A task stays at the
-// connection that began it.
+// way to ask, the only project of the principal is used; a subscription uses all
+// of them. A task stays at the connection that began it.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
-	if t.upstream == nil || !t.upstream.Config().ByProject() || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots {
+	if t.upstream == nil || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots || !upstream.ByProject(ctx, t.upstream, p.caller) {
 		return
 	}
 	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {
 		p.caller = p.caller.Again() // the request may involve other servers
-		p.caller.Move(upstream.OnlyProject(t.upstream, d.opening.Who.ID))
+		if all := upstream.Projects(t.upstream, d.opening.Who.ID); len(all) == 1 {
+			p.caller.Move(slices.Collect(maps.Values(all))[0])
+		}
 		return
 	}
 	d.askRoots(ctx, c, t)
+}
+
+// callers returns the callers as which a modern client subscribes to a
+// resource: one for each project of the principal, because the protocol has no
+// way to ask which it is about. News of another project cost a read at most.
+func (l *listener) callers(c *Call, t *target) (list []*upstream.Caller) {
+	at := c.client.caller
+	if t.upstream.Config().ByProject() && at.Offer.Roots && at.Project() == nil {
+		for _, p := range upstream.Projects(t.upstream, l.s.opening.Who.ID) {
+			one := at.Again()
+			one.Move(p)
+			list = append(list, one)
+		}
+	}
+	if list == nil {
+		list = append(list, at)
+	}
+	return list
 }
 
 func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
@@ -48,7 +70,11 @@ func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	ask := func(ctx context.Context) (*jsonrpc.Response, error) {
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: mcp.MethodRootsList})
 	}
-	p.roots.Ask(ctx, wait, ask, func(to *project.Project, again bool) {
+	of := project.Of
+	if !t.upstream.Config().ByProject() {
+		of = project.Any
+	}
+	p.roots.Ask(ctx, wait, ask, of, func(to *project.Project, again bool) {
 		to = d.opening.vouched(to)
 		switch {
 		case p.caller != d.caller:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -143,4 +144,89 @@ func TestTaskStaysInItsProject(t *testing.T) {
 	if session := send(mcp.MethodTasksGet, `{"taskId":"t1"}`); session != first {
 		t.Errorf("the task is asked about in session %s, not in %s", session, first)
 	}
+}
+
+// A subscriber is a client that tells when its subscriptions are acknowledged.
+type subscriber struct {
+	rooted
+	acknowledged chan struct{}
+}
+
+func (h *subscriber) Notify(_ context.Context, n *jsonrpc.Notification) error {
+	if n.Method == mcp.NotificationListening {
+		close(h.acknowledged)
+	}
+	return nil
+}
+
+// TestListenInAllProjects checks that a modern client, which cannot be asked for
+// its roots while it subscribes, hears of the resource in every project of its
+// principal.
+func TestListenInAllProjects(t *testing.T) {
+	r := newRaw(t, `{"resources":{"subscribe":true}}`, map[string]string{
+		mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`, mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
+		mcp.MethodSubscribe: `{}`, mcp.MethodUnsubscribe: `{}`, mcp.MethodResourcesRead: `{"contents":[]}`,
+	})
+	var sessions atomic.Int64
+	used := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if id := req.Header.Get("Mcp-Session-Id"); id == "" {
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+		} else if body, err := io.ReadAll(req.Body); err == nil {
+			req.Body = io.NopCloser(bytes.NewReader(body))
+			switch method, _ := jsonrpc.GetString(body, "method"); method {
+			case mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodResourcesRead:
+				used <- method + " " + id
+			}
+		}
+		r.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	g := newGateway(t, map[string]string{"raw": server.URL}, func(c *config.Config) { c.Schemas[0].Servers[0].Share = "project" })
+	open := func(client *rooted) *Session {
+		s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		s.startup.settle(t.Context())
+		return s
+	}
+	want := make(map[string]bool)
+	for _, folder := range []string{"/x", "/y"} {
+		client := &rooted{folder: folder}
+		s := open(client)
+		for _, req := range []*jsonrpc.Request{
+			{Method: mcp.MethodInitialize, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}`)},
+			{Method: mcp.MethodResourcesRead, Params: []byte(`{"uri":"raw://one"}`)},
+		} {
+			if resp, err := s.Handle(t.Context(), client, req); err != nil || resp.Err != nil {
+				t.Fatalf("%s: %v, %+v", req.Method, err, resp)
+			}
+		}
+		_, session, _ := strings.Cut(<-used, " ")
+		want[session] = true
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	over, client := make(chan struct{}), &subscriber{rooted{folder: "/x"}, make(chan struct{})}
+	listener := open(&client.rooted)
+	go func() {
+		defer close(over)
+		listener.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"resourceSubscriptions":["raw://one"]},
+			"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}`)})
+	}()
+	for _, method := range []string{mcp.MethodSubscribe, mcp.MethodUnsubscribe} {
+		got := make(map[string]bool)
+		for range want {
+			was, session, _ := strings.Cut(<-used, " ")
+			got[session] = was == method
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s in the sessions %v, want %v", method, got, want)
+		}
+		<-client.acknowledged
+		cancel()
+	}
+	<-over
 }

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
+	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -220,26 +221,27 @@ func (s *sender) setLevel(ctx context.Context, level string) {
 	}
 }
 
-// watchResource subscribes a listener to a resource. It reports false if the
+// watchResource subscribes a listener to a resource. It returns nil if the
 // listener may not see the resource, or if the server refuses.
-func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
+func (l *listener) watchResource(ctx context.Context, c *Call) (list []listen.Hearing) {
 	t, ok := l.allowed(ctx, c)
 	if !ok {
-		return heard{}, false
+		return nil
 	}
-	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, l)
-	if err != nil || resp.Err != nil {
-		return heard{}, false
+	for _, caller := range l.callers(c, t) {
+		if resp, err := t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
+			l.Note(c.Target)
+			list = append(list, t.heard(caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, caller, t.name, l) }))
+		}
 	}
-	l.Note(c.Target)
-	return heard{t.upstream, c.client.caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, c.client.caller, t.name, l) }}, true
+	return list
 }
 
 // watchTask subscribes a listener to a task, like watchResource.
-func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
+func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
 	t, ok := l.allowed(ctx, c)
 	if !ok {
-		return heard{}, false
+		return nil
 	}
 	era, ok := mcp.Legacy, true // for tasks of the gateway itself
 	if t.upstream != nil {
@@ -247,17 +249,28 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	}
 	switch {
 	case !ok:
-		return heard{}, false
+		return nil
 	case era == mcp.Legacy:
 		b, err := l.s.translator.bridgeOf(ctx, c.client, t)
 		if err != nil {
-			return heard{}, false
+			return nil
 		}
 		b.Watch(l)
-		return heard{t.upstream, c.client.caller, func(context.Context) { b.Unwatch(l) }}, true
+		return []listen.Hearing{t.heard(c.client.caller, func(context.Context) { b.Unwatch(l) })}
+	case !t.upstream.WatchTask(ctx, c.client.caller, t.name, l):
+		return nil
 	}
-	end := func(ctx context.Context) { t.upstream.UnwatchTask(ctx, c.client.caller, t.name, l) }
-	return heard{t.upstream, c.client.caller, end}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+	return []listen.Hearing{t.heard(c.client.caller, func(ctx context.Context) { t.upstream.UnwatchTask(ctx, c.client.caller, t.name, l) })}
+}
+
+// heard returns what a listener subscribed to as caller.
+func (t *target) heard(caller *upstream.Caller, end func(context.Context)) listen.Hearing {
+	h := listen.Hearing{End: end}
+	if t.upstream != nil {
+		h.At = t.upstream.Name() + "\n" + caller.Project().ID()
+		h.Confirm = func(ctx context.Context) { t.upstream.Listening(ctx, caller) }
+	}
+	return h
 }
 
 // allowed resolves the target of a listener, if the listener may see it.
@@ -268,21 +281,6 @@ func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
 	}
 	l.s.locate(ctx, c, t)
 	return t, true
-}
-
-// confirm waits until the servers have confirmed a listener's subscriptions.
-func confirm(ctx context.Context, list []heard) {
-	type place struct {
-		owner   *upstream.Upstream
-		project string
-	}
-	told := make(map[place]bool)
-	for _, h := range list {
-		if at := (place{h.owner, h.caller.Project().ID()}); h.owner != nil && !told[at] {
-			told[at] = true
-			h.owner.Listening(ctx, h.caller)
-		}
-	}
 }
 
 // adapt adapts the response of a server to this client: it rewrites URIs to the

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
@@ -47,6 +48,26 @@ func TestHandshakeTellsWhatServersHave(t *testing.T) {
 			close(release)
 			if got := <-answer; !strings.Contains(got, c.want) {
 				t.Errorf("told %s", got)
+			}
+		})
+	}
+}
+
+// TestFirstListOfModernClient checks that the first list of a client outside any
+// session waits for starting servers as long as the configuration says, also if
+// the client can be asked.
+func TestFirstListOfModernClient(t *testing.T) {
+	for name, offer := range map[string]mcp.Offer{"cannot be asked": {}, "can be asked": {Roots: true}} {
+		t.Run("true/1 "+name, func(t *testing.T) {
+			g := newGateway(t, nil, func(c *config.Config) { c.StartWait = time.Hour })
+			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Header: http.Header{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			s.caller.Offer = offer
+			if wait := s.startup.patience(); wait < time.Minute {
+				t.Errorf("it waits %v", wait)
 			}
 		})
 	}

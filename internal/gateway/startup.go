@@ -20,16 +20,19 @@ type startup struct {
 // settle delays the first list of a session until each server has answered or
 // failed once, up to a limit: the client would cache an empty list.
 func (s *startup) settle(ctx context.Context) {
-	s.once.Do(func() {
-		wait := s.gw.config().StartWait
-		if !s.opening.Session && !s.opening.Stdio {
-			wait = s.left() // requests outside any session share one wait
-		}
-		if s.opening.Header != nil && !s.caller.Offer.Empty() {
-			wait = maxHello // usually a connection with the same offers exists
-		}
-		s.prepare(ctx, s.caller, wait)
-	})
+	s.once.Do(func() { s.prepare(ctx, s.caller, s.patience()) })
+}
+
+// patience is how long the first list may wait.
+func (s *startup) patience() time.Duration {
+	wait := s.gw.config().StartWait
+	if !s.opening.Session && !s.opening.Stdio {
+		wait = s.left() // requests outside any session share one wait
+	}
+	if s.opening.Header != nil && !s.caller.Offer.Empty() {
+		wait = max(wait, maxHello) // usually a connection with the same offers exists
+	}
+	return wait
 }
 
 // left is how long a client waits for servers that start with the gateway.

@@ -70,7 +70,7 @@ func (c *Caller) Move(p *project.Project) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.project.Store(p)
-	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return u.Config().ByProject() })
+	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return c.Session == "" || u.Config().ByProject() })
 }
 
 // Who returns the principal of c.

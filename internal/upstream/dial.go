@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -274,10 +273,7 @@ func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
 // it may write to its working directory, and the user has not allowed it to write to this
 // one.
 func startIn(cmd *stdio.Command, p *project.Project, cfg *config.Server) {
-	if p == nil || p.Folder == "" || cfg.Cwd != "" || cfg.Sandbox.On {
-		return
-	}
-	if info, err := os.Stat(p.Folder); err != nil || !info.IsDir() {
+	if p == nil || !cfg.ByProject() || !p.Exists() || cfg.Cwd != "" || cfg.Sandbox.On {
 		return
 	}
 	if filepath.Base(cmd.Path) != cmd.Path {

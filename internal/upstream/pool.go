@@ -65,19 +65,15 @@ func (r *slots) all() []*slot {
 	return list
 }
 
-// OnlyProject returns the one project for which a principal currently uses a server; nil if
-// there is none or more than one.
-func OnlyProject(u *Upstream, principal string) (only *project.Project) {
+// Projects returns the projects for which a principal currently uses a server, by their ids.
+func Projects(u *Upstream, principal string) map[string]*project.Project {
+	all := make(map[string]*project.Project)
 	for _, s := range u.slots.all() {
-		if s.project == nil || s.holder != principal || s.current() == nil {
-			continue
+		if s.project != nil && s.holder == principal && s.current() != nil {
+			all[s.project.ID()] = s.project
 		}
-		if only != nil && only.ID() != s.project.ID() {
-			return nil
-		}
-		only = s.project
 	}
-	return only
+	return all
 }
 
 // connected returns how many slots have a connection, not counting leased ones.
@@ -171,20 +167,24 @@ const (
 func (r *slots) take(pool string) *slot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	free := r.leases[pool]
-	if len(free) == 0 {
-		return nil
+	for free := r.leases[pool]; len(free) > 0; {
+		s := free[len(free)-1]
+		free = free[:len(free)-1]
+		r.leases[pool] = free
+		if !s.told() {
+			return s
+		}
+		s.end()
 	}
-	s := free[len(free)-1]
-	r.leases[pool] = free[:len(free)-1]
-	return s
+	return nil
 }
 
-// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle.
+// giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle,
+// unless it was told roots.
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil {
+	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || s.told() {
 		s.end()
 		return
 	}
@@ -251,7 +251,7 @@ func (u *connections) pooled(ctx context.Context, c *Caller, b binding) (*link, 
 func (u *connections) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	s := u.slots.take(b.pool)
 	if s == nil {
-		s = &slot{up: u, exclusive: true, user: u.userOf(c)}
+		s = &slot{up: u, exclusive: true, user: u.userOf(c), project: b.project}
 	}
 	give := func() { u.slots.giveBack(b.pool, s) }
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))

@@ -2,12 +2,12 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/lists"
+	"mcp-all-in-one/internal/upstream/project"
 )
 
 // Handle answers a question of the server that the transport could not assign to a call.
@@ -20,6 +20,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return resp, nil
 	}
 	l.up.calls.Asked.Add(1)
+	if req.Method == mcp.MethodRootsList && l.calls.Culprit() == nil {
+		l.up.opt.Memory.SetRoots(l.up.hash)
+	}
 	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.calls.Newest(allowed); k != nil {
@@ -35,9 +38,8 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	}
 	k := l.calls.Culprit()
 	if req.Method == mcp.MethodRootsList {
-		l.up.noteAsks(l)
 		if k = l.calls.Lend(); k == nil {
-			return l.up.opt.configuredRoots(), nil
+			return project.List(l.up.opt.Roots()), nil
 		}
 	}
 	if k != nil && k.Allows(req) {
@@ -67,10 +69,12 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 			return &jsonrpc.Response{Result: p.Roots}, true
 		}
 		if !l.slot.exclusive && !l.mayLend() {
-			return l.up.opt.configuredRoots(), true
+			return project.List(l.up.opt.Roots()), true
 		}
+		l.calls.Tell()
+		l.up.noteAsks(l)
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
-			return l.up.opt.configuredRoots(), true
+			return project.List(l.up.opt.Roots()), true
 		}
 	}
 	return nil, false
@@ -164,17 +168,4 @@ func (l *link) NotOffered() {
 func (l *link) mayLend() bool {
 	u := l.up
 	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
-}
-
-// configuredRoots returns the answer to roots/list with the roots of the configuration.
-func (o *Options) configuredRoots() *jsonrpc.Response {
-	roots := o.Roots()
-	if len(roots) == 0 {
-		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
-	}
-	raw, err := json.Marshal(map[string]any{"roots": roots})
-	if err != nil {
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
-	}
-	return &jsonrpc.Response{Result: raw}
 }

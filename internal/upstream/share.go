@@ -25,15 +25,22 @@ import (
 // share a connection that offers nothing. A server that never asks never costs a second
 // process.
 //
+// A client outside any session cannot have a connection to itself between its requests. If a
+// server asks for roots outside any call, such clients are asked for theirs first, and share
+// connections with those of the same principal, offer and roots.
+//
 // With share: project, the clients of one principal that work on the same project share a
 // connection. This also holds on stdio, where the only client may move to another project.
 func (e *entry) bind(c *Caller) binding {
 	user, share := e.userOf(c), e.Config().Share
-	if p := c.Project(); p != nil && e.Config().ByProject() {
+	if p := c.Project(); p.Somewhere() && e.Config().ByProject() {
 		return binding{pool: "project\x00" + c.Principal + "\x00" + p.ID(), together: true, project: p}
 	}
 	if e.opt.Greeting != nil {
 		return binding{}
+	}
+	if p := c.Project(); p != nil && e.byRoots(c) {
+		return binding{pool: "roots\x00" + c.Principal + "\x00" + c.Offer.Key() + "\x00" + p.ID(), project: p}
 	}
 	quiet := c.Offer.Key() == ""
 	switch apart := share == "session" || share == "auto" && e.opt.Memory.Asks(e.hash); {
@@ -53,6 +60,17 @@ func (e *entry) bind(c *Caller) binding {
 		return binding{pool: quietPool + "\x00" + user, together: true, exact: true}
 	}
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
+}
+
+// byRoots reports whether c uses a connection of clients with the same roots.
+func (e *entry) byRoots(c *Caller) bool {
+	legacy := e.opt.Memory.Eras(e.hash) == memory.Legacy || e.asksOldWay() || !e.mayHaveBoth()
+	return c.Session == "" && c.Offer.Roots && !c.Peer && e.Config().Share == "auto" && e.opt.Greeting == nil && legacy && e.opt.Memory.Roots(e.hash)
+}
+
+// ByProject reports whether the roots of c decide which connection it uses.
+func ByProject(ctx context.Context, u *Upstream, c *Caller) bool {
+	return u.Config().ByProject() || u.opt.Memory.Roots(u.hash) && u.modernSlot(ctx, c) == nil && u.byRoots(c)
 }
 
 // Alone reports whether a client has a connection to itself, or shares the one of its
@@ -161,7 +179,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	}
 	if b == (binding{}) {
 		l, err := u.waitPrimary(ctx)
-		if err != nil || l.calls.Serves(c) {
+		if err != nil || l.serves(c) {
 			return l, func() {}, err
 		}
 		b = c.rebind(u)
@@ -186,6 +204,9 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	}
 	return u.pooled(ctx, c, b)
 }
+
+// serves reports whether c may use a connection that clients share.
+func (l *link) serves(c *Caller) bool { return l.calls.Serves(c, c.Offer.Roots && !c.Peer) }
 
 // linkOf returns the connection in a slot. If there is none, it opens one for c.
 func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {

@@ -67,6 +67,10 @@ func (s *slot) current() *link {
 	return nil
 }
 
+// told reports whether the server was told roots on the connection that are not those of a
+// project.
+func (s *slot) told() bool { l := s.current(); return l != nil && l.calls.Told() }
+
 // get returns the connection. If there is none, it opens one. It is for slots that are
 // filled on demand; the supervisor fills the primary one.
 func (s *slot) get(ctx context.Context, sp spec) (*link, error) {

@@ -131,7 +131,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	}
 	ctx, params := l.calls.Begin(ctx, l.peer, k, req, l.era != c.Era)
 	defer l.calls.End(k)
-	if !l.slot.exclusive && !l.slot.exact && !l.calls.Serves(c) {
+	if !l.slot.exclusive && !l.slot.exact && !l.serves(c) {
 		return nil, errTaken
 	}
 	bridged := false

@@ -87,7 +87,9 @@ func (l place) install(ctx context.Context, t *testing.T, p *peer) func(ctx cont
 		t.Fatal(err)
 	}
 	line := []string{"uv", "run", "--quiet", "--no-project"}
-	if p.registry == "pypi" {
+	if p.registry == "go" {
+		line = []string{l.goBuild(ctx, t, p, script)}
+	} else if p.registry == "pypi" {
 		for _, pkg := range p.packages {
 			name, version := split(pkg)
 			if version != "" {
@@ -128,4 +130,19 @@ func (l place) install(ctx context.Context, t *testing.T, p *peer) func(ctx cont
 		}
 		return r, json.Unmarshal([]byte(lastLine(string(out))), &r)
 	}
+}
+
+// goBuild builds the script of a Go client with the module that this project
+// requires, which must have the version of the line.
+func (l place) goBuild(ctx context.Context, t *testing.T, p *peer, script string) string {
+	t.Helper()
+	version, err := l.command(ctx, "go", "list", "-m", "-f", "{{.Version}}", p.name()).Output()
+	if got := strings.TrimSpace(string(version)); err != nil || got != p.version() {
+		t.Fatalf("go.mod has %s %s, %v; peers.txt has %s", p.name(), got, err, p.version())
+	}
+	path := filepath.Join(t.TempDir(), "client")
+	if out, err := l.command(ctx, "go", "build", "-o", path, script).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
 }

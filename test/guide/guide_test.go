@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ const patience = 5 * time.Minute
 // A peer is a line of peers.txt.
 type peer struct {
 	kind     string // server or client
-	registry string // npm or pypi
+	registry string // npm, pypi or go
 	packages []string
 	args     []string
 	env      []string
@@ -180,12 +181,27 @@ func fill(words []string, port, dir string) (filled []string) {
 }
 
 // launch returns the command line of a server.
-func (p *peer) launch(port, dir string) []string {
-	runner := []string{"npx", "-y"}
-	if p.registry == "pypi" {
-		runner = []string{"uvx"}
+func (l place) launch(ctx context.Context, t *testing.T, p *peer, port, dir string) []string {
+	runner := []string{"npx", "-y", p.packages[0]}
+	switch p.registry {
+	case "pypi":
+		runner = []string{"uvx", p.packages[0]}
+	case "go":
+		runner = []string{l.goInstall(ctx, t, p)}
 	}
-	return append(append(runner, p.packages[0]), fill(p.args, port, dir)...)
+	return append(runner, fill(p.args, port, dir)...)
+}
+
+// goInstall installs a program and returns its path.
+func (l place) goInstall(ctx context.Context, t *testing.T, p *peer) string {
+	t.Helper()
+	bin := filepath.Join(l.cache, "go", strings.NewReplacer("/", "-", "@", "-").Replace(p.packages[0]))
+	cmd := l.command(ctx, "go", "install", p.packages[0])
+	cmd.Env = append(cmd.Env, "GOBIN="+bin, "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("installing %s: %v\n%s", p.packages[0], err, out)
+	}
+	return filepath.Join(bin, path.Base(p.name()))
 }
 
 // A comparison is the output of compare --json.
@@ -214,7 +230,7 @@ func (l place) server(t *testing.T, p *peer) row {
 		for _, e := range fill(p.env, "", dir) {
 			args = append(args, "--env", e)
 		}
-		args = append(append(args, "--"), p.launch("", dir)...)
+		args = append(append(args, "--"), l.launch(ctx, t, p, "", dir)...)
 	} else {
 		port = freePort(t)
 		url := fill([]string{p.at}, port, dir)[0]
@@ -256,7 +272,7 @@ func (l place) server(t *testing.T, p *peer) row {
 // serve runs a server that listens on a port.
 func (l place) serve(ctx context.Context, t *testing.T, p *peer, port, dir string) {
 	t.Helper()
-	line := p.launch(port, dir)
+	line := l.launch(ctx, t, p, port, dir)
 	cmd := l.command(ctx, line[0], line[1:]...)
 	cmd.Env = append(cmd.Env, fill(p.env, port, dir)...)
 	mcptest.Detach(cmd)

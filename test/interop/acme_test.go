@@ -111,7 +111,8 @@ func (a *authority) start(t *testing.T) *x509.CertPool {
 	names.Says("Starting challenge servers")
 	pebble := mcptest.Start(t, loud(filepath.Join(bin, "pebble"), "-config", path, "-dnsserver", "127.0.0.1:"+a.dns))
 	a.processes = []*mcptest.Process{names, pebble}
-	pebble.Says("ACME directory available at")
+	pebble.Says("ACME directory available at") // before the port of its management is open
+	accepts(t, "127.0.0.1:"+a.management)
 	return a.root(t)
 }
 

@@ -33,7 +33,7 @@ var clientScenarios = []struct {
 
 // sdkClient is the SDK's client of the suite, which uses the gateway.
 var sdkClient = sync.OnceValues(func() (string, error) {
-	return buildSDK("everything-client")
+	return buildFrom(goSDK, "conformance/everything-client")
 })
 
 // driverVariable makes the test program the client that the suite tests.

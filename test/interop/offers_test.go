@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what a version deprecates still has to pass through the gateway
+
 package interop
 
 import (
@@ -88,14 +90,69 @@ func everythingOverHTTP(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for late := time.Now().Add(time.Minute); ; {
+	accepts(t, address)
+	return "http://" + address + "/mcp"
+}
+
+// accepts waits until a port of this machine accepts connections.
+func accepts(t *testing.T, address string) {
+	t.Helper()
+	late, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
-			return "http://" + address + "/mcp"
+			return
 		}
-		if time.Now().After(late) {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestRootsOfEachClient: server-everything asks for the roots a moment after the
+// handshake, outside any call, and keeps them. Each client of either era still
+// gets its own, in any order.
+func TestRootsOfEachClient(t *testing.T) {
+	t.Parallel()
+	connect := func(t *testing.T, version, root, endpoint string) *goClient {
+		client := mcp.NewClient(&mcp.Implementation{Name: root, Version: "1"}, nil)
+		client.AddRoots(&mcp.Root{URI: "file:///" + root, Name: root})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: endpoint}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { session.Close() })
+		return &goClient{ClientSession: session}
+	}
+	own := func(t *testing.T, c *goClient, root string) {
+		t.Helper()
+		if text, failed := c.call(t, "everything__get-roots-list", nil); failed || !strings.Contains(text, "file:///"+root) {
+			t.Errorf("%s is told: %s", root, text)
+		}
+	}
+	stdio := config("everything", entry(node(t), npmServer("server-everything")))
+	t.Run("true/3 on stdio, a client that came before the question", func(t *testing.T) {
+		g := mcptest.Gateway(t, stdio)
+		c := connect(t, ours.LatestLegacy, "first", g.URL+"/mcp")
+		listed(t, c.ClientSession)
+		g.Says("server asks its clients")
+		own(t, c, "first")
+	})
+	for name, servers := range map[string]string{"on stdio": stdio, "over HTTP": config("everything", fmt.Sprintf(`{"url":%q}`, everythingOverHTTP(t)))} {
+		t.Run("true/3 "+name+", in turns", func(t *testing.T) {
+			g := mcptest.Gateway(t, servers)
+			clients := make(map[string]*goClient)
+			for _, root := range []string{"new-a", "new-b", "new-a", "old-a", "new-b", "old-b", "new-a", "old-a"} {
+				if clients[root] == nil {
+					version := map[bool]string{true: ours.LatestModern, false: ours.LatestLegacy}[strings.HasPrefix(root, "new")]
+					clients[root] = connect(t, version, root, g.URL+"/mcp")
+				}
+				own(t, clients[root], root)
+			}
+		})
 	}
 }

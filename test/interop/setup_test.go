@@ -88,19 +88,20 @@ func npmServer(name string) string {
 func uvx() string { return filepath.Join(cache, "python", "bin", "uvx") }
 
 // everything is the conformance fixture of the Go SDK.
-var everything = sync.OnceValues(func() (string, error) { return buildSDK("everything-server") })
+var everything = sync.OnceValues(func() (string, error) { return buildFrom(goSDK, "conformance/everything-server") })
 
-// buildSDK builds a program of the Go SDK's conformance folder from the module
-// that this project requires.
-func buildSDK(name string) (string, error) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()
+const goSDK = "github.com/modelcontextprotocol/go-sdk"
+
+// buildFrom builds a program of a module that this project requires.
+func buildFrom(module, folder string) (string, error) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", module).Output()
 	if err != nil {
-		return "", fmt.Errorf("finding the SDK: %w", err)
+		return "", fmt.Errorf("finding %s: %w", module, err)
 	}
 	source, version, _ := strings.Cut(strings.TrimSpace(string(dir)), " ")
-	path := filepath.Join(cache, name+"-"+version)
-	if out, err := exec.Command("go", "build", "-C", source, "-o", path, "./conformance/"+name).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, out)
+	path := filepath.Join(cache, filepath.Base(module)+"-"+filepath.Base(folder)+"-"+version)
+	if out, err := exec.Command("go", "build", "-C", source, "-o", path, "./"+folder).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", folder, err, out)
 	}
 	return path, nil
 }

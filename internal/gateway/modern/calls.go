@@ -14,7 +14,11 @@ const (
 	// TTL is how long a call waits for the client's answers.
 	TTL = 10 * time.Minute
 
-	grace      = 15 * time.Millisecond // collects questions that a server asks at once
+	// grace is how long a round waits for the next question of a server that
+	// asks several at once, and maxGrace for all of them.
+	grace    = 15 * time.Millisecond
+	maxGrace = 10 * grace
+
 	maxWaiting = 10_000
 )
 
@@ -90,26 +94,31 @@ func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, 
 
 // Wait waits until a call ends or asks a question.
 func (p *Calls) Wait(ctx context.Context, k *Call) (asks bool, resp *jsonrpc.Response, err error) {
-	select {
-	case <-k.done:
-		p.drop(k)
-		return false, k.resp, k.err
-	case <-ctx.Done():
-		// The request is over, and the client got no handle to come back with.
-		k.cancel(context.Cause(ctx))
-		p.drop(k)
-		<-k.done
-		return false, nil, context.Cause(ctx)
-	case <-k.news:
-	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true, nil, nil
-	case <-k.done:
-		p.drop(k)
-		return false, k.resp, k.err
+	var quiet, late <-chan time.Time // the end of the round
+	for {
+		select {
+		case <-k.done:
+			p.drop(k)
+			return false, k.resp, k.err
+		case <-ctx.Done():
+			// The request is over, and the client got no handle to come back with.
+			k.cancel(context.Cause(ctx))
+			p.drop(k)
+			<-k.done
+			return false, nil, context.Cause(ctx)
+		case <-k.news:
+			quiet = time.After(grace)
+			if late == nil {
+				late = time.After(maxGrace)
+			}
+			continue
+		case <-quiet:
+		case <-late:
+		}
+		if k.questions.Open() > 0 {
+			return true, nil, nil
+		}
+		quiet, late = nil, nil // the server took them back, or the round before had them
 	}
 }
 

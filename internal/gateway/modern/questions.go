@@ -69,6 +69,13 @@ func (qs *Questions) Inputs() []byte {
 	return requests
 }
 
+// Open returns the number of open questions.
+func (qs *Questions) Open() int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return len(qs.open)
+}
+
 // Give passes on the client's answers and returns the number of open questions.
 func (qs *Questions) Give(answers []byte) (left int) {
 	qs.mu.Lock()

@@ -55,9 +55,9 @@ func (t *Told) settled() (known bool, changes int) {
 
 // Ask asks the client for its roots, unless its project is known, and calls then
 // before any other request of the client continues. again is set if the client
-// had another project before. A client that does not answer in time has no
-// project until it reports that its roots changed.
-func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Context) (*jsonrpc.Response, error), then func(p *project.Project, again bool)) {
+// had another project before. of returns the project of an answer; a client that
+// does not answer in time gets that of nil until it reports that its roots changed.
+func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Context) (*jsonrpc.Response, error), of func([]byte) *project.Project, then func(p *project.Project, again bool)) {
 	if known, _ := t.settled(); known {
 		return
 	}
@@ -73,11 +73,11 @@ func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Con
 	if ctx.Err() != nil {
 		return // the request is over; the next one asks
 	}
-	var p *project.Project
+	var result []byte
 	if err == nil && resp.Err == nil {
-		p = project.Of(resp.Result)
+		result = resp.Result
 	}
-	then(p, before > 0)
+	then(of(result), before > 0)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.known = t.changes == before

@@ -31,7 +31,7 @@ func (c *client) ask(ctx context.Context) {
 	c.told.Ask(ctx, wait, func(ctx context.Context) (*jsonrpc.Response, error) {
 		c.asked++
 		return c.say(ctx)
-	}, func(p *project.Project, again bool) { c.project, c.again, c.moves = p, again, c.moves+1 })
+	}, project.Of, func(p *project.Project, again bool) { c.project, c.again, c.moves = p, again, c.moves+1 })
 }
 
 func on(folder string) func(context.Context) (*jsonrpc.Response, error) {

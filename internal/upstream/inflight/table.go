@@ -21,6 +21,7 @@ type Table struct {
 	tokens   atomic.Uint64
 	mu       sync.Mutex
 	tenant   Client // the client whose roots the server was told, on a shared connection
+	told     bool   // the server was told roots, of the tenant or of no client
 	first    *Call  // newest first
 	byToken  map[uint64]*Call
 	followed followed

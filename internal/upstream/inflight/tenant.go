@@ -37,12 +37,28 @@ func (t *Table) Lend() *Call {
 	return k
 }
 
-// Serves reports whether c may use the connection. A connection that was told the
-// roots of a client belongs to that client.
-func (t *Table) Serves(c Client) bool {
+// Tell records that the server is told roots. They are those of no client unless
+// Lend finds one.
+func (t *Table) Tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.tenant == nil || t.tenant == c
+	t.told = true
+}
+
+// Told reports whether the server was told roots.
+func (t *Table) Told() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.told
+}
+
+// Serves reports whether c may use the connection. A connection that was told the
+// roots of a client belongs to that client. One that was told those of no client
+// does not serve a client that has roots.
+func (t *Table) Serves(c Client, roots bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tenant == c || t.tenant == nil && !(t.told && roots)
 }
 
 // OwnedBy reports whether the connection was told the roots of c.

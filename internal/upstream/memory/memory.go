@@ -36,6 +36,8 @@ type Memory struct {
 type trait struct {
 	Eras Eras `json:"eras,omitempty"`
 	Asks bool `json:"asks,omitempty"`
+	// Roots says that it asks for roots outside any call.
+	Roots bool `json:"roots,omitempty"`
 	// OldWay says that its tools can ask only in the legacy era.
 	OldWay bool `json:"oldWay,omitempty"`
 }
@@ -86,6 +88,19 @@ func (m *Memory) Asks(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Asks
+}
+
+// Roots reports whether the server is known to ask for roots outside any call, and
+// so to keep them.
+func (m *Memory) Roots(hash string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen[hash].Roots
+}
+
+// SetRoots remembers that the server asks for roots outside any call.
+func (m *Memory) SetRoots(hash string) {
+	m.update(hash, func(t *trait) { t.Roots = true })
 }
 
 // OldWay reports whether the server's tools can ask only in the legacy era.

@@ -3,6 +3,7 @@ package project
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,15 +25,30 @@ type Project struct {
 	// Roots is the result of roots/list.
 	Roots []byte
 
-	id string
+	id        string
+	somewhere bool // a root is a folder
 }
+
+// Somewhere reports whether the client works on a folder.
+func (p *Project) Somewhere() bool { return p != nil && p.somewhere }
 
 // Of returns the project of a client with the given result of roots/list; nil if
 // no root is a folder.
 func Of(result []byte) *Project {
+	if p := Any(result); p.Somewhere() {
+		return p
+	}
+	return nil
+}
+
+// Any is like Of, but never returns nil: clients without a folder, too, are alike
+// only with the same roots. A client that did not answer has none.
+func Any(result []byte) *Project {
+	if jsonrpc.Get(result, "roots") == nil {
+		result = []byte(`{"roots":[]}`)
+	}
 	p := &Project{Roots: bytes.Clone(result)}
 	var id []string
-	found := false
 	for root := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(result, "roots"))) {
 		uri, _ := jsonrpc.GetString(root, "uri")
 		host, folder, ok := split(uri)
@@ -41,16 +57,25 @@ func Of(result []byte) *Project {
 			continue
 		}
 		id = append(id, "file://"+host+folder)
-		if !found && host == "" {
+		if !p.somewhere && host == "" {
 			p.Folder = local(folder)
 		}
-		found = true
-	}
-	if !found {
-		return nil
+		p.somewhere = true
 	}
 	p.id = fmt.Sprintf("%q", id)
 	return p
+}
+
+// List returns the answer to roots/list with the given roots.
+func List[R any](roots []R) *jsonrpc.Response {
+	if roots == nil {
+		roots = []R{}
+	}
+	raw, err := json.Marshal(map[string]any{"roots": roots})
+	if err != nil {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding roots: %v", err)}
+	}
+	return &jsonrpc.Response{Result: raw}
 }
 
 // ID returns a key that is equal for clients that share a connection.
@@ -59,6 +84,12 @@ func (p *Project) ID() string {
 		return ""
 	}
 	return p.Folder + "\n" + p.id
+}
+
+// Exists reports whether the folder is there.
+func (p *Project) Exists() bool {
+	info, err := os.Stat(p.Folder) // fails for an empty one
+	return err == nil && info.IsDir()
 }
 
 // Here reports whether the folder is the working directory of this process.

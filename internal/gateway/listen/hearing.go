@@ -1,0 +1,39 @@
+package listen
+
+import (
+	"context"
+	"time"
+)
+
+// A Hearing is a resource or a task that a client subscribed to.
+type Hearing struct {
+	// At names the connection of the server, which confirms all at once. It is
+	// empty for a task of the gateway itself.
+	At      string
+	Confirm func(context.Context)
+	End     func(context.Context) // ends the subscription
+}
+
+// Confirm waits until the servers have confirmed the subscriptions.
+func Confirm(ctx context.Context, list []Hearing) {
+	told := make(map[string]bool)
+	for _, h := range list {
+		if h.At != "" && !told[h.At] {
+			told[h.At] = true
+			h.Confirm(ctx)
+		}
+	}
+}
+
+// Release ends the subscriptions of a client that listens no more, within a time
+// limit.
+func Release(held []Hearing, limit time.Duration) {
+	if len(held) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for _, h := range held {
+		h.End(ctx)
+	}
+}
