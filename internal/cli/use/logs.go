@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -61,14 +63,36 @@ func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error 
 		only := func(method string) bool { return method == mcp.NotificationMessage }
 		return stay(a, cmd, &f.watchFlags, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, only)
 	}
-	return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error {
-		if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
-			fmt.Fprintln(a.Stderr, a.T("no standard error reaches us from there; --follow shows its log messages as they arrive", "无法取得其标准错误；--follow 实时显示其日志消息"))
-			return nil
+	return startedLogs(cmd.Context(), a, f, m, h)
+}
+
+// startedLogs starts a server and prints what it writes to stderr, also if it
+// does not start.
+func startedLogs(ctx context.Context, a *env.Env, f *logsFlags, m *target.Target, h *heard) error {
+	var mu sync.Mutex
+	var lines []string
+	b, err := target.Open(ctx, a, &f.Flags, m, func(o *probe.Options) {
+		o.OnLine = func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, line)
 		}
-		printLines(a, h, b.Stderr(f.count), m.Label)
-		return nil
 	})
+	if err != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range lines[max(0, len(lines)-h.keep(len(lines))):] {
+			h.kept(line)
+		}
+		return err
+	}
+	defer b.End()
+	if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
+		fmt.Fprintln(a.Stderr, a.T("no standard error reaches us from there; --follow shows its log messages as they arrive", "无法取得其标准错误；--follow 实时显示其日志消息"))
+		return nil
+	}
+	printLines(a, h, b.Stderr(f.count), m.Label)
+	return nil
 }
 
 // sayFollowing prints that the command runs until it is interrupted.
@@ -129,7 +153,7 @@ func keptLogs(ctx context.Context, a *env.Env, f *logsFlags, r *control.Remote, 
 	tick := time.NewTicker(instance.PollPause)
 	defer tick.Stop()
 	for seen := 0; ; {
-		if d.StderrLines < seen { // the server was restarted
+		if d.StderrLines < seen { // the gateway was restarted
 			seen = 0
 		}
 		for _, line := range d.Stderr[max(0, len(d.Stderr)-(d.StderrLines-seen)):] {
