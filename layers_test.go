@@ -131,7 +131,7 @@ var layers = map[string][]string{
 	"web": {"access", "catalog", "gateway", "jsonrpc", "mcp", "oauth", "probe", "receipt", "tester/history", "tester/lint", "tester/record", "tester/suite", "traffic", "usage",
 		"upstream/pin", "web/api", "web/appframe", "web/bench", "web/inbox", "web/login", "web/suites", "web/values", "web/visit"},
 	"env":             {"config/edit", "config/approval", "folders", "record", "secrets", "config/problem", "spelling", "config"},
-	"lock":            {"folders", "config", "sandbox"},
+	"lock":            {"folders", "config/problem", "config", "sandbox"},
 	"install":         {"folders", "disk", "spelling", "config", "config/steering", "safehttp", "definition", "env"},
 	"control":         {"folders", "receipt", "config/problem", "config", "env", "access", "upstream", "gateway", "web", "web/api"},
 	"clients":         {"config/edit", "folders", "config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web/api"},

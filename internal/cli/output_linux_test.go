@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			errs, code := h.full(strings.Fields(line)...)
-			if code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") && !strings.Contains(errs, `"message":"writing standard output: no space left on device"`) {
+			if code != 1 || !strings.Contains(errs, "error[AIO4007]: writing standard output: no space left on device") && !strings.Contains(errs, `"message":"writing standard output: no space left on device"`) {
 				t.Errorf("exit code %d, says\n%s", code, errs)
 			}
 		})
@@ -81,7 +81,7 @@ func TestFullDiskFollow(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
 	h.run(nil, "call", "demo", "add", "a=1", "b=2", "-c", h.config)
-	if errs, code := h.full("traffic", "-f"); code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") {
+	if errs, code := h.full("traffic", "-f"); code != 1 || !strings.Contains(errs, "error[AIO4007]: writing standard output: no space left on device") {
 		t.Errorf("exit code %d, says\n%s", code, errs)
 	}
 }
