@@ -65,7 +65,7 @@ func announce(ctx context.Context, a *env.Env, u *upstream.Upstream) {
 	}
 	switch st := u.Status(); st.State {
 	case upstream.Ready:
-		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T("tools", "个工具"))
+		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T(env.Many(st.Tools, "tool", "tools"), "个工具"))
 	case upstream.Disabled:
 		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.T("disabled", "已停用"))
 	case upstream.Pending:
