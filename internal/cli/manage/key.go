@@ -71,7 +71,7 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 	if err != nil {
 		return nil, nil, "", err
 	}
-	keys, err := access.OpenSharedKeys(path, shelf)
+	keys, err := access.OpenKeys(path, shelf)
 	return keys, cfg, path, err
 }
 

@@ -214,5 +214,5 @@ func (s *Shared) openKeys(path string) (*access.Keys, error) {
 	if s != nil {
 		s.Put(record.Keys, cluster.One(record.Keys, access.KeyFile(path)))
 	}
-	return access.OpenSharedKeys(path, s.shelf())
+	return access.OpenKeys(path, s.shelf())
 }
