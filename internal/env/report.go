@@ -20,19 +20,16 @@ func (a *Env) Report(err error) int {
 	if isFull(err) {
 		err = &ExitError{Code: ExitFailure, ID: CodeDiskFull, Err: err, Plain: a.Personality.Plain, Hint: a.T("free space on that disk, or write to another one", "请清理该磁盘的空间，或写入其他磁盘")}
 	}
-	var e *ExitError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ExitError](err); ok {
 		if e.Err != nil {
 			printError(a, e)
 		}
 		return exitCode(a, e.Code)
 	}
-	var load *problem.LoadError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*problem.LoadError](err); ok {
 		return reportConfig(a, load)
 	}
-	var missing *edit.NameError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*edit.NameError](err); ok {
 		return a.Report(nameError(a, missing))
 	}
 	printError(a, &ExitError{Code: ExitFailure, Err: err, Plain: a.Personality.Plain})

@@ -124,8 +124,7 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, command []string) (*suite.SuiteResult, error) {
 	flags := f.Flags
 	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
-	var unknown *env.ExitError
-	if errors.As(err, &unknown) && unknown.ID == env.CodeNoServer && f.target == "" {
+	if unknown, ok := errors.AsType[*env.ExitError](err); ok && unknown.ID == env.CodeNoServer && f.target == "" {
 		unknown.Details = append([]env.Detail{{Label: a.T("file", "文件"), Text: s.Path}}, unknown.Details...)
 	}
 	if err != nil {
