@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,10 +17,7 @@ func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlag
 	if f.Log.Silent {
 		return
 	}
-	endpoint := f.Endpoint
-	if endpoint == "" {
-		endpoint = "/mcp"
-	}
+	endpoint := cmp.Or(f.Endpoint, "/mcp")
 	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("endpoint", "端点  "), in.URL+endpoint)
 	if len(in.Config.Schemas) > 1 {
 		for _, name := range in.Gateway.SchemaNames() {

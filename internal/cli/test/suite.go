@@ -3,6 +3,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,9 +160,7 @@ func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, 
 	for _, name := range env.SortedKeys(s.Env) {
 		f.Env = append(f.Env, name+"="+os.ExpandEnv(s.Env[name]))
 	}
-	if f.Protocol == "" {
-		f.Protocol = s.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, s.Protocol)
 	switch {
 	case len(command) > 0:
 		return target.TargetCommand(a, f, command, nil)

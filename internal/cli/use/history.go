@@ -139,22 +139,15 @@ func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *history.Kep
 	case from == nil || !from.Complete():
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history rerun "+k.ID+" TARGET", "%s", a.T("the target of this request was not recorded completely; name the target", "该请求的目标未完整保存，请指定目标"))
 	}
-	if f.Protocol == "" {
-		f.Protocol = from.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, from.Protocol)
 	switch {
 	case len(from.Command) > 0:
 		return target.TargetCommand(a, f, from.Command, nil)
 	case from.URL != "":
 		return target.TargetURL(a, f, from.URL, nil)
 	}
-	if f.Schema == "" {
-		f.Schema = from.Schema
-	}
-	word := from.Server
-	if word == "" {
-		word = "."
-	}
+	f.Schema = cmp.Or(f.Schema, from.Schema)
+	word := cmp.Or(from.Server, ".")
 	return target.TargetWord(cmd.Context(), a, f, word, nil)
 }
 

@@ -1,6 +1,7 @@
 package use
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -57,9 +58,7 @@ func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error 
 	if f.follow {
 		sayFollowing(a, m.Label, f.total)
 		f.Shared = false // only a separate connection gets the log messages
-		if f.Level == "" {
-			f.Level = "debug"
-		}
+		f.Level = cmp.Or(f.Level, "debug")
 		only := func(method string) bool { return method == mcp.NotificationMessage }
 		return stay(a, cmd, &f.watchFlags, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, only)
 	}

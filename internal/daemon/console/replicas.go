@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 
 	"mcp-all-in-one/internal/access"
@@ -36,9 +37,7 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	for _, r := range c.in.Cluster.Others.Ask(ctx, who, path) {
 		name := r.Node
 		for _, known := range []string{names[r.Address], names[r.Name], r.Address} {
-			if name == "" {
-				name = known
-			}
+			name = cmp.Or(name, known)
 		}
 		if !seen[name] {
 			seen[name] = true
