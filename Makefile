@@ -48,7 +48,7 @@ check: vet ## formatting, vet, unit tests with the race detector, the diagonal o
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
 
-screenshots: ## take the pictures of docs/screenshots anew; SCREENS=FOLDER: every page in every look, into a folder
+screenshots: ## take new pictures for docs/screenshots; SCREENS=FOLDER: every page in every look, into a folder
 	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 -timeout 60m ./test/browser
 
 ui-test: ## unit tests of the page: forms over their golden corpus, JSON
@@ -167,7 +167,7 @@ release-test: ## install, use and remove each artefact of dist/ in a clean root
 	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
 	$(MAKE) vscode-test
 
-vscode-test: ## the extension of dist/ in VS Code (code-server), with a browser; UPDATE=1 takes its pictures anew
+vscode-test: ## the extension of dist/ in VS Code (code-server), with a browser; UPDATE=1 takes new pictures
 	CODE_SERVER=$$(test/browser/code-server.sh) VSIX=$$(echo $(abspath $(RELEASE))/vsix/mcp-tester-linux-x64-*.vsix) \
 	  VSIX_WITHOUT=$$(echo $(abspath $(RELEASE))/vsix/mcp-tester-[0-9]*.vsix) BROWSER_TESTS=code-server.mjs $(GO) test -count=1 -timeout 30m -v ./test/browser
 

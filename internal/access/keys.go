@@ -68,12 +68,9 @@ type Keys struct {
 	subs   map[*func(string)]struct{}
 }
 
-// OpenKeys reads the keys in a file, which need not exist yet.
-func OpenKeys(path string) (*Keys, error) { return OpenSharedKeys(path, nil) }
-
-// OpenSharedKeys reads the keys in a file that is this replica's copy of the
-// document on the shelf. If shelf is nil, it is the same as OpenKeys.
-func OpenSharedKeys(path string, shelf record.Shelf) (*Keys, error) {
+// OpenKeys reads the keys in a file, which need not exist yet. If shelf is not
+// nil, the file is this replica's copy of the document on the shelf.
+func OpenKeys(path string, shelf record.Shelf) (*Keys, error) {
 	k := &Keys{path: path, doc: record.On(shelf, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
 	return k, k.Read()
 }

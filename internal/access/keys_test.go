@@ -18,7 +18,7 @@ import (
 
 func newKeys(t *testing.T) *Keys {
 	t.Helper()
-	k, err := OpenKeys(filepath.Join(t.TempDir(), "dir", "keys.json"))
+	k, err := OpenKeys(filepath.Join(t.TempDir(), "dir", "keys.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestKeysAtRest(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	again, err := OpenKeys(k.path)
+	again, err := OpenKeys(k.path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestKeyNames(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	ours := newKeys(t)
-	theirs, err := OpenKeys(ours.path) // another process
+	theirs, err := OpenKeys(ours.path, nil) // another process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestKeyFileFailsClosed(t *testing.T) {
 			if _, ok := k.find(plain); ok {
 				t.Error("the key still opens")
 			}
-			if _, err := OpenKeys(k.path); (err == nil) != (name == "deleted") {
+			if _, err := OpenKeys(k.path, nil); (err == nil) != (name == "deleted") {
 				t.Errorf("opening it: %v", err)
 			}
 		})
@@ -205,7 +205,7 @@ func TestKeysConcurrentWriters(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range 4 {
 		writers.Go(func() {
-			own, err := OpenKeys(k.path)
+			own, err := OpenKeys(k.path, nil)
 			if err != nil {
 				t.Error(err)
 				return

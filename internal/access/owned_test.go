@@ -43,7 +43,7 @@ func TestWhoMayAnswer(t *testing.T) {
 }
 
 func TestCurrent(t *testing.T) {
-	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"))
+	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,9 +101,7 @@ func readChat(raw []byte, asked string) (*jsonrpc.Response, error) {
 	if known, ok := stopReasons[reason]; ok {
 		reason = known
 	}
-	if chat.Model == "" {
-		chat.Model = asked
-	}
+	chat.Model = cmp.Or(chat.Model, asked)
 	return sampled(text, chat.Model, reason), nil
 }
 

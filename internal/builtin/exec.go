@@ -94,12 +94,10 @@ func worded(env *Env, server, tool string, inner []byte, err error) (text, reaso
 }
 
 func messageOf(err error) string {
-	var wrong jsonschema.Violations
-	if errors.As(err, &wrong) && len(wrong) > 0 {
+	if wrong, ok := errors.AsType[jsonschema.Violations](err); ok && len(wrong) > 0 {
 		return wrong.Error()
 	}
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return wire.Message
 	}
 	return err.Error()

@@ -334,8 +334,7 @@ func clipText(s string, limit int64) string {
 
 // wireOf returns the gateway's error in err; nil if there is none.
 func wireOf(err error) *jsonrpc.Error {
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return wire
 	}
 	return nil

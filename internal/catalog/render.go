@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -39,10 +40,7 @@ func (c *Catalog) render(r *rendering, key viewKey, may Visible) {
 }
 
 func (c *Catalog) appendModern(out []byte) []byte {
-	scope := c.opt.CacheScope
-	if scope == "" {
-		scope = "private"
-	}
+	scope := cmp.Or(c.opt.CacheScope, "private")
 	out = append(out, `,"resultType":"complete","ttlMs":`...)
 	out = strconv.AppendInt(out, c.opt.TTLMillis, 10)
 	out = append(append(append(out, `,"cacheScope":"`...), scope...), '"')

@@ -139,20 +139,14 @@ func cutShortConfig(t *testing.T, drain string) (config, journal string) {
 func waitForNote(t *testing.T, journal, token string) {
 	t.Helper()
 	waitFor(t, journal)
-	for end := time.Now().Add(time.Minute); mcptest.Journal(t, journal)[token] == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s did not begin", token)
-		}
-	}
+	waitUntil(t, token+" did not begin", func() bool { return mcptest.Journal(t, journal)[token] > 0 })
 }
 
 // waitForQueue waits until a call waits for its turn.
 func waitForQueue(t *testing.T, gateway *mcptest.Process) {
 	t.Helper()
 	page := mcptest.NewRawHTTP(t, gateway.URL+"/metrics")
-	for end := time.Now().Add(time.Minute); !strings.Contains(page.Do(http.MethodGet, "").Body, `mcp_gateway_server_queued{schema="default",server="s"} 1`); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no call waits")
-		}
-	}
+	waitUntil(t, "no call waits", func() bool {
+		return strings.Contains(page.Do(http.MethodGet, "").Body, `mcp_gateway_server_queued{schema="default",server="s"} 1`)
+	})
 }

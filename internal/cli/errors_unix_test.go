@@ -102,6 +102,19 @@ script home -c demo.json
 script - --at monday -c demo.json
 script - --arg x -c demo.json
 `},
+	{"files", `
+http -c missing-cert.json -p 0
+http -c missing-key.json -p 0
+http -c other-key.json -p 0
+http -c not-pem.json -p 0
+lock -c broken-lock/mcp.json
+lock verify -c broken-lock/mcp.json
+config validate -c config.toml
+config validate -c toml.txt
+--version >/dev/null; XDG_CONFIG_HOME=$PWD/toml-only mcp-all-in-one status
+--help >/dev/full
+config schema >/dev/full
+`},
 	{"flags", `
 none
 http --none

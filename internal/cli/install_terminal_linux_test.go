@@ -97,7 +97,7 @@ func TestInstallAsks(t *testing.T) {
 		i := newInstaller(t)
 		p := i.typing(t, "", "add", bundle)
 		p.answer("folders: ", "")
-		p.see("this is needed")
+		p.see("a value is required")
 		p.answer("folders: ", "/nowhere/at/all")
 		p.see("there is no /nowhere/at/all")
 		p.answer("folders: ", i.chosen)
@@ -106,7 +106,7 @@ func TestInstallAsks(t *testing.T) {
 		p.answer("key: ", "s3cret")
 		p.answer(question, "y")
 		text, code := p.end()
-		if code != 0 || !strings.Contains(text, "started: hello, 1 tools") || strings.Contains(text, "s3cret") {
+		if code != 0 || !strings.Contains(text, "started: hello, 1 tool") || strings.Contains(text, "s3cret") {
 			t.Fatalf("exit code %d: %s", code, text)
 		}
 		data, err := os.ReadFile(i.path)
@@ -150,12 +150,12 @@ func TestInstallAsks(t *testing.T) {
 		}
 		add := []string{"add", "io.github.domdomegg/airtable-mcp-server", "--env", "AIRTABLE_API_KEY=x"}
 		p := i.typing(t, "", add...)
-		p.answer("its name looks like "+other+", which is installed. Go on all the same? [y/N]: ", "n")
+		p.answer("its name looks like "+other+", which is installed. Continue anyway? [y/N]: ", "n")
 		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 		p = i.typing(t, "", add...)
-		p.answer("Go on all the same? [y/N]: ", "y")
+		p.answer("Continue anyway? [y/N]: ", "y")
 		p.answer(question, "n")
 		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
 			t.Errorf("exit code %d: %s", code, text)

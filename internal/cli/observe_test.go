@@ -128,7 +128,7 @@ func TestObserved(t *testing.T) {
 	up := newUpstreamServer(t)
 	collector, spans := spansOf(t)
 	dir := t.TempDir()
-	keys, err := access.OpenKeys(filepath.Join(dir, "keys.json"))
+	keys, err := access.OpenKeys(filepath.Join(dir, "keys.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			errs, code := h.full(strings.Fields(line)...)
-			if code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") && !strings.Contains(errs, `"message":"writing standard output: no space left on device"`) {
+			if code != 1 || !strings.Contains(errs, "error[AIO4007]: writing standard output: no space left on device") && !strings.Contains(errs, `"message":"writing standard output: no space left on device"`) {
 				t.Errorf("exit code %d, says\n%s", code, errs)
 			}
 		})
@@ -79,7 +81,7 @@ func TestFullDiskFollow(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
 	h.run(nil, "call", "demo", "add", "a=1", "b=2", "-c", h.config)
-	if errs, code := h.full("traffic", "-f"); code != 1 || !strings.Contains(errs, "error: writing standard output: no space left on device") {
+	if errs, code := h.full("traffic", "-f"); code != 1 || !strings.Contains(errs, "error[AIO4007]: writing standard output: no space left on device") {
 		t.Errorf("exit code %d, says\n%s", code, errs)
 	}
 }
@@ -116,5 +118,47 @@ func TestNobodyReads(t *testing.T) {
 	}
 	if clients, errs, code := h.run(nil, "list", "clients", "--json", "-c", h.config); code != 0 || strings.TrimSpace(clients) != "[]" {
 		t.Errorf("exit code %d, still connected: %s%s", code, clients, errs)
+	}
+}
+
+// TestUnreadServer closes the pipe that a server writes to, while the pipe that
+// it reads from stays open. The server ends without waiting for a message.
+func TestUnreadServer(t *testing.T) {
+	t.Parallel()
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	recording := filepath.Join(h.dir, "recording.jsonl")
+	if _, text, code := h.run(nil, "list", "tools", "--trace", recording, "--", h.program, "demo"); code != 0 {
+		t.Fatal(text)
+	}
+	for _, line := range []string{"demo", "stdio -c " + h.config, "mock " + recording} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, h.program, strings.Fields(line)...)
+			cmd.Env, cmd.Dir = append(os.Environ(), h.env...), h.dir
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n")
+			if answer, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatalf("the answer is %q: %v", answer, err)
+			}
+			out.Close()
+			if err := cmd.Wait(); err != nil || strings.Contains(errs.String(), "error") {
+				t.Errorf("it ended with %v: %s", err, errs.String())
+			}
+		})
 	}
 }

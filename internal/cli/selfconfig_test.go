@@ -320,17 +320,24 @@ func (s *settings) attempt(tool, arguments, answer string) (question string) {
 // waitFor waits until a file exists.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	waitUntil(t, path+" does not appear", func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+}
+
+// waitUntil waits until a condition holds, and fails with a message if it does
+// not.
+func waitUntil(t *testing.T, failure string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
+	for !holds() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s does not appear", path)
+			t.Fatal(failure)
 		}
 	}
 }

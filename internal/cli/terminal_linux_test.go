@@ -39,7 +39,7 @@ func TestTablesOnTerminal(t *testing.T) {
 			"auto 会选择 full：",
 		}},
 		{"zh", "key ls", []string{"还没有访问密钥；创建：mcp-all-in-one key create NAME\n"}},
-		{"en", "key ls", []string{"there is no key; make one with: mcp-all-in-one key create NAME\n"}},
+		{"en", "key ls", []string{"no keys; create one with: mcp-all-in-one key create NAME\n"}},
 	} {
 		t.Run(c.lang+"/"+c.line, func(t *testing.T) {
 			got := onTerminal(t, c.lang, append(strings.Fields(c.line), "-c", path)...)

@@ -126,7 +126,7 @@ func TestUpdateBundle(t *testing.T) {
 	})
 	t.Run("update/yes", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "update", "hello", "--arg", "tone=calm", "--yes")
-		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) || !strings.Contains(stdout, "xEND") || strings.Contains(stdout, "…") {
+		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tool") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) || !strings.Contains(stdout, "xEND") || strings.Contains(stdout, "…") {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		for _, want := range []string{"--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`} {
@@ -157,7 +157,7 @@ func TestUpdateBundle(t *testing.T) {
 			run["args"] = []any{"${__dirname}/server/nothing.js", "${user_config.folders}"}
 		})
 		_, stderr, code := i.run(t, "update", "hello", "--yes")
-		if code == 0 || !strings.Contains(stderr, "hello is as it was, because the new version did not start") {
+		if code == 0 || !strings.Contains(stderr, "hello was not changed, because the new version did not start") {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		if read() != before {
@@ -180,7 +180,7 @@ func TestUpdateBundle(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
 		p := i.typing(t, "", "update", "hello")
-		p.answer("this is an older version: 9.0.0 is installed, and this is 0.0.1. Go on all the same? [y/N]: ", "n")
+		p.answer("this is an older version: 9.0.0 is installed, and this is 0.0.1. Continue anyway? [y/N]: ", "n")
 		if text, code := p.end(); code == 0 || read() != before {
 			t.Errorf("%s\n%s", text, read())
 		}
@@ -279,7 +279,7 @@ func TestUpdateHost(t *testing.T) {
 				t.Errorf("exit code %d\n%s", code, stderr)
 			}
 			p := i.typing(t, "", "update", "far")
-			p.answer("its secrets would be sent to another host: "+strings.TrimSuffix(at, "/mcp")+", and until now https://one.example. Go on all the same? [y/N]: ", "n")
+			p.answer("its secrets would be sent to another host: "+strings.TrimSuffix(at, "/mcp")+", and until now https://one.example. Continue anyway? [y/N]: ", "n")
 			text, code := p.end()
 			if data, err := os.ReadFile(i.path); code == 0 || err != nil || string(data) != content {
 				t.Errorf("%s\n%s, %v", text, data, err)

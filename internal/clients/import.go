@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,9 +42,7 @@ type Imported struct {
 
 // ImportAll writes servers to our file, in one write.
 func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlags) ([]Imported, error) {
-	if f.Schema == "" {
-		f.Schema = config.DefaultSchema
-	}
+	f.Schema = cmp.Or(f.Schema, config.DefaultSchema)
 	have := haveEntries(a, f.Schema)
 	var done []Imported
 	var adding []Translation

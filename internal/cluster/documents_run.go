@@ -253,8 +253,7 @@ func (f *follower) shareLater() error {
 	f.mu.Unlock()
 	for i, e := range waiting {
 		err := f.change(e.name, e.local, e.edit)
-		var none *record.NoAgreement
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*record.NoAgreement](err); ok {
 			f.putBack(waiting[i:])
 			return none.Err
 		}

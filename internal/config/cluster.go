@@ -17,22 +17,22 @@ import (
 // Cluster joins several gateways: behind a load balancer, each of them can
 // serve any client.
 type Cluster struct {
-	Name       string            `json:"name" def:"default" doc:"Name of the cluster; replicas of another name are strangers." zh:"集群名称；名称不同的副本互不相认。"`
-	Secret     Secret            `json:"secret" doc:"What makes replicas one: ${file:PATH} with the same text on each, 32 bytes or more (cluster secret new makes one). Several, with spaces or line breaks between them, while it is changed: the first seals, all open." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
+	Name       string            `json:"name" def:"default" doc:"Name of the cluster. Replicas with another name do not join it." zh:"集群名称；名称不同的副本互不相认。"`
+	Secret     Secret            `json:"secret" doc:"Secret that all replicas share, 32 bytes or more, as ${file:PATH}; cluster secret new creates one. To change it, list several, separated by spaces or line breaks: the first encrypts, all of them decrypt." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
 	Node       string            `json:"node" doc:"Name of this replica, unique and stable. Absent: the host name." zh:"本副本的名称，须唯一且稳定；缺省为主机名。"`
 	Peer       string            `json:"peer" doc:"Address and port where the other replicas reach this one, such as 0.0.0.0:3096. Never behind the balancer." zh:"其他副本访问本副本的地址与端口，如 0.0.0.0:3096；不要放在负载均衡之后。"`
-	Advertise  string            `json:"advertise" doc:"The address and port that the others are told. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
-	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that leads to all of them. They take over the sessions of one that ended. Absent: the replica that notices does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
-	Labels     map[string]string `json:"labels" doc:"What is special about the machine of this replica, such as gpu: yes. The others are told." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
+	Advertise  string            `json:"advertise" doc:"Address and port that this replica announces to the others. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
+	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that resolves to all of them. They take over the sessions of a replica that ended. Absent: the replica that notices it does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
+	Labels     map[string]string `json:"labels" doc:"Labels of this replica's machine, such as gpu: yes. The other replicas see them." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
 	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本借以互相发现，并共享访问密钥、批准、定义记录与登录的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出，且不共享。"`
-	Config     string            `json:"config" def:"file" enum:"file|shared" doc:"Where the configuration comes from: file, of each replica its own; shared, one text for all in the engine, which the file of each is a copy of, except for the sections server, cluster and logging." zh:"配置来自何处：file 为各副本自己的文件；shared 为引擎中所有副本共用的一份文本，各副本的文件是其副本，但 server、cluster 与 logging 三节各自保留。"`
-	NATS       ClusterNATS       `json:"nats" doc:"The NATS of engine nats. No call waits for it." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
-	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
+	Config     string            `json:"config" def:"file" enum:"file|shared" doc:"Where the configuration comes from. file: each replica has its own file. shared: one configuration in the engine for all; the file of each replica is a copy of it, except for the sections server, cluster and logging." zh:"配置来自何处：file 为各副本自己的文件；shared 为引擎中所有副本共用的一份文本，各副本的文件是其副本，但 server、cluster 与 logging 三节各自保留。"`
+	NATS       ClusterNATS       `json:"nats" doc:"The NATS servers of engine nats. No call waits for them." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
+	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that is told to stop keeps serving while /ready fails, so that the load balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
 
 // ClusterNATS says how to connect to the NATS servers that the replicas share.
 type ClusterNATS struct {
-	URLs  []string `json:"urls" doc:"Addresses of servers of NATS, such as tls://nats.example:4222; one that answers is enough." zh:"NATS 服务器地址，如 tls://nats.example:4222；有一个应答即可。"`
+	URLs  []string `json:"urls" doc:"Addresses of NATS servers, such as tls://nats.example:4222; one that answers is enough." zh:"NATS 服务器地址，如 tls://nats.example:4222；有一个应答即可。"`
 	Creds string   `json:"creds" doc:"File with the credentials for it; relative to the folder of the config file." zh:"访问 NATS 的凭据文件；相对于配置文件所在目录。"`
 }
 

@@ -35,27 +35,27 @@ type Config struct {
 	Named   []string        `json:"-"` // the variables in the file, such as file:PATH
 
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
-	CLI        CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`
+	CLI        CLI           `json:"cli" doc:"Settings of the command line." zh:"命令行的通信方式。"`
 	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
-	Roots      []Root        `json:"roots" doc:"Roots told to servers that ask outside any call." zh:"服务在调用之外询问时得到的根目录。"`
+	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"服务在调用之外询问时得到的根目录。"`
 	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
-	Inbox      Inbox         `json:"inbox" doc:"Who is told of what waits for a person." zh:"有事等待人处理时通知谁。"`
-	Answers    Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
+	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"有事等待人处理时通知谁。"`
+	Answers    Answers       `json:"answers" doc:"Fixed answers to questions that no client or person answers." zh:"无人回答时使用的固定答案。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
-	Limits     Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
+	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
 	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
 	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
 	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
-	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
+	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
 	Compact    Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
-	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not say." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
+	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not set it." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
 	Scripts    Scripts       `json:"scripts" doc:"Bounds of one script." zh:"单个脚本的限制。"`
 	Results    Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
 	Tokens     string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
-	Metrics    Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
-	Usage      Usage         `json:"usage" doc:"Figures by day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
+	Metrics    Metrics       `json:"metrics" doc:"Metrics for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
+	Usage      Usage         `json:"usage" doc:"Statistics per day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
 	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
 	Locked     bool          `json:"locked" doc:"Start only servers that match mcp.lock; see docs/lock.md." zh:"只启动与 mcp.lock 一致的服务；见 docs/lock.md。"`
 	Cluster    Cluster       `json:"cluster" doc:"A cluster of gateways behind one load balancer; see docs/cluster.md." zh:"位于同一负载均衡之后的网关集群；见 docs/cluster.md。"`
@@ -72,10 +72,10 @@ type ServerSection struct {
 	Host  string   `json:"host" def:"127.0.0.1" doc:"Address to listen on. Anything but loopback needs access." zh:"监听地址；非回环地址必须配置 access。"`
 	Port  int      `json:"port" min:"0" max:"65535" doc:"Port to listen on; 0 takes a free one. Absent: the program's own (3095; 8000 for mcpx)." zh:"监听端口；0 为任意空闲端口。"`
 	Hosts []string `json:"hosts" doc:"Host names to answer to besides those of the address." zh:"除监听地址外接受的 Host。"`
-	CORS  CORS     `json:"cors" doc:"Web pages of other origins." zh:"跨域。"`
+	CORS  CORS     `json:"cors" doc:"Access for web pages of other origins." zh:"跨域。"`
 	TLS   TLS      `json:"tls" doc:"Serve HTTPS, with a certificate of yours or one from an ACME authority." zh:"以 HTTPS 提供服务，使用自己的证书或由 ACME 机构签发的证书。"`
 
-	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that others can reach. Everybody on the way can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许在他人可访问的地址上使用明文 HTTP。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
+	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that other machines can reach. Anyone on the network can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许在他人可访问的地址上使用明文 HTTP。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
 
 	// PortSet distinguishes port 0 from an absent port.
 	PortSet bool `json:"-"`
@@ -93,7 +93,7 @@ type CORS struct {
 
 // CLI is the section of the command line.
 type CLI struct {
-	Stdio Stdio `json:"stdio" doc:"The stdio front." zh:"标准输入输出。"`
+	Stdio Stdio `json:"stdio" doc:"Settings of stdio." zh:"标准输入输出。"`
 }
 
 // Stdio configures the framing of the stdio front. An invalid value is replaced
@@ -101,7 +101,7 @@ type CLI struct {
 type Stdio struct {
 	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"仅支持 utf8。"`
 	Delimiter string        `json:"delimiter" nul:"true" def:"\n" doc:"One control character between messages." zh:"消息之间的分隔控制字符。"`
-	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"How long the front waits for a schema to come up." zh:"等待 schema 就绪的时间。"`
+	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"How long stdio waits for the servers of a schema to start." zh:"等待 schema 就绪的时间。"`
 }
 
 // Logging says what is logged, and where to.
@@ -117,7 +117,7 @@ type Logging struct {
 // Root is one directory that servers may work in.
 type Root struct {
 	URI  string `json:"uri" doc:"A file:// URI." zh:"file:// URI。"`
-	Name string `json:"name" doc:"What people call it." zh:"名称。"`
+	Name string `json:"name" doc:"Display name." zh:"名称。"`
 }
 
 // Sampling is a model that answers sampling requests.
@@ -137,7 +137,7 @@ type Inbox struct {
 // Webhook says where messages are sent.
 type Webhook struct {
 	URL      Secret            `json:"url" doc:"Address that gets a POST; none when absent." zh:"接收 POST 的地址；缺省不发送。"`
-	Format   string            `json:"format" def:"json" enum:"json|ntfy|slack" doc:"What it takes: json, a text as ntfy does, or what Slack, Mattermost and others take." zh:"消息格式：json、ntfy 的文本，或 Slack、Mattermost 等接受的格式。"`
+	Format   string            `json:"format" def:"json" enum:"json|ntfy|slack" doc:"Format of the message: json, plain text as for ntfy, or the format of Slack and Mattermost." zh:"消息格式：json、ntfy 的文本，或 Slack、Mattermost 等接受的格式。"`
 	Headers  map[string]Secret `json:"headers" doc:"Headers sent to it." zh:"附带的请求头。"`
 	Language string            `json:"language" def:"en" enum:"en|zh" doc:"Language of the messages." zh:"消息的语言。"`
 }
@@ -164,9 +164,9 @@ type ElicitationAnswer struct {
 
 // Access says who may use the gateway.
 type Access struct {
-	Enabled bool   `json:"enabled" doc:"Demand a key or token. On when keys, key or oauth.issuer is set." zh:"是否要求密钥或令牌；设置了 keys、key 或 oauth.issuer 时默认开启。"`
-	Keys    string `json:"keys" doc:"File of the keys that may enter." zh:"密钥文件路径。"`
-	Key     Secret `json:"key" doc:"One key that may enter, for containers and services: ${NAME} or ${file:PATH}. At least 20 characters; it may use everything and change nothing." zh:"容器和系统服务用的单个密钥：${NAME} 或 ${file:PATH}。至少 20 个字符；可使用全部功能，不能修改配置。"`
+	Enabled bool   `json:"enabled" doc:"Require a key or token. On if keys, key or oauth.issuer is set." zh:"是否要求密钥或令牌；设置了 keys、key 或 oauth.issuer 时默认开启。"`
+	Keys    string `json:"keys" doc:"File with the API keys." zh:"密钥文件路径。"`
+	Key     Secret `json:"key" doc:"One API key, for containers and services: ${NAME} or ${file:PATH}. At least 20 characters; it may use everything and change nothing." zh:"容器和系统服务用的单个密钥：${NAME} 或 ${file:PATH}。至少 20 个字符；可使用全部功能，不能修改配置。"`
 	OAuth   OAuth  `json:"oauth" doc:"Tokens of an authorization server." zh:"授权服务器的令牌。"`
 }
 
@@ -176,8 +176,8 @@ type OAuth struct {
 	Resource   string   `json:"resource" doc:"This gateway's own resource identifier; the audience a token must name." zh:"本网关的资源标识，即令牌的受众。"`
 	Audience   []string `json:"audience" doc:"Further audiences that are accepted." zh:"另外接受的受众。"`
 	JWKS       string   `json:"jwks" doc:"Where the keys are, when the issuer's metadata does not say." zh:"公钥地址。"`
-	Scopes     []string `json:"scopes" doc:"Scopes a token needs to enter." zh:"令牌必须具有的范围。"`
-	AdminScope string   `json:"adminScope" def:"admin" doc:"Scope that may change the configuration." zh:"可以修改配置的范围。"`
+	Scopes     []string `json:"scopes" doc:"Scopes that a token needs." zh:"令牌必须具有的范围。"`
+	AdminScope string   `json:"adminScope" def:"admin" doc:"Scope that allows changes of the configuration." zh:"可以修改配置的范围。"`
 }
 
 // Compact says what compact mode prints.
@@ -210,9 +210,9 @@ type Results struct {
 
 // ResultLimit is the result limit of a schema, a server or a tool.
 type ResultLimit struct {
-	Limit      int64  `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 leaves it to what is around." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
-	Blobs      int64  `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 leaves it to what is around." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为沿用上级设置。"`
-	Structured string `json:"structured" enum:"whole|cut" doc:"What happens to structured content above the limit; absent leaves it to what is around." zh:"如何处理超过上限的结构化内容；缺省沿用上级设置。"`
+	Limit      int64  `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 uses the setting one level up." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
+	Blobs      int64  `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 uses the setting one level up." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为沿用上级设置。"`
+	Structured string `json:"structured" enum:"whole|cut" doc:"What happens to structured content above the limit; absent uses the setting one level up." zh:"如何处理超过上限的结构化内容；缺省沿用上级设置。"`
 }
 
 // StructuredCut means that structured content above the limit is shown in part.
@@ -239,7 +239,7 @@ type Metrics struct {
 // kept.
 type Usage struct {
 	Enabled bool `json:"enabled" def:"true" doc:"Count calls: who, what, how long, how much; no arguments, no results." zh:"统计调用：谁、什么、多久、多少；不含参数与结果。"`
-	Days    int  `json:"days" def:"30" min:"1" max:"366" doc:"Days for which figures are kept, also when nothing is counted any more." zh:"统计数据保留的天数，停止统计后也按此清除。"`
+	Days    int  `json:"days" def:"30" min:"1" max:"366" doc:"Days for which statistics are kept, also after counting was switched off." zh:"统计数据保留的天数，停止统计后也按此清除。"`
 }
 
 // OfficialRegistry is the name of the registry that is used by default.
@@ -247,17 +247,17 @@ const OfficialRegistry = "official"
 
 // Registry is a list of servers that can be added by name.
 type Registry struct {
-	Name  string   `json:"name" doc:"What people call it." zh:"名称。"`
+	Name  string   `json:"name" doc:"Display name." zh:"名称。"`
 	URL   string   `json:"url" doc:"Base address, https." zh:"基础地址，必须为 https。"`
 	Token Secret   `json:"token" doc:"Bearer token, sent to this registry only." zh:"访问令牌，只发送给此注册表。"`
-	Names []string `json:"names" doc:"Names of servers that are asked for here alone; * matches any text." zh:"只在此处查询的服务名；* 匹配任意文本。"`
+	Names []string `json:"names" doc:"Names of servers that are looked up in this registry only; * matches any text." zh:"只在此处查询的服务名；* 匹配任意文本。"`
 }
 
 // Tracing says where traces are sent.
 type Tracing struct {
 	URL     string            `json:"url" doc:"Base address of a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318; none when absent." zh:"OTLP/HTTP 收集器地址，如 http://127.0.0.1:4318；缺省不发送。"`
 	Headers map[string]Secret `json:"headers" doc:"Headers sent to it." zh:"附带的请求头。"`
-	Sample  int               `json:"sample" def:"100" min:"1" max:"100" doc:"Share of traces that are sent, in percent; a client that decided has decided." zh:"采样百分比；客户端已决定的以客户端为准。"`
+	Sample  int               `json:"sample" def:"100" min:"1" max:"100" doc:"Share of traces that are sent, in percent. The decision of a client takes precedence." zh:"采样百分比；客户端已决定的以客户端为准。"`
 	Service string            `json:"service" def:"mcp-all-in-one" doc:"Name of this service in traces." zh:"链路中的服务名。"`
 }
 

@@ -69,7 +69,9 @@ func Discover(o LoadOptions) (Found, error) {
 			c.Skipped, c.Tried = found.Skipped, found.Tried
 			return c, nil
 		}
-		found.Tried = append(found.Tried, c.Path)
+		if filepath.Ext(c.Path) != ".toml" {
+			found.Tried = append(found.Tried, c.Path)
+		}
 	}
 	if !o.Create || !o.Personality.creates() || o.ownFile() == "" {
 		return found, notFound(found.Tried, found.Skipped)
@@ -139,6 +141,7 @@ func (o LoadOptions) candidates() []Found {
 	}
 	add(o.places().Config(), "user", "config.yaml", "config.json")
 	add(o.System, "system", "config.yaml", "config.json")
+	add(o.places().Config(), "user", "config.toml") // not read, which its owner is told
 	return list
 }
 

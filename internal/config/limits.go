@@ -20,7 +20,7 @@ type Limits struct {
 	QueuedPerServer    int   `json:"queuedPerServer" def:"1024" min:"0" max:"1000000" doc:"Calls waiting for one server." zh:"单个服务排队的调用数。"`
 	InFlightPerKey     int   `json:"inFlightPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key running on one server; further ones wait. 0 takes a quarter of inFlightPerServer." zh:"单个密钥在单个服务上同时运行的调用数，超出则排队；0 为 inFlightPerServer 的四分之一。"`
 	QueuedPerKey       int   `json:"queuedPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key waiting for one server. 0 takes a quarter of queuedPerServer." zh:"单个密钥在单个服务上排队的调用数；0 为 queuedPerServer 的四分之一。"`
-	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session; past it we stop reading that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
+	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session at once; above it the gateway stops reading from that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
 	CallsPerMinute     int   `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of one key, or of one user, in a minute, of all servers together; a server, a tool and a key (scope calls:N) can have rates of their own. 0 is no limit." zh:"单个密钥或用户每分钟对全部服务的调用数；服务、工具与密钥（范围 calls:N）可另设。0 为不限制。"`
 	SameCall           int   `json:"sameCall" def:"0" min:"0" max:"1000000" doc:"How often the same tool may be called with the same arguments and give the same answer, with nothing else called in between, before a further such call is refused for a minute. 0 refuses none." zh:"以相同参数连续调用同一工具且每次结果相同的次数上限，中间没有其他调用；超过后一分钟内拒绝同样的调用。0 为不拒绝。"`
 	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限。"`
@@ -29,13 +29,13 @@ type Limits struct {
 	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once. 0 takes a quarter of sessions." zh:"单个密钥的会话数；0 为 sessions 的四分之一。"`
 	UnfinishedPerKey   int64 `json:"unfinishedPerKey" unit:"size" def:"0" min:"0" doc:"Memory for bodies of one key that have not arrived whole. 0 takes 16 times clientMessage." zh:"单个密钥尚未接收完整的请求体可占用的内存；0 为 clientMessage 的 16 倍。"`
 
-	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may be silent; progress renews it, an open question stops it." zh:"调用的最长静默时间。"`
+	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间。"`
 	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
-	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take to be greeted." zh:"握手的最长时间。"`
-	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may finish when something closes." zh:"关闭时等待调用完成的时间。"`
+	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take for the handshake." zh:"握手的最长时间。"`
+	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may take to finish at shutdown or when a server is replaced." zh:"关闭时等待调用完成的时间。"`
 	ReadHeader  time.Duration `json:"readHeader" def:"10s" min:"1ms" max:"1h" doc:"How long a request's headers may take." zh:"读取请求头的最长时间。"`
-	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a body may stand still." zh:"读取请求体的最长停顿。"`
-	WriteIdle   time.Duration `json:"writeIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a write may stand still." zh:"写出的最长停顿。"`
+	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a request body may stall." zh:"读取请求体的最长停顿。"`
+	WriteIdle   time.Duration `json:"writeIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a write may stall." zh:"写出的最长停顿。"`
 	KeepAlive   time.Duration `json:"keepAlive" def:"25s" min:"1s" max:"1h" doc:"Pause between keep-alives on a stream." zh:"流的保活间隔。"`
 	SessionIdle time.Duration `json:"sessionIdle" def:"1h" min:"1s" max:"720h" doc:"How long a session without a stream is kept." zh:"无流会话的保留时间。"`
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -39,9 +40,7 @@ func (o LoadOptions) WithDefaults() LoadOptions {
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
-	if o.Personality == "" {
-		o.Personality = MCPAllInOne
-	}
+	o.Personality = cmp.Or(o.Personality, MCPAllInOne)
 	if o.Home == "" {
 		o.Home = folders.Home()
 	}

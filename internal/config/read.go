@@ -71,8 +71,7 @@ func fileKind(info fs.FileInfo) i18n.Text {
 
 // plainError removes the path from err, because the problem already names it.
 func plainError(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err

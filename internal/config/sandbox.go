@@ -30,7 +30,7 @@ type Sandbox struct {
 	Hosts  Hosts    `json:"hosts" doc:"Hosts it may reach: \"any\" public one, \"none\", or a list such as api.github.com, *.example.com, 10.0.0.5:5432." zh:"可访问的主机：\"any\"（任意公网主机）、\"none\"，或列表，如 api.github.com、*.example.com、10.0.0.5:5432。"`
 	Unix   bool     `json:"unix" doc:"Allow unix sockets, such as those of the desktop and of container engines." zh:"允许 unix 套接字，如桌面会话与容器引擎的套接字。"`
 	Listen bool     `json:"listen" doc:"Allow it to accept connections." zh:"允许监听端口。"`
-	Home   bool     `json:"home" doc:"Let it read your home directory; without, it has one of its own." zh:"允许读取用户主目录；否则使用它自己的主目录。"`
+	Home   bool     `json:"home" doc:"Let it read your home directory; otherwise it gets a separate one." zh:"允许读取用户主目录；否则使用它自己的主目录。"`
 }
 
 // Hosts are the hosts that a server may reach. The zero value allows any host.

@@ -1,11 +1,8 @@
 package config
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
-	"strconv"
-	"time"
 
 	"mcp-all-in-one/internal/config/document"
 )
@@ -168,63 +165,4 @@ func defaultNode(f field) *document.Node {
 		return &document.Node{Kind: document.KindString, Text: f.def}
 	}
 	return &document.Node{Kind: document.KindNumber, Text: f.def}
-}
-
-// typeName returns the name of a field's type on the reference page.
-func typeName(f field) string {
-	t := f.typ
-	switch {
-	case t == typeDuration:
-		return "duration"
-	case f.size:
-		return "size"
-	case t == typeRaw:
-		return "any"
-	case t == typeInherit:
-		return `list of names or "all"`
-	case t == typeHosts:
-		return "`any`, `none` or list"
-	case t == typeSandbox:
-		return "`off`, `on` or object"
-	case t == typeSampling:
-		return "text or object"
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return typeName(field{typ: t.Elem(), enum: f.enum})
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "number"
-	case reflect.Slice:
-		return "list"
-	case reflect.Map, reflect.Struct:
-		return "object"
-	}
-	return "text"
-}
-
-// span describes the accepted range of a field.
-func span(f field) string {
-	switch {
-	case len(f.enum) > 0:
-		return ""
-	case f.typ == typeDuration && f.max != "":
-		lo, _ := time.ParseDuration(f.min)
-		return lo.String() + " to " + f.max
-	case f.max != "":
-		return f.min + " to " + f.max
-	}
-	return ""
-}
-
-// defaultText returns the default of a field on the reference page.
-func defaultText(f field) string {
-	if !f.hasDef || f.def == "" {
-		return ""
-	}
-	if json.Valid([]byte(f.def)) {
-		return f.def
-	}
-	return strconv.Quote(f.def)
 }

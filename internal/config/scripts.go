@@ -13,11 +13,11 @@ import (
 // Script is a tool that is written in the file: JavaScript that calls other
 // tools.
 type Script struct {
-	Description string          `json:"description" doc:"What it does, as clients read it." zh:"供客户端阅读的说明。"`
-	Arguments   json.RawMessage `json:"arguments" doc:"JSON Schema of its arguments, which are the global args. Absent: it takes none." zh:"参数的 JSON Schema；脚本中为全局变量 args。缺省则没有参数。"`
-	Code        string          `json:"code" doc:"The script: the body of an async function. ${NAME} is JavaScript here, and no variable of this file." zh:"脚本：async 函数的函数体。其中的 ${NAME} 是 JavaScript，不是本文件的变量。"`
+	Description string          `json:"description" doc:"Description for clients." zh:"供客户端阅读的说明。"`
+	Arguments   json.RawMessage `json:"arguments" doc:"JSON Schema of its arguments, which the script reads from the global args. Absent: it takes none." zh:"参数的 JSON Schema；脚本中为全局变量 args。缺省则没有参数。"`
+	Code        string          `json:"code" doc:"The script: the body of an async function. ${NAME} is JavaScript here, not a variable of this file." zh:"脚本：async 函数的函数体。其中的 ${NAME} 是 JavaScript，不是本文件的变量。"`
 	File        string          `json:"file" doc:"File with the script, instead of code: a .js file below the folder of the config file. Only a person may write it; clients and projects write code." zh:"存放脚本的文件，代替 code：配置文件所在目录之下的 .js 文件。只有人可以写；客户端和项目请写 code。"`
-	ReadOnly    bool            `json:"readOnly" doc:"Say that it changes nothing, so that readonly keys may call it. Then it may only call tools that say the same (readOnlyHint)." zh:"声明它不作任何修改，使只读密钥也可调用。此时它只能调用同样自称只读（readOnlyHint）的工具。"`
+	ReadOnly    bool            `json:"readOnly" doc:"Declare that it changes nothing, so that readonly keys may call it. Then it may only call tools that say the same (readOnlyHint)." zh:"声明它不作任何修改，使只读密钥也可调用。此时它只能调用同样自称只读（readOnlyHint）的工具。"`
 	Timeout     time.Duration   `json:"timeout" min:"100ms" max:"24h" doc:"How long it may run, without the time in which a person is asked; scripts.timeout when absent." zh:"最长运行时间，不含等待人回答的时间；缺省为 scripts.timeout。"`
 }
 

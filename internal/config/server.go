@@ -16,7 +16,7 @@ import (
 type Schema struct {
 	Name    string      `json:"-"`
 	Enabled bool        `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
-	Mode    string      `json:"mode" enum:"full|compact|search|code|auto" doc:"What clients see: every tool, inspect and exec only, a search, inspect, exec and run, or whichever fits." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索、inspect、exec 与 run，或自动。"`
+	Mode    string      `json:"mode" enum:"full|compact|search|code|auto" doc:"What clients see: full shows every tool, compact only inspect and exec, search the same with a query for inspect, code also run for scripts; auto chooses." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索、inspect、exec 与 run，或自动。"`
 	Naming  string      `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
 	Fit     string      `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Show tools cut to what a kind of client takes: names, schema keywords. auto goes by the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
 	Code    *bool       `json:"code" doc:"Show run, which runs a script that calls tools, in the compact and search modes." zh:"在 compact 与 search 模式中显示 run，用于运行可调用工具的脚本。"`
@@ -79,28 +79,28 @@ type Server struct {
 	Name   string `json:"-"`
 	Schema string `json:"-"`
 
-	Type         string                `json:"type" enum:"stdio|http|sse|auto|scripts" doc:"Transport. Absent: stdio with a command, found out with a url, scripts with scripts." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测，有 scripts 为 scripts。"`
+	Type         string                `json:"type" enum:"stdio|http|sse|auto|scripts" doc:"Transport. Absent: stdio with a command, detected with a url, scripts with scripts." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测，有 scripts 为 scripts。"`
 	Command      string                `json:"command" doc:"Program to start. Never a shell line." zh:"要启动的程序，不经过 shell。"`
 	Args         []string              `json:"args" doc:"Its arguments." zh:"参数。"`
 	Env          map[string]Secret     `json:"env" doc:"Environment variables set for it." zh:"环境变量。"`
 	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
 	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
-	Scripts      map[string]Script     `json:"scripts" doc:"Scripts that are the tools of this entry, by name, instead of a command or a url. They run after a person has approved them, with what their caller may do. See docs/compact.md." zh:"作为此条目工具的脚本，按名称给出，代替 command 或 url。经人批准后运行，权限与其调用者相同。见 docs/compact.md。"`
+	Scripts      map[string]Script     `json:"scripts" doc:"Scripts that are the tools of this entry, by name, instead of a command or a url. They run after a person has approved them, with the rights of their caller. See docs/compact.md." zh:"作为此条目工具的脚本，按名称给出，代替 command 或 url。经人批准后运行，权限与其调用者相同。见 docs/compact.md。"`
 	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
-	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway brings along, by name, such as an API key: each has a connection of his own with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
-	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that wants it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
+	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway provides, by name, such as an API key. Each user gets a separate connection with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
+	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that requires it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
 	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
 	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; the limit's callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
-	Restart      bool                  `json:"restart" def:"true" doc:"Start or dial it again when it ends." zh:"退出后是否重启或重连。"`
+	Restart      bool                  `json:"restart" def:"true" doc:"Start or connect to it again when it ends." zh:"退出后是否重启或重连。"`
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
-	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Attempts to connect before it is called down; it is tried again later all the same." zh:"判定为不可用之前的连接次数。"`
-	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables inherited besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
-	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Who shares one connection to it: all clients, the clients that work on one project, or nobody, with session; auto finds out which of all and session it needs." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
-	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one is once, on one of the replicas, each on every one. One, unless share is session; with share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
+	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"判定为不可用之前的连接次数。"`
+	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
+	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
+	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one runs it once, on one of the replicas; each runs it on every replica. Absent: one, or each if share is session. With share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
 	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`
-	Fence        bool                  `json:"fence" doc:"With place: one, never two at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
+	Fence        bool                  `json:"fence" doc:"With place: one, never run it twice at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
-	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"What is checked of a call's arguments before it is sent." zh:"发送前检查哪些参数。"`
+	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"How the arguments of a call are checked before it is sent." zh:"发送前检查哪些参数。"`
 	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model." zh:"工具、提示或说明变化或向模型下达指令时的处理。"`
 	Sandbox      Sandbox               `json:"sandbox" doc:"What a command may do here: \"off\" is everything, \"on\" its own files and any public host, an object what it says. See docs/sandbox.md." zh:"命令在本机的权限：\"off\" 不限制，\"on\" 仅自身文件与任意公网主机，对象则按其内容。见 docs/sandbox.md。"`
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
@@ -139,7 +139,7 @@ type ToolPolicy struct {
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
 	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
 
-	Cache time.Duration `json:"cache" min:"1s" max:"24h" doc:"How long a result may stand for the next call of the same principal with the same arguments. For tools that say that they are read-only (readOnlyHint); errors are never kept." zh:"结果可在多长时间内用于同一主体以相同参数发起的下一次调用。仅用于自称只读（readOnlyHint）的工具；错误从不保留。"`
+	Cache time.Duration `json:"cache" min:"1s" max:"24h" doc:"How long a result is reused for the same call of the same client. For tools that declare to be read-only (readOnlyHint); errors are never reused." zh:"结果可在多长时间内用于同一主体以相同参数发起的下一次调用。仅用于自称只读（readOnlyHint）的工具；错误从不保留。"`
 
 	Arguments      map[string]Argument `json:"arguments" doc:"Arguments that the gateway sets or hides, by name." zh:"由网关设置或隐藏的参数，按名称给出。"`
 	CallsPerMinute int                 `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of it that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此工具的次数；0 为不限制。"`
@@ -147,9 +147,9 @@ type ToolPolicy struct {
 
 // Argument says how the gateway treats one argument of a tool.
 type Argument struct {
-	Value   json.RawMessage `json:"value" doc:"Every call has this value. Clients do not see the argument, and are refused if they send it." zh:"每次调用都使用此值；客户端看不到该参数，发送则被拒绝。"`
+	Value   json.RawMessage `json:"value" doc:"Value of the argument in every call. Clients do not see the argument; a call that has it is refused." zh:"每次调用都使用此值；客户端看不到该参数，发送则被拒绝。"`
 	Default json.RawMessage `json:"default" doc:"Value for calls that leave the argument out." zh:"调用未给出该参数时使用的值。"`
-	Hidden  bool            `json:"hidden" doc:"Clients do not see the argument, and are refused if they send it." zh:"客户端看不到该参数，发送则被拒绝。"`
+	Hidden  bool            `json:"hidden" doc:"Clients do not see the argument; a call that has it is refused." zh:"客户端看不到该参数，发送则被拒绝。"`
 }
 
 // Ours reports that clients may not send the argument.
@@ -169,11 +169,11 @@ type Origin struct {
 type Auth struct {
 	ClientID     string   `json:"clientId" doc:"Client registered with the authorization server, or the https URL of a client metadata document. Absent: one is registered." zh:"在授权服务器上注册的客户端，或客户端元数据文档的 https 地址；缺省自动注册。"`
 	ClientSecret Secret   `json:"clientSecret" doc:"Its secret." zh:"客户端密钥。"`
-	Scopes       []string `json:"scopes" doc:"Scopes to ask for. Absent: what the server asks for." zh:"请求的范围；缺省为服务所要求的。"`
+	Scopes       []string `json:"scopes" doc:"Scopes to request. Absent: what the server asks for." zh:"请求的范围；缺省为服务所要求的。"`
 	Issuer       string   `json:"issuer" doc:"The only issuer to accept." zh:"唯一接受的签发者。"`
 	Port         int      `json:"port" min:"0" max:"65535" doc:"Port on 127.0.0.1 that the browser comes back to; 0 takes a free one." zh:"浏览器返回时使用的 127.0.0.1 端口；0 为任意空闲端口。"`
 	Allow        []string `json:"allow" doc:"Networks beyond the public ones where the authorization server may be, such as 10.0.0.0/8." zh:"授权服务器可以所在的非公网网段，如 10.0.0.0/8。"`
-	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in to it for himself; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
+	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in separately; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
 }
 
 // UserValue says where the gateway puts a value that each user provides.

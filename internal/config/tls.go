@@ -13,7 +13,7 @@ import (
 // TLS selects the certificate for HTTPS: one from two files, or one from an
 // ACME authority.
 type TLS struct {
-	Cert string `json:"cert" doc:"File of the certificate and its chain, PEM. A new file counts from the next connection on." zh:"证书及其链的 PEM 文件；更换文件后，从下一个连接起生效。"`
+	Cert string `json:"cert" doc:"File of the certificate and its chain, PEM. A new file is used from the next connection on." zh:"证书及其链的 PEM 文件；更换文件后，从下一个连接起生效。"`
 	Key  string `json:"key" doc:"File of its private key, PEM." zh:"私钥的 PEM 文件。"`
 	ACME ACME   `json:"acme" doc:"Get the certificate from an ACME authority such as Let's Encrypt, and renew it." zh:"从 Let's Encrypt 等 ACME 机构获取证书并自动续期。"`
 }
@@ -22,7 +22,7 @@ type TLS struct {
 // authority.
 type ACME struct {
 	Domains   []string `json:"domains" doc:"Public names that lead to this gateway, on port 443. They count as server.hosts. Setting them accepts the authority's terms of service." zh:"指向本网关 443 端口的公开域名；等同于列入 server.hosts。设置即表示接受该机构的服务条款。"`
-	Email     string   `json:"email" doc:"Where the authority may write to." zh:"机构的联系邮箱。"`
+	Email     string   `json:"email" doc:"Email address for messages of the authority." zh:"机构的联系邮箱。"`
 	Directory string   `json:"directory" def:"https://acme-v02.api.letsencrypt.org/directory" doc:"Address of the authority's directory." zh:"机构的目录地址。"`
 	Cache     string   `json:"cache" doc:"Folder of the account and the certificates. Absent: acme in the state folder." zh:"保存账户与证书的文件夹；缺省为状态文件夹中的 acme。"`
 }

@@ -98,7 +98,7 @@ func ServerLabel(a *env.Env, page *StatusPage, schema, name string) string {
 
 var StateColours = map[upstream.State]env.Colour{
 	upstream.Ready: env.Green, upstream.Starting: env.Yellow, upstream.Restarting: env.Yellow, upstream.Pending: env.Yellow,
-	upstream.Failed: env.Red, upstream.CrashLooping: env.Red, upstream.SignIn: env.Red, upstream.Unconfigured: env.Red, upstream.Disabled: env.Dim,
+	upstream.Failed: env.Red, upstream.CrashLooping: env.Red, upstream.SignIn: env.Red, upstream.Unconfigured: env.Red, upstream.Refused: env.Red, upstream.Disabled: env.Dim,
 }
 
 // stateConfigured is the state of a server that no running gateway knows.
@@ -143,5 +143,5 @@ func StateWord(a *env.Env, state string) string {
 var statesZH = map[upstream.State]string{
 	stateConfigured: "已配置", upstream.Ready: "就绪", upstream.Disabled: "已停用",
 	upstream.Starting: "启动中", upstream.Restarting: "重启中", upstream.Failed: "失败", upstream.CrashLooping: "反复崩溃",
-	upstream.SignIn: "需要登录", upstream.Stopped: "已停止", upstream.Pending: "等待批准", upstream.Unconfigured: "缺少配置",
+	upstream.SignIn: "需要登录", upstream.Stopped: "已停止", upstream.Pending: "等待批准", upstream.Unconfigured: "缺少配置", upstream.Refused: "被 mcp.lock 拒绝",
 }

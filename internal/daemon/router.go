@@ -44,8 +44,7 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 		opening.Header = o.Header
 	}
 	s, err := in.Gateway.Open(opening)
-	var missing *gateway.NotFoundError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*gateway.NotFoundError](err); ok {
 		return nil, notFound(in, o.Endpoint, missing)
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 
@@ -17,12 +16,7 @@ import (
 
 // StandardStream returns the stream over standard input and output.
 func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
-	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
-	out := env.Stream(a.Stdout)
-	if a.Stdin == io.Reader(os.Stdin) && out == io.Writer(os.Stdout) {
-		return stdio.Std(opt)
-	}
-	return stdio.NewStream(a.Stdin, out, opt)
+	return stdio.Serve(a.Stdin, env.Stream(a.Stdout), stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)})
 }
 
 // delimiter returns the byte that ends a message. The protocol fixes it, but

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,10 +17,7 @@ func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlag
 	if f.Log.Silent {
 		return
 	}
-	endpoint := f.Endpoint
-	if endpoint == "" {
-		endpoint = "/mcp"
-	}
+	endpoint := cmp.Or(f.Endpoint, "/mcp")
 	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("endpoint", "端点  "), in.URL+endpoint)
 	if len(in.Config.Schemas) > 1 {
 		for _, name := range in.Gateway.SchemaNames() {
@@ -65,7 +63,7 @@ func announce(ctx context.Context, a *env.Env, u *upstream.Upstream) {
 	}
 	switch st := u.Status(); st.State {
 	case upstream.Ready:
-		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T("tools", "个工具"))
+		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T(env.Many(st.Tools, "tool", "tools"), "个工具"))
 	case upstream.Disabled:
 		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.T("disabled", "已停用"))
 	case upstream.Pending:

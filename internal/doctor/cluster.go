@@ -48,7 +48,7 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
 		f.Detail += "  " + a.T(m.Rejected, m.RejectedZH)
 		f.Fix = a.T("correct that on its machine and reload it there, or change the configuration", "请在该机器上修正后重新加载，或修改配置")
 	case m.Differs:
-		f.Detail += "  " + a.T("its configuration is not ours: clients see one or the other", "其配置与本机不同：客户端看到的内容会不一致")
+		f.Detail += "  " + a.T("its configuration differs from this replica's: what a client sees depends on the replica", "其配置与本机不同：客户端看到的内容会不一致")
 		f.Fix = a.T("give all replicas the same file, then ", "请使所有副本的配置文件相同，然后执行 ") + a.Again("reload")
 	default:
 		f.OK = true

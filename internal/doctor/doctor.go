@@ -139,8 +139,7 @@ func lookForFile(a *env.Env, cfg *config.Config) finding {
 // still runs with its earlier content.
 func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken error) error {
 	show := findings(a)
-	var load *problem.LoadError
-	if errors.As(broken, &load) {
+	if load, ok := errors.AsType[*problem.LoadError](broken); ok {
 		for _, p := range load.Problems {
 			show.add(finding{What: a.ProblemText(p)})
 		}

@@ -66,7 +66,7 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 	switch st.State {
 	case upstream.Ready:
 		f.OK = true
-		f.Detail = fmt.Sprintf(a.T("ready, protocol %s, %d tools", "就绪，协议 %s，%d 个工具"), st.Version, st.Tools)
+		f.Detail = fmt.Sprintf(a.T(env.Many(st.Tools, "ready, protocol %s, %d tool", "ready, protocol %s, %d tools"), "就绪，协议 %s，%d 个工具"), st.Version, st.Tools)
 		if st.Sandbox != "" {
 			f.Detail += a.T(", confined: ", "，已隔离：") + st.Sandbox
 		}

@@ -46,6 +46,7 @@ const (
 	CodeNoConsole      = "AIO4004"
 	CodeService        = "AIO4005"
 	CodeUpgrade        = "AIO4006"
+	CodeDiskFull       = "AIO4007"
 	CodeNotStarted     = "AIO4102"
 )
 
@@ -134,6 +135,8 @@ var explanations = map[string]explanation{
 		"找到了正在运行的网关，但它没有完成请求。提示是网关给出的。"},
 	CodeNoConsole: {"The gateway runs without its console. Start it without --no-ui.",
 		"网关没有提供控制台。启动时不要使用 --no-ui。"},
+	CodeDiskFull: {"The disk of the named file has no space left, or the user's quota is used up. Free some space, then run the command again; a file that could not be written whole was left as it was.",
+		"所示文件所在的磁盘没有剩余空间，或用户配额已用尽。请清理空间后重新运行；未能完整写入的文件保持原样。"},
 	CodeNotStarted: {"The server's process could not be started, or ended before it answered. Its last lines on standard error often name the reason; `mcp-all-in-one doctor NAME` looks for the cause.",
 		"服务进程无法启动，或在应答之前退出。它在标准错误中的最后几行通常说明了原因；`mcp-all-in-one doctor NAME` 会查找原因。"},
 }

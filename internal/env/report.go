@@ -3,7 +3,9 @@ package env
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"syscall"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
@@ -15,23 +17,30 @@ func (a *Env) Report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	var e *ExitError
-	if errors.As(err, &e) {
+	if isFull(err) {
+		err = &ExitError{Code: ExitFailure, ID: CodeDiskFull, Err: err, Plain: a.Personality.Plain, Hint: a.T("free space on that disk, or write to another one", "请清理该磁盘的空间，或写入其他磁盘")}
+	}
+	if e, ok := errors.AsType[*ExitError](err); ok {
 		if e.Err != nil {
 			printError(a, e)
 		}
 		return exitCode(a, e.Code)
 	}
-	var load *problem.LoadError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*problem.LoadError](err); ok {
 		return reportConfig(a, load)
 	}
-	var missing *edit.NameError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*edit.NameError](err); ok {
 		return a.Report(nameError(a, missing))
 	}
 	printError(a, &ExitError{Code: ExitFailure, Err: err, Plain: a.Personality.Plain})
 	return ExitFailure
+}
+
+// isFull reports whether a file could not be written because its disk, or the
+// user's part of it, is full.
+func isFull(err error) bool {
+	const windowsDiskFull = syscall.Errno(112)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
 }
 
 // exitCode returns the exit code that scripts for the program expect: the older

@@ -156,7 +156,7 @@ func newGateway(t *testing.T, servers map[string]string, change func(*config.Con
 	ctx, cancel := context.WithCancel(context.Background())
 	set := upstream.NewSet(ctx, upstream.Options{
 		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: memory.Open(""),
-		Pins:  pin.Open(t.TempDir()),
+		Pins:  pin.Open(t.TempDir(), nil),
 		Roots: func() []config.Root { return nil },
 	})
 	g = New(Options{Set: set, Log: log, Info: mcp.Implementation{Name: "mcp-all-in-one", Version: mcp.ProductVersion}})

@@ -162,8 +162,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 	if err == nil {
 		return
 	}
-	var tooLarge *FrameError
-	if errors.As(err, &tooLarge) && resp.Err == nil {
+	if errors.As(err, new(*FrameError)) && resp.Err == nil {
 		c.answer(id, &Response{Err: Errorf(CodeInternal, "sending the answer: %v", err)}, nil)
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -62,12 +63,12 @@ func open(path string) (*File, error) {
 		return f, nil
 	}
 	if err != nil {
-		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
+		return nil, problem.OfFile(f.path, problem.LockFile, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields() // this version cannot enforce what a newer version has locked
 	if err := dec.Decode(&f.Servers); err != nil {
-		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
+		return nil, problem.OfFile(f.path, problem.LockFile, err)
 	}
 	return f, nil
 }

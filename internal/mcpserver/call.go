@@ -39,8 +39,7 @@ func (c *Call) Bind(v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(c.Arguments, v); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "argument %s must not be a %s", strings.ToLower(wrong.Field), wrong.Value)
 		}
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments are not an object of the tool's schema")

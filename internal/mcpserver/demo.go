@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -84,9 +85,7 @@ func demoPrompts() []Prompt {
 			if args.Text == "" {
 				return nil, missing("text")
 			}
-			if args.Style == "" {
-				args.Style = "plain"
-			}
+			args.Style = cmp.Or(args.Style, "plain")
 			return UserMessage("Summarize a text", "Summarize this in a %s style:\n%s", args.Style, args.Text), nil
 		},
 		Complete: func(argument, typed string, _ map[string]string) []string {

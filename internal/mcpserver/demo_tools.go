@@ -148,8 +148,7 @@ func showRoots(ctx context.Context, c *Call) (any, error) {
 // unanswered turns a legacy client's refusal into a tool result. It returns
 // errors that the modern era must see on the wire unchanged.
 func unanswered(err error) (any, error) {
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) && wire.Code != mcp.CodeCapabilityMissing {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && wire.Code != mcp.CodeCapabilityMissing {
 		return Failure("no answer: %s", wire.Message), nil
 	}
 	return nil, err

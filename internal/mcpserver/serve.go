@@ -51,5 +51,5 @@ func (l lastWord) Read() ([]byte, func(), error) {
 
 // ServeStdio serves one client on a pair of pipes until the input or ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.Serve(ctx, stdio.NewStream(in, out, stdio.StreamOptions{}))
+	return s.Serve(ctx, stdio.Serve(in, out, stdio.StreamOptions{}))
 }

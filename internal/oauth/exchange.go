@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -91,10 +92,7 @@ func (x *exchange) revoke(ctx context.Context) error {
 	if g.RevokeURL == "" || g.Revoked {
 		return nil
 	}
-	token := g.Refresh
-	if token == "" {
-		token = g.Access
-	}
+	token := cmp.Or(g.Refresh, g.Access)
 	form := url.Values{"token": {token}}
 	if !g.Client.InHeader {
 		form.Set("client_id", g.Client.ID)

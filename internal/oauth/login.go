@@ -167,4 +167,4 @@ func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) erro
 }
 
 // ErrNotSignedIn is the error of Logout if there is no grant.
-var ErrNotSignedIn = i18n.Errorf("nobody is signed in", "无人登录")
+var ErrNotSignedIn = i18n.Errorf("no user is signed in", "没有用户登录")

@@ -116,8 +116,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
 		resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
-		var status *httpclient.StatusError
-		if errors.As(err, &status) && resp != nil {
+		if status, ok := errors.AsType[*httpclient.StatusError](err); ok && resp != nil {
 			x.Status, err = status.Status, nil // the body is an answer
 		}
 		if err != nil {

@@ -109,8 +109,7 @@ func ValidProtocol(text string) bool {
 // speaks the other era.
 func maySpeakOther(err error) bool {
 	var wire *jsonrpc.Error
-	var status *httpclient.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
 		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
 	}
 	return errors.As(err, &wire)

@@ -8,6 +8,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -185,7 +186,5 @@ func (o *Options) withDefaults() {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Protocol == "" {
-		o.Protocol = "auto"
-	}
+	o.Protocol = cmp.Or(o.Protocol, "auto")
 }

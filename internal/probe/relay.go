@@ -62,8 +62,7 @@ func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Optio
 func pass(from, to jsonrpc.Stream) error {
 	for {
 		msg, release, err := from.Read()
-		var frame *jsonrpc.FrameError
-		if errors.As(err, &frame) {
+		if errors.As(err, new(*jsonrpc.FrameError)) {
 			continue
 		}
 		if err != nil {

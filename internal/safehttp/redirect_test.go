@@ -1,6 +1,7 @@
 package safehttp
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -63,7 +64,7 @@ func TestRedirects(t *testing.T) {
 			if (err == nil) != tt.ok {
 				t.Errorf("error %v", err)
 			}
-			if !tt.ok && Refused(err) == nil {
+			if !tt.ok && !errors.As(err, new(*RefusedError)) {
 				t.Errorf("%v is not a refusal", err)
 			}
 		})

@@ -1,6 +1,7 @@
 package safehttp
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -66,7 +67,7 @@ func TestResolverFlips(t *testing.T) {
 			if err == nil {
 				resp.Body.Close()
 			}
-			if (err == nil) != tt.ok || !tt.ok && Refused(err) == nil {
+			if (err == nil) != tt.ok || !tt.ok && !errors.As(err, new(*RefusedError)) {
 				t.Errorf("error %v", err)
 			}
 			if n := lookups.Load() - before; n != 1 {

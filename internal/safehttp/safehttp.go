@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -159,13 +158,4 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 var harmless = map[string]bool{
 	"Accept": true, "Accept-Language": true, "User-Agent": true, "If-None-Match": true, "If-Modified-Since": true,
 	"Mcp-Protocol-Version": true, "Referer": true,
-}
-
-// Refused returns the *RefusedError in err, nil if there is none.
-func Refused(err error) *RefusedError {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
-		return refused
-	}
-	return nil
 }

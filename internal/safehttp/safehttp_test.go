@@ -134,7 +134,7 @@ func TestAllowedLoopback(t *testing.T) {
 		resp.Body.Close()
 		t.Error("a certificate of nobody was accepted")
 	}
-	if Refused(CheckURL("http://192.168.0.1/", Options{Allow: prefixes("192.168.0.0/16")})) == nil {
+	if err := CheckURL("http://192.168.0.1/", Options{Allow: prefixes("192.168.0.0/16")}); !errors.As(err, new(*RefusedError)) {
 		t.Error("plain http beyond this machine was accepted")
 	}
 }

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -12,9 +13,7 @@ func isExecutable(fs.FileInfo) bool { return true }
 // itself, or with an extension of PATHEXT.
 func executableNames(command string, env []string) []string {
 	extensions := envValue(env, "PATHEXT")
-	if extensions == "" {
-		extensions = ".COM;.EXE;.BAT;.CMD"
-	}
+	extensions = cmp.Or(extensions, ".COM;.EXE;.BAT;.CMD")
 	var names []string
 	if filepath.Ext(command) != "" {
 		names = append(names, command)

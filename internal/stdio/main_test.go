@@ -118,7 +118,7 @@ func roleTrickle([]string) {
 // roleStd echoes one message through its own standard files, then closes them while
 // it waits for another.
 func roleStd([]string) {
-	s := Std(StreamOptions{})
+	s := Serve(os.Stdin, os.Stdout, StreamOptions{})
 	msg, _, err := s.Read()
 	if err != nil {
 		panic(err)

@@ -10,8 +10,7 @@ import (
 // so it can be non-blocking without affecting a process that shares f; only the
 // larger pipe size is shared. It returns f if the pipe cannot be opened.
 func pollable(f *os.File) *os.File {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+	if !isFIFO(f) {
 		return f
 	}
 	own, err := os.OpenFile("/proc/self/fd/1", os.O_WRONLY|unix.O_NONBLOCK, 0)

@@ -57,9 +57,6 @@ type Release struct {
 // Newer reports whether the release is newer than a version.
 func (r *Release) Newer(than string) bool { return semver.Compare("v"+r.Version, "v"+than) > 0 }
 
-// HasKey reports whether a key was compiled in.
-func HasKey() bool { return key != "" }
-
 // Source returns the URL of the releases; empty if none was compiled in.
 func Source() string { return source }
 

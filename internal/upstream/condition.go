@@ -23,6 +23,7 @@ const (
 	Disabled     State = "disabled"
 	Pending      State = "pending" // not approved yet
 	Unconfigured State = "unconfigured"
+	Refused      State = "refused" // mcp.lock does not allow it to start
 )
 
 // A condition is the state of a server and the reason for it.

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,8 @@ type observed struct {
 	withheld []string
 	noise    string // the first line on its standard output that was not a message
 	stderr   *stdio.Tail
+	earlier  []string // the last lines of processes before that
+	before   int      // how many lines those have written
 	issues   map[string][]catalog.Issue
 }
 
@@ -25,8 +28,9 @@ func (o *observed) describe(s *Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.Dropped, s.Withheld, s.Noise = maps.Clone(o.counts), o.withheld, o.noise
+	s.StderrLines, s.Stderr = o.before, o.earlier
 	if o.stderr != nil {
-		s.StderrLines, s.Stderr = o.stderr.Count(), o.stderr.Lines(50)
+		s.StderrLines, s.Stderr = s.StderrLines+o.stderr.Count(), lastLines(o.earlier, o.stderr)
 	}
 	for _, list := range o.issues {
 		s.Issues = append(s.Issues, list...)
@@ -54,8 +58,17 @@ func (o *observed) dropped(reason string, head []byte) {
 	}
 }
 
+// lastLines returns the last lines of earlier processes and of this one.
+func lastLines(earlier []string, t *stdio.Tail) []string {
+	lines := slices.Concat(earlier, t.Lines(keptLines))
+	return lines[max(0, len(lines)-keptLines):]
+}
+
 func (o *observed) keepStderr(t *stdio.Tail) {
 	o.mu.Lock()
+	if o.stderr != nil {
+		o.before, o.earlier = o.before+o.stderr.Count(), lastLines(o.earlier, o.stderr)
+	}
 	o.stderr = t
 	o.mu.Unlock()
 	if o.opt.OnLine == nil {
@@ -81,6 +94,9 @@ func (o *observed) keepStderr(t *stdio.Tail) {
 // followedLines is how many lines of one server may wait for OnLine. Lines beyond that are
 // dropped.
 const followedLines = 256
+
+// keptLines is how many lines of a server's stderr the status has.
+const keptLines = 50
 
 func (o *observed) noteWithheld(names []string) {
 	o.mu.Lock()

@@ -65,7 +65,7 @@ func TestPinnedTalk(t *testing.T) {
 			if c := changed[1].Changes; len(c) != 1 || c[0].Was != `"Be brief."` || c[0].Now != `"Be quick."` {
 				t.Errorf("the diff is %+v", c)
 			}
-			if got := kinds(pin.Open(dir).Changed("default/shelf")); len(got) != 2 {
+			if got := kinds(pin.Open(dir, nil).Changed("default/shelf")); len(got) != 2 {
 				t.Errorf("in the file: %q", got)
 			}
 			if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {
@@ -163,7 +163,7 @@ func TestPinsOfUsers(t *testing.T) {
 	entry := remote("shelf", front.URL)
 	entry.Pin, entry.Protocol = pin.Hold, "legacy"
 	entry.PerUser = map[string]config.UserValue{"hub": {Header: "X-Key"}}
-	dir, pins := t.TempDir(), pin.Open(t.TempDir())
+	dir, pins := t.TempDir(), pin.Open(t.TempDir(), nil)
 	w := newWorld(t, worldOptions{pins: pins, values: secrets.NewValues(dir)}, entry)
 	w.state("shelf", upstream.Ready)
 	u := w.up("shelf")

@@ -88,7 +88,7 @@ func pinWorld(t *testing.T, dir, mode string, sh *shelf) *world {
 	t.Helper()
 	entry := remote("shelf", sh.URL)
 	entry.Pin, entry.Protocol = mode, "legacy"
-	w := newWorld(t, worldOptions{pins: pin.Open(dir)}, entry)
+	w := newWorld(t, worldOptions{pins: pin.Open(dir, nil)}, entry)
 	w.state("shelf", upstream.Ready)
 	return w
 }
@@ -253,7 +253,7 @@ func TestPinModes(t *testing.T) {
 		w := pinWorld(t, dir, "hold", sh)
 		sh.set(evil)
 		w.again("shelf")
-		pins := pin.Open(dir)
+		pins := pin.Open(dir, nil)
 		if err := pins.Approve("default/shelf", []pin.Change{{Kind: "tool", Name: "mail", Fingerprint: "other"}}); err == nil {
 			t.Error("approved")
 		}

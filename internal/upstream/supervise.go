@@ -110,8 +110,7 @@ func (u *connections) bury(l *link) {
 // neverRan reports whether no process was started. A command that cannot be started, for
 // instance because it is not installed, does not count as a crash.
 func neverRan(err error) bool {
-	var start *stdio.StartError
-	return errors.As(err, &start)
+	return errors.As(err, new(*stdio.StartError)) || failure.IsLocked(err)
 }
 
 func recent(ends []time.Time) []time.Time {
@@ -134,7 +133,9 @@ func (s *supervisor) judge(err error, tries, endsInWindow int) (State, time.Dura
 		return CrashLooping, backoff.Spread(backoff.Cap)
 	}
 	state := Restarting
-	if s.primary.features.Load() == nil {
+	if failure.IsLocked(err) {
+		state = Refused
+	} else if s.primary.features.Load() == nil {
 		state = Failed
 	}
 	pause := min(cfg.RestartDelay, backoff.Base<<min(tries, 16))

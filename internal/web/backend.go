@@ -86,7 +86,7 @@ type ServerDetail struct {
 	Handshake json.RawMessage `json:"handshake,omitempty"`
 	// Stderr holds the last lines that the server wrote to stderr.
 	Stderr []string `json:"stderr,omitempty"`
-	// StderrLines is the number of lines written to stderr since the server
+	// StderrLines is the number of lines written to stderr since the gateway
 	// started.
 	StderrLines int `json:"stderrLines,omitempty"`
 	// Withheld names the environment variables that the server did not get.

@@ -63,7 +63,7 @@ func newCounter(t *testing.T, more map[string]any) *counter {
 	front := httptest.NewServer(handler)
 	t.Cleanup(func() { front.Close(); done() })
 	keys := filepath.Join(t.TempDir(), "keys.json")
-	store, err := access.OpenKeys(keys)
+	store, err := access.OpenKeys(keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

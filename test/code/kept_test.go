@@ -42,7 +42,7 @@ var resultURI = regexp.MustCompile(`result://[0-9a-f]{32}`)
 func town(t *testing.T, more string, grants map[string][]string, path string) map[string]*web {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
-	store, err := access.OpenKeys(file)
+	store, err := access.OpenKeys(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

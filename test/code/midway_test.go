@@ -119,7 +119,7 @@ func newHouse(t *testing.T, server map[string]any) *house {
 	h := &house{t: t, heard: filepath.Join(t.TempDir(), "heard"), keys: map[string]string{}}
 	file := filepath.Join(t.TempDir(), "keys.json")
 	var err error
-	if h.store, err = access.OpenKeys(file); err != nil {
+	if h.store, err = access.OpenKeys(file, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, grant := range map[string]access.Grant{"ann": {}, "bob": {}, "chief": {Admin: true}} {

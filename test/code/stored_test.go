@@ -47,7 +47,7 @@ func newShop(t *testing.T, scripts map[string]any, grants map[string][]string) *
 	dir := t.TempDir()
 	s := &shop{t: t, keys: map[string]string{}, audit: filepath.Join(dir, "audit.jsonl")}
 	file := filepath.Join(dir, "keys.json")
-	store, err := access.OpenKeys(file)
+	store, err := access.OpenKeys(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

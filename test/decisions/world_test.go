@@ -86,7 +86,7 @@ func newWorld(t *testing.T, grants map[string][]string) *world {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	w := &world{t: t, dir: dir, keys: map[string]key{}, pulses: map[string]*pulse{}}
-	store, err := access.OpenKeys(filepath.Join(dir, "keys.json"))
+	store, err := access.OpenKeys(filepath.Join(dir, "keys.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func newTown(f testing.TB) *town {
 		f.Cleanup(r.Close)
 		w.recorders[p.schema+"/"+p.name] = r
 	}
-	store, err := access.OpenKeys(filepath.Join(dir, "keys.json"))
+	store, err := access.OpenKeys(filepath.Join(dir, "keys.json"), nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func printReceipt(a *env.Env, stats []traffic.Stat, took time.Duration) {
 		total += s.Calls
 		failed += s.Errors
 	}
-	fmt.Fprintf(a.Stderr, a.T("%s: %d calls, %d failed, %v\n", "%s：%d 次调用，%d 次失败，%v\n"), a.Personality.Name, total, failed, took.Round(time.Second))
+	fmt.Fprintf(a.Stderr, a.T(env.Many(int(total), "%s: %d call, %d failed, %v\n", "%s: %d calls, %d failed, %v\n"), "%s：%d 次调用，%d 次失败，%v\n"), a.Personality.Name, total, failed, took.Round(time.Second))
 	for _, s := range stats {
 		fmt.Fprintf(a.Stderr, "  %s.%s  %d\n", s.Server, s.Name, s.Calls)
 	}

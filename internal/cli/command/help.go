@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,10 +14,7 @@ import (
 
 // WriteHelp prints the help of a command in the user's language.
 func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
-	about := cmd.Long
-	if about == "" {
-		about = cmd.Short
-	}
+	about := cmp.Or(cmd.Long, cmd.Short)
 	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.T("Usage", "用法"), UseLine(a, cmd))
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(w, "\n%s\n  %s\n", a.T("Other names", "别名"), strings.Join(cmd.Aliases, ", "))

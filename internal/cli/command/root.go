@@ -83,8 +83,7 @@ func FlagMessage(a *env.Env, err error) string {
 	case errors.As(err, &bad):
 		return fmt.Sprintf(a.T("bad value for --%s: %s", "选项 --%s 的值 %q 无效"), bad.GetFlag().Name, bad.GetValue())
 	}
-	var syntax *pflag.InvalidSyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
 		return a.T("bad flag syntax: ", "选项的写法不正确：") + syntax.GetSpecifiedFlag()
 	}
 	return a.Lang.Of(err)

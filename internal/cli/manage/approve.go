@@ -55,7 +55,7 @@ func listWaiting(a *env.Env) error {
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Waits() != nil}
-			what := a.T("its first start", "首次启动")
+			what := a.T("first start", "首次启动")
 			if s.Waiting != nil {
 				what = a.T("its new entry; the old one still runs", "新条目；原条目仍在运行")
 			}
@@ -123,7 +123,7 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		case errors.Is(err, approval.ErrChanged) && yes:
 			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
 		case errors.Is(err, approval.ErrChanged):
-			fmt.Fprintln(a.Stderr, a.T("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
+			fmt.Fprintln(a.Stderr, a.T("nothing was approved: the entry has changed since it was shown. It is now", "没有批准：条目在显示之后又被修改；现在是"))
 			continue
 		case err != nil:
 			return err

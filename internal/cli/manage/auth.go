@@ -113,7 +113,7 @@ func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {
 			return nil
 		}
 		t := &env.Table{Head: []string{a.T("server", "服务"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
-			None: a.T("nobody is signed in", "无人登录")}
+			None: a.T("no sign-ins", "没有登录")}
 		for _, g := range list {
 			t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
 		}
@@ -132,7 +132,7 @@ func signInState(a *env.Env, g oauth.Status) string {
 	case g.Renews || g.Expires.IsZero():
 		return a.T("signed in", "已登录")
 	case g.Expires.Before(time.Now()):
-		return a.T("ended", "已过期")
+		return a.T("expired", "已过期")
 	}
 	return a.T("signed in until ", "已登录，至 ") + g.Expires.Local().Format("2006-01-02 15:04")
 }

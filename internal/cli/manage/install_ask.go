@@ -57,7 +57,7 @@ func askOne(ctx context.Context, a *env.Env, q *install.Question) ([]string, err
 		case err != nil:
 			return nil, err
 		case text == "" && q.Required && q.Default == "" && len(texts) == 0:
-			fmt.Fprintln(a.Stderr, a.T("this is needed", "此项必填"))
+			fmt.Fprintln(a.Stderr, a.T("a value is required", "此项必填"))
 			continue
 		case text == "":
 			return texts, nil
@@ -102,7 +102,7 @@ func agree(ctx context.Context, a *env.Env, question string, yes bool, r *offer.
 	}
 	for _, text := range r.Offer.Alarms {
 		alarm := text.In(a.Lang)
-		answer, err := a.Ask(ctx, a.T(alarm+". Go on all the same? [y/N]", alarm+"。仍要继续吗？[y/N]"))
+		answer, err := a.Ask(ctx, a.T(alarm+". Continue anyway? [y/N]", alarm+"。仍要继续吗？[y/N]"))
 		if err != nil || !isYes(answer) {
 			return nil, declined(a)
 		}

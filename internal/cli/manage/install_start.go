@@ -79,14 +79,14 @@ func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 	st := u.Status()
 	switch st.State {
 	case upstream.Ready:
-		fmt.Fprintf(a.Stderr, a.T("started: %s, %d tools\n", "已启动：%s，%d 个工具\n"), st.Name, st.Tools)
+		fmt.Fprintf(a.Stderr, a.T(env.Many(st.Tools, "started: %s, %d tool\n", "started: %s, %d tools\n"), "已启动：%s，%d 个工具\n"), st.Name, st.Tools)
 	case upstream.SignIn:
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("sign in with: ", "请登录："), a.AgainFor("auth login", u.Config()))
 	case upstream.Disabled, upstream.Pending:
 	default:
 		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(st), Hint: a.Again("enable", st.Name)}
 		if updated {
-			e.Err, e.Hint = i18n.Errorf("%s is as it was, because the new version did not start: %v", "%s 保持原样，因为新版本没有启动：%v", st.Name, control.WhyNot(st, 0)), ""
+			e.Err, e.Hint = i18n.Errorf("%s was not changed, because the new version did not start: %v", "%s 保持原样，因为新版本没有启动：%v", st.Name, control.WhyNot(st, 0)), ""
 		}
 		for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
 			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: i18n.Reveal(line)})

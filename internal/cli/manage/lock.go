@@ -25,8 +25,8 @@ func LockCommand(a *env.Env) *cobra.Command {
 	var schema string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "lock [NAME...]", Short: a.T("record exactly what the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Writes mcp.lock beside the config file: the packages that npx and uvx would run with everything that they depend on, and the tools that the servers show. `http --locked` and `stdio --locked` start nothing else.",
+		Use: "lock [NAME...]", Short: a.T("pin the servers to the exact packages that they run", "将各服务锁定到确切的软件包"), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Writes mcp.lock next to the config file. It has the packages that npx and uvx would run, all their dependencies, and the tools of the servers. `http --locked` and `stdio --locked` start only what it has.",
 			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
 		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify\n  mcp-all-in-one lock upgrade notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +84,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	}
 	if len(e.Scripts) > 0 && !yes {
 		fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
-		if err := confirm(a, a.T("Lock it all the same? [y/N] ", "仍要锁定吗？[y/N] ")); err != nil {
+		if err := confirm(a, a.T("Lock it anyway? [y/N] ", "仍要锁定吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
@@ -113,11 +113,15 @@ func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 func lockNote(a *env.Env, e *lock.Entry) string {
 	switch {
 	case e.Level == lock.LevelTree:
-		return fmt.Sprintf(a.T(", %d packages, %d tools", "，%d 个软件包，%d 个工具"), e.Packages, len(e.Tools))
+		return fmt.Sprintf(a.T(env.Many(e.Packages, ", %d package, ", ", %d packages, "), "，%d 个软件包，"), e.Packages) + lockedTools(a, e)
 	case e.Level == lock.LevelFile:
 		return a.T("dependencies are not covered", "不含依赖")
 	}
-	return fmt.Sprintf(a.T("%d tools", "%d 个工具"), len(e.Tools))
+	return lockedTools(a, e)
+}
+
+func lockedTools(a *env.Env, e *lock.Entry) string {
+	return fmt.Sprintf(a.T(env.Many(len(e.Tools), "%d tool", "%d tools"), "%d 个工具"), len(e.Tools))
 }
 
 func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*config.Server, error) {

@@ -28,21 +28,21 @@ func lockUpgradeCommand(a *env.Env) *cobra.Command {
 	var schema, to, file string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and take it", "显示锁定服务的新版本有何变化，并采用"), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Resolves the newest version of a locked package, or the one of --to, starts it beside the locked one, and prints the packages, tools and prompts that differ, and the answers to recorded calls that do. Only a yes changes mcp.lock, and the config file where the entry names a version.",
+		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and lock it", "显示锁定服务的新版本有何变化，并锁定新版本"), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Finds the newest version of a locked package, or the version that --to names, starts it next to the locked one, and prints the packages, tools and prompts that differ, and the answers to recorded calls that differ. After you confirm, it changes mcp.lock, and also the config file if the entry names a version.",
 			"解析锁定软件包的最新版本（或 --to 指定的版本），在锁定版本之外启动它，并打印有差异的软件包、工具与提示词，以及重放已记录的调用后不同的回答。只有确认后才会修改 mcp.lock；若条目写明了版本，也会修改配置文件。"),
 		Example: "  mcp-all-in-one lock upgrade notes\n  mcp-all-in-one lock upgrade notes --to 1.4.2\n  mcp-all-in-one lock upgrade notes --replay mcp-tests/notes.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.UsageError(a, cmd, a.T("one server is needed", "需要一个服务"))
+				return command.UsageError(a, cmd, a.T("name one server", "需要一个服务"))
 			}
 			return upgradeLocked(cmd.Context(), a, schema, args[0], to, file, yes, build)
 		},
 	}
 	command.AddSchemaFlag(a, cmd, &schema)
-	cmd.Flags().StringVar(&to, "to", "", a.T("take `VERSION` instead of the newest", "采用 `VERSION` 而不是最新版本"))
+	cmd.Flags().StringVar(&to, "to", "", a.T("lock `VERSION` instead of the newest one", "采用 `VERSION` 而不是最新版本"))
 	cmd.Flags().StringVar(&file, "replay", "", a.T("send all requests of a test file or recording `FILE` to both versions, instead of the recorded calls of read-only tools", "向两个版本发送测试文件或录制文件 `FILE` 中的全部请求，而不是已记录的只读工具调用"))
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("lock it without asking", "不询问，直接锁定"))
 	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs their code", "接受需要构建的 Python 软件包（构建会运行其代码）"))
 	return cmd
 }
@@ -154,7 +154,7 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to, replayed s
 	if s.Schema != config.DefaultSchema {
 		restart = append(restart, "--schema", s.Schema)
 	}
-	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; a running gateway takes it with: ", "；正在运行的网关可用此命令采用：")+a.Again("reload")+" && "+a.Again(restart...))
+	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; to use it in a running gateway: ", "；让正在运行的网关使用它：")+a.Again("reload")+" && "+a.Again(restart...))
 }
 
 // locked returns the locked package with its version.

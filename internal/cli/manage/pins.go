@@ -47,7 +47,7 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 		}
 	}
 	if !yes {
-		if err := confirm(a, a.T("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
+		if err := confirm(a, a.T("Accept the current definition? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
 			return err
 		}
 	}

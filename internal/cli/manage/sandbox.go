@@ -45,8 +45,8 @@ type learnFlags struct {
 func learnCommand(a *env.Env) *cobra.Command {
 	var f learnFlags
 	cmd := &cobra.Command{
-		Use: "learn NAME", Short: a.T("run a server unconfined, and propose its sandbox", "不加限制地运行服务，并提出其沙箱配置"), Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Runs a server without its sandbox, after asking, while you use it: in a shell, by a test file (--suite), or left alone for a while (--for). What it opens, runs and connects to is noted. Then the change of its sandbox is shown, and written after a yes. Files that hold keys are named and never proposed.",
+		Use: "learn NAME", Short: a.T("run a server without a sandbox and propose one from what it used", "不使用沙箱运行服务，并根据其使用情况提出沙箱配置"), Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Runs a server without its sandbox, after you confirm, while you use it: in a shell, with a test file (--suite), or on its own for a while (--for). It records the files that the server opens, the programs that it runs and the hosts that it connects to. Then it shows the sandbox that allows them, and writes it after you confirm. Files that contain keys are listed but never allowed.",
 			"询问后不加沙箱地运行服务，供你使用：在 shell 中、通过测试文件（--suite），或让它自行运行一段时间（--for）。期间记录它打开、运行和连接的内容，然后显示对其沙箱的修改，确认后写入。存有密钥的文件只会列出，从不提议开放。"),
 		Example: "  mcp-all-in-one sandbox learn notes\n  mcp-all-in-one sandbox learn notes --suite mcp-tests/notes.yaml\n  mcp-all-in-one sandbox learn notes --for 2m",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,8 +58,8 @@ func learnCommand(a *env.Env) *cobra.Command {
 		},
 	}
 	command.AddSchemaFlag(a, cmd, &f.schema)
-	cmd.Flags().StringVar(&f.suite, "suite", "", a.T("use it as the test `FILE` says", "按测试文件 `FILE` 使用它"))
-	cmd.Flags().DurationVar(&f.last, "for", 0, a.T("list what it offers, and let it run for `TIME`", "列出其内容，并让它运行 `TIME`"))
+	cmd.Flags().StringVar(&f.suite, "suite", "", a.T("run the tests of `FILE` meanwhile", "期间运行测试文件 `FILE`"))
+	cmd.Flags().DurationVar(&f.last, "for", 0, a.T("list its tools and let it run for `TIME`", "列出其工具，并让它运行 `TIME`"))
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, a.T("run it and write without asking", "不询问，直接运行并写入"))
 	return cmd
 }
@@ -77,8 +77,8 @@ func learn(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) err
 		return err
 	}
 	if !f.yes {
-		fmt.Fprintf(a.Stderr, a.T("%s will run without a sandbox: it can read, change and send away all that you can.\n", "%s 将不加沙箱地运行：它可以读取、修改和发送你能访问的一切。\n"), s.Name)
-		if err := confirm(a, a.T("Run it unconfined? [y/N] ", "不加限制地运行吗？[y/N] ")); err != nil {
+		fmt.Fprintf(a.Stderr, a.T("%s will run without a sandbox: it can read, change and send everything that you can.\n", "%s 将不加沙箱地运行：它可以读取、修改和发送你能访问的一切。\n"), s.Name)
+		if err := confirm(a, a.T("Run it without a sandbox? [y/N] ", "不使用沙箱运行吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 		env.WriteLine(a.Stdout, l)
 	}
 	if len(l.Changes) == 0 {
-		done(a, a.T("its sandbox allows all that it used: ", "其沙箱已允许它所用的一切："), s.Name)
+		done(a, a.T("its sandbox already allows everything that it used: ", "其沙箱已允许它所用的一切："), s.Name)
 		if a.JSON {
 			env.WriteLine(a.Stdout, l)
 		}

@@ -17,8 +17,8 @@ import (
 func SearchCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "search WORD", Short: a.T("look for servers in the registries", "在注册表中查找服务"), Args: command.ArgCount(a, 1, 1),
-		Long: a.T("Lists the servers of the MCP registries whose names have WORD in them. The config file says under `registries` which ones are asked.",
-			"列出 MCP 注册表中名称含有 WORD 的服务。询问哪些注册表由配置文件中的 `registries` 决定。"),
+		Long: a.T("Lists the servers in MCP registries whose names contain WORD. `registries` in the config file sets which registries are searched.",
+			"列出 MCP 注册表中名称含有 WORD 的服务。查找哪些注册表由配置文件中的 `registries` 决定。"),
 		Example: "  mcp-all-in-one search airtable\n  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if utf8.RuneCountInString(strings.TrimSpace(args[0])) < install.MinSearch {
@@ -49,14 +49,14 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("VERSION", "版本"), a.T("KINDS", "方式"), a.T("STATUS", "状态"), a.T("NOTE", "备注"), a.T("DESCRIPTION", "说明")},
-		None: a.T("no registry has a name with "+word+" in it", "没有注册表收录含有 "+word+" 的名称")}
+		None: a.T("no registry has a server whose name contains "+word, "没有注册表收录含有 "+word+" 的名称")}
 	for _, f := range list {
 		note := ""
 		switch {
 		case f.LooksLike != "":
 			note = a.T("looks like ", "类似 ") + f.LooksLike
 		case f.Installed != "":
-			note = a.T("here as ", "已安装为 ") + f.Installed
+			note = a.T("installed as ", "已安装为 ") + f.Installed
 		}
 		t.Add(f.Name, f.Version, strings.Join(f.Kinds, ","), f.Status, note, f.Description)
 	}

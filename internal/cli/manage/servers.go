@@ -77,12 +77,12 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; detected if absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
 	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("create the schema of --schema if it does not exist", "--schema 指定的 schema 不存在时创建它"))
 	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
-	flags.StringVar(&f.name, "name", "", a.T("`NAME` that a server of a registry or a bundle gets here", "来自注册表或安装包的服务在此处的名称 `NAME`"))
-	flags.StringVar(&f.way, "package", "", a.T("`KIND` to take where a registry offers several: remote, npm, pypi, mcpb, oci, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、oci、nuget"))
+	flags.StringVar(&f.name, "name", "", a.T("`NAME` in the config file of a server from a registry or a bundle", "来自注册表或安装包的服务在配置文件中的名称 `NAME`"))
+	flags.StringVar(&f.way, "package", "", a.T("`KIND` of package if a registry offers several: remote, npm, pypi, mcpb, oci, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、oci、nuget"))
 	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of a registry or a bundle; may be repeated", "对注册表或安装包的问题的回答 `NAME=VALUE`，可重复"))
 	flags.BoolVar(&f.dryRun, "dry-run", false, a.T("print the entry of a server of a registry or a bundle, and stop", "显示来自注册表或安装包的条目后停止"))
 	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("do not ask whether to install it", "不询问是否安装"))
-	flags.BoolVar(&f.noSandbox, "no-sandbox", false, a.T("do not confine it", "不限制它的权限"))
+	flags.BoolVar(&f.noSandbox, "no-sandbox", false, a.T("run it without a sandbox", "不使用沙箱运行"))
 	return cmd
 }
 
@@ -202,7 +202,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	}
 	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.T("written: ", "已写入："), res.Path, note)
 	if told && demo && env.HasServers(res.Config) {
-		fmt.Fprintln(a.Stderr, a.T("the demo server was stopped because there is another server now; keep it with: ", "已有其他服务，演示服务已停止；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
+		fmt.Fprintln(a.Stderr, a.T("the demo server was stopped, because another server is configured now; to keep it: ", "已有其他服务，演示服务已停止；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
 	}
 	for _, p := range res.Config.Problems {
 		fmt.Fprintln(a.Stderr, a.ProblemText(p))

@@ -22,8 +22,8 @@ func UpdateCommand(a *env.Env) *cobra.Command {
 	var f addFlags
 	var to string
 	cmd := &cobra.Command{
-		Use: "update [NAME]", Short: a.T("take a newer version of a server that add installed", "采用 add 所安装服务的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
-		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows what a newer version changes in its entry and in what it asks for. After a yes the entry is written, and the server started; if it does not start, the old entry is put back. Without a name it lists the available version of each server.",
+		Use: "update [NAME]", Short: a.T("install a newer version of a server from a registry or a bundle", "安装来自注册表或安装包的服务的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows how a newer version changes its entry and its questions. After you confirm, the entry is written and the server started; if it does not start, the old entry is restored. Without a name, it lists the available version of each server.",
 			"查询服务添加时的注册表或安装包，并显示新版本对条目及其问题的改变。确认后写入条目并启动服务；若无法启动，则恢复原条目。不给名称时列出各服务可用的版本。"),
 		Example: "  mcp-all-in-one update\n  mcp-all-in-one update airtable\n  mcp-all-in-one update airtable --to 1.7.2",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,11 +43,11 @@ func UpdateCommand(a *env.Env) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	command.AddSchemaFlag(a, cmd, &f.schema)
-	flags.StringVar(&to, "to", "", a.T("take `VERSION` of its registry instead of the latest", "采用注册表中的 `VERSION` 而不是最新版本"))
+	flags.StringVar(&to, "to", "", a.T("install `VERSION` instead of the latest one", "安装 `VERSION` 而不是最新版本"))
 	flags.StringArrayVarP(&f.env, "env", "e", nil, a.T("environment variable `NAME=VALUE` that it asks for; may be repeated", "它所询问的环境变量 `NAME=VALUE`，可重复"))
 	flags.StringArrayVarP(&f.header, "header", "H", nil, a.T("header `'NAME: VALUE'` that it asks for; may be repeated", "它所询问的请求头 `'NAME: VALUE'`，可重复"))
 	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to one of its questions; may be repeated", "用 `NAME=VALUE` 回答它的一个问题，可重复"))
-	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("take it without asking", "不询问，直接采用"))
+	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("install it without asking", "不询问，直接安装"))
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("INSTALLED", "已安装"), a.T("AVAILABLE", "可用版本"), a.T("NOTE", "备注")},
-		None: a.T("no server came from a registry or a bundle", "没有来自注册表或安装包的服务")}
+		None: a.T("no server was added from a registry or a bundle", "没有来自注册表或安装包的服务")}
 	for _, one := range list {
 		note := one.Problem
 		switch {

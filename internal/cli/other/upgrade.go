@@ -117,10 +117,10 @@ func say(a *env.Env, latest *upgrade.Release, way upgrade.Way, newer bool) {
 		fmt.Fprintf(a.Stdout, a.T("version %s is the newest; the release page has %s\n", "版本 %s 已是最新；发布页为 %s\n"), mcp.ProductVersion, latest.Version)
 		return
 	}
-	fmt.Fprintf(a.Stdout, a.T("version %s is there; this is %s, installed by: %s\n", "有新版本 %s；当前为 %s，安装方式：%s\n"), latest.Version, mcp.ProductVersion, way.Name)
+	fmt.Fprintf(a.Stdout, a.T("version %s is available; this is %s, installed by: %s\n", "有新版本 %s；当前为 %s，安装方式：%s\n"), latest.Version, mcp.ProductVersion, way.Name)
 	fmt.Fprintf(a.Stdout, "%s %s\n%s %s\n", env.PadRight(a.T("how", "升级"), 8), how.In(a.Lang), env.PadRight(a.T("page", "发布页"), 8), upgrade.Source())
 	if !latest.Verified {
-		fmt.Fprintln(a.Stdout, a.T("this copy has no key to check releases with, so nobody vouches for that number", "此副本没有用于验证发布的公钥，该版本号未经验证"))
+		fmt.Fprintln(a.Stdout, a.T("this copy has no key to verify releases, so the version number is not verified", "此副本没有用于验证发布的公钥，该版本号未经验证"))
 	}
 }
 
@@ -128,7 +128,7 @@ func undoUpgrade(ctx context.Context, a *env.Env, program string) error {
 	if err := upgrade.Undo(program); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, a.T("%s is the copy from before again\n", "%s 已恢复为之前的副本\n"), program)
+	fmt.Fprintf(a.Stdout, a.T("%s is the previous version again\n", "%s 已恢复为之前的副本\n"), program)
 	sayRunning(ctx, a)
 	return nil
 }
@@ -137,6 +137,6 @@ func undoUpgrade(ctx context.Context, a *env.Env, program string) error {
 // are restarted.
 func sayRunning(ctx context.Context, a *env.Env) {
 	for _, r := range control.Gateways(ctx) {
-		fmt.Fprintf(a.Stdout, a.T("a gateway runs with the program from before until it is restarted: %s, pid %d\n", "正在运行的网关在重启前仍使用之前的程序：%s，进程 %d\n"), r.URL, r.PID)
+		fmt.Fprintf(a.Stdout, a.T("this gateway runs the previous version until it is restarted: %s, pid %d\n", "正在运行的网关在重启前仍使用之前的程序：%s，进程 %d\n"), r.URL, r.PID)
 	}
 }

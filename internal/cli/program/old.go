@@ -134,8 +134,7 @@ func oldSet(a *env.Env) error {
 	var content any
 	if err := json.Unmarshal(data, &content); err != nil {
 		fmt.Fprintln(a.Stderr, "❌ JSON格式错误")
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			fmt.Fprintf(a.Stderr, "位置: 第 %d 个字节\n", syntax.Offset)
 		}
 		return env.Silent(env.ExitFailure)

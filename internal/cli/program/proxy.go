@@ -97,8 +97,7 @@ func proxyUsage(a *env.Env, cmd *cobra.Command, text string) error {
 }
 
 func proxyFlagError(a *env.Env, cmd *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if missing.GetSpecifiedShortnames() != "" {
 			return proxyUsage(a, cmd, "Unknown option -"+missing.GetSpecifiedName())
 		}

@@ -40,7 +40,7 @@ func UsageCommand(a *env.Env) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included, at most 366 (7)", "最近 `DAYS` 天，含今天，最多 366（7）"))
 	flags.StringVar(&f.by, "by", f.by, a.T("sum up `BY` tool, server, client or key (tool)", "按 `BY` 汇总：tool、server、client 或 key（tool）"))
-	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools that nobody called; asks the running gateway", "显示无人调用的工具；询问正在运行的网关"))
+	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools without calls; needs a running gateway", "显示没有被调用的工具；需要正在运行的网关"))
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func printUsage(a *env.Env, r *web.UsageReport) {
 	}
 	a.Print(t)
 	if env.IsTerminal(a.Stdout) && len(r.Rows) > 0 {
-		fmt.Fprintf(a.Stdout, a.T("\n%d calls since %s, %s tokens, of which %s are definitions of tools\n", "\n自 %[2]s 起 %[1]d 次调用，%[3]s token，其中工具定义 %[4]s\n"),
+		fmt.Fprintf(a.Stdout, a.T(env.Many(int(r.Total.Calls()), "\n%d call since %s, %s tokens, of which %s are definitions of tools\n", "\n%d calls since %s, %s tokens, of which %s are definitions of tools\n"), "\n自 %[2]s 起 %[1]d 次调用，%[3]s token，其中工具定义 %[4]s\n"),
 			r.Total.Calls(), r.Days[0].Day, output.Thousands(int(r.Total.Tokens)), output.Thousands(int(r.Total.Definitions)))
 	}
 }
@@ -146,6 +146,6 @@ func printUnused(a *env.Env, r *web.UsageReport) {
 	}
 	a.Print(t)
 	if env.IsTerminal(a.Stdout) && len(r.Unused) > 0 {
-		fmt.Fprintf(a.Stdout, a.T("\n%d tools, %s tokens in every conversation; to hide one: tools.NAME.enabled: false at its server\n", "\n%d 个工具，每次对话占用 %s token；要隐藏某个工具，在其服务下设置 tools.NAME.enabled: false\n"), len(r.Unused), output.Thousands(tokens))
+		fmt.Fprintf(a.Stdout, a.T(env.Many(len(r.Unused), "\n%d tool, %s tokens in every conversation; to hide it: tools.NAME.enabled: false at its server\n", "\n%d tools, %s tokens in every conversation; to hide one: tools.NAME.enabled: false at its server\n"), "\n%d 个工具，每次对话占用 %s token；要隐藏某个工具，在其服务下设置 tools.NAME.enabled: false\n"), len(r.Unused), output.Thousands(tokens))
 	}
 }

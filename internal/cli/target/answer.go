@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,9 +132,7 @@ func AskField(ctx context.Context, a *env.Env, f probe.Field) (string, error) {
 	for {
 		word, err := a.Ask(ctx, label)
 		if err != nil || word != "" || !f.Required || f.Default != "" {
-			if word == "" {
-				word = f.Default
-			}
+			word = cmp.Or(word, f.Default)
 			return word, err
 		}
 		fmt.Fprintf(a.Stderr, "  %s\n", a.T("this one is required", "此项必填"))

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -36,9 +37,7 @@ func targetClient(ctx context.Context, a *env.Env, f *Flags, name string, rest [
 			Err:     i18n.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
 			Details: []env.Detail{{Label: a.T("connected", "已连接"), Text: connected}}}
 	}
-	if f.Protocol == "" {
-		f.Protocol = c.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, c.Protocol)
 	if f.client == "" {
 		f.client = strings.TrimSuffix(c.Name+"/"+c.Version, "/")
 	}

@@ -41,8 +41,7 @@ func loadOrRunning(ctx context.Context, a *env.Env, f *Flags, merged bool) (*con
 		}
 		cfg.Schemas = append(cfg.Schemas, schema)
 	}
-	var load *problem.LoadError
-	if errors.As(broken, &load) {
+	if load, ok := errors.AsType[*problem.LoadError](broken); ok {
 		for _, p := range load.Problems {
 			fmt.Fprintln(a.Stderr, a.ProblemText(p))
 		}

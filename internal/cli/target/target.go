@@ -4,6 +4,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -158,9 +159,7 @@ func targetServer(a *env.Env, f *Flags, m *Target) error {
 	if f.cwd != "" {
 		s.Cwd = f.cwd
 	}
-	if f.Protocol == "" {
-		f.Protocol = s.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, s.Protocol)
 	m.Server, m.Probe = &s, probe.TargetOf(&s, os.Environ())
 	m.Probe.Secrets = slices.Concat(m.Probe.Secrets, secrets, more)
 	return nil

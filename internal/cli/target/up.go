@@ -182,7 +182,7 @@ const startPatience = 10 * time.Second
 
 // silentStates are the states in which a server that never answered shows no
 // features.
-var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn}
+var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn, upstream.Refused}
 
 // sayUnread warns that the running gateway has not read the current config
 // file, and returns an error for a server that only the file has.

@@ -138,7 +138,7 @@ func printPairing(a *env.Env, p *pairing) {
 	if len(p.Differences) > 0 || p.Failed != "" {
 		mark = "✗"
 	}
-	fmt.Fprintf(a.Stdout, a.T("%s client %s → server %s (against direct %s): %d requests\n", "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
+	fmt.Fprintf(a.Stdout, a.T(env.Many(p.Steps, "%s client %s → server %s (against direct %s): %d request\n", "%s client %s → server %s (against direct %s): %d requests\n"), "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
 		mark, p.Client, p.Server, p.Against, p.Steps)
 	if p.Failed != "" {
 		fmt.Fprintf(a.Stdout, "    %s\n", a.Lang.Of(p.failed))

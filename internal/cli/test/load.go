@@ -76,7 +76,8 @@ func loadServer(b *target.Connection, f *use.CallFlags, o probe.LoadOptions, nam
 }
 
 func printLoad(a *env.Env, r *probe.LoadResult) {
-	fmt.Fprintf(a.Stdout, a.T("%d calls, %d errors, %d tool errors, %.1f s, %.0f/s\n", "%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
+	fmt.Fprintf(a.Stdout, a.T("%d "+env.Many(r.Calls, "call", "calls")+", %d "+env.Many(r.Errors, "error", "errors")+", %d tool "+env.Many(r.ToolErrors, "error", "errors")+", %.1f s, %.0f/s\n",
+		"%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
 		r.Calls, r.Errors, r.ToolErrors, r.Seconds, r.PerSecond)
 	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.T("mean", "平均"), r.Mean)
 	most := 1

@@ -125,7 +125,7 @@ func replayed(a *env.Env, results []record.Replayed) error {
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"results": results, "sent": sent, "different": differ})
 	} else {
-		fmt.Fprintf(a.Stdout, a.T("%d requests, %d different\n", "%d 个请求，%d 个不同\n"), sent, differ)
+		fmt.Fprintf(a.Stdout, a.T(env.Many(sent, "%d request, %d different\n", "%d requests, %d different\n"), "%d 个请求，%d 个不同\n"), sent, differ)
 	}
 	if differ > 0 {
 		return env.Silent(env.ExitDiffers)

@@ -3,6 +3,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,8 +125,7 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, command []string) (*suite.SuiteResult, error) {
 	flags := f.Flags
 	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
-	var unknown *env.ExitError
-	if errors.As(err, &unknown) && unknown.ID == env.CodeNoServer && f.target == "" {
+	if unknown, ok := errors.AsType[*env.ExitError](err); ok && unknown.ID == env.CodeNoServer && f.target == "" {
 		unknown.Details = append([]env.Detail{{Label: a.T("file", "文件"), Text: s.Path}}, unknown.Details...)
 	}
 	if err != nil {
@@ -160,9 +160,7 @@ func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, 
 	for _, name := range env.SortedKeys(s.Env) {
 		f.Env = append(f.Env, name+"="+os.ExpandEnv(s.Env[name]))
 	}
-	if f.Protocol == "" {
-		f.Protocol = s.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, s.Protocol)
 	switch {
 	case len(command) > 0:
 		return target.TargetCommand(a, f, command, nil)

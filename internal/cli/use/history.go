@@ -53,7 +53,7 @@ func listHistory(a *env.Env, of string, limit int) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("TARGET", "目标"), a.T("METHOD", "方法"), a.T("NAME", "名称"), a.T("STATUS", "状态"), a.T("TOOK", "耗时")},
-		None: a.T("nothing was sent yet", "还没有历史请求")}
+		None: a.T("no requests yet", "还没有历史请求")}
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := &runs[i]
 		t.Add(r.ID, r.Start.Local().Format("2006-01-02 15:04:05"), r.Target, r.Method, r.Name, r.Status, output.Milliseconds(r.Total)+" ms")
@@ -65,7 +65,7 @@ func listHistory(a *env.Env, of string, limit int) error {
 func historyRun(a *env.Env, id string) (history.KeptRun, error) {
 	k, ok := target.OpenHistory().Get(id)
 	if !ok {
-		return k, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history ls", "%s%q", a.T("the history has no one request with the id ", "历史中没有此 ID 的请求，或不止一个："), id)
+		return k, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history ls", "%s%q", a.T("the history has no request with this ID, or several: ", "历史中没有此 ID 的请求，或不止一个："), id)
 	}
 	return k, nil
 }
@@ -118,7 +118,7 @@ func historyRerun(a *env.Env) *cobra.Command {
 			return showResource(b, k.Method, k.Params, save, func(x *probe.Exchange, m *target.Target) error { return target.Answered(a, x, m) })
 		})
 	})
-	cmd.Long = a.T("Send a request again, to the same target or to another one. Headers and variables of the first time are not kept: give them anew.",
+	cmd.Long = a.T("Send a request again, to the same target or to another one. Headers and variables are not recorded: give them again.",
 		"重新发送请求，目标相同或另行指定。首次使用的请求头与环境变量不会保存，需要时请重新给出。")
 	cmd.Flags().StringVar(&save, "save", "", a.T("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.Shared = true
@@ -137,24 +137,17 @@ func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *history.Kep
 	case len(words) > 0:
 		return target.TargetWord(cmd.Context(), a, f, words[0], nil)
 	case from == nil || !from.Complete():
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history rerun "+k.ID+" TARGET", "%s", a.T("what it was sent to is not kept whole; name the target", "未完整保存其目标，请指定目标"))
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history rerun "+k.ID+" TARGET", "%s", a.T("the target of this request was not recorded completely; name the target", "该请求的目标未完整保存，请指定目标"))
 	}
-	if f.Protocol == "" {
-		f.Protocol = from.Protocol
-	}
+	f.Protocol = cmp.Or(f.Protocol, from.Protocol)
 	switch {
 	case len(from.Command) > 0:
 		return target.TargetCommand(a, f, from.Command, nil)
 	case from.URL != "":
 		return target.TargetURL(a, f, from.URL, nil)
 	}
-	if f.Schema == "" {
-		f.Schema = from.Schema
-	}
-	word := from.Server
-	if word == "" {
-		word = "."
-	}
+	f.Schema = cmp.Or(f.Schema, from.Schema)
+	word := cmp.Or(from.Server, ".")
 	return target.TargetWord(cmd.Context(), a, f, word, nil)
 }
 
@@ -204,7 +197,7 @@ func historyImport(a *env.Env) *cobra.Command {
 			if err := target.OpenHistory().Import(runs); err != nil {
 				return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history export FILE", "%s: %v", args[0], err)
 			}
-			fmt.Fprintf(a.Stderr, "%d %s\n", len(runs), a.T("requests imported", "个请求已导入"))
+			fmt.Fprintf(a.Stderr, a.T(env.Many(len(runs), "%d request imported\n", "%d requests imported\n"), "%d 个请求已导入\n"), len(runs))
 			return nil
 		},
 	}

@@ -1,11 +1,13 @@
 package use
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -29,11 +32,11 @@ func LogsCommand(a *env.Env) *cobra.Command {
 	var f logsFlags
 	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务的日志与标准错误"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runLogs(a, cmd, &f, args) })
-	cmd.Long = a.T("Shows the end of what a server wrote to its standard error, and ends: of a configured server what the\nrunning gateway has kept, of any other what it writes at its start. --follow goes on, until Ctrl-C.",
-		"显示服务写到标准错误的最后内容后结束：已配置的服务显示正在运行的网关所保留的内容，\n其他服务显示其启动时的输出。--follow 持续显示，按 Ctrl-C 结束。")
+	cmd.Long = a.T("Prints the last lines that a server wrote to its standard error. For a configured server they come from\nthe running gateway; any other server is started for it. --follow keeps printing new lines until Ctrl-C.",
+		"显示服务写到标准错误的最后几行：已配置的服务取自正在运行的网关，\n其他服务会为此启动一次。--follow 持续显示新内容，按 Ctrl-C 结束。")
 	cmd.Example = "  mcp-all-in-one logs github\n  mcp-all-in-one logs github -f\n  mcp-all-in-one logs -- npx -y @modelcontextprotocol/server-everything"
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("go on with new lines", "持续显示新日志"))
+	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("keep printing new lines", "持续显示新日志"))
 	flags.IntVarP(&f.count, "count", "n", 0, a.T("the last `MANY` lines; with --follow, end after this many", "最后 `MANY` 行；与 --follow 同用时收到这么多后结束"))
 	flags.DurationVar(&f.total, "for", 0, a.T("follow for `TIME`", "持续显示 `TIME`"))
 	f.Shared = true
@@ -55,20 +58,40 @@ func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error 
 	if f.follow {
 		sayFollowing(a, m.Label, f.total)
 		f.Shared = false // only a separate connection gets the log messages
-		if f.Level == "" {
-			f.Level = "debug"
-		}
+		f.Level = cmp.Or(f.Level, "debug")
 		only := func(method string) bool { return method == mcp.NotificationMessage }
 		return stay(a, cmd, &f.watchFlags, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, only)
 	}
-	return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error {
-		if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
-			fmt.Fprintln(a.Stderr, a.T("no standard error reaches us from there; --follow shows its log messages as they arrive", "无法取得其标准错误；--follow 实时显示其日志消息"))
-			return nil
+	return startedLogs(cmd.Context(), a, f, m, h)
+}
+
+// startedLogs starts a server and prints what it writes to stderr, also if it
+// does not start.
+func startedLogs(ctx context.Context, a *env.Env, f *logsFlags, m *target.Target, h *heard) error {
+	var mu sync.Mutex
+	var lines []string
+	b, err := target.Open(ctx, a, &f.Flags, m, func(o *probe.Options) {
+		o.OnLine = func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, line)
 		}
-		printLines(a, h, b.Stderr(f.count), m.Label)
-		return nil
 	})
+	if err != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, line := range lines[max(0, len(lines)-h.keep(len(lines))):] {
+			h.kept(line)
+		}
+		return err
+	}
+	defer b.End()
+	if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
+		fmt.Fprintln(a.Stderr, a.T("the standard error of a server over HTTP cannot be read; --follow shows its log messages as they arrive", "无法读取 HTTP 服务的标准错误；--follow 实时显示其日志消息"))
+		return nil
+	}
+	printLines(a, h, b.Stderr(f.count), m.Label)
+	return nil
 }
 
 // sayFollowing prints that the command runs until it is interrupted.
@@ -129,7 +152,7 @@ func keptLogs(ctx context.Context, a *env.Env, f *logsFlags, r *control.Remote, 
 	tick := time.NewTicker(instance.PollPause)
 	defer tick.Stop()
 	for seen := 0; ; {
-		if d.StderrLines < seen { // the server was restarted
+		if d.StderrLines < seen { // the gateway was restarted
 			seen = 0
 		}
 		for _, line := range d.Stderr[max(0, len(d.Stderr)-(d.StderrLines-seen)):] {

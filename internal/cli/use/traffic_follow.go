@@ -51,7 +51,7 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 			return ended(ctx, env.Fail(env.ExitUnreachable, env.CodeNotRunning, "", "%s", v.env.T("the gateway has ended", "网关已结束")))
 		}
 		if topic == "reset" && v.last > 0 {
-			fmt.Fprintln(v.env.Stderr, v.env.T("more passed than could be told; some of it is left out", "消息过多，部分未显示"))
+			fmt.Fprintln(v.env.Stderr, v.env.T("too many messages to show; some were left out", "消息过多，部分未显示"))
 		}
 		if topic != "traffic" {
 			continue

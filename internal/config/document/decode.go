@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -47,11 +48,16 @@ func FormatOf(path string, data []byte) Format {
 		return FormatYAML
 	case ".json", ".jsonc", ".json5":
 		return FormatJSON
+	case ".toml":
+		return FormatTOML
 	}
 	for _, line := range bytes.Split(data, []byte("\n")) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
+		}
+		if tomlTable.Match(line) {
+			return FormatTOML
 		}
 		if line[0] == '{' || line[0] == '[' || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) {
 			return FormatJSON
@@ -60,3 +66,7 @@ func FormatOf(path string, data []byte) Format {
 	}
 	return FormatJSON
 }
+
+// tomlTable matches the name of a table, which neither JSON nor YAML has alone
+// on a line.
+var tomlTable = regexp.MustCompile(`^\[[A-Za-z_][\w.\-"]*\]$`)

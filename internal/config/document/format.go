@@ -13,15 +13,19 @@ type Format string
 const (
 	FormatJSON Format = "json"
 	FormatYAML Format = "yaml"
+	FormatTOML Format = "toml" // known, so that it can be refused by name
 )
 
 // Parse parses a file in either format. It returns nil if it has reported an
 // error.
 func Parse(data []byte, format Format, c *problem.List) *Node {
 	var n *Node
-	if format == FormatYAML {
+	switch format {
+	case FormatTOML:
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Format, "TOML")
+	case FormatYAML:
 		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
-	} else {
+	default:
 		n = parseJSON(data, c)
 	}
 	if c.Failed() {

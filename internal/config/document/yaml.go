@@ -85,12 +85,10 @@ func yamlFile(data []byte) (file *ast.File, err error) {
 
 // yamlError extracts the position from the parser's error.
 func yamlError(err error) (problem.Pos, i18n.Text) {
-	var ours *yamlPlaceError
-	if errors.As(err, &ours) {
+	if ours, ok := errors.AsType[*yamlPlaceError](err); ok {
 		return ours.at, i18n.Why(ours.err)
 	}
-	var theirs yamlerrors.Error
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[yamlerrors.Error](err); ok {
 		at := problem.Pos{Line: 1, Col: 1}
 		if t := theirs.GetToken(); t != nil && t.Position != nil {
 			at = problem.Pos{Line: max(t.Position.Line, 1), Col: max(t.Position.Column, 1)}

@@ -100,9 +100,7 @@ func (d *Draft) ProposeServer(schema, name string, entry []byte) error {
 }
 
 func (d *Draft) isUnread(schema, name string) {
-	if schema == "" {
-		schema = layout.DefaultSchema
-	}
+	schema = cmp.Or(schema, layout.DefaultSchema)
 	if d.unread == nil {
 		d.unread = map[string]bool{}
 	}
@@ -195,9 +193,7 @@ func (d *Draft) find(schema, name string) *layout.Entry {
 	if d.root == nil {
 		return nil
 	}
-	if schema == "" {
-		schema = layout.DefaultSchema
-	}
+	schema = cmp.Or(schema, layout.DefaultSchema)
 	l := layout.Of(d.root, &problem.List{})
 	if l == nil {
 		return nil

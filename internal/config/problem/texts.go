@@ -16,6 +16,7 @@ const (
 	Aliases     = "AIO2012"
 	NoServers   = "AIO2013"
 	TwoShapes   = "AIO2014"
+	Format      = "AIO2015"
 	UnknownKey  = "AIO2020"
 	WrongType   = "AIO2021"
 	NotOneOf    = "AIO2022"
@@ -50,6 +51,7 @@ const (
 	Pending     = "AIO2060"
 	Marks       = "AIO2061"
 	Proposed    = "AIO2062"
+	LockFile    = "AIO2070"
 )
 
 // text has the message and the hint of a code in both languages.
@@ -70,6 +72,7 @@ var Texts = map[string]text{
 	Aliases:     {"aliases unfold to more than %d values", "别名展开后超过 %d 个值", "write the values out", "请直接写出内容"},
 	NoServers:   {"no servers here: the file has no key mcpServers, servers, mcp_servers, schemas or mcp-tester.servers", "没有服务：缺少 mcpServers、servers、mcp_servers、schemas 或 mcp-tester.servers", `the smallest file is {"mcpServers": {}}`, `最小的文件是 {"mcpServers": {}}`},
 	TwoShapes:   {"servers are given twice: as %s, and as %s at line %d, column %d", "服务出现了两次：%s，以及 %s（第 %d 行第 %d 列）", "move them into one of the two", "请合并为一处"},
+	Format:      {"%s files are not read", "不支持 %s 文件", "write the configuration as JSON, comments are allowed, or as YAML", "请用 JSON（允许注释）或 YAML 编写配置"},
 	UnknownKey:  {"unknown key %q", "未知的键 %q", "remove it, or see the reference of keys", "请删除，或查阅配置说明"},
 	WrongType:   {"must be %s, not %s", "必须是%s，而不是%s", "correct the value", "请修正此值"},
 	NotOneOf:    {"%q is not %s", "%q 不是%s", "correct the value", "请修正此值"},
@@ -99,9 +102,10 @@ var Texts = map[string]text{
 	AnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
 	NoKeys:      {"the key file %s does not exist, so every client is refused", "密钥文件 %s 不存在，因此所有客户端都会被拒绝", "create the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
 	Plain:       {"other machines can reach %s, and a key sent there over plain HTTP can be read on the network", "其他机器可以访问 %s，以明文 HTTP 发送到此处的密钥会在网络中被读取", "set server.tls, or listen on 127.0.0.1; if a proxy in front adds TLS or you trust the network, set server.insecure: true", "请配置 server.tls，或监听 127.0.0.1；若前面有提供 TLS 的代理或网络可信，请设置 server.insecure: true"},
-	TLS:         {"the certificate: %s %s", "证书：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that point to this machine", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
+	TLS:         {"certificate or key: %s %s", "证书或私钥：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that point to this machine", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
 	Cluster:     {"the cluster: %s %s", "集群：%s %s", "a replica needs cluster.secret, the same on each, and cluster.peer, where the others reach it; see docs/cluster.md", "每个副本都需要相同的 cluster.secret，以及供其他副本访问的 cluster.peer；见 docs/cluster.md"},
 	Pending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
 	Proposed:    {"the new entry of server %q waits for approval; the old entry runs until then", "服务 %q 的新条目等待批准；在此之前继续运行原条目", "read its command, then approve it", "请确认其命令后批准"},
+	LockFile:    {"the lock file cannot be read: %v", "无法读取锁文件：%v", "restore it from a backup or version control, or delete it and lock the servers again: mcp-all-in-one lock", "请从备份或版本控制恢复，或删除后重新锁定：mcp-all-in-one lock"},
 	Marks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
 }

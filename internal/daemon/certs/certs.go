@@ -4,6 +4,7 @@ package certs
 
 import (
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -29,7 +30,11 @@ func ForHost(cfg *config.Config, host string, log *slog.Logger) (*Source, error)
 	if p := cfg.CheckListen(host); p != nil {
 		return nil, &problem.LoadError{Problems: []problem.Problem{*p}}
 	}
-	return Open(&cfg.Server.TLS, log)
+	source, err := Open(&cfg.Server.TLS, log)
+	if e := new(problem.LoadError); errors.As(err, &e) {
+		e.Problems[0].File = cfg.Path
+	}
+	return source, err
 }
 
 // Open reads the certificate of the configuration; it returns nil if none is

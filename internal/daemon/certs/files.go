@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -26,10 +27,7 @@ type files struct {
 
 func openFiles(cert, key string, log *slog.Logger) (*files, error) {
 	f := &files{cert: cert, key: key, log: log}
-	if err := f.refresh(); err != nil {
-		return nil, i18n.Errorf("server.tls: %w", "server.tls：%w", err)
-	}
-	return f, nil
+	return f, f.refresh()
 }
 
 func (f *files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -55,20 +53,28 @@ func (f *files) refresh() error {
 	content := bytes.Join([][]byte{cert, {0}, key}, nil)
 	if sum := sha256.Sum256(content); f.seen != sum {
 		f.seen = sum
-		for _, err := range []error{certErr, keyErr} {
-			if err != nil {
-				return i18n.Errorf("reading the certificate: %w", "读取证书失败：%w", err)
-			}
+		switch {
+		case certErr != nil:
+			return unusable("cert", f.cert, i18n.New("cannot be read: %v", "无法读取：%v", certErr))
+		case keyErr != nil:
+			return unusable("key", f.key, i18n.New("cannot be read: %v", "无法读取：%v", keyErr))
 		}
 		return f.take(cert, key)
 	}
 	return nil
 }
 
+// unusable says why the certificate or its key cannot be used.
+func unusable(member, path string, why i18n.Text) error {
+	e := problem.OfFile("", problem.TLS, path, why)
+	e.Problems[0].Path = "server.tls." + member
+	return e
+}
+
 func (f *files) take(cert, key []byte) error {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return i18n.Errorf("the certificate %s with the key %s: %w", "证书 %s 与私钥 %s：%w", f.cert, f.key, err)
+		return unusable("cert", f.cert, i18n.New("cannot be used with the key %s: %q", "无法与私钥 %s 一起使用：%q", f.key, err.Error()))
 	}
 	f.use = &pair
 	log := f.log.Info

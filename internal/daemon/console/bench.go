@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,10 +92,7 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *ben
 // target returns the target that the page names: a configured server, this
 // gateway, or any other server.
 func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSession) (probe.Target, error) {
-	schema := t.Schema
-	if schema == "" {
-		schema = config.DefaultSchema
-	}
+	schema := cmp.Or(t.Schema, config.DefaultSchema)
 	snapshot := c.in.Set.Snapshot()
 	if s := snapshot.Config.Schema(schema); s != nil && s.Server(t.Server) != nil && s.Server(t.Server).Type == config.TypeScripts {
 		t.Via = bench.ViaGateway // only the gateway can run scripts

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -47,9 +48,7 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 			name = before.(string)
 		}
 		for _, known := range []string{names[r.Address], names[r.Name], r.Address} {
-			if name == "" {
-				name = known
-			}
+			name = cmp.Or(name, known)
 		}
 		if !seen[name] {
 			seen[name] = true

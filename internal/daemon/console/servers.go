@@ -33,7 +33,7 @@ type consoleServers struct {
 
 var consoleStates = map[upstream.State]string{
 	upstream.Ready: "up", upstream.Starting: "starting", upstream.Restarting: "starting", upstream.Failed: "down",
-	upstream.CrashLooping: "down", upstream.Stopped: "down", upstream.Unconfigured: "down", upstream.SignIn: "auth",
+	upstream.CrashLooping: "down", upstream.Stopped: "down", upstream.Unconfigured: "down", upstream.Refused: "down", upstream.SignIn: "auth",
 	upstream.Disabled: "disabled", upstream.Pending: "pending",
 }
 

@@ -36,10 +36,10 @@ func (in *Instance) admit(cfg *config.Config) {
 	p, err := newPolicy(cfg, in.Shared)
 	switch {
 	case err != nil && !cfg.Access.Enabled, err == nil && now.Required && !p.Required:
-		in.Log.Warn("who may enter stays as it was until the next start", "path", cfg.Path, "err", err)
+		in.Log.Warn("the change of access takes effect at the next start", "path", cfg.Path, "err", err)
 		return
 	case err != nil:
-		in.Log.Error("nobody new may enter: the file asks for keys and they cannot be read", "path", cfg.Path, "err", err)
+		in.Log.Error("no new client is accepted: the keys that the config file requires cannot be read", "path", cfg.Path, "err", err)
 		p = &access.Policy{Required: true, Keys: now.Keys, Key: now.Key, Tokens: now.Tokens}
 	default:
 		in.allowed = &cfg.Access
@@ -71,7 +71,7 @@ func newPolicy(cfg *config.Config, shared *Shared) (*access.Policy, error) {
 		}
 	}
 	if p.Required && p.Keys == nil && p.Key == "" && p.Tokens == nil {
-		return nil, i18n.Errorf("access is enabled, and none of access.keys, access.key and access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys、access.key 或 access.oauth：任何人都无法进入")
+		return nil, i18n.Errorf("access is enabled, but none of access.keys, access.key and access.oauth is set, so no client could connect", "已启用 access，但没有设置 access.keys、access.key 或 access.oauth，因此任何客户端都无法连接")
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/lock"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // Apply applies the configuration to the servers and the access policy, and to
@@ -49,15 +50,22 @@ func (h *held) current() (*lock.File, error) {
 // read the locked files.
 func (h *held) Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error {
 	file, err := h.current()
-	if err != nil || file == nil {
-		return err
+	if err == nil && file == nil {
+		return nil
+	}
+	var p *lock.Program
+	switch {
+	case err != nil:
+	case cmd == nil:
+		err = file.Check(ctx, s)
+	default:
+		p, err = file.Hold(ctx, s, cmd.Env)
+	}
+	if err != nil {
+		return &failure.LockError{Err: err}
 	}
 	if cmd == nil {
-		return file.Check(ctx, s)
-	}
-	p, err := file.Hold(ctx, s, cmd.Env)
-	if err != nil {
-		return err
+		return nil
 	}
 	cmd.Path, cmd.Args, cmd.Env = p.Path, p.Args, p.Env
 	if cmd.Sandbox != nil && p.Prefix != "" {

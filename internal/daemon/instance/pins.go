@@ -13,7 +13,7 @@ import (
 )
 
 // OpenPins returns the store of the pinned definitions of servers.
-func OpenPins(shelf record.Shelf) *pin.Store { return pin.OpenShared(pinDir(), shelf) }
+func OpenPins(shelf record.Shelf) *pin.Store { return pin.Open(pinDir(), shelf) }
 
 func pinDir() string { return filepath.Join(folders.StateDir(), "pins") }
 

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -139,10 +140,7 @@ func Placed(in *Instance) map[string]int {
 		return count
 	}
 	for _, one := range k.List() {
-		node := one.Node
-		if node == "" {
-			node = "none"
-		}
+		node := cmp.Or(one.Node, "none")
 		count[node]++
 	}
 	return count

@@ -127,7 +127,7 @@ func (s *Shared) start(in *Instance, learnt *memory.Memory, load config.LoadOpti
 	if s.Config != nil {
 		s.Config = edit.CopyOf(in.Config.Path, load)
 		if err := s.Config.Know(); err != nil {
-			s.log.Warn("what is shared of the config file cannot be told", "err", err)
+			s.log.Warn("reading the shared part of the config file", "err", err)
 		}
 		s.First = s.Config.Known()
 		s.Put(record.Config, cluster.One(record.Config, s.Config))
@@ -214,5 +214,5 @@ func (s *Shared) openKeys(path string) (*access.Keys, error) {
 	if s != nil {
 		s.Put(record.Keys, cluster.One(record.Keys, access.KeyFile(path)))
 	}
-	return access.OpenSharedKeys(path, s.shelf())
+	return access.OpenKeys(path, s.shelf())
 }

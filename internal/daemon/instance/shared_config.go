@@ -17,8 +17,8 @@ func (s *Shared) Rejected() error {
 	if !s.SharesConfig() || s.Config.Rejected() == nil {
 		return nil
 	}
-	return i18n.Errorf("the configuration that the replicas share cannot be used here, and the one before it stays: %w",
-		"各副本共享的配置无法在此使用，仍沿用之前的配置：%w", s.Config.Rejected())
+	return i18n.Errorf("this replica cannot use the shared configuration and keeps the previous one: %w",
+		"本副本无法使用共享的配置，仍沿用之前的配置：%w", s.Config.Rejected())
 }
 
 // Sync updates the config file from the shared text, and returns an error if
@@ -41,15 +41,15 @@ func (s *Shared) Sync(edited bool) error {
 	none := new(record.NoAgreement)
 	switch byHand := !edited && !bytes.Equal(written, known) && !bytes.Equal(written, now); {
 	case errors.As(err, &none) && byHand:
-		return i18n.Errorf("the replicas share the configuration, and the file was changed by hand, which they cannot be told: %w",
-			"各副本共享配置，而文件被手动修改，目前无法告知其他副本：%w", err)
+		return i18n.Errorf("the config file was changed by hand, but the replicas share the configuration and cannot be notified now: %w",
+			"配置文件被手动修改，但各副本共享配置，目前无法通知其他副本：%w", err)
 	case errors.As(err, &none):
 		return s.Rejected()
 	case err != nil:
 		return err
 	case byHand && s.Rejected() == nil:
-		return i18n.Errorf("the replicas share the configuration, so a change of the file by hand does not count; it is kept as %s: make it count at all with cluster import",
-			"各副本共享配置，因此手动修改文件不起作用；修改内容保存在 %s：可用 cluster import 使其在所有副本生效", s.Config.Backup())
+		return i18n.Errorf("the replicas share the configuration, so a manual change of the file has no effect; it was saved as %s: to apply it to all replicas, use cluster import",
+			"各副本共享配置，因此手动修改文件不生效；修改已保存为 %s：如要应用到所有副本，请用 cluster import", s.Config.Backup())
 	}
 	if err := s.Rejected(); err != nil {
 		return err

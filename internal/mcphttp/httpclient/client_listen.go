@@ -87,8 +87,7 @@ func (c *Client) readListen(ctx context.Context, body io.ReadCloser, in *inbox, 
 	er := sse.NewEventReader(body, c.opt.MaxMessage)
 	for {
 		ev, err := er.Next()
-		var frame *jsonrpc.FrameError
-		if errors.As(err, &frame) {
+		if errors.As(err, new(*jsonrpc.FrameError)) {
 			c.opt.Log.Warn("event dropped", "err", err)
 			continue
 		}

@@ -188,8 +188,7 @@ func readHead(body io.ReadCloser, limit int64) []byte {
 
 // tooLarge replaces a *jsonrpc.FrameError with jsonrpc.ErrTooLarge.
 func tooLarge(err error) error {
-	var frame *jsonrpc.FrameError
-	if errors.As(err, &frame) {
+	if errors.As(err, new(*jsonrpc.FrameError)) {
 		return jsonrpc.ErrTooLarge
 	}
 	return err

@@ -184,8 +184,7 @@ func answered(err error) bool {
 }
 
 func worthAnotherTry(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusTooManyRequests || status.Status >= 500 && status.Status != http.StatusNotImplemented
 	}
 	var answer *AnswerError

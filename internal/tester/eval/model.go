@@ -198,8 +198,7 @@ func (m *API) broken(ctx, limited context.Context, err error) error {
 	if limited.Err() != nil {
 		return &RefusedError{i18n.New("no answer within %v", "%v 内没有应答", m.patience)}
 	}
-	var inner *url.Error
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err // the url.Error repeats the address
 	}
 	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.shown, m.clip(err.Error())))

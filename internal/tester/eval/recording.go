@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,9 +56,7 @@ type Tape struct {
 func (t *Tape) Of(m Model, name string) Model {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.model == "" {
-		t.model = name
-	}
+	t.model = cmp.Or(t.model, name)
 	return &taped{m, t}
 }
 

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,9 +45,7 @@ func (f Features) add(k catalog.Kind, items []json.RawMessage) {
 
 func keyOf(k catalog.Kind, raw []byte) string {
 	member := map[catalog.Kind]string{catalog.Resources: "uri", catalog.Templates: "uriTemplate"}[k]
-	if member == "" {
-		member = "name"
-	}
+	member = cmp.Or(member, "name")
 	key, _ := jsonrpc.GetString(raw, member)
 	return key
 }

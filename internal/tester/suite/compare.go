@@ -135,8 +135,7 @@ func runStep(ctx context.Context, s *probe.Session, step *Step) Outcome {
 }
 
 func failedOutcome(err error) Outcome {
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return Outcome{Err: jsonrpc.AppendError(nil, wire)}
 	}
 	return Outcome{Failed: err.Error()}

@@ -147,8 +147,7 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 		x, err = r.Session.Call(ctx, method, params, probe.CallOptions{Idle: timeout, Limit: 10 * timeout, OnProgress: func(probe.Progress) {}})
 	}
 	if err != nil {
-		var pending *probe.PendingError
-		if errors.As(err, &pending) {
+		if errors.As(err, new(*probe.PendingError)) {
 			err = i18n.Errorf("%w; the test has no answer for it", "%w；该测试没有给出回答", err)
 		}
 		return testResult("failed", i18n.Why(err))

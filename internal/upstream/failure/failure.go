@@ -101,8 +101,7 @@ func IsRefusal(err error) bool {
 // StatusOf returns the HTTP status with which a server refused a request; 0 for
 // other errors.
 func StatusOf(err error) int {
-	var status *httpclient.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
 		return status.Status
 	}
 	if signIn := wantsSignIn(err); signIn != nil {
@@ -113,8 +112,7 @@ func StatusOf(err error) int {
 
 // wantsSignIn returns the *oauth.SignInError in err, or nil.
 func wantsSignIn(err error) *oauth.SignInError {
-	var signIn *oauth.SignInError
-	if errors.As(err, &signIn) {
+	if signIn, ok := errors.AsType[*oauth.SignInError](err); ok {
 		return signIn
 	}
 	return nil
@@ -124,8 +122,7 @@ func wantsSignIn(err error) *oauth.SignInError {
 // speaks the other era: the server answered, and the answer is about the message.
 func AnswersOtherEra(err error) bool {
 	var wire *jsonrpc.Error
-	var status *httpclient.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
 		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
 	}
 	return errors.As(err, &wire)

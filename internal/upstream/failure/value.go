@@ -77,6 +77,21 @@ func LacksValues(err error) bool {
 	return errors.As(err, new(*ValueError)) || errors.As(err, new(*WithoutValues))
 }
 
+// A LockError says why mcp.lock does not allow a server to start.
+type LockError struct{ Err error }
+
+func (e *LockError) Error() string { return e.In(i18n.English) }
+
+// In returns the message in the given language.
+func (e *LockError) In(l i18n.Lang) string {
+	return l.Of(e.Err)
+}
+
+func (e *LockError) Unwrap() error { return e.Err }
+
+// IsLocked reports whether mcp.lock did not allow a server to start.
+func IsLocked(err error) bool { return errors.As(err, new(*LockError)) }
+
 // A MissingError names the variables that the configuration of a server needs and
 // that are not set.
 type MissingError struct{ Names []string }

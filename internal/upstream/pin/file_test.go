@@ -53,7 +53,7 @@ func TestPinFile(t *testing.T) {
 // The definitions of a server are in the catalogue and in the file, but not in
 // memory a second time.
 func TestPinnerForgets(t *testing.T) {
-	p := Checker{pins: Open(t.TempDir()), id: "main/a"}
+	p := Checker{pins: Open(t.TempDir(), nil), id: "main/a"}
 	items := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
 	for range 2 {
 		if _, _, err := p.check(Tool, items, ""); err != nil || p.kept != nil {
@@ -69,7 +69,7 @@ func TestPinnerForgets(t *testing.T) {
 // Definitions that cannot be written are still compared, both while the disk fails
 // and afterwards.
 func TestPinnerOnAFullDisk(t *testing.T) {
-	pins := Open(t.TempDir())
+	pins := Open(t.TempDir(), nil)
 	p := Checker{pins: pins, id: "main/a"}
 	full := pins.file(p.id) + ".tmp" // a directory cannot be overwritten
 	if err := os.Mkdir(full, 0o700); err != nil {

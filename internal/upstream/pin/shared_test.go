@@ -22,7 +22,7 @@ type sharer struct {
 func newSharer(t *testing.T, engine cluster.Engine, box *seal.Box) *sharer {
 	dir := t.TempDir()
 	d := cluster.NewDocuments(cluster.DocumentsOptions{Box: box, Log: slog.New(slog.DiscardHandler), Open: func() (cluster.Engine, error) { return engine, nil }})
-	s := &sharer{pins: OpenShared(dir, d)}
+	s := &sharer{pins: Open(dir, d)}
 	s.Checker = New(s.pins, "default/shelf", nil)
 	name := record.Pins + pinName(s.Checker.id)
 	d.Put(record.Pins, cluster.Place{

@@ -29,11 +29,9 @@ type Store struct {
 	shelf record.Shelf // nil if not shared with other replicas
 }
 
-// Open returns the store in a directory, which need not exist.
-func Open(dir string) *Store { return &Store{dir: dir} }
-
-// OpenShared returns a store that replicas share, with copies in a directory.
-func OpenShared(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
+// Open returns the store in a directory, which need not exist. With a shelf, the
+// directory has copies of what the replicas share.
+func Open(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
 
 // ofUser returns the id for the definitions that a server shows to a user. If
 // user is empty, it is the id of the server.
