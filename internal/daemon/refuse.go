@@ -6,7 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 )
@@ -36,9 +36,9 @@ func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 	who, view := access.From(r.Context()), rt.in.Set.Snapshot().Schema(ep.Schema)
 	switch {
 	case view == nil, !who.MaySee(ep.Schema, "", ""):
-		return notFound(rt.in, ep, &gateway.NotFoundError{Kind: "Schema", Name: ep.Schema})
+		return notFound(rt.in, ep, &refusal.NotFoundError{Kind: "Schema", Name: ep.Schema})
 	case ep.Server != "" && (view.Upstream(ep.Server) == nil || !who.MaySee(ep.Schema, ep.Server, "")):
-		return notFound(rt.in, ep, &gateway.NotFoundError{Kind: "Server", Name: ep.Server})
+		return notFound(rt.in, ep, &refusal.NotFoundError{Kind: "Server", Name: ep.Server})
 	}
 	return nil
 }
@@ -46,9 +46,9 @@ func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 // notFound returns the error for the missing schema or server. If the path
 // names only a server, the error names that server, even if the client may not
 // see the default schema.
-func notFound(in *instance.Instance, ep mcphttp.Endpoint, missing *gateway.NotFoundError) *jsonrpc.Error {
+func notFound(in *instance.Instance, ep mcphttp.Endpoint, missing *refusal.NotFoundError) *jsonrpc.Error {
 	if ep.Server != "" && ep.Schema == defaultSchema(in) && missing.Name != ep.Server {
-		missing = &gateway.NotFoundError{Kind: "Server", Name: ep.Server, Known: []string{}}
+		missing = &refusal.NotFoundError{Kind: "Server", Name: ep.Server, Known: []string{}}
 	}
 	e := jsonrpc.Errorf(http.StatusNotFound, "%s '%s' not found or disabled", missing.Kind, missing.Name)
 	if missing.Known != nil {

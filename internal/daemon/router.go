@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
@@ -44,7 +45,7 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 		opening.Header = o.Header
 	}
 	s, err := in.Gateway.Open(opening)
-	if missing, ok := errors.AsType[*gateway.NotFoundError](err); ok {
+	if missing, ok := errors.AsType[*refusal.NotFoundError](err); ok {
 		return nil, notFound(in, o.Endpoint, missing)
 	}
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/tasks"
@@ -195,10 +196,10 @@ type Opening struct {
 func (g *Gateway) Open(o Opening) (*Session, error) {
 	view := g.set.Snapshot().Schema(o.Schema)
 	if view == nil || !o.Who.MaySee(o.Schema, "", "") {
-		return nil, &NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.schemasOf(o.Who)}
+		return nil, &refusal.NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.schemasOf(o.Who)}
 	}
 	if o.Server != "" && !isThere(view, o.Server, o.Who) {
-		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: serversOf(view, o.Who)}
+		return nil, &refusal.NotFoundError{Kind: "Server", Name: o.Server, Known: serversOf(view, o.Who)}
 	}
 	if o.Via == "" {
 		o.Via = traffic.DoorSession

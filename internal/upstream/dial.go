@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/upstream/modern"
 	"mcp-all-in-one/internal/upstream/project"
 	"mcp-all-in-one/internal/upstream/stored"
+	"mcp-all-in-one/internal/upstream/watch"
 )
 
 // A spec says how a connection is to be opened.
@@ -147,7 +148,7 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	if d.slot == u.primary {
 		u.keepStderr(child.Stderr())
 	}
-	stream := newWatched(child.Stream())
+	stream := watch.New(child.Stream())
 	conn := jsonrpc.NewConn(stream, d.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
@@ -189,7 +190,7 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 			return nil, err
 		}
 	}
-	watched := newWatched(stream)
+	watched := watch.New(stream)
 	conn := jsonrpc.NewConn(watched, d.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/hop"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/watch"
 )
 
 // A Placer decides where servers run that run once in a cluster. A server is named
@@ -180,7 +181,7 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	opt := d.connOptions(l)
 	opt.Handler = there{l}
 	opt.Tags = hop.Asking()
-	stream := newWatched(hop.Stream(conn, d.up.limits.ServerMessage))
+	stream := watch.New(hop.Stream(conn, d.up.limits.ServerMessage))
 	rpc := jsonrpc.NewConn(stream, opt)
 	l.peer = rpc
 	l.closer = func(context.Context) { rpc.Close() }
