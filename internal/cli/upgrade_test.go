@@ -145,7 +145,7 @@ func TestUpgrade(t *testing.T) {
 		page.put(t, newVersion, fresh)
 		_, run := place(t, old)
 		out, code := run("upgrade")
-		if code != 0 || !strings.Contains(out, "version 99.0.0 is there") || !strings.Contains(out, "upgrade --yes") {
+		if code != 0 || !strings.Contains(out, "version 99.0.0 is available") || !strings.Contains(out, "upgrade --yes") {
 			t.Errorf("%d %s", code, out)
 		}
 		is(t, run, ours.ProductVersion)
