@@ -134,7 +134,7 @@ func TestInstallBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--env", "key=s3cret")
-	if code != 0 || !strings.Contains(stderr, "started: hello, 1 tool") || !strings.Contains(stderr, "signed (not checked)") {
+	if code != 0 || !strings.Contains(stderr, "started: hello, 1 tool") || !strings.Contains(stderr, "with a certificate of its own making") {
 		t.Fatalf("install/bundle: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	data, err := os.ReadFile(i.path)

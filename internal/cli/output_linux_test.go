@@ -91,7 +91,7 @@ func TestFullDiskFollow(t *testing.T) {
 func TestKeyNobodySaw(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	errs, code := h.full("key", "create", "once")
-	if code != 1 || !strings.Contains(errs, "error: the key once could not be shown, and was revoked: writing standard output: no space left on device") {
+	if code != 1 || !strings.Contains(errs, "error[AIO4007]: the key once could not be shown, and was revoked: writing standard output: no space left on device") {
 		t.Errorf("exit code %d, says\n%s", code, errs)
 	}
 	if errs, code := h.unread("key", "create", "gone"); code != 141 || errs != "" {

@@ -242,11 +242,13 @@ func TestProjectsWithoutAsking(t *testing.T) {
 	if _, dir := one.at(); dir != x {
 		t.Fatalf("started in %s, not in %s", dir, x)
 	}
-	uses := func(in string) {
+	// uses checks which process completes, and which ones a subscription reaches.
+	uses := func(completes string, subscribed ...string) {
 		t.Helper()
-		before := map[string]int{}
-		for _, method := range []string{mcp.MethodComplete, mcp.MethodSubscribe} {
-			before[method] = heard(in, `"`+method+`"`)
+		type use struct{ method, dir string }
+		before := map[use]int{{mcp.MethodComplete, completes}: heard(completes, `"`+mcp.MethodComplete+`"`)}
+		for _, dir := range subscribed {
+			before[use{mcp.MethodSubscribe, dir}] = heard(dir, `"`+mcp.MethodSubscribe+`"`)
 		}
 		params := `{"ref":{"type":"ref/prompt","name":"summarize"},"argument":{"name":"style","value":""}}`
 		if ex, err := one.Call(t.Context(), mcp.MethodComplete, []byte(params), probe.CallOptions{Idle: 20 * time.Second, Limit: 20 * time.Second}); err != nil || ex.Err != nil {
@@ -256,19 +258,24 @@ func TestProjectsWithoutAsking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for method, n := range before {
-			awaitTrue(t, method+" reaches "+in, func() bool { return heard(in, `"`+method+`"`) > n })
+		for u, n := range before {
+			awaitTrue(t, u.method+" reaches "+u.dir, func() bool { return heard(u.dir, `"`+u.method+`"`) > n })
 		}
 		if err := stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		for _, dir := range subscribed {
+			awaitTrue(t, "the subscription ends in "+dir, func() bool {
+				return heard(dir, `"`+mcp.MethodUnsubscribe+`"`) == heard(dir, `"`+mcp.MethodSubscribe+`"`)
+			})
+		}
 	}
-	uses(x)
+	uses(x, x)
 	// If another client of the key works on another folder, the folder is
-	// ambiguous.
+	// ambiguous: completions use the ordinary process, subscriptions all.
 	other := work(t, url, key, "modern", rootsOf(y)...)
 	if _, dir := other.at(); dir != y {
 		t.Fatalf("started in %s, not in %s", dir, y)
 	}
-	uses(home)
+	uses(home, x, y)
 }
