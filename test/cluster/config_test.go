@@ -203,7 +203,7 @@ func rejected(t *testing.T, a, b *replica) {
 		t.Errorf("exit code %d: %s", code, why)
 	}
 	await(t, "a sees that b rejected it", func() bool { return a.of("b").Rejected != "" })
-	if m := a.of("b"); !strings.Contains(m.Rejected, "cannot be used here") || !strings.Contains(m.RejectedZH, "无法在此使用") {
+	if m := a.of("b"); !strings.Contains(m.Rejected, "cannot use the shared configuration") || !strings.Contains(m.RejectedZH, "无法使用共享的配置") {
 		t.Errorf("%+v", m)
 	}
 	if out := a.must("cluster", "status"); !strings.Contains(out, "rejected") || !strings.Contains(out, "key") {
@@ -216,7 +216,7 @@ func rejected(t *testing.T, a, b *replica) {
 	if out, _, _ := b.run("doctor"); !strings.Contains(out, "reload it there") {
 		t.Error(out)
 	}
-	if _, why, code := b.run("reload"); code == 0 || !strings.Contains(why, "cannot be used here") {
+	if _, why, code := b.run("reload"); code == 0 || !strings.Contains(why, "cannot use the shared configuration") {
 		t.Errorf("exit code %d: %s", code, why)
 	}
 	write(t, filepath.Join(b.home, "key"), read(t, key))

@@ -212,7 +212,7 @@ func TestStatusWithoutEngine(t *testing.T) {
 		if code != 0 || !strings.Contains(why, "the configuration of b differs from that of a") || !strings.Contains(out, "engine none") {
 			t.Errorf("exit code %d\n%s\n%s", code, out, why)
 		}
-		if out, why, code := a.run("doctor"); code != 4 || !strings.Contains(out, "its configuration is not ours") {
+		if out, why, code := a.run("doctor"); code != 4 || !strings.Contains(out, "its configuration differs from this replica's") {
 			t.Errorf("exit code %d\n%s\n%s", code, out, why)
 		}
 		out, why, _ = a.runIn("zh", "cluster", "status")
