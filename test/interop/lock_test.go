@@ -194,7 +194,7 @@ func TestLockBuild(t *testing.T) {
 	})
 	t.Run("install/lock/build allowed", func(t *testing.T) {
 		text, code := l.run(t, "lock", "--allow-build")
-		if code != 0 || !strings.Contains(text, "locked: old, tree docopt==0.6.2, 1 packages") {
+		if code != 0 || !strings.Contains(text, "locked: old, tree docopt==0.6.2, 1 package,") {
 			t.Fatalf("exit code %d: %s", code, text)
 		}
 		installed, err := filepath.Glob(filepath.Join(l.dir, "*", "prefix", "*", ".venv", "lib", "python*", "site-packages", "docopt.py"))

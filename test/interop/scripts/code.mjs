@@ -58,5 +58,4 @@ for (const c of JSON.parse(readFileSync(0, "utf8"))) {
   out.push({ result, progress });
 }
 await client.close();
-console.log(JSON.stringify(out));
-process.exit(0);
+process.stdout.write(JSON.stringify(out), () => process.exit(0)); // not before all is written
