@@ -55,8 +55,9 @@ func (t *Told) settled() (known bool, changes int) {
 
 // Ask asks the client for its roots, unless its project is known, and calls then
 // before any other request of the client continues. again is set if the client
-// had another project before. of returns the project of an answer; a client that
-// does not answer in time gets that of nil until it reports that its roots changed.
+// had another project before. of returns the project of an answer. If the client
+// does not answer in time, Ask uses of(nil), until the client reports that its
+// roots changed.
 func (t *Told) Ask(ctx context.Context, wait time.Duration, ask func(context.Context) (*jsonrpc.Response, error), of func([]byte) *project.Project, then func(p *project.Project, again bool)) {
 	if known, _ := t.settled(); known {
 		return
