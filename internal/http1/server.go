@@ -20,7 +20,8 @@ import (
 // A handler must not change the header of a request: a later request with the same
 // header shares it.
 type Server struct {
-	std *http.Server
+	std     *http.Server
+	handler http.Handler
 
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -39,7 +40,9 @@ type Server struct {
 // NewServer returns a Server with the settings of std. std belongs to the Server:
 // do not shut it down directly.
 func NewServer(std *http.Server) *Server {
-	return &Server{std: std, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
+	s := &Server{std: std, handler: std.Handler, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
+	std.Handler, std.ConnContext = answering(std.Handler), withBegun
+	return s
 }
 
 // Listen opens a listener that a Server can shut down without breaking a
@@ -168,9 +171,7 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 
 // drop forgets a connection that has ended or was passed to net/http.
 func (s *Server) drop(c *conn) {
-	c.mu.Lock()
-	c.asksLocked()
-	c.mu.Unlock()
+	c.asks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)

@@ -178,7 +178,7 @@ func (c *conn) handOver() {
 	c.mu.Unlock()
 	c.nc.SetReadDeadline(time.Time{})
 	c.nc.SetWriteDeadline(time.Time{})
-	c.over.give(c.nc, c.buf[c.start:c.end])
+	c.over.give(c, c.buf[c.start:c.end])
 }
 
 // answer answers one request; it reports false if the connection is closed.
@@ -214,7 +214,7 @@ func (c *conn) handle() (ok bool) {
 			c.panicked(v)
 		}
 	}()
-	c.srv.std.Handler.ServeHTTP(&c.out, c.request())
+	c.srv.handler.ServeHTTP(&c.out, c.request())
 	return true
 }
 

@@ -112,6 +112,41 @@ func TestServerShutdownFirst(t *testing.T) {
 	}
 }
 
+// TestServerShutdownInHead checks that a request is answered that net/http has read
+// when the server shuts down, but does not answer yet.
+func TestServerShutdownInHead(t *testing.T) {
+	t.Run("fault/T46 a request that net/http has just read", func(t *testing.T) {
+		ln := listen(t)
+		std := newStd(answers)
+		f := NewServer(std)
+		over, ended := make(chan struct{}), make(chan error, 1)
+		std.RegisterOnShutdown(func() { close(over) })
+		std.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state != http.StateActive {
+				return
+			}
+			go func() { ended <- f.Shutdown(t.Context()) }()
+			select {
+			case <-over: // net/http closes what it has not begun to answer
+			case <-time.After(firstWait / 8): // it waits, as it should
+			}
+		}
+		go f.Serve(ln)
+		c := dial(t, ln.Addr().String())
+		io.WriteString(c, post("x", "Connection: close\r\n"))
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
+			t.Errorf("got %q, %v", body, err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestServerShutdownLate checks that the first request may come late, as on a busy
 // machine.
 func TestServerShutdownLate(t *testing.T) {

@@ -1,7 +1,9 @@
 package http1
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -30,15 +32,16 @@ func (h *handedOver) Close() error {
 
 func (h *handedOver) Addr() net.Addr { return h.addr }
 
-// give passes a connection to net/http, with the data that was read from it.
-func (h *handedOver) give(nc net.Conn, read []byte) {
-	b := &begun{Conn: nc, read: read, taken: make(chan struct{})}
+// give passes a connection to net/http, with the data that was read from it. It
+// returns when net/http answers the first request or closes the connection: until
+// then, a Shutdown of net/http would close it without an answer.
+func (h *handedOver) give(c *conn, read []byte) {
+	b := &begun{Conn: c.nc, read: read, asks: c.asks, taken: make(chan struct{})}
 	select {
 	case h.conns <- b:
-		// From here on, Shutdown of net/http knows the connection and waits for it.
 		<-b.taken
 	case <-h.closed:
-		nc.Close()
+		c.nc.Close()
 	}
 }
 
@@ -46,12 +49,45 @@ func (h *handedOver) give(nc net.Conn, read []byte) {
 type begun struct {
 	net.Conn
 	read  []byte
+	asks  func() // notes the first request
 	once  sync.Once
-	taken chan struct{} // closed when net/http begins to read
+	taken chan struct{} // closed when net/http answers, or closes the connection
+}
+
+func (b *begun) answered() {
+	b.once.Do(func() {
+		b.asks()
+		close(b.taken)
+	})
+}
+
+// Write notes answers that net/http gives without the handler.
+func (b *begun) Write(p []byte) (int, error) {
+	b.answered()
+	return b.Conn.Write(p)
+}
+
+func (b *begun) Close() error {
+	b.answered()
+	return b.Conn.Close()
+}
+
+// begunKey is the context key of the begun that a request came on.
+type begunKey struct{}
+
+func withBegun(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, begunKey{}, c)
+}
+
+// answering is the handler of net/http: h, noted when it begins.
+func answering(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Context().Value(begunKey{}).(*begun).answered()
+		h.ServeHTTP(w, r)
+	})
 }
 
 func (b *begun) Read(p []byte) (int, error) {
-	b.once.Do(func() { close(b.taken) })
 	if len(b.read) == 0 {
 		return b.Conn.Read(p)
 	}

@@ -217,6 +217,43 @@ func TestServerPipelined(t *testing.T) {
 	}
 }
 
+// TestServerPipelinedEnd checks that a client that has sent its requests and closed
+// its side for writing gets all responses, as from net/http, even if the first takes
+// long.
+func TestServerPipelinedEnd(t *testing.T) {
+	sent, swept := make(chan struct{}), make(chan *Server, 1)
+	f, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) == "long" {
+			<-sent
+			f := <-swept
+			for from := f.sweeps.Load(); f.sweeps.Load() < from+3; {
+				select {
+				case <-r.Context().Done():
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}
+		w.Write(body)
+	})
+	swept <- f
+	c := dial(t, addr)
+	io.WriteString(c, post("long")+post("next"))
+	c.(*net.TCPConn).CloseWrite()
+	close(sent)
+	r := bufio.NewReader(c)
+	for _, want := range []string{"long", "next"} {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := io.ReadAll(resp.Body); string(body) != want {
+			t.Errorf("got %q, want %q", body, want)
+		}
+	}
+}
+
 func TestServerShutdown(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	f, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -45,6 +45,12 @@ func (c *conn) begin() bool {
 	return true
 }
 
+func (c *conn) asks() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asksLocked()
+}
+
 // asksLocked notes that the connection has had its first request, or will have none
 // here.
 func (c *conn) asksLocked() {
@@ -156,14 +162,11 @@ func (c *conn) look(sweep uint64) bool {
 // the buffer.
 func (c *conn) read(done chan struct{}) {
 	defer close(done)
-	if c.start == c.end {
-		c.start, c.end = 0, 0
+	if c.start < c.end {
+		return // the client has sent its next request and waits, even if it sends no more
 	}
-	if c.end == len(c.buf) {
-		return // the buffer is full with the next request; it can wait
-	}
-	n, err := c.nc.Read(c.buf[c.end:])
-	c.end += n
+	n, err := c.nc.Read(c.buf)
+	c.start, c.end = 0, n
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
@@ -188,17 +191,16 @@ func (c *conn) retire(first time.Duration) {
 	defer c.mu.Unlock()
 	c.retired = true
 	switch {
-	case c.busy, c.given:
-	case c.asked:
-		c.nc.Close()
-	default:
+	case !c.asked:
 		time.AfterFunc(first, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if !c.asked && !c.given {
+			if !c.asked {
 				c.nc.Close()
 			}
 		})
+	case !c.busy && !c.given:
+		c.nc.Close()
 	}
 }
 
