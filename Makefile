@@ -14,6 +14,10 @@ MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide')
+# Everything is compiled one way, that of a release, so that nothing is compiled
+# twice. The race detector alone needs cgo.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
 # The output of each of several targets in one piece, where make can do that.
 IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
@@ -23,7 +27,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web page when npm is there
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) .
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) .
 
 $(DIST)/index.html: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
@@ -42,9 +46,9 @@ run: build ## build, then serve over HTTP
 # start hundreds of them.
 check: export GORACE = atexit_sleep_ms=0
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
+	CGO_ENABLED=1 test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
 	$(GO) test . # reads the source, and takes four times as long with the race detector
-	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
+	$(GO) test -tags noasm ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
 
@@ -210,9 +214,9 @@ uninstall: ## remove from PREFIX/bin what install put there
 
 crosscheck: ## compile for every platform of a release; for Windows, macOS and 32 bits the tests too
 	for p in windows/amd64 darwin/arm64 linux/386; do echo "$$p, tests too"; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./... || exit 1; done
 	for p in linux/arm64 linux/riscv64 linux/arm darwin/amd64 windows/arm64; do echo "$$p"; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null . || exit 1; done
+	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null . || exit 1; done
 
 clean: ## remove what make built
 	rm -rf bin coverage dist mcp-tester-*.vsix vscode/out vscode/page

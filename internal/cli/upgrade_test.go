@@ -95,7 +95,7 @@ func (p *releasePage) build(t *testing.T, version, key string) []byte {
 	root, path := filepath.Join("..", ".."), filepath.Join(t.TempDir(), "mcp-all-in-one")
 	const in = "mcp-all-in-one/internal"
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags", fmt.Sprintf("-s -w -X %s/upgrade.source=%s -X %s/upgrade.key=%s -X %s/mcp.ProductVersion=%s", in, p.url, in, key, in, version), "-o", path, ".")
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -47,7 +47,7 @@ func buildPackage(t testing.TB, pkg string) string {
 		name = "mcp-all-in-one"
 	}
 	return buildOnce(t, name, func(out string) *exec.Cmd {
-		args := []string{"build", "-o", out}
+		args := []string{"build", "-ldflags=-s -w", "-o", out} // as in a release; it links in half the time
 		if CoverDir() != "" {
 			args = append(args, "-cover", "-coverpkg=./...") // nothing is written unless package main is included
 		}
@@ -57,8 +57,8 @@ func buildPackage(t testing.TB, pkg string) string {
 
 // buildOnce compiles a program with a command, which runs in the folder of this
 // module unless it sets another one. The binary stays in a folder that all test
-// processes of this working tree share: with Go's build cache a second build is
-// only a copy.
+// processes of this working tree share: go build links only if it is out of date,
+// and replaces it by renaming, so that a running one is not disturbed.
 func buildOnce(t testing.TB, name string, command func(out string) *exec.Cmd) string {
 	t.Helper()
 	builds.Lock()
@@ -86,24 +86,16 @@ func compile(name string, command func(out string) *exec.Cmd) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	fresh, err := os.CreateTemp(dir, name+"-")
-	if err != nil {
-		return "", err
-	}
-	fresh.Close()
-	cmd := command(fresh.Name())
+	path := filepath.Join(dir, name)
+	cmd := command(path)
 	if cmd.Dir == "" {
 		cmd.Dir = root
 	}
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		os.Remove(fresh.Name())
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	// Renaming is safe beside other test processes: a running binary keeps its
-	// inode.
-	path := filepath.Join(dir, name)
-	return path, os.Rename(fresh.Name(), path)
+	return path, nil
 }
 
 // Root returns the folder of this module.

@@ -96,7 +96,7 @@ func buildNATS(t testing.TB) string {
 		t.Fatalf("building nats-server: %v", err)
 	}
 	return buildOnce(t, "nats-server", func(out string) *exec.Cmd {
-		cmd := exec.Command("go", "build", "-o", out, "github.com/nats-io/nats-server/v2")
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "github.com/nats-io/nats-server/v2")
 		cmd.Dir = filepath.Join(root, filepath.FromSlash(natsModule))
 		return cmd
 	})

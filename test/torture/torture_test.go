@@ -196,7 +196,7 @@ func healthy(t *testing.T, gateway *mcptest.Process) {
 	}
 }
 
-// build compiles the product with extra flags.
+// build compiles the product with extra flags, which may need cgo.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	root, err := mcptest.Root()
@@ -206,6 +206,7 @@ func build(t *testing.T, flags ...string) string {
 	path := filepath.Join(t.TempDir(), "mcp-all-in-one")
 	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"."})...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
