@@ -6,6 +6,7 @@ PREFIX    ?= $(HOME)/.local
 NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
+UI_NPM    := $(UI)/node_modules/.package-lock.json
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 # What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
 COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
@@ -13,7 +14,7 @@ DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --f
 MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide\|/test/cluster\|/test/torture')
 # Everything is compiled one way, that of a release, so that nothing is compiled
 # twice. The race detector alone needs cgo.
 export CGO_ENABLED := 0
@@ -21,7 +22,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 # The output of each of several targets in one piece, where make can do that.
 IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: unit plain static cluster faults release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +32,11 @@ build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web 
 
 $(DIST)/index.html: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
-	  cd $(UI) && npm ci --no-audit --no-fund && npm run build && touch $(CURDIR)/$@; \
+	  $(MAKE) $(UI_NPM) && cd $(UI) && npm run build && touch $(CURDIR)/$@; \
 	else echo "npm not found: building without the web page"; fi
+
+$(UI_NPM): $(UI)/package-lock.json
+	cd $(UI) && npm ci --no-audit --no-fund && touch $(CURDIR)/$@
 
 vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code
 	rm -f mcp-tester-*.vsix
@@ -44,19 +48,26 @@ run: build ## build, then serve over HTTP
 
 # A program with the race detector waits for a second when it exits, and tests
 # start hundreds of them.
-check: export GORACE = atexit_sleep_ms=0
-check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	CGO_ENABLED=1 test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
-	$(GO) test . # reads the source, and takes four times as long with the race detector
-	$(GO) test -tags noasm ./internal/jsonrpc # as where there is no assembly for it
+unit: export GORACE = atexit_sleep_ms=0
+unit: export CGO_ENABLED = 1
+unit: # with the race detector
+	test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
+
+# Reading the source takes four times as long with the race detector; noasm is
+# what runs where there is no assembly.
+plain: # without it
+	$(GO) test .
+	$(GO) test -tags noasm ./internal/jsonrpc
 	test/again.sh -- ./test/matrix
-	$(MAKE) ui-test
+
+check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
+	$(MAKE) -j 2 $(IN_PIECES) unit plain ui-test
 
 screenshots: ## take new pictures for docs/screenshots; SCREENS=FOLDER: every page in every look, into a folder
 	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 -timeout 60m ./test/browser
 
 ui-test: ## unit tests of the page: forms over their golden corpus, JSON
-	@if command -v npm >/dev/null; then cd $(UI) && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test; \
+	@if command -v npm >/dev/null; then $(MAKE) $(UI_NPM) && cd $(UI) && npm test; \
 	  else echo "npm not found: the page is not tested"; fi
 
 vet:
@@ -64,17 +75,25 @@ vet:
 	  if [ -n "$$files" ]; then echo "gofmt -w needed:"; echo "$$files"; exit 1; fi
 	$(GO) vet ./...
 
-lint: vet ## gofmt, go vet, staticcheck, tidy modules
+lint: vet static ## gofmt, go vet, staticcheck, tidy modules
+
+static:
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
 test: check build ## everything that guards a change (about 15 minutes)
-	$(MAKE) -j 3 $(IN_PIECES) e2e browser interop crosscheck lint conformance-once # the longest first; they wait more than they compute
+	$(MAKE) -j 3 $(IN_PIECES) browser cluster interop e2e faults conformance-once crosscheck static # the longest first; they wait more than they compute
 	test/again.sh -count=1 -timeout 30m -run '^TestTimed$$' -- ./test/browser
 	$(GO) test -count=1 ./test/requirements
 
-e2e: ## the source documents, decisions, replicas and faults, against the binary
+e2e: ## the source documents, decisions and scripts, against the binary
 	test/again.sh -count=1 -timeout 30m -p 1 -- $(E2E)
+
+cluster: ## replicas, against the binary
+	test/again.sh -count=1 -timeout 30m -- ./test/cluster
+
+faults: ## the fault tests in small size
+	test/again.sh -count=1 -timeout 30m -- ./test/torture
 
 browser: ## the console in a real browser, but for what is timed
 	test/again.sh -count=1 -timeout 30m -skip '^TestTimed$$' -- ./test/browser
@@ -89,7 +108,7 @@ cover: ## at least 70 % of the statements of internal/..., with a report of case
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
 	@run() { MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -timeout 30m \
 	    -skip '$(COVER_SKIP)' -cover -coverpkg=./internal/... "$$@" -args -test.gocoverdir=$(CURDIR)/coverage/tests >>coverage/tests.json; }; \
-	  run $(UNIT) $(E2E) ./test/browser || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
+	  run $(UNIT) $(E2E) ./test/cluster ./test/torture ./test/browser || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
 	    echo "once more, alone: $$again"; run -p 1 -count=1 $$again || true; }
 	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
 	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent
