@@ -64,7 +64,7 @@ check: vet ## formatting, vet, unit tests with the race detector, the diagonal o
 	$(MAKE) -j 2 $(IN_PIECES) unit plain ui-test
 
 screenshots: ## take new pictures for docs/screenshots; SCREENS=FOLDER: every page in every look, into a folder
-	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 -timeout 60m ./test/browser
+	UPDATE=1 BROWSER_TESTS=screens.mjs $(GO) test -count=1 -timeout 60m ./test/browser
 
 ui-test: ## unit tests of the page: forms over their golden corpus, JSON
 	@if command -v npm >/dev/null; then $(MAKE) $(UI_NPM) && cd $(UI) && npm test; \

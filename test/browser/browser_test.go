@@ -70,7 +70,7 @@ func install(t *testing.T) {
 }
 
 // timed are the scripts that measure the speed of the page; they run alone.
-var timed = []string{"budget.test.mjs", "console.test.mjs"}
+var timed = []string{"budget.test.mjs"}
 
 // A stage is what the scripts need: a configuration, and the environment.
 type stage struct {
@@ -80,7 +80,7 @@ type stage struct {
 
 func prepared(t *testing.T) *stage {
 	t.Helper()
-	browser, err := chromium()
+	path, err := chromium()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func prepared(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{string(config), []string{"CHROMIUM=" + browser, "CORPUS_COMMAND=" + corpus,
+	return &stage{string(config), []string{"CHROMIUM=" + path, "CORPUS_COMMAND=" + corpus,
 		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run Go programs that the page writes
 		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}}
 }
@@ -164,6 +164,34 @@ func code(t *testing.T, program mcptest.Program) string {
 	return strings.TrimPrefix(u.Fragment, "code=")
 }
 
+// browser starts a browser for several scripts, logs in, and returns its address.
+func browser(t *testing.T, env []string) string {
+	t.Helper()
+	cmd := exec.Command("node", "browser.mjs") // it ends with its input
+	cmd.Env = env
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		_ = cmd.Wait() // how it ended is of no interest
+	})
+	address, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the browser does not log in, or say where it listens: %v", err)
+	}
+	return strings.TrimSpace(address)
+}
+
 // run runs scripts one after the other with their own gateway, and makes a
 // subtest of each of their tests.
 func (s *stage) run(t *testing.T, files []string) {
@@ -173,15 +201,13 @@ func (s *stage) run(t *testing.T, files []string) {
 	base := mcptest.Start(t, program).Listening()
 	env := slices.Concat(os.Environ(), program.Env, s.env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
 		"CONSOLE_STATE=" + filepath.Join(t.TempDir(), "state.json"), "PROGRAM=" + program.Path})
-	for _, args := range [][]string{{"login.mjs"}, append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)} {
-		cmd := exec.CommandContext(t.Context(), "node", args...)
-		cmd.Env = env
-		cmd.Stderr = os.Stderr
-		out, err := cmd.Output()
-		n := report(t, out)
-		if err != nil && n == 0 {
-			t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+	args := append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	cmd.Env = append(env, "BROWSER="+browser(t, env))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if n := report(t, out); err != nil && n == 0 {
+		t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 

@@ -13,13 +13,16 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 let browser;
 const open = new Set();
 
-/** suite starts the browser for a file, with more arguments if it needs them, and closes everything after it. */
+/** options are those of a browser, with more arguments if it needs them. */
+export const options = (...more) => ({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", ...more],
+});
+
+/** suite opens the browser that files share, or one with more arguments for this file, and closes everything after it. */
 export function suite(...more) {
   before(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM,
-      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", ...more],
-    });
+    browser = await (more.length || !process.env.BROWSER ? chromium.launch(options(...more)) : chromium.connect(process.env.BROWSER));
   });
   after(async () => {
     for (const context of open) await context.close();
