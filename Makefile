@@ -90,7 +90,7 @@ e2e: ## the source documents, decisions and scripts, against the binary
 	test/again.sh -count=1 -timeout 30m -p 1 -- $(E2E)
 
 cluster: ## replicas, against the binary
-	test/again.sh -count=1 -timeout 30m -- ./test/cluster
+	test/again.sh -count=1 -timeout 30m -parallel 3 -- ./test/cluster # it waits more than it computes
 
 faults: ## the fault tests in small size
 	test/again.sh -count=1 -timeout 30m -- ./test/torture

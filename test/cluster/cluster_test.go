@@ -19,6 +19,7 @@ import (
 
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/figures"
 )
 
 const (
@@ -137,6 +138,15 @@ type options struct {
 }
 
 const secret = "a secret of thirty-two bytes or more"
+
+// besideOthers lets a test run at the same time as others, because most of its
+// time it waits for records to expire. With TORTURE=full it runs alone, for its
+// figures.
+func besideOthers(t *testing.T) {
+	if !figures.Full() {
+		t.Parallel()
+	}
+}
 
 // start runs n replicas with one backend.
 func start(t testing.TB, n int, o options) *cluster {

@@ -109,6 +109,7 @@ const withMetrics = `"metrics":{"enabled":true},`
 // TestEngine checks that replicas find each other through NATS without listed
 // members, and that calls succeed while NATS is down.
 func TestEngine(t *testing.T) {
+	besideOthers(t)
 	server := mcptest.StartNATS(t)
 	c := start(t, 3, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]},"labels":{"gpu":"yes"}`, server.URL), access: withMetrics})
 	a, b, third := c.replicas[0], c.replicas[1], c.replicas[2]
@@ -174,6 +175,7 @@ func TestEngine(t *testing.T) {
 // TestEngineAbsent checks that a gateway with engine nats starts and answers
 // without NATS.
 func TestEngineAbsent(t *testing.T) {
+	besideOthers(t)
 	port := freePorts(t, 1)[0]
 	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://127.0.0.1:%s"]}`, port)})
 	t.Run("cluster/engine/absent", func(t *testing.T) {

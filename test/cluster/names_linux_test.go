@@ -12,6 +12,7 @@ import (
 // TestNamesThatDoNotResolve checks that replicas that do not find each other's
 // names leave each other and their servers alone, and say what is wrong.
 func TestNamesThatDoNotResolve(t *testing.T) {
+	besideOthers(t)
 	server := mcptest.StartNATS(t)
 	c, log := placedWith(t, "", options{
 		section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL),

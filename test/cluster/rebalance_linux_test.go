@@ -15,6 +15,7 @@ import (
 // TestRebalance checks that a server moves back to where it belongs on command,
 // and only while it is idle.
 func TestRebalance(t *testing.T) {
+	besideOthers(t)
 	c, log := placed(t, "")
 	has, others := c.owner(t, c.replicas...)
 	has.kill()

@@ -40,6 +40,7 @@ func (r *replica) has(node string) int {
 // client has a session and a stream; two of three streams reach another replica
 // than the session. Then one replica dies with its third of everything.
 func TestScale(t *testing.T) {
+	besideOthers(t)
 	servers, clients := figures.Size(6, 100), figures.Size(30, 1000)
 	o := options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, mcptest.StartNATS(t).URL), access: withMetrics}
 	for i := range servers {

@@ -12,6 +12,7 @@ import (
 // TestSilent checks that a replica that hangs, and may be alive, keeps its
 // sessions: clients may retry.
 func TestSilent(t *testing.T) {
+	besideOthers(t)
 	c := start(t, 2, options{})
 	a, b := c.replicas[0], c.replicas[1]
 	s := client(t, a, `{}`)
