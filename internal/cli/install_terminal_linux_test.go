@@ -28,7 +28,7 @@ func (i *installer) typing(t *testing.T, editor string, args ...string) *typist 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, i.program, append(args, "-c", i.path)...)
-	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "MCP_AIO_LANG=en", "NO_COLOR=1", "EDITOR="+editor, "VISUAL=")
+	cmd.Env = append(i.environ(), "MCP_AIO_LANG=en", "NO_COLOR=1", "EDITOR="+editor, "VISUAL=")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

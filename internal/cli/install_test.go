@@ -19,6 +19,8 @@ import (
 // installer is the program with its own home directory and registry.
 type installer struct {
 	dir, chosen, path, program string
+
+	env []string // more of the environment
 }
 
 func newInstaller(t *testing.T) *installer {
@@ -48,11 +50,15 @@ func newInstaller(t *testing.T) *installer {
 	return i
 }
 
+func (i *installer) environ() []string {
+	return append(append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir), i.env...)
+}
+
 // run runs a command line without a terminal.
 func (i *installer) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), i.program, append(args, "-c", i.path)...)
-	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "NO_COLOR=1", "MCP_AIO_LANG="+cmp.Or(os.Getenv("MCP_AIO_LANG"), "en"))
+	cmd.Env = append(i.environ(), "NO_COLOR=1", "MCP_AIO_LANG="+cmp.Or(os.Getenv("MCP_AIO_LANG"), "en"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code is checked

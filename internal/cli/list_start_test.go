@@ -12,6 +12,7 @@ import (
 // The list of a stdio gateway whose server starts slowly is complete, in either
 // era.
 func TestListWaitsForServersThatStart(t *testing.T) {
+	t.Parallel()
 	config := mcptest.WriteConfig(t, fmt.Sprintf(
 		`{"startWait":"1s","mcpServers":{"m":{"command":%q,"args":["-role","sdk","-delay","3s"]}}}`, mcptest.Build(t)))
 	product := mcptest.BuildProduct(t)
