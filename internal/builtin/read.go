@@ -64,6 +64,7 @@ func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Res
 		}
 		return r, nil
 	}
+	q.Principal = r.Principal
 	part, err := kept.Read(ctx, r.Data, q, env.ReadLimit, env.JQ)
 	if err != nil {
 		return r, err

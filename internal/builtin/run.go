@@ -136,11 +136,7 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 		blocks = append(blocks, textBlock(r.say("Log:", "日志：")+"\n"+log))
 	}
 	if o.Unawaited > 0 && !r.env.Inner {
-		text := r.say("%d calls were not awaited when the script returned; they were waited for.", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)
-		if o.Lost != "" {
-			text = r.say("%d calls were not awaited when the script returned; they were waited for, and one failed: %s", "脚本返回时有 %d 个调用未被 await；已等待其完成，其中有调用失败：%s", o.Unawaited, clipText(o.Lost, maxName))
-		}
-		blocks = append(blocks, textBlock(text))
+		blocks = append(blocks, textBlock(r.unawaited(o)))
 	}
 	result := []byte(`{"content":[`)
 	for i, b := range blocks {
@@ -151,6 +147,20 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	}
 	result = fmt.Appendf(result, `],"isError":%t}`, failed)
 	return &jsonrpc.Response{Result: jsonrpc.Set(result, r.meta(o, blocks, values), "_meta", MetaRun)}
+}
+
+// unawaited describes the calls that the script did not await.
+func (r *running) unawaited(o *script.Outcome) string {
+	text := r.say("%d calls were not awaited when the script returned; they were waited for", "脚本返回时有 %d 个调用未被 await；已等待其完成", o.Unawaited)
+	failed := r.say(", and one failed", "，其中有调用失败")
+	if o.Unawaited == 1 {
+		text = r.say("1 call was not awaited when the script returned; it was waited for", "脚本返回时有 1 个调用未被 await；已等待其完成")
+		failed = r.say(" and failed", "，但失败了")
+	}
+	if o.Lost == "" {
+		return text + r.say(".", "。")
+	}
+	return text + failed + r.say(": ", "：") + clipText(o.Lost, maxName)
 }
 
 func textBlock(text string) []byte {

@@ -51,7 +51,7 @@ func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	if !ok || len(result) < 2 || result[0] != '{' || result[len(result)-1] != '}' {
 		return 0, nil, false
 	}
-	if len(data) <= PeekUnread && (shapeEnd(result, 0, defaultLimits.Depth-1) != len(result) || !wellFormed(result)) {
+	if len(data) <= PeekUnread && !wellFormed(result, defaultLimits.Depth-1) {
 		return 0, nil, false
 	}
 	return id, result, true
@@ -120,6 +120,9 @@ func headID(head []byte) (id []byte, answer bool) {
 	return id, answer
 }
 
-// wellFormed reports whether a result is JSON. Only the grammar is checked:
-// invalid UTF-8, lone surrogates and long numbers have always been accepted.
-func wellFormed(result []byte) bool { return Valid(result) || json.Valid(result) }
+// wellFormed reports whether a result is JSON of at most depth levels. Only the
+// grammar is checked: invalid UTF-8, lone surrogates and long numbers have always
+// been accepted.
+func wellFormed(result []byte, depth int) bool {
+	return valid(result, depth) || json.Valid(result) && shapeEnd(result, 0, depth) == len(result)
+}

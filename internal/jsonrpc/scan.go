@@ -28,8 +28,12 @@ func Scan(data []byte, lim *ScanLimits) (Message, *Error) {
 
 // Valid reports whether data is exactly one JSON value: strict grammar,
 // strict UTF-8, no lone surrogates, at most 1,000 levels.
-func Valid(data []byte) bool {
+func Valid(data []byte) bool { return valid(data, defaultLimits.Depth) }
+
+// valid is Valid with a limit of its own for the levels.
+func valid(data []byte, depth int) bool {
 	s := newScanner(data, nil)
+	s.lim.Depth = depth
 	s.checkKeys = false
 	s.document(s.value(0))
 	ok := s.err == nil

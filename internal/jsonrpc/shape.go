@@ -18,7 +18,7 @@ func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 		}
 		return Message{}, err
 	}
-	if r := env.result; len(data) <= PeekUnread && r != nil && !wellFormed(r) {
+	if r := env.result; len(data) <= PeekUnread && r != nil && !wellFormed(r, limits.Depth-1) {
 		return Message{ID: env.id}, Errorf(CodeInvalidRequest, "the result is not JSON")
 	}
 	if env.result != nil && env.err != nil {

@@ -25,6 +25,8 @@ type Query struct {
 	Lines  string // A-B, A- or A, counted from 1
 	Grep   string // RE2
 	JQ     string
+	// Principal is whose query it is: searches run in turn.
+	Principal string
 }
 
 // A Part is the result of a query. Rest says how to continue; empty at the end.
@@ -52,7 +54,7 @@ func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Pa
 	case q.Lines != "":
 		return byLines(data, q.Lines, limit)
 	case q.Grep != "":
-		return byPattern(ctx, data, q.Grep, limit)
+		return byPattern(ctx, data, q.Grep, q.Principal, limit)
 	case q.JQ != "":
 		if err := checkJQ(data, q.JQ); err != nil {
 			return Part{}, err
@@ -132,11 +134,9 @@ const (
 	maxWork  = 20_000_000 // steps of the pattern for one line, about a second
 )
 
-// grepping has an element while a pattern is searched: one at a time, so that
-// searches do not take all processors.
-var grepping = make(chan struct{}, 1)
+var grepping = newTurns()
 
-func byPattern(ctx context.Context, data []byte, pattern string, limit int64) (Part, error) {
+func byPattern(ctx context.Context, data []byte, pattern, principal string, limit int64) (Part, error) {
 	if len(pattern) > maxFilter {
 		return Part{}, i18n.Errorf("grep: the pattern has %d bytes, and at most %d are read", "grep：模式有 %d 字节，最多读取 %d 字节", len(pattern), maxFilter)
 	}
@@ -144,12 +144,11 @@ func byPattern(ctx context.Context, data []byte, pattern string, limit int64) (P
 	if err != nil {
 		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
 	}
-	select {
-	case grepping <- struct{}{}:
-		defer func() { <-grepping }()
-	case <-ctx.Done():
-		return Part{}, context.Cause(ctx)
+	leave, err := grepping.enter(ctx, principal)
+	if err != nil {
+		return Part{}, err
 	}
+	defer leave()
 	steps := stepsOf(re)
 	ctx, cancel := context.WithTimeout(ctx, grepTime)
 	defer cancel()

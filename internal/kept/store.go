@@ -103,6 +103,8 @@ type Result struct {
 	Block bool
 	// From is the server that sent it; empty if unknown.
 	From string
+	// Principal is whose result it is; set by Get.
+	Principal string
 }
 
 // Put stores a result and returns its URI.
@@ -204,7 +206,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	}
 	e.used = s.opt.Now()
 	if e.data != nil {
-		return Result{e.data, e.block, e.from}, nil
+		return Result{e.data, e.block, e.from, owner.Principal}, nil
 	}
 	box, err := os.ReadFile(s.file(e))
 	if err != nil || len(box) < s.aead.NonceSize() {
@@ -216,7 +218,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 		s.drop(e)
 		return Result{}, ErrNotFound
 	}
-	return Result{data, e.block, e.from}, nil
+	return Result{data, e.block, e.from, owner.Principal}, nil
 }
 
 // expire drops results that were not read for too long.

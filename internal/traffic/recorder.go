@@ -229,17 +229,16 @@ func (r *Recorder) AddLine(l Line) {
 // the other hop, whose head is at twin, is most often the same; its copy is then
 // reused.
 func (r *record) keep(id uint64, side Side, body []byte, twin int64) (head int64) {
-	body = withoutTickets(body)
 	if len(body) > HeadSize && r.attached.Load() > 0 {
 		w := r.whole[id]
-		w[side] = r.bodies.put(body)
+		w[side] = r.bodies.put(withoutTickets(body))
 		r.whole[id] = w
 	}
 	body = body[:min(len(body), HeadSize)]
 	if r.heads.holds(twin, body) {
 		return twin
 	}
-	return r.heads.put(body).at
+	return r.heads.put(withoutTickets(body)).at
 }
 
 func (r *record) entry(id uint64) *entry {

@@ -121,9 +121,10 @@ func TestValues(t *testing.T) {
 		{"randomUUID", `return crypto.randomUUID().length`, "36"},
 		{"no world", `return [typeof fetch, typeof setTimeout, typeof require, typeof process, typeof Deno, typeof std, typeof os, typeof __send].join()`, "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined"},
 		{"for await", `async function* f() { yield 1; yield 2 }; let n = 0; for await (const x of f()) n += x; return n`, "3"},
-		{"unawaited failure", `tools.demo.fail({}); return 5`, "5\n1 calls were not awaited when the script returned; they were waited for, and one failed: ToolError: this tool always fails"},
+		{"unawaited failure", `tools.demo.fail({}); return 5`, "5\n1 call was not awaited when the script returned; it was waited for and failed: ToolError: this tool always fails"},
 		{"log of tools", `console.log(tools, tools.demo.add); return 5`, "5\nLog:\n{\"demo\":{}} a function\n"},
-		{"unawaited", `tools.demo.add({a: 1, b: 2}); return 5`, "5\n1 calls were not awaited"},
+		{"unawaited", `tools.demo.add({a: 1, b: 2}); return 5`, "5\n1 call was not awaited when the script returned; it was waited for."},
+		{"two unawaited", `tools.demo.add({a: 1, b: 2}); tools.demo.fail({}); return 5`, "5\n2 calls were not awaited when the script returned; they were waited for, and one failed: ToolError: this tool always fails"},
 		{"log", `console.log('one', 2, {three: 3n}); return 4`, "4\nLog:\none 2 {\"three\":3}"},
 	} {
 		t.Run("code/value "+tt.name, func(t *testing.T) {

@@ -57,15 +57,19 @@ func runs(t *testing.T, program []string, calls []map[string]any) []coded {
 	return all
 }
 
-// overBoth runs a test with the official clients, in both eras and on both
-// transports. The name says which; program is the command of the client.
-func overBoth(t *testing.T, what string, servers func(*testing.T) string, test func(t *testing.T, name string, program []string)) {
-	python := filepath.Join(cache, "python", "bin", "python")
+// official returns the commands of the official clients.
+func official(t *testing.T) map[string][]string {
 	client, err := filepath.Abs(filepath.Join("scripts", "code_client.py"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, program := range map[string][]string{"TypeScript": {node(t), script(t, "code.mjs")}, "Python": {python, client}} {
+	return map[string][]string{"TypeScript": {node(t), script(t, "code.mjs")}, "Python": {filepath.Join(cache, "python", "bin", "python"), client}}
+}
+
+// overBoth runs a test with clients, in both eras and on both transports; program
+// is the command of the client.
+func overBoth(t *testing.T, what string, clients map[string][]string, servers func(*testing.T) string, test func(t *testing.T, program []string)) {
+	for name, program := range clients {
 		for _, era := range []string{"legacy", "modern"} {
 			for _, kind := range []string{"http", "stdio"} {
 				t.Run(fmt.Sprintf("%s %s %s %s", what, name, era, kind), func(t *testing.T) {
@@ -75,7 +79,7 @@ func overBoth(t *testing.T, what string, servers func(*testing.T) string, test f
 					} else {
 						program = append(program, mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers(t)))
 					}
-					test(t, name, program)
+					test(t, program)
 				})
 			}
 		}
@@ -117,20 +121,48 @@ func TestCode(t *testing.T) {
 	}
 	cancelled := run(`return await tools.everything.trigger_long_running_operation({duration: 60, steps: 60})`)
 	cancelled["cancel"] = true
-	overBoth(t, "code/published", servers, func(t *testing.T, name string, program []string) {
-		calls, want := calls, []string{"42", fmt.Sprint(lines), "75", "Long running operation completed", "5"}
-		if name == "TypeScript" {
-			calls = append(slices.Clone(calls), cancelled, calls[0])
-			want = append(want, "cancelled: ", "42")
-		}
+	calls = append(calls, cancelled, calls[0])
+	overBoth(t, "code/published", official(t), servers, func(t *testing.T, program []string) {
 		got := runs(t, program, calls)
-		for i, want := range want {
+		for i, want := range []string{"42", fmt.Sprint(lines), "75", "Long running operation completed", "5", "cancelled: ", "42"} {
 			if !strings.Contains(got[i].text(), want) || got[i].Result.IsError != strings.HasPrefix(want, "cancelled") {
 				t.Errorf("call %d is %+v, want %s", i, got[i], want)
 			}
 		}
 		if len(got[3].Progress) == 0 {
 			t.Errorf("no progress was heard: %+v", got[3])
+		}
+	})
+}
+
+// TestKept checks that the official TypeScript clients, which validate results,
+// get a large result of a published server in part and read all of it by lines.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := 0; text.Len() < 5<<20; i++ {
+		fmt.Fprintf(&text, "line %d: %s\n", i, strings.Repeat("é", i%90))
+	}
+	large := filepath.Join(dir, "large.txt")
+	if err := os.WriteFile(large, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servers := func(t *testing.T) string {
+		return strings.Replace(config("files", entry(node(t), npmServer("server-filesystem"), dir)), "{", `{"results":{"limit":"256KB"},`, 1)
+	}
+	clients := official(t)
+	delete(clients, "Python") // it does not read on by itself
+	overBoth(t, "kept/published", clients, servers, func(t *testing.T, program []string) {
+		got := runs(t, program, []map[string]any{
+			{"tool": "files__read_text_file", "arguments": map[string]any{"path": large}},
+			{"tool": "read_result", "arguments": map[string]any{"lines": "1-"}, "all": true},
+		})
+		if shown := got[0].text(); got[0].Result.IsError || len(shown) > 256<<10 || !strings.Contains(shown, "Whole text: result://") {
+			t.Errorf("%d bytes are shown: %.300s", len(shown), shown)
+		}
+		if whole := got[1].text(); whole != text.String() {
+			t.Errorf("read returned %d bytes of %d: %.300s", len(whole), text.Len(), whole)
 		}
 	})
 }
@@ -224,7 +256,7 @@ const asking = `const all = await Promise.all([tools.everything.trigger_elicitat
 func TestCodeQuestions(t *testing.T) {
 	t.Parallel()
 	servers := strings.Replace(config("everything", entry(node(t), npmServer("server-everything"))), "{", `{"mode":"code",`, 1)
-	overBoth(t, "code/question published", func(*testing.T) string { return servers }, func(t *testing.T, _ string, program []string) {
+	overBoth(t, "code/question published", official(t), func(*testing.T) string { return servers }, func(t *testing.T, program []string) {
 		answered(t, runs(t, program, []map[string]any{{"tool": "run", "arguments": map[string]any{"code": asking}}})[0].text())
 	})
 	t.Run("code/question published modern", func(t *testing.T) {

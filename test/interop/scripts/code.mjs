@@ -1,7 +1,8 @@
 // The official TypeScript clients run calls that they read from standard input
-// as a JSON array of {tool, arguments, cancel}, and print an array of results, with
-// the progress that they heard. A call with cancel is cancelled at its first
-// progress.
+// as a JSON array of {tool, arguments, cancel, all}, and print an array of results,
+// with the progress that they heard. A call with cancel is cancelled at its first
+// progress. A call with all is repeated with the lines that the result says come
+// next, and the texts are joined; it reads the last result:// address in a result.
 //
 //   code.mjs legacy|modern stdio COMMAND ARGS...
 //   code.mjs legacy|modern http URL
@@ -40,7 +41,19 @@ async function connect() {
 }
 
 const [client, call] = await connect();
+await client.listTools(); // from now on results are held against their schemas
 const out = [];
+let kept = "";
+async function whole(c, options) {
+  for (let lines = c.arguments.lines, text = ""; ;) {
+    const result = await call({ name: c.tool, arguments: { ...c.arguments, lines, result: kept } }, options);
+    const [part, rest] = result.content[0].text.split("\n… go on with lines=");
+    text += part;
+    if (result.isError || !rest) return { ...result, content: [{ type: "text", text }] };
+    if (!text.endsWith("\n")) text += "\n";
+    lines = rest.match(/^[0-9]+-/)[0];
+  }
+}
 for (const c of JSON.parse(readFileSync(0, "utf8"))) {
   const progress = [];
   const cancel = new AbortController();
@@ -50,7 +63,9 @@ for (const c of JSON.parse(readFileSync(0, "utf8"))) {
   };
   let result;
   try {
-    result = await call({ name: c.tool, arguments: c.arguments }, { onprogress, timeout: 60000, signal: cancel.signal });
+    const options = { onprogress, timeout: 60000, signal: cancel.signal };
+    result = await (c.all ? whole(c, options) : call({ name: c.tool, arguments: c.arguments }, options));
+    kept = JSON.stringify(result.content).match(/result:\/\/[0-9a-f]+/)?.[0] ?? kept;
   } catch (e) {
     if (!c.cancel) throw e;
     result = { isError: true, content: [{ type: "text", text: "cancelled: " + e }] };

@@ -1,5 +1,6 @@
 """The official Python client runs calls that it reads from standard input as a
-JSON array of {tool, arguments}, and prints an array of results.
+JSON array of {tool, arguments, cancel}, and prints an array of results. A call
+with cancel is cancelled at its first progress.
 
   code_client.py legacy|modern stdio COMMAND ARGS...
   code_client.py legacy|modern http URL
@@ -28,12 +29,19 @@ async def main(era, kind, target, *args):
     async with Client(transport, mode=mode, elicitation_handler=answer, sampling_handler=sample) as client:
         for call in json.load(sys.stdin):
             progress = []
+            task = None
 
             async def heard(done, total, message):
                 progress.append(message)
+                if call.get("cancel"):
+                    task.cancel()
 
-            result = await client.call_tool_mcp(call["tool"], call["arguments"], progress_handler=heard)
-            out.append({"result": result.model_dump(mode="json", by_alias=True, exclude_none=True), "progress": progress})
+            task = asyncio.ensure_future(client.call_tool_mcp(call["tool"], call["arguments"], progress_handler=heard))
+            try:
+                result = (await task).model_dump(mode="json", by_alias=True, exclude_none=True)
+            except asyncio.CancelledError:
+                result = {"isError": True, "content": [{"type": "text", "text": "cancelled: by the caller"}]}
+            out.append({"result": result, "progress": progress})
     print(json.dumps(out))
 
 
