@@ -33,6 +33,9 @@ var (
 // does something else besides.
 const patience = 15 * time.Minute
 
+// maxCell is how much of the differences the page has.
+const maxCell = 500
+
 // A peer is a line of peers.txt.
 type peer struct {
 	kind     string // server or client
@@ -280,6 +283,8 @@ func (l place) server(t *testing.T, p *peer) row {
 	shown := "none"
 	if r.failed {
 		shown = strings.Join(different, "; ")
+		t.Log(shown)
+		shown = strings.ToValidUTF8(shown[:min(len(shown), maxCell)], "")
 	}
 	r.cells = []string{p.transport(), strings.Join(eras, ", "), fmt.Sprint(steps), shown}
 	return r
