@@ -18,7 +18,13 @@ import (
 // the argument http.
 func fastmcp(t *testing.T, args ...string) mcptest.Program {
 	t.Helper()
-	script, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
+	return python(t, "fastmcp_server.py", args...)
+}
+
+// python returns the command of one of our scripts.
+func python(t *testing.T, name string, args ...string) mcptest.Program {
+	t.Helper()
+	script, err := filepath.Abs(filepath.Join("scripts", name))
 	if err != nil {
 		t.Fatal(err)
 	}

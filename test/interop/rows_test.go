@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,14 +89,11 @@ func TestSlowServerIsListed(t *testing.T) {
 
 // TestFirstAnswerHasWhatServersHave: the first answer on stdio declares the tasks of
 // server-everything to a legacy client, and the extension of FastMCP to a modern one.
+// The servers run already: an answer waits for them 4 s at most.
 func TestFirstAnswerHasWhatServersHave(t *testing.T) {
 	t.Parallel()
-	tasks, err := filepath.Abs(filepath.Join("scripts", "fastmcp_tasks_server.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	servers := patient(config("everything", entry(node(t), npmServer("server-everything")),
-		"fast", entry(filepath.Join(cache, "python", "bin", "python"), tasks)))
+	tasks := mcptest.Start(t, python(t, "fastmcp_tasks_server.py", "http")).Listening() + "/mcp"
+	servers := patient(config("everything", fmt.Sprintf(`{"url":%q}`, everythingOverHTTP(t)), "fast", fmt.Sprintf(`{"url":%q}`, tasks)))
 	t.Run("true/4 tasks of server-everything", func(t *testing.T) {
 		answer := mcptest.GatewayStdio(t, servers).Initialize(ours.LatestLegacy, `{}`)
 		if jsonrpc.Get(answer.Result, "capabilities", "tasks", "requests", "tools", "call") == nil {

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what a version deprecates still has to pass through the gateway
+
 package interop
 
 import (
