@@ -116,6 +116,17 @@ func TestImportCollision(t *testing.T) {
 			says(t, fileText(t, gateway), test.want...)
 		})
 	}
+	for _, args := range [][]string{{"import", "cursor"}, {"connect", "cursor", "--move"}} {
+		t.Run("true/10 renamed that is not there, "+args[0], func(t *testing.T) {
+			m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
+			before := fileText(t, gateway)
+			_, errs := m.run(2, append(append([]string{"-c", gateway}, args...), "--rename", "flies=theirs")...)
+			says(t, errs, "--rename flies=theirs: no server called flies was found", "rename one of: files, api")
+			if fileText(t, gateway) != before {
+				t.Error("the file was changed")
+			}
+		})
+	}
 	t.Run("true/10 renamed by moving", func(t *testing.T) {
 		m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
 		_, errs := m.run(0, "-c", gateway, "connect", "cursor", "--move", "--rename", "files=theirs")

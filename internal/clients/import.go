@@ -43,6 +43,13 @@ type Imported struct {
 // ImportAll writes servers to our file, in one write.
 func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlags) ([]Imported, error) {
 	f.Schema = cmp.Or(f.Schema, config.DefaultSchema)
+	var found []string
+	for _, t := range list {
+		found = append(found, t.own)
+	}
+	if err := checkRenames(a, f.Rename, found); err != nil {
+		return nil, err
+	}
 	have := haveEntries(a, f.Schema)
 	var done []Imported
 	var adding []Translation
@@ -64,11 +71,11 @@ func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlag
 	if f.DryRun || len(adding) == 0 {
 		return done, nil
 	}
-	found, err := config.Discover(a.LoadOptions(true))
+	file, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
 		return nil, err
 	}
-	_, err = edit.Update(found.Path, a.WriteOptions(), func(d *edit.Draft) error {
+	_, err = edit.Update(file.Path, a.WriteOptions(), func(d *edit.Draft) error {
 		for _, t := range adding {
 			raw, err := json.Marshal(t.entry)
 			set := d.SetServer
@@ -87,7 +94,7 @@ func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlag
 	if err != nil {
 		return nil, err
 	}
-	_, err = control.ReloadRunning(ctx, a, found.Path)
+	_, err = control.ReloadRunning(ctx, a, file.Path)
 	return done, err
 }
 

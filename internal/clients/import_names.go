@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -61,6 +62,18 @@ func (t *Translation) settleName(have entries, f ImportFlags) error {
 			t.replace = true
 		default:
 			t.Name = name
+		}
+	}
+	return nil
+}
+
+// checkRenames returns an error if a server that is to be renamed is not among
+// those that were found.
+func checkRenames(a *env.Env, rename map[string]string, found []string) error {
+	for _, name := range slices.Sorted(maps.Keys(rename)) {
+		if !slices.Contains(found, name) {
+			return env.Fail(env.ExitUsage, env.CodeUsage, fmt.Sprintf(a.T("rename one of: %s", "请重命名其中之一：%s"), strings.Join(found, ", ")),
+				a.T("--rename %s=%s: no server called %s was found", "--rename %s=%s：没有找到名为 %s 的服务"), name, rename[name], name)
 		}
 	}
 	return nil

@@ -28,6 +28,13 @@ func entryHash(entry map[string]any) (string, error) {
 // planMove divides a client's servers into those that move to the gateway, and
 // those that stay with the client because moving would lose them.
 func planMove(a *env.Env, change *Change, servers []foreign, names ImportFlags) error {
+	var found []string
+	for _, s := range servers {
+		found = append(found, s.Name)
+	}
+	if err := checkRenames(a, names.Rename, found); err != nil {
+		return err
+	}
 	have := haveEntries(a, change.into)
 	for _, s := range servers {
 		if s.Name == OwnEntry {

@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/gateway/modern"
@@ -17,41 +15,20 @@ import (
 const rootsWait = 5 * time.Second
 
 // locate finds the client's project if the server has a connection for each
-// project, or keeps the roots of a client that has no session. It asks a session for its roots once, and again after they changed. A
-// modern client has no session, so each of its calls asks. If the protocol has no
-// way to ask, the only project of the principal is used; a subscription uses all
-// of them. A task stays at the connection that began it.
+// project, or keeps the roots of a client that has no session. It asks a session
+// for its roots once, and again after they changed. A modern client has no
+// session, so each of its calls asks. Completions and subscriptions of a modern
+// client cannot ask, so they use all projects of the principal (see
+// upstream.InProjects). A task stays at the connection that began it.
 func (d *dispatcher) locate(ctx context.Context, c *Call, t *target) {
 	p := &c.client
 	if t.upstream == nil || p.roots == nil || p.caller.Peer || !p.caller.Offer.Roots || !upstream.ByProject(ctx, t.upstream, p.caller) {
 		return
 	}
 	if p.rules.Era == mcp.Modern && (c.Method == mcp.MethodComplete || c.Method == mcp.MethodSubscribe) {
-		p.caller = p.caller.Again() // the request may involve other servers
-		if all := upstream.Projects(t.upstream, d.opening.Who.ID); len(all) == 1 {
-			p.caller.Move(slices.Collect(maps.Values(all))[0])
-		}
 		return
 	}
 	d.askRoots(ctx, c, t)
-}
-
-// callers returns the callers as which a modern client subscribes to a
-// resource: one for each project of the principal, because the protocol has no
-// way to ask which it is about. News of another project cost a read at most.
-func (l *listener) callers(c *Call, t *target) (list []*upstream.Caller) {
-	at := c.client.caller
-	if t.upstream.Config().ByProject() && at.Offer.Roots && at.Project() == nil {
-		for _, p := range upstream.Projects(t.upstream, l.s.opening.Who.ID) {
-			one := at.Again()
-			one.Move(p)
-			list = append(list, one)
-		}
-	}
-	if list == nil {
-		list = append(list, at)
-	}
-	return list
 }
 
 func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {

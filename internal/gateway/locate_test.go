@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,6 +90,26 @@ func TestProjectOfSession(t *testing.T) {
 	}
 }
 
+// byProject returns a gateway before the server, with a connection for each
+// project. Each request of the given methods is told as "METHOD SESSION".
+func (r *raw) byProject(t *testing.T, methods ...string) (*Gateway, chan string) {
+	var sessions atomic.Int64
+	used := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if id := req.Header.Get("Mcp-Session-Id"); id == "" {
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+		} else if body, err := io.ReadAll(req.Body); err == nil {
+			req.Body = io.NopCloser(bytes.NewReader(body))
+			if method, _ := jsonrpc.GetString(body, "method"); slices.Contains(methods, method) {
+				used <- method + " " + id
+			}
+		}
+		r.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	return newGateway(t, map[string]string{"raw": server.URL}, func(c *config.Config) { c.Schemas[0].Servers[0].Share = "project" }), used
+}
+
 // TestTaskStaysInItsProject checks that requests about a task go to the
 // connection that began it, even after its client has changed the project.
 func TestTaskStaysInItsProject(t *testing.T) {
@@ -97,21 +118,7 @@ func TestTaskStaysInItsProject(t *testing.T) {
 		mcp.MethodTemplatesList: `{"resourceTemplates":[]}`, mcp.MethodResourcesRead: `{"contents":[]}`,
 		mcp.MethodToolsCall: `{"task":{"taskId":"t1","status":"working"}}`, mcp.MethodTasksGet: `{"taskId":"t1","status":"working"}`,
 	})
-	var sessions atomic.Int64
-	used := make(chan string, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if id := req.Header.Get("Mcp-Session-Id"); id == "" {
-			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
-		} else if body, err := io.ReadAll(req.Body); err == nil {
-			req.Body = io.NopCloser(bytes.NewReader(body))
-			if method, _ := jsonrpc.GetString(body, "method"); method == mcp.MethodToolsCall || method == mcp.MethodTasksGet || method == mcp.MethodResourcesRead {
-				used <- method + " " + id
-			}
-		}
-		r.ServeHTTP(w, req)
-	}))
-	t.Cleanup(server.Close)
-	g := newGateway(t, map[string]string{"raw": server.URL}, func(c *config.Config) { c.Schemas[0].Servers[0].Share = "project" })
+	g, used := r.byProject(t, mcp.MethodToolsCall, mcp.MethodTasksGet, mcp.MethodResourcesRead)
 	client := &rooted{folder: "/x"}
 	s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
 	if err != nil {
@@ -159,43 +166,26 @@ func (h *subscriber) Notify(_ context.Context, n *jsonrpc.Notification) error {
 	return nil
 }
 
-// TestListenInAllProjects checks that a modern client, which cannot be asked for
-// its roots while it subscribes, hears of the resource in every project of its
-// principal.
-func TestListenInAllProjects(t *testing.T) {
-	r := newRaw(t, `{"resources":{"subscribe":true}}`, map[string]string{
-		mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`, mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
-		mcp.MethodSubscribe: `{}`, mcp.MethodUnsubscribe: `{}`, mcp.MethodResourcesRead: `{"contents":[]}`,
-	})
-	var sessions atomic.Int64
-	used := make(chan string, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if id := req.Header.Get("Mcp-Session-Id"); id == "" {
-			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
-		} else if body, err := io.ReadAll(req.Body); err == nil {
-			req.Body = io.NopCloser(bytes.NewReader(body))
-			switch method, _ := jsonrpc.GetString(body, "method"); method {
-			case mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodResourcesRead:
-				used <- method + " " + id
-			}
-		}
-		r.ServeHTTP(w, req)
-	}))
-	t.Cleanup(server.Close)
-	g := newGateway(t, map[string]string{"raw": server.URL}, func(c *config.Config) { c.Schemas[0].Servers[0].Share = "project" })
-	open := func(client *rooted) *Session {
-		s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
-		s.startup.settle(t.Context())
-		return s
+// rawSession opens a session of a local program with the server of byProject.
+func rawSession(t *testing.T, g *Gateway, client *rooted) *Session {
+	t.Helper()
+	s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := make(map[string]bool)
-	for _, folder := range []string{"/x", "/y"} {
+	t.Cleanup(s.Close)
+	s.startup.settle(t.Context())
+	return s
+}
+
+// inProjects opens a legacy session in each folder, has it read the resource, and
+// returns them with the sessions at the server that they use.
+func inProjects(t *testing.T, g *Gateway, used <-chan string, folders ...string) (clients map[string]*Session, there map[string]bool) {
+	t.Helper()
+	clients, there = make(map[string]*Session), make(map[string]bool)
+	for _, folder := range folders {
 		client := &rooted{folder: folder}
-		s := open(client)
+		s := rawSession(t, g, client)
 		for _, req := range []*jsonrpc.Request{
 			{Method: mcp.MethodInitialize, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}`)},
 			{Method: mcp.MethodResourcesRead, Params: []byte(`{"uri":"raw://one"}`)},
@@ -205,12 +195,63 @@ func TestListenInAllProjects(t *testing.T) {
 			}
 		}
 		_, session, _ := strings.Cut(<-used, " ")
-		want[session] = true
+		clients[session], there[session] = s, true
 	}
+	return clients, there
+}
+
+// TestCompleteInProjects checks that the completions of a session reach the process
+// of its project, and those of a modern client, which cannot be asked for its
+// roots meanwhile, the process of every project of its principal.
+func TestCompleteInProjects(t *testing.T) {
+	r := newRaw(t, `{"resources":{},"completions":{}}`, map[string]string{
+		mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`,
+		mcp.MethodTemplatesList: `{"resourceTemplates":[{"uriTemplate":"raw://{name}","name":"any"}]}`,
+		mcp.MethodResourcesRead: `{"contents":[]}`, mcp.MethodComplete: `{"completion":{"values":["one"]}}`,
+	})
+	g, used := r.byProject(t, mcp.MethodComplete, mcp.MethodResourcesRead)
+	clients, there := inProjects(t, g, used, "/x", "/y")
+	const params = `{"ref":{"type":"ref/resource","uri":"raw://{name}"},"argument":{"name":"name","value":"o"}}`
+	complete := func(s *Session, client *rooted, params string) {
+		t.Helper()
+		resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: mcp.MethodComplete, Params: []byte(params)})
+		if err != nil || resp.Err != nil || string(jsonrpc.Get(resp.Result, "completion", "values")) != `["one"]` {
+			t.Fatalf("%v, %+v", err, resp)
+		}
+	}
+	for session, s := range clients {
+		complete(s, &rooted{}, params)
+		if got := <-used; got != mcp.MethodComplete+" "+session {
+			t.Errorf("the client of session %s: %s", session, got)
+		}
+	}
+	client := &rooted{folder: "/x"}
+	complete(rawSession(t, g, client), client, string(jsonrpc.Set([]byte(params),
+		[]byte(`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}`), "_meta")))
+	got := make(map[string]bool)
+	for range there {
+		method, session, _ := strings.Cut(<-used, " ")
+		got[session] = method == mcp.MethodComplete
+	}
+	if !maps.Equal(got, there) || client.asked > 0 {
+		t.Errorf("a modern client: completed in the sessions %v, want %v; asked %d times", got, there, client.asked)
+	}
+}
+
+// TestListenInAllProjects checks that a modern client, which cannot be asked for
+// its roots while it subscribes, hears of the resource in every project of its
+// principal.
+func TestListenInAllProjects(t *testing.T) {
+	r := newRaw(t, `{"resources":{"subscribe":true}}`, map[string]string{
+		mcp.MethodResourcesList: `{"resources":[{"uri":"raw://one","name":"one"}]}`, mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
+		mcp.MethodSubscribe: `{}`, mcp.MethodUnsubscribe: `{}`, mcp.MethodResourcesRead: `{"contents":[]}`,
+	})
+	g, used := r.byProject(t, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodResourcesRead)
+	_, want := inProjects(t, g, used, "/x", "/y")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	over, client := make(chan struct{}), &subscriber{rooted{folder: "/x"}, make(chan struct{})}
-	listener := open(&client.rooted)
+	listener := rawSession(t, g, &client.rooted)
 	go func() {
 		defer close(over)
 		listener.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"resourceSubscriptions":["raw://one"]},

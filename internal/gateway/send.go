@@ -30,8 +30,8 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 		return t.instead, nil
 	case c.Method == mcp.MethodSubscribe:
 		return d.subscriptions.begin(ctx, c, t)
-	case c.Method == mcp.MethodComplete && !t.upstream.Features(c.client.caller).Offers("completions"):
-		return &jsonrpc.Response{Result: []byte(`{"completion":{"values":[],"total":0,"hasMore":false}}`)}, nil
+	case c.Method == mcp.MethodComplete:
+		return d.sender.complete(ctx, c, t)
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
@@ -146,6 +146,27 @@ func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *j
 	return resp, err
 }
 
+// complete completes an argument, in all projects that a modern client may mean.
+// A project whose server fails hides only its own values.
+func (s *sender) complete(ctx context.Context, c *Call, t *target) (resp *jsonrpc.Response, err error) {
+	if !t.upstream.Features(c.client.caller).Offers("completions") {
+		return &jsonrpc.Response{Result: catalog.JoinCompletions(nil)}, nil
+	}
+	var found [][]byte
+	for _, caller := range upstream.InProjects(ctx, t.upstream, c.client.caller) {
+		p := c.client
+		p.caller = caller
+		resp, err = s.exchange(ctx, p, t.upstream, &jsonrpc.Request{Method: c.Method, Params: t.params, Back: p.back})
+		if err == nil && resp.Err == nil {
+			found = append(found, resp.Result)
+		}
+	}
+	if len(found) == 0 {
+		return resp, err
+	}
+	return &jsonrpc.Response{Result: catalog.JoinCompletions(found)}, nil
+}
+
 // begin subscribes a session to a resource, once.
 func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch known, err := s.admit(c.Target); {
@@ -228,7 +249,7 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (list []listen.He
 	if !ok {
 		return nil
 	}
-	for _, caller := range l.callers(c, t) {
+	for _, caller := range upstream.InProjects(ctx, t.upstream, c.client.caller) {
 		if resp, err := t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
 			l.Note(c.Target)
 			list = append(list, t.heard(caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, caller, t.name, l) }))

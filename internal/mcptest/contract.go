@@ -27,8 +27,9 @@ type Link struct {
 // one handler per connection; client is also the Back of every call.
 type Dialer func(t *testing.T, client, server jsonrpc.Handler) Link
 
-// deadline limits each step of the contract.
-var deadline = 15 * time.Second
+// deadline limits each step of a test. It is long because a busy machine takes its
+// time: Python alone may load the packages of a server for half a minute.
+var deadline = 2 * time.Minute
 
 // Patience sets deadline, for slow emulators.
 func Patience(d time.Duration) { deadline = d }

@@ -135,14 +135,17 @@ func (p *Process) Wait(limit time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Stop terminates the program, and kills it after the deadline.
+// stopWait is how long a program may take to end before it is killed.
+const stopWait = 15 * time.Second
+
+// Stop terminates the program, and kills it after stopWait.
 func (p *Process) Stop() {
 	p.stop.Do(func() {
 		p.stdin.Close()
 		terminate(p.cmd.Process)
 		select {
 		case <-p.done:
-		case <-time.After(deadline):
+		case <-time.After(stopWait):
 			_ = p.cmd.Process.Kill()
 			<-p.done
 		}

@@ -21,10 +21,9 @@ const (
 type Tail struct {
 	mu        sync.Mutex
 	buf       []byte // up to twice tailSize, so that it is rarely moved
-	line      []byte // the current incomplete line, for followers
-	followers map[chan string]struct{}
+	line      []byte // the current incomplete line, for listeners
+	listeners map[*listener]struct{}
 	closed    bool
-	ended     int // complete lines so far
 }
 
 // Write appends output. It never blocks and never fails.
@@ -37,11 +36,17 @@ func (t *Tail) Write(p []byte) (int, error) {
 		t.buf = t.buf[:n]
 	}
 	t.buf = append(t.buf, kept...)
-	t.ended += bytes.Count(p, []byte("\n"))
-	if len(t.followers) > 0 {
-		t.followLocked(p)
+	if len(t.listeners) > 0 {
+		t.cutLocked(p)
 	}
 	return len(p), nil
+}
+
+// A listener gets the lines as they are written, and is told when there are no
+// more.
+type listener struct {
+	line func(line string)
+	end  func()
 }
 
 // Lines returns the last n lines, or all that are kept if n is not positive.
@@ -64,65 +69,74 @@ func (t *Tail) Lines(n int) []string {
 	return lines
 }
 
-// Count returns how many lines were written, including those no longer kept.
-func (t *Tail) Count() int {
+// Hear calls f with each kept line, escaped as in Lines, and with each new line.
+// f must neither block nor use the Tail.
+func (t *Tail) Hear(f func(line string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.buf) > 0 && t.buf[len(t.buf)-1] != '\n' {
-		return t.ended + 1
-	}
-	return t.ended
+	t.listenLocked(&listener{line: f, end: func() {}}, 0)
 }
 
-// Follow returns a channel of lines, escaped as in Lines, and a function that ends
-// it. The channel first gets the kept lines, as many as its buffer holds, then new
-// lines. A slow follower misses lines; the child never waits. The channel is closed
-// when the child's standard error ends.
+// Follow is like Hear, but returns a channel and a function that ends it. The
+// channel first gets the last kept lines, as many as its buffer holds. A slow
+// follower misses lines; the child never waits. The channel is closed when the
+// child's standard error ends.
 func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {
 	ch := make(chan string, max(buffer, 1))
+	l := &listener{end: func() { close(ch) }}
+	l.line = func(line string) {
+		select {
+		case ch <- line:
+		default:
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.catchUpLocked(ch)
-	if t.closed {
-		close(ch)
-		return ch, func() {}
-	}
-	if t.followers == nil {
-		t.followers = make(map[chan string]struct{})
-	}
-	t.followers[ch] = struct{}{}
-	return ch, func() { t.unfollow(ch) }
+	t.listenLocked(l, cap(ch))
+	return ch, func() { t.unlisten(l) }
 }
 
-// catchUpLocked sends the complete lines to a new follower. The rest is the
-// beginning of the next line.
-func (t *Tail) catchUpLocked(ch chan string) {
+// listenLocked tells l the last most complete lines, or all if most is 0, and
+// adds it. The rest is the beginning of the next line.
+func (t *Tail) listenLocked(l *listener, most int) {
 	written := t.buf[max(0, len(t.buf)-tailSize):]
 	end := bytes.LastIndexByte(written, '\n') + 1
 	if end > 0 {
 		lines := strings.Split(string(written[:end-1]), "\n")
-		for _, line := range lines[max(0, len(lines)-cap(ch)):] {
-			ch <- escape(strings.TrimSuffix(line, "\r"))
+		if most > 0 {
+			lines = lines[max(0, len(lines)-most):]
+		}
+		for _, line := range lines {
+			l.line(escape(strings.TrimSuffix(line, "\r")))
 		}
 	}
-	if len(t.followers) == 0 && len(written)-end < tailLine {
-		t.line = append(t.line[:0], written[end:]...)
+	if t.closed {
+		l.end()
+		return
 	}
+	if len(t.listeners) == 0 {
+		t.listeners = make(map[*listener]struct{})
+		if len(written)-end < tailLine {
+			t.line = append(t.line[:0], written[end:]...)
+		}
+	}
+	t.listeners[l] = struct{}{}
 }
 
-func (t *Tail) unfollow(ch chan string) {
+func (t *Tail) unlisten(l *listener) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.followers[ch]; ok {
-		delete(t.followers, ch)
-		close(ch)
+	if _, ok := t.listeners[l]; ok {
+		delete(t.listeners, l)
+		l.end()
 	}
-	if len(t.followers) == 0 {
+	if len(t.listeners) == 0 {
 		t.line = nil
 	}
 }
 
-func (t *Tail) followLocked(p []byte) {
+// cutLocked cuts output into lines for the listeners.
+func (t *Tail) cutLocked(p []byte) {
 	for len(p) > 0 {
 		n := bytes.IndexByte(p, '\n')
 		ended := n >= 0
@@ -146,25 +160,22 @@ func (t *Tail) followLocked(p []byte) {
 func (t *Tail) publishLocked() {
 	line := escape(strings.TrimSuffix(string(t.line), "\r"))
 	t.line = t.line[:0]
-	for ch := range t.followers {
-		select {
-		case ch <- line:
-		default:
-		}
+	for l := range t.listeners {
+		l.line(line)
 	}
 }
 
-// close closes the channels of all followers.
+// close tells the listeners that nothing more follows.
 func (t *Tail) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.line) > 0 {
 		t.publishLocked()
 	}
-	for ch := range t.followers {
-		close(ch)
+	for l := range t.listeners {
+		l.end()
 	}
-	t.followers, t.closed = nil, true
+	t.listeners, t.closed = nil, true
 }
 
 // escape replaces characters that a terminal could interpret, or that are

@@ -145,8 +145,8 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.slot == u.primary {
-		u.keepStderr(child.Stderr())
+	if d.slot == u.primary || d.values == nil { // no log shows what a user's values may be in
+		u.hear(child.Stderr())
 	}
 	stream := watch.New(child.Stream())
 	conn := jsonrpc.NewConn(stream, d.connOptions(l))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -43,7 +44,7 @@ func (u *connections) baseSpec() spec {
 // the connection and the error are nil, the caller must still send a legacy initialize.
 func (d dialer) findEras(ctx context.Context) (*link, error) {
 	u, sp := d.up, d.spec
-	modern, err := d.probeHTTP(ctx, mcp.Modern)
+	modern, err := d.probeHTTP(ctx, mcp.Modern, eraProbe)
 	switch {
 	case err != nil && (httpclient.NotSent(err) || failure.IsAuth(err) || ctx.Err() != nil):
 		return nil, err
@@ -57,8 +58,9 @@ func (d dialer) findEras(ctx context.Context) (*link, error) {
 		modern.close(ctx)
 		return nil, nil
 	}
-	// Some servers list only modern versions but accept initialize too.
-	legacy, err := d.probeHTTP(ctx, mcp.Legacy)
+	// Some servers list only modern versions but accept initialize too. This one is running,
+	// so it is worth to wait for its answer, which is remembered.
+	legacy, err := d.probeHTTP(ctx, mcp.Legacy, sp.silence(u.greetLimit()))
 	if err != nil {
 		if failure.AnswersOtherEra(err) {
 			once{u}.learn(memory.Modern)
@@ -74,10 +76,9 @@ func (d dialer) findEras(ctx context.Context) (*link, error) {
 	return legacy, nil
 }
 
-// probeHTTP opens a connection in one era. It gives up after eraProbe, which is enough for
-// a server that knows the era.
-func (d dialer) probeHTTP(ctx context.Context, era mcp.Era) (*link, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
+// probeHTTP opens a connection in one era. It gives up after patience.
+func (d dialer) probeHTTP(ctx context.Context, era mcp.Era, patience time.Duration) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, failure.TooLate(patience))
 	defer cancel()
 	return d.connectHTTPEra(ctx, era)
 }

@@ -112,6 +112,39 @@ func TestErasOverHTTP(t *testing.T) {
 	}
 }
 
+// Over HTTP a server that lists only a modern version is greeted in the legacy era
+// once, after it has answered in the modern one, and a late answer counts. What it
+// answers is remembered.
+func TestModernListOverHTTP(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		t.Run(fmt.Sprintf("true/1 both eras %v", both), func(t *testing.T) {
+			y := newToy()
+			y.modern, y.both = true, both
+			y.bend = func(_ http.ResponseWriter, _ *http.Request, method string, _ int) bool {
+				if method == mcp.MethodInitialize {
+					pass(5 * time.Second)
+				}
+				return false
+			}
+			want := map[bool]string{false: "modern", true: "legacy"}[both]
+			synctest.Test(t, func(t *testing.T) {
+				m := memory.Open("")
+				for range 2 {
+					w := newWorld(t, worldOptions{memory: m, transport: toWire(y)}, remote("a", "http://a.test/mcp"))
+					w.wait = time.Minute
+					if s := w.state("a", upstream.Ready); s.Era != want {
+						t.Errorf("it is spoken to in the %s era", s.Era)
+					}
+					w.set.Close(t.Context())
+				}
+				if seen := y.asked(); !both && seen[mcp.MethodInitialize] != 1 || seen[mcp.MethodDiscover] != map[bool]int{false: 2, true: 1}[both] {
+					t.Errorf("asked %v", seen)
+				}
+			})
+		})
+	}
+}
+
 // echoAs calls echo like a client of the caller's era.
 func (w *world) echoAs(c *upstream.Caller, name string) {
 	w.t.Helper()

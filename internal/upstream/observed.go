@@ -17,10 +17,9 @@ type observed struct {
 	mu       sync.Mutex
 	counts   map[string]int64 // dropped messages by reason
 	withheld []string
-	noise    string // the first line on its standard output that was not a message
-	stderr   *stdio.Tail
-	earlier  []string // the last lines of processes before that
-	before   int      // how many lines those have written
+	noise    string   // the first line on its standard output that was not a message
+	stderr   []string // the last lines that its processes wrote to their standard error
+	written  int      // how many lines they have written in all
 	issues   map[string][]catalog.Issue
 }
 
@@ -28,10 +27,7 @@ func (o *observed) describe(s *Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.Dropped, s.Withheld, s.Noise = maps.Clone(o.counts), o.withheld, o.noise
-	s.StderrLines, s.Stderr = o.before, o.earlier
-	if o.stderr != nil {
-		s.StderrLines, s.Stderr = s.StderrLines+o.stderr.Count(), lastLines(o.earlier, o.stderr)
-	}
+	s.StderrLines, s.Stderr = o.written, slices.Clone(o.stderr)
 	for _, list := range o.issues {
 		s.Issues = append(s.Issues, list...)
 	}
@@ -58,42 +54,18 @@ func (o *observed) dropped(reason string, head []byte) {
 	}
 }
 
-// lastLines returns the last lines of earlier processes and of this one.
-func lastLines(earlier []string, t *stdio.Tail) []string {
-	lines := slices.Concat(earlier, t.Lines(keptLines))
-	return lines[max(0, len(lines)-keptLines):]
-}
-
-func (o *observed) keepStderr(t *stdio.Tail) {
-	o.mu.Lock()
-	if o.stderr != nil {
-		o.before, o.earlier = o.before+o.stderr.Count(), lastLines(o.earlier, o.stderr)
-	}
-	o.stderr = t
-	o.mu.Unlock()
-	if o.opt.OnLine == nil {
-		return
-	}
-	lines, stop := t.Follow(followedLines)
-	o.background.Go(func() {
-		defer stop()
-		for {
-			select {
-			case line, more := <-lines:
-				if !more {
-					return
-				}
-				o.opt.OnLine(o.name, line)
-			case <-o.life.Done():
-				return
-			}
+// hear records what a process writes to its standard error.
+func (o *observed) hear(process *stdio.Tail) {
+	process.Hear(func(line string) {
+		o.mu.Lock()
+		o.written++
+		o.stderr = append(o.stderr[max(0, len(o.stderr)-keptLines+1):], line)
+		o.mu.Unlock()
+		if o.opt.OnLine != nil {
+			o.opt.OnLine(o.name, line)
 		}
 	})
 }
-
-// followedLines is how many lines of one server may wait for OnLine. Lines beyond that are
-// dropped.
-const followedLines = 256
 
 // keptLines is how many lines of a server's stderr the status has.
 const keptLines = 50

@@ -10,7 +10,6 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/inflight"
-	"mcp-all-in-one/internal/upstream/project"
 )
 
 const (
@@ -65,15 +64,23 @@ func (r *slots) all() []*slot {
 	return list
 }
 
-// Projects returns the projects for which a principal currently uses a server, by their ids.
-func Projects(u *Upstream, principal string) map[string]*project.Project {
-	all := make(map[string]*project.Project)
-	for _, s := range u.slots.all() {
-		if s.project != nil && s.holder == principal && s.current() != nil {
-			all[s.project.ID()] = s.project
+// InProjects returns c as a client of each project for which its principal currently uses
+// the server. It returns c alone if there is none, or if the project of c is known or does
+// not matter.
+func InProjects(ctx context.Context, u *Upstream, c *Caller) (list []*Caller) {
+	if c.Offer.Roots && c.Project() == nil && ByProject(ctx, u, c) {
+		for _, s := range u.slots.all() {
+			if s.project != nil && s.holder == c.Principal && s.current() != nil {
+				one := c.Again()
+				one.Move(s.project)
+				list = append(list, one)
+			}
 		}
 	}
-	return all
+	if list == nil {
+		list = append(list, c)
+	}
+	return list
 }
 
 // connected returns how many slots have a connection, not counting leased ones.

@@ -21,6 +21,7 @@ import (
 // A toy is a small MCP server over HTTP. A test can replace each of its answers.
 type toy struct {
 	modern bool
+	both   bool // it accepts initialize although it lists only a modern version
 
 	mu      sync.Mutex
 	inits   int
@@ -77,7 +78,7 @@ func (y *toy) answer(w http.ResponseWriter, req *toyRequest) {
 	result := ""
 	switch req.Method {
 	case "initialize":
-		if y.modern {
+		if y.modern && !y.both {
 			fail(w, http.StatusNotFound, req.ID, -32601)
 			return
 		}

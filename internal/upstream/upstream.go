@@ -66,8 +66,8 @@ type Options struct {
 	Placer Placer
 	// OnChange is called after the features or the state of an upstream changed.
 	OnChange func(u *Upstream)
-	// OnLine is called with each line that a server writes to its standard error; it may be
-	// nil.
+	// OnLine is called with each line that a server writes to its standard error. It must
+	// not block, and may be nil.
 	OnLine func(server, line string)
 
 	dials queue.Semaphore

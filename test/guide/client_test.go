@@ -36,6 +36,7 @@ func (l place) client(t *testing.T, p *peer) row {
 	port := freePort(t)
 	l.serve(ctx, t, &peer{registry: "npm", packages: []string{before}, args: []string{"streamableHttp"}, env: []string{"PORT=" + port}}, port, "")
 	g := mcptest.Gateway(t, config)
+	g.Says("upstream connected")
 	r := row{peer: p}
 	for _, way := range []struct {
 		direct, through []string

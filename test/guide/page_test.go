@@ -4,6 +4,7 @@ package guide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,30 @@ answers and the tools have to be the same.
 		write(&b, r)
 	}
 	return b.String()
+}
+
+// replaceRows returns the page with the rows of some peers replaced.
+func replaceRows(text string, rows []row) (string, error) {
+	lines := strings.SplitAfter(text, "\n")
+	for _, r := range rows {
+		i := 0
+		if r.peer.kind == "client" {
+			i = slices.Index(lines, "## Clients\n")
+		}
+		for ; i < len(lines); i++ {
+			cells := strings.Split(lines[i], " | ")
+			if cells[0] == "| "+r.peer.name() && (r.peer.kind == "client" || cells[2] == r.peer.transport()) {
+				break
+			}
+		}
+		if i == len(lines) {
+			return "", fmt.Errorf("docs/interop.md has no row of %s; write the whole page with: make guide", r.peer.name())
+		}
+		var b strings.Builder
+		write(&b, r)
+		lines[i] = b.String()
+	}
+	return strings.Join(lines, ""), nil
 }
 
 func write(b *strings.Builder, r row) {

@@ -14,18 +14,30 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
+// fastmcp returns the command of our FastMCP server, on stdio, or over HTTP with
+// the argument http.
+func fastmcp(t *testing.T, args ...string) mcptest.Program {
+	t.Helper()
+	return python(t, "fastmcp_server.py", args...)
+}
+
+// python returns the command of one of our scripts.
+func python(t *testing.T, name string, args ...string) mcptest.Program {
+	t.Helper()
+	script, err := filepath.Abs(filepath.Join("scripts", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcptest.Program{Path: filepath.Join(cache, "python", "bin", "python"), Args: append([]string{script}, args...)}
+}
+
 // TestFastMCP: FastMCP 4 speaks both eras, but names only the modern one, and
 // can ask only in the legacy one.
 func TestFastMCP(t *testing.T) {
 	t.Parallel()
-	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := mcptest.Program{Path: filepath.Join(cache, "python", "bin", "python"), Args: []string{python, "http"}}
-	url := mcptest.Start(t, program).Listening() + "/mcp"
-	for name, entry := range map[string]string{"over HTTP": fmt.Sprintf(`{"url":%q}`, url), "on stdio": entry(program.Path, python)} {
-		servers := config("fast", entry)
+	url, piped := mcptest.Start(t, fastmcp(t, "http")).Listening()+"/mcp", fastmcp(t)
+	for name, entry := range map[string]string{"over HTTP": fmt.Sprintf(`{"url":%q}`, url), "on stdio": entry(piped.Path, piped.Args...)} {
+		servers := patient(config("fast", entry))
 		t.Run("true/2 "+name+", gateway over HTTP", func(t *testing.T) {
 			endpoint := mcptest.Gateway(t, servers).URL + "/mcp"
 			asksAll(t, func(*testing.T) mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: endpoint} })
@@ -61,11 +73,7 @@ func asksAll(t *testing.T, transport func(*testing.T) mcp.Transport) {
 // era that the gateway chooses, and answers both.
 func TestCompareAuto(t *testing.T) {
 	t.Parallel()
-	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := mcptest.Start(t, mcptest.Program{Path: filepath.Join(cache, "python", "bin", "python"), Args: []string{python, "http"}}).Listening() + "/mcp"
+	url := mcptest.Start(t, fastmcp(t, "http")).Listening() + "/mcp"
 	script := filepath.Join(t.TempDir(), "ask.yaml")
 	if err := os.WriteFile(script, []byte("target: "+url+"\ntests:\n  - call: echo\n    args: {message: hi}\n  - call: ask_name\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -22,11 +22,6 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// with adds a key to a config entry.
-func with(entry, key, value string) string {
-	return strings.TrimSuffix(entry, "}") + fmt.Sprintf(`,%q:%s}`, key, value)
-}
-
 // toolsOf returns the tools of one server, without its prefix.
 func toolsOf(t *testing.T, c *goClient, prefix string) []string {
 	t.Helper()
@@ -102,7 +97,14 @@ func TestConfinedServers(t *testing.T) {
 		}},
 	} {
 		t.Run("install/published "+tt.name, func(t *testing.T) {
-			g := mcptest.Gateway(t, with(config("plain", tt.entry, "confined", with(tt.entry, "sandbox", tt.sandbox)), "startWait", `"5m"`))
+			g := mcptest.Gateway(t, patient(config("plain", tt.entry, "confined", with(tt.entry, "sandbox", tt.sandbox))))
+			if tt.name == "everything" {
+				// It asks for the roots a moment after the handshake. From then on each client
+				// has a connection, and is listed the tools for what it offers.
+				for _, name := range []string{"plain", "confined"} {
+					g.Says("they will not share a connection from now on\" upstream=" + name)
+				}
+			}
 			c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: g.URL + "/mcp"})
 			plain := toolsOf(t, c, "plain__")
 			if diff := cmp.Diff(plain, toolsOf(t, c, "confined__")); diff != "" || len(plain) == 0 {
@@ -131,7 +133,7 @@ func TestConfinedFilesystemServer(t *testing.T) {
 	}
 	e := with(entry(node(t), npmServer("server-filesystem"), "/"), "sandbox",
 		fmt.Sprintf(`{"read":[%q],"write":[%q],"hosts":"none"}`, filepath.Join(cache, "npm"), filepath.Dir(mine)))
-	c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: mcptest.Gateway(t, with(config("files", e), "startWait", `"5m"`)).URL + "/mcp"})
+	c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: mcptest.Gateway(t, patient(config("files", e))).URL + "/mcp"})
 	textOf(t, c, "files__write_file", map[string]any{"path": mine, "content": "new"})
 	if data, err := os.ReadFile(mine); err != nil || string(data) != "new" {
 		t.Errorf("its own file has %q, %v", data, err)

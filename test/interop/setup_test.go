@@ -136,6 +136,17 @@ func entry(command string, args ...string) string {
 	return fmt.Sprintf(`{"command":%q,"args":[%s]}`, command, strings.Join(quoted, ","))
 }
 
+// with adds a key to a config entry.
+func with(entry, key, value string) string {
+	return strings.TrimSuffix(entry, "}") + fmt.Sprintf(`,%q:%s}`, key, value)
+}
+
+// patient lets the servers of a config file take their time to start, as they do on
+// a busy machine. Otherwise they start as fast as they do without it.
+func patient(config string) string {
+	return strings.TrimSuffix(config, "}") + `,"startWait":"5m","limits":{"handshake":"5m"}}`
+}
+
 // config returns a config file of named entries: name, entry, name, entry...
 func config(pairs ...string) string {
 	var members []string

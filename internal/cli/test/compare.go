@@ -271,8 +271,9 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 }
 
 // compareWait is how long the gateway waits for a server to start. Only the
-// responses are compared, not their timing.
-const compareWait = time.Minute
+// responses are compared, not their timing: a server that is still starting would
+// lack everything.
+const compareWait = 5 * time.Minute
 
 // gatewayConfig returns a configuration that has only the target, with a fixed
 // era.
@@ -290,7 +291,7 @@ func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.StartWait = compareWait
+	cfg.StartWait, cfg.Limits.Handshake = compareWait, compareWait
 	schema := config.NewSchema(config.DefaultSchema)
 	schema.Servers = []*config.Server{s}
 	cfg.Schemas = []*config.Schema{schema}

@@ -9,7 +9,8 @@ from mcp import StdioServerParameters
 
 
 async def main(tool, kind, target, *args):
-    params = StdioConnectionParams(server_params=StdioServerParameters(command=target, args=list(args))) if kind == "stdio" else StreamableHTTPConnectionParams(url=target)
+    patient = {"timeout": 60}  # a busy machine needs more than 5 s to start a server
+    params = StdioConnectionParams(server_params=StdioServerParameters(command=target, args=list(args)), **patient) if kind == "stdio" else StreamableHTTPConnectionParams(url=target, **patient)
     tools = McpToolset(connection_params=params)
     listed = await tools.get_tools()
     result = await next(t for t in listed if t.name == tool)._run_async_impl(args={"message": "hello"}, tool_context=None, credential=None)

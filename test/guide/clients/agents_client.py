@@ -7,7 +7,8 @@ from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 
 
 async def main(tool, kind, target, *args):
-    server = MCPServerStdio({"command": target, "args": list(args)}) if kind == "stdio" else MCPServerStreamableHttp({"url": target})
+    patient = {"client_session_timeout_seconds": 60}  # a busy machine needs more than 5 s to start a server
+    server = MCPServerStdio({"command": target, "args": list(args)}, **patient) if kind == "stdio" else MCPServerStreamableHttp({"url": target}, **patient)
     async with server:
         tools = await server.list_tools()
         result = await server.call_tool(tool, {"message": "hello"})

@@ -8,7 +8,7 @@ from pydantic_ai.mcp import MCPToolset
 
 
 async def main(tool, kind, target, *args):
-    tools = MCPToolset(StdioTransport(target, list(args)) if kind == "stdio" else target)
+    tools = MCPToolset(StdioTransport(target, list(args)) if kind == "stdio" else target, init_timeout=60)  # a busy machine needs more than 5 s to start a server
     async with tools:
         listed = await tools.list_tools()
         text = await tools.direct_call_tool(tool, {"message": "hello"})

@@ -29,7 +29,7 @@ function transport() {
   throw new Error(`unknown transport ${kind}`);
 }
 
-const seen = { progress: [], log: [] };
+const seen = { progress: [], arrived: [], together: [], log: [] };
 const client = new Client(
   { name: "interop", version: "1.0.0" },
   { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } },
@@ -52,6 +52,24 @@ client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => {
 const updated = new Promise((resolve) => {
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => resolve(n.params.uri));
 });
+
+// Notes the progress of one call as it arrives, and which of it arrived together
+// with the answer: the SDK hands progress over a microtask later than an answer,
+// and forgets the handler of a call with its answer.
+function watch(transport) {
+  const deliver = transport.onmessage;
+  let fresh = [];
+  transport.onmessage = (message, extra) => {
+    if (message.method === "notifications/progress" && !seen.long) {
+      seen.arrived.push(message.params.progress);
+      fresh.push(message.params.progress);
+      queueMicrotask(() => (fresh = []));
+    } else if (message.result) {
+      seen.together.push(...fresh);
+    }
+    deliver(message, extra);
+  };
+}
 
 const call = (name, parameters = {}, options) =>
   client.callTool({ name: prefix + name, arguments: parameters }, undefined, options);
@@ -125,7 +143,9 @@ async function session() {
 }
 
 try {
-  await client.connect(transport());
+  const to = transport();
+  await client.connect(to);
+  watch(to);
   await features();
   await tools();
   await session();

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import uvicorn
 from fastmcp import Context, FastMCP
+from fastmcp.server.dependencies import get_http_headers
 
 server = FastMCP("ask")
 
@@ -23,6 +24,16 @@ async def ask_name(ctx: Context) -> str:
 @server.tool
 def echo(message: str) -> str:
     return message
+
+
+@server.tool
+def fail() -> str:
+    raise ValueError("on purpose")
+
+
+@server.tool
+def header(name: str) -> str:
+    return get_http_headers(include_all=True).get(name, "none")
 
 
 if sys.argv[1:] == ["http"]:

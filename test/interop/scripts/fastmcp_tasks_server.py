@@ -2,9 +2,11 @@
 that asks, one that never ends."""
 
 import asyncio
+import sys
 from datetime import timedelta
 
 import mcp_types
+import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.dependencies import Progress
 from fastmcp.utilities.tasks import TaskConfig
@@ -45,4 +47,7 @@ def quick() -> str:
     return "done"
 
 
-server.run(show_banner=False)
+if sys.argv[1:] == ["http"]:
+    uvicorn.run(server.http_app(), port=0)  # which says the port that it got
+else:
+    server.run(show_banner=False)
