@@ -6,6 +6,7 @@ PREFIX    ?= $(HOME)/.local
 NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
+NOTICES   := $(DIST)/THIRD_PARTY_NOTICES.txt
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 # What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
 COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
@@ -17,18 +18,23 @@ E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/intero
 # The output of each of several targets in one piece, where make can do that.
 IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: notices release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web page when npm is there
+build: $(if $(UI_FILES),$(DIST)/index.html $(NOTICES)) ## bin/mcp-all-in-one, with the web page when npm is there
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) .
 
 $(DIST)/index.html: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
 	  cd $(UI) && npm ci --no-audit --no-fund && npm run build && touch $(CURDIR)/$@; \
 	else echo "npm not found: building without the web page"; fi
+
+notices: $(NOTICES) ## the licences of works of others, as the console, the program and the extension contain them
+
+$(NOTICES): go.mod go.sum $(UI)/package-lock.json $(DIST)/index.html
+	@if [ -d $(UI)/node_modules ]; then $(GO) run ./packaging -notices $@; fi
 
 vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code
 	rm -f mcp-tester-*.vsix
