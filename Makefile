@@ -102,7 +102,9 @@ verify: cover ## one line per clause of the verification standard
 	@if $(MAKE) -s lint >coverage/lint.txt 2>&1; then lint=ok; else lint=; cat coverage/lint.txt; fi; \
 	  $(GO) run ./test/report -verify -lint "$$lint" -coverage "$$(cat coverage/percent)" <coverage/tests.json
 
-docs: ## rewrite the generated pages
+docs: ## rewrite the generated pages and help texts
+	$(GO) generate ./internal/config
+	$(GO) test -count=1 -run '^Test(Help|Reference)$$' ./internal/cli -update
 	$(GO) test -count=1 ./test/requirements -update
 	$(GO) test -count=1 -run '^TestDecisions$$' ./test/decisions -update
 
