@@ -3,6 +3,7 @@ package doctor
 import (
 	"os"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/folders"
 )
@@ -14,7 +15,7 @@ func LookForSpace(a *env.Env) finding {
 	dir := folders.StateDir()
 	f := finding{OK: true, What: a.T("state folder", "状态文件夹"), Detail: dir}
 	if err := tryToWrite(dir); err != nil {
-		f.OK, f.Detail = false, a.Lang.Of(err)
+		f.OK, f.Detail = false, dir+a.T(": ", "：")+a.Lang.Of(problem.WithoutPath(err))
 		f.Fix = a.T("free space on that disk and make the folder writable for the user that runs the gateway; without it approvals, usage and sign-ins are lost at a restart",
 			"请清理该磁盘的空间，并使运行网关的用户可写此文件夹；否则重启后会丢失批准、用量与登录等记录")
 	}

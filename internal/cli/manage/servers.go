@@ -137,6 +137,8 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 		e.URL = args[1]
 	case at == 0 && len(args) > 0:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务的名称"))
+	case at == 1:
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", args[0], "--", "COMMAND"), "%s", a.T("a command is missing after --", "-- 之后缺少命令"))
 	default:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, cmp.Or(withDash(a, cmd), command.UseLine(a, cmd)), "%s",
 			a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
