@@ -66,9 +66,11 @@ vet:
 	  if [ -n "$$files" ]; then echo "gofmt -w needed:"; echo "$$files"; exit 1; fi
 	$(GO) vet ./...
 
-lint: vet ## gofmt, go vet, staticcheck, tidy modules
+lint: vet ## gofmt, go vet, staticcheck, tidy modules, known vulnerabilities where vuln.go.dev can be reached
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
+	@if curl -sfm 10 -o /dev/null https://vuln.go.dev/index/db.json; then $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	  else echo "vuln.go.dev cannot be reached: known vulnerabilities were not looked up"; fi
 
 test: check build ## everything that guards a change (about 15 minutes)
 	$(MAKE) -j 3 $(IN_PIECES) e2e browser interop crosscheck lint conformance-once # the longest first; they wait more than they compute
