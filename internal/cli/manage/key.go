@@ -29,7 +29,7 @@ type keyFlags struct {
 }
 
 func KeyCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的访问密钥"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的 API 密钥"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
 	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),

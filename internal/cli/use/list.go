@@ -28,7 +28,7 @@ func ListCommand(a *env.Env) *cobra.Command {
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
-	cmd.Flags().BoolVar(&wide, "wide", false, a.T("whole descriptions and schemas", "显示完整描述与 schema"))
+	cmd.Flags().BoolVar(&wide, "wide", false, a.T("show whole descriptions and schemas", "显示完整描述与 schema"))
 	f.Shared = true
 	cmd.ValidArgsFunction = target.CompleteList(a, &f)
 	f.AddOutput(a, cmd.Flags(), output.ListFormats)
