@@ -7,6 +7,7 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_NPM    := $(UI)/node_modules/.package-lock.json
+NOTICES   := $(DIST)/THIRD_PARTY_NOTICES.txt
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 # What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
 COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
@@ -22,12 +23,12 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 # The output of each of several targets in one piece, where make can do that.
 IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: unit plain static cluster faults release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: notices unit plain static cluster faults release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web page when npm is there
+build: $(if $(UI_FILES),$(DIST)/index.html $(NOTICES)) ## bin/mcp-all-in-one, with the web page when npm is there
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) .
 
 $(DIST)/index.html: $(UI_FILES)
@@ -37,6 +38,11 @@ $(DIST)/index.html: $(UI_FILES)
 
 $(UI_NPM): $(UI)/package-lock.json
 	cd $(UI) && npm ci --no-audit --no-fund && touch $(CURDIR)/$@
+
+notices: $(NOTICES) ## the licences of works of others, as the console, the program and the extension contain them
+
+$(NOTICES): go.mod go.sum $(UI)/package-lock.json $(DIST)/index.html
+	@if [ -d $(UI)/node_modules ]; then $(GO) run ./packaging -notices $@; fi
 
 vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code
 	rm -f mcp-tester-*.vsix
@@ -75,7 +81,9 @@ vet:
 	  if [ -n "$$files" ]; then echo "gofmt -w needed:"; echo "$$files"; exit 1; fi
 	$(GO) vet ./...
 
-lint: vet static ## gofmt, go vet, staticcheck, tidy modules
+lint: vet static ## gofmt, go vet, staticcheck, tidy modules, known vulnerabilities where vuln.go.dev can be reached
+	@if curl -sfm 10 -o /dev/null https://vuln.go.dev/index/db.json; then $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	  else echo "vuln.go.dev cannot be reached: known vulnerabilities were not looked up"; fi
 
 static:
 	$(GO) tool staticcheck ./...
@@ -119,7 +127,9 @@ verify: cover ## one line per clause of the verification standard
 	@if $(MAKE) -s lint >coverage/lint.txt 2>&1; then lint=ok; else lint=; cat coverage/lint.txt; fi; \
 	  $(GO) run ./test/report -verify -lint "$$lint" -coverage "$$(cat coverage/percent)" <coverage/tests.json
 
-docs: ## rewrite the generated pages
+docs: ## rewrite the generated pages and help texts
+	$(GO) generate ./internal/config
+	$(GO) test -count=1 -run '^Test(Help|Reference)$$' ./internal/cli -update
 	$(GO) test -count=1 ./test/requirements -update
 	$(GO) test -count=1 -run '^TestDecisions$$' ./test/decisions -update
 

@@ -56,6 +56,7 @@ func main() {
 	flag.StringVar(&r.flags, "ldflags", "-s -w", "flags of the linker")
 	flag.StringVar(&r.key, "key", releaseKey, "public key that signs the release, of minisign")
 	platforms := flag.String("platforms", "", "platforms to build for, such as linux-amd64,macos-arm64; all when empty")
+	notices := flag.String("notices", "", "write the licences of works of others to this file, and nothing else")
 	only := flag.String("only", "", "steps to run, such as archives,npm; all when empty")
 	flag.Parse()
 	if *only != "" {
@@ -65,9 +66,23 @@ func main() {
 		wanted := strings.Split(*platforms, ",")
 		targets = slices.DeleteFunc(targets, func(t target) bool { return !slices.Contains(wanted, t.String()) })
 	}
-	if err := r.make(); err != nil {
+	run := r.make
+	if *notices != "" {
+		run = func() error { return r.writeNotices(*notices) }
+	}
+	if err := run(); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// writeNotices writes the file that the console shows and the extension for VS
+// Code contains.
+func (r *release) writeNotices(path string) error {
+	data, err := r.notices()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
 }
 
 func (r *release) make() error {

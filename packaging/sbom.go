@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// A part is third-party code in the program: a Go module, or a package of the
-// console's page.
+// A part is third-party work in the program: a Go module, or a package or a font
+// of the console's page.
 type part struct {
-	name, version, purl, dir string
+	name, version, purl string
+	dirs                []string // folders that may have licences
 }
 
 // parts returns the modules that any platform links, the standard library, and
@@ -26,7 +27,7 @@ type part struct {
 func (r *release) parts() ([]part, error) {
 	found := map[string]part{}
 	for _, t := range targets {
-		cmd := exec.Command("go", "list", "-deps", "-json=Module,Standard", ".")
+		cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", ".")
 		cmd.Dir = r.root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.goos, "GOARCH="+t.goarch)
 		out, err := cmd.Output()
@@ -36,6 +37,7 @@ func (r *release) parts() ([]part, error) {
 		dec := json.NewDecoder(bytes.NewReader(out))
 		for {
 			var p struct {
+				Dir    string
 				Module *struct {
 					Path, Version, Dir string
 					Main               bool
@@ -47,7 +49,15 @@ func (r *release) parts() ([]part, error) {
 				return nil, err
 			}
 			if m := p.Module; m != nil && !m.Main {
-				found[m.Path] = part{m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version, m.Dir}
+				known, ok := found[m.Path]
+				if !ok {
+					known = part{m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version, []string{m.Dir}}
+				}
+				// A package that was copied into a module has a licence of its own.
+				for dir := p.Dir; len(dir) > len(m.Dir) && !slices.Contains(known.dirs, dir); dir = filepath.Dir(dir) {
+					known.dirs = append(known.dirs, dir)
+				}
+				found[m.Path] = known
 			}
 		}
 	}
@@ -55,7 +65,7 @@ func (r *release) parts() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	found["Go"] = part{"Go", version, "pkg:golang/std@" + strings.TrimPrefix(version, "go"), root}
+	found["Go"] = part{"Go", version, "pkg:golang/std@" + strings.TrimPrefix(version, "go"), []string{root}}
 	if err := r.pageParts(found); err != nil {
 		return nil, err
 	}
@@ -95,43 +105,57 @@ func (r *release) pageParts(found map[string]part) error {
 	}
 	for path, p := range lock.Packages {
 		if n, ok := strings.CutPrefix(path, "node_modules/"); ok && !p.Dev && !p.Optional {
-			found["npm:"+n] = part{n, p.Version, "pkg:npm/" + strings.Replace(n, "@", "%40", 1) + "@" + p.Version, filepath.Join(ui, path)}
+			found["npm:"+n] = part{n, p.Version, "pkg:npm/" + strings.Replace(n, "@", "%40", 1) + "@" + p.Version, []string{filepath.Join(ui, path)}}
 		}
 	}
+	found["fonts"] = part{"the fonts Inter and JetBrains Mono", "", "pkg:generic/fonts", []string{filepath.Join(ui, "src/fonts")}}
 	return nil
 }
 
-var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|ofl)([.-].*)?$`)
 
-// notices returns the licences of all parts. A part without a licence stops the
-// release.
+// notices returns the licences of all parts, each text once. A part without a
+// licence stops the release.
 func (r *release) notices() ([]byte, error) {
 	parts, err := r.parts()
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s contains the following works of others, under the licences that follow each.\n", name)
+	var texts []string
+	of := map[string][]string{} // the works that a text is for
 	for _, p := range parts {
-		entries, err := os.ReadDir(p.dir)
-		if err != nil {
-			return nil, fmt.Errorf("the files of %s: %w", p.name, err)
-		}
-		found := false
-		for _, e := range entries {
-			if e.IsDir() || !licenceFile.MatchString(e.Name()) {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(p.dir, e.Name()))
+		found := 0
+		for _, dir := range p.dirs {
+			entries, err := os.ReadDir(dir)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("the files of %s: %w", p.name, err)
 			}
-			found = true
-			fmt.Fprintf(&out, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("-", 80), p.name, p.version, e.Name(), bytes.TrimSpace(text))
+			for _, e := range entries {
+				if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+					continue
+				}
+				data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+				if err != nil {
+					return nil, err
+				}
+				text, work := strings.TrimSpace(string(data)), strings.TrimSpace(p.name+" "+p.version)
+				if of[text] == nil {
+					texts = append(texts, text)
+				}
+				if !slices.Contains(of[text], work) {
+					of[text] = append(of[text], work)
+				}
+				found++
+			}
 		}
-		if !found {
-			return nil, fmt.Errorf("%s has no licence in %s", p.name, p.dir)
+		if found == 0 {
+			return nil, fmt.Errorf("%s has no licence in %s", p.name, p.dirs[0])
 		}
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s contains the following works of others, under the licences that follow their names.\n", name)
+	for _, text := range texts {
+		fmt.Fprintf(&out, "\n%s\n%s\n\n%s\n", strings.Repeat("-", 80), strings.Join(of[text], "\n"), text)
 	}
 	return out.Bytes(), nil
 }
@@ -146,7 +170,7 @@ func (r *release) sbom() error {
 		Type    string `json:"type"`
 		Ref     string `json:"bom-ref,omitempty"`
 		Name    string `json:"name"`
-		Version string `json:"version"`
+		Version string `json:"version,omitempty"`
 		PURL    string `json:"purl"`
 	}
 	var list []component

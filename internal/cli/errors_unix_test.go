@@ -34,6 +34,11 @@ add 'b c' -c demo.json -- ls
 add x --env Y -c demo.json -- ls
 remove none -c demo.json
 key create x --scope mode:none -c demo.json
+key create x --scope readony -c demo.json
+add x -c demo.json --
+list tool demo -c demo.json
+explain none
+import none.json -c demo.json
 `},
 	{"servers", `
 status -c servers.json
@@ -58,6 +63,8 @@ call add 'a[=1' -- mcp-all-in-one demo
 call add 'a[x]=1' -- mcp-all-in-one demo
 call add a..b=1 -- mcp-all-in-one demo
 call add word -- mcp-all-in-one demo
+call -- mcp-all-in-one demo
+prompt greting -- mcp-all-in-one demo
 call add --args '{' -- mcp-all-in-one demo
 call add --args '{"a":"x","b":[]}' -- mcp-all-in-one demo
 call echo mesage=x -- mcp-all-in-one demo

@@ -28,7 +28,7 @@ func SourceOf(a *env.Env, arg string) (ImportSource, error) {
 	case arg == "-":
 		return ImportSource{anyClient(), arg}, nil
 	case err != nil && strings.ContainsAny(arg, "./"):
-		return ImportSource{}, env.Fail(env.ExitUsage, env.CodeClientFile, "", "%v", err)
+		return ImportSource{}, env.Fail(env.ExitUsage, env.CodeClientFile, a.T("give the path of a file; mcp-all-in-one import lists the known clients", "请给出文件路径；mcp-all-in-one import 列出已知的客户端"), "%v", err)
 	case err != nil:
 		return ImportSource{}, unknown
 	case info.IsDir():

@@ -16,7 +16,7 @@ import (
 // english matches two English words in a row, which a Chinese message must not
 // contain outside of quotations from the file.
 var (
-	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\$\{[^}]*\}|mcp-all-in-one secret set \S+|chmod \S+|--[a-z-]+`)
+	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\$\{[^}]*\}|mcp-all-in-one (secret set|key create) \S+|chmod \S+|--[a-z-]+`)
 	english = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,}`)
 )
 

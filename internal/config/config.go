@@ -44,13 +44,13 @@ type Config struct {
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
 	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
-	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
+	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Form of some answers: spec follows the specification, seed the programs mcps-proxy and mcpx (isError in every result, an answer to logging/setLevel). auto uses seed for clients that declare capabilities of a server, as theirs do." zh:"部分应答的形式：spec 遵循规范；seed 与 mcps-proxy、mcpx 一致（每个结果都有 isError，logging/setLevel 有应答内容）。auto 对声明了服务端能力的客户端使用 seed，这些程序的客户端正是如此。"`
 	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
 	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
-	Compact    Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
+	Compact    Compact       `json:"compact" doc:"How compact mode shows tools." zh:"紧凑模式如何显示工具。"`
 	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not set it." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
-	Scripts    Scripts       `json:"scripts" doc:"Bounds of one script." zh:"单个脚本的限制。"`
+	Scripts    Scripts       `json:"scripts" doc:"Limits of one script." zh:"单个脚本的限制。"`
 	Results    Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
 	Tokens     string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`

@@ -28,7 +28,7 @@ func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, units.FormatSize(document.MaxBytes))
 		return nil, false
 	case err != nil:
-		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Unreadable, plainError(err))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Unreadable, problem.WithoutPath(err))
 		return nil, false
 	}
 	checkOwner(found, info, insecure, c)
@@ -67,12 +67,4 @@ func fileKind(info fs.FileInfo) i18n.Text {
 		return i18n.New("a socket", "套接字")
 	}
 	return i18n.New("something else", "其他类型")
-}
-
-// plainError removes the path from err, because the problem already names it.
-func plainError(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }

@@ -12,7 +12,6 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/layout"
-	"mcp-all-in-one/internal/config/problem"
 )
 
 // Reference returns the reference page of the file in Markdown. It is generated
@@ -23,13 +22,15 @@ func Reference() []byte {
 	section(&b, "Server", "`mcpServers.<name>`, and the same in every other shape", reflect.TypeFor[Server]())
 	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
 	section(&b, "Argument", "`tools.<name>.arguments.<name>` of a server", reflect.TypeFor[Argument]())
+	section(&b, "Script", "`scripts.<name>` of a server", reflect.TypeFor[Script]())
+	section(&b, "Sandbox", "`sandbox` of a server, unless it is `\"on\"` or `\"off\"`", reflect.TypeFor[Sandbox]())
 	section(&b, "Prompt, resource", "`prompts.<name>` and `resources.<uri>` of a server", reflect.TypeFor[Policy]())
 	section(&b, "User value", "`perUser.<name>` of a server", reflect.TypeFor[UserValue]())
 	section(&b, "Auth", "`auth` of a server", reflect.TypeFor[Auth]())
 	section(&b, "Schema", "`schemas.<name>`; besides these, `mcpServers`", reflect.TypeFor[Schema]())
-	section(&b, "Top", "beside the servers", reflect.TypeFor[Config]())
+	section(&b, "Top level", "beside the servers", reflect.TypeFor[Config]())
 	nested(&b, "", reflect.TypeFor[Config]())
-	b.WriteString("## Other programs' names\n\nThese keys of other programs are read as ours.\n\n| theirs | ours |\n|---|---|\n")
+	b.WriteString("## Keys of other programs\n\nThese keys of other programs' files work here too.\n\n| theirs | ours |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(layout.ServerNames)) {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", name, layout.ServerNames[name])
 	}
@@ -38,11 +39,7 @@ func Reference() []byte {
 	for _, name := range slices.Sorted(maps.Keys(layout.TopNames)) {
 		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, layout.TopNames[name])
 	}
-	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
-	for _, code := range slices.Sorted(slices.Values(problem.Codes())) {
-		en, zh, _ := problem.Explain(code)
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(en), cell(zh))
-	}
+	b.WriteString("\n[cli.md](cli.md#error-codes) explains the codes of errors and warnings.\n")
 	return []byte(b.String())
 }
 
@@ -137,9 +134,9 @@ A file in the working tree (` + "`.mcp-all-in-one.yaml`, `.mcp.json`, `.vscode/m
 ` + "`--project`" + `. The gateway reads only the servers of such a file, and starts each one after a person has approved its whole entry. mcp-all-in-one and
 mcps-proxy create their file at start if it is missing; other programs do not.
 
-## Shapes
+## Shapes of the file
 
-The gateway recognises the shape of a file by its keys.
+Files of other programs work here too. The gateway recognises the shape by the keys.
 
 | shape | from |
 |---|---|

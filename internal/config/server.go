@@ -94,21 +94,21 @@ type Server struct {
 	Restart      bool                  `json:"restart" def:"true" doc:"Start or connect to it again when it ends." zh:"退出后是否重启或重连。"`
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
 	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"判定为不可用之前的连接次数。"`
-	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
+	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides PATH, HOME and others that hold no secrets, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
 	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
 	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one runs it once, on one of the replicas; each runs it on every replica. Absent: one, or each if share is session. With share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
 	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`
 	Fence        bool                  `json:"fence" doc:"With place: one, never run it twice at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
-	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"How the arguments of a call are checked before it is sent." zh:"发送前检查哪些参数。"`
-	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model." zh:"工具、提示或说明变化或向模型下达指令时的处理。"`
+	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"How the arguments of a call are checked before it is sent: required arguments are there, the full schema, or off." zh:"发送前如何检查参数：required 仅检查必填参数，full 按完整 schema，off 不检查。"`
+	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model: warn logs it, hold withholds them until a person approves. See docs/security.md." zh:"工具、提示或说明变化，或向模型下达指令时的处理：warn 记录日志，hold 在有人批准之前不提供。见 docs/security.md。"`
 	Sandbox      Sandbox               `json:"sandbox" doc:"What a command may do here: \"off\" is everything, \"on\" its own files and any public host, an object what it says. See docs/sandbox.md." zh:"命令在本机的权限：\"off\" 不限制，\"on\" 仅自身文件与任意公网主机，对象则按其内容。见 docs/sandbox.md。"`
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
 	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
 	Results      ResultLimit           `json:"results" doc:"Large results of this server." zh:"此服务的大型结果。"`
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
-	Deny         []string              `json:"deny" doc:"Not these tools; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
+	Deny         []string              `json:"deny" doc:"All tools but these; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
 
 	CallsPerMinute int `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of this server that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此服务的次数；0 为不限制。"`
 

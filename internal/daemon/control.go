@@ -74,7 +74,7 @@ func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	return ln, nil
 }
 
-var errAlone = i18n.Errorf("this gateway is alone: its config file has no section cluster", "此网关为单机运行：配置文件没有 cluster 一节")
+var errAlone = i18n.Errorf("this gateway is not part of a cluster: its config file has no section cluster; see docs/cluster.md", "此网关不属于集群：配置文件没有 cluster 一节；见 docs/cluster.md")
 
 func controlHandler(in *instance.Instance, f *front, token string) http.Handler {
 	mux, console := http.NewServeMux(), f.console

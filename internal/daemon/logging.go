@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/logfile"
 )
@@ -62,9 +63,12 @@ var slogLevels = map[string]slog.Level{
 	"warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// warn logs the problems of the configuration.
+// warn logs the problems of the configuration, except those of its address: http
+// ends with them, unless a flag names another address, and stdio does not listen.
 func warn(a *env.Env, log *slog.Logger, cfg *config.Config) {
 	for _, p := range cfg.Problems {
-		log.Warn(a.ProblemText(p))
+		if p.Code != problem.Exposed && p.Code != problem.Plain {
+			log.Warn(a.ProblemText(p))
+		}
 	}
 }

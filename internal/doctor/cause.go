@@ -44,7 +44,7 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	case errors.As(why, &answer):
 		return otherType(a, cfg)
 	}
-	return fixNetwork(a, cfg, why)
+	return FixNetwork(a, why)
 }
 
 // fixStatus returns what to do about a server that answers with a status other
@@ -91,8 +91,8 @@ func otherType(a *env.Env, cfg *config.Server) string {
 	return fmt.Sprintf(a.T("it does not speak %s at this address: try \"type\": %q, or correct the path in its url", "该地址不使用 %s：请尝试 \"type\": %q，或更正 url 中的路径"), cfg.Type, other)
 }
 
-// fixNetwork returns what to do if there was no answer at all.
-func fixNetwork(a *env.Env, cfg *config.Server, why error) string {
+// FixNetwork returns what to do if there was no answer at all.
+func FixNetwork(a *env.Env, why error) string {
 	var (
 		unknown x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError

@@ -38,8 +38,12 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 	}
 	show := findings(a)
 	show.add(lookForFile(a, cfg))
+	if space := LookForSpace(a); !space.OK {
+		show.add(space)
+	}
 	for _, p := range cfg.Problems {
-		if only == "" || !aboutAnother(cfg, p, only) {
+		// A server that is off is a finding of its own.
+		if p.Severity != problem.SeverityDisabled && (only == "" || !aboutAnother(cfg, p, only)) {
 			show.add(finding{OK: p.Severity == problem.SeverityWarning, What: a.ProblemText(p)})
 		}
 	}

@@ -24,8 +24,8 @@ func (a *Env) LoadToAsk() (*config.Config, error) {
 }
 
 func sayDemo(a *Env) {
-	fmt.Fprintln(a.Stderr, a.T("no server is configured, so the demo server stands in, as with http; add one with: mcp-all-in-one add NAME -- COMMAND",
-		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+	fmt.Fprintln(a.Stderr, a.T("no server is configured, so the demo server stands in; add one with: mcp-all-in-one add NAME -- COMMAND",
+		"尚未配置服务，由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
 }
 
 // DemoAlone returns a configuration with only the demo server. It is called when

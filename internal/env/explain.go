@@ -13,8 +13,8 @@ func init() {
 	maps.Copy(explanations, map[string]explanation{
 		CodeNotConnected: {"No client with this name or session is connected to the running gateway. The message lists the connected clients; a client that uses no session cannot be imitated.",
 			"正在运行的网关没有这个名称或会话的已连接客户端；提示中列出了现有的客户端。不使用会话的客户端无法模仿。"},
-		CodeAuth: {"The server answered 401 or 403: it requires authentication. Give a token with `--header 'Authorization: Bearer TOKEN'`, or put it into the entry's `headers`.",
-			"服务返回 401 或 403，要求身份验证。用 `--header 'Authorization: Bearer TOKEN'` 提供令牌，或写入配置项的 `headers`。"},
+		CodeAuth: {"The server answered 401 or 403: it requires authentication. Sign in with `mcp-all-in-one auth login NAME`, or give a token: `--header 'Authorization: Bearer TOKEN'`, or `headers` of its entry.",
+			"服务返回 401 或 403，要求身份验证。用 `mcp-all-in-one auth login NAME` 登录，或提供令牌：`--header 'Authorization: Bearer TOKEN'`，或其条目的 `headers`。"},
 		CodeUnreachable: {"The server did not start, could not be reached, or ended before it answered. The last lines that it wrote to standard error are shown.",
 			"服务未能启动、无法连接，或在回答之前结束。错误信息会显示它在标准错误中的最后几行。"},
 		CodeTool: {"The server answered with an error of the protocol. Code, message and data are the server's own.",

@@ -41,8 +41,8 @@ func Personalities() map[string]Personality {
 // AddGlobalFlags adds the flags that every command has.
 func AddGlobalFlags(a *Env, flags *pflag.FlagSet) {
 	flags.StringVarP(&a.ConfigPath, "mcp-config", "c", "", a.T("config `FILE`", "配置文件 `FILE`"))
-	flags.StringVar(&a.ConfigPath, "config", "", a.T("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
-	flags.BoolVar(&a.Project, "project", false, a.T("use the file of the working tree", "使用工作目录中的配置文件"))
-	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that others may write", "接受其他用户可写的配置文件"))
+	flags.StringVar(&a.ConfigPath, "config", "", a.T("config `FILE`; the same as --mcp-config", "配置文件 `FILE`；同 --mcp-config"))
+	flags.BoolVar(&a.Project, "project", false, a.T("use the config file of the project that this folder belongs to", "使用当前目录所属项目的配置文件"))
+	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that other users may write", "接受其他用户可写的配置文件"))
 	flags.BoolFunc("json", a.T("write JSON", "输出 JSON"), a.SetJSON)
 }

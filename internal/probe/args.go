@@ -15,6 +15,7 @@ import (
 type ArgumentError struct {
 	Argument string
 	Problem  i18n.Text
+	Form     bool // the word cannot be read at all, whatever the tool takes
 	// Nearest is the name that was probably meant; empty if none is similar.
 	Nearest string
 }
@@ -91,7 +92,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err error) {
 	key, value, ok := strings.Cut(word, "=")
 	if !ok || key == "" {
-		return "", "", false, &ArgumentError{Argument: word, Problem: i18n.New("%q is not an argument: write name=value", "%q 不是参数：请写成 名称=值", word)}
+		return "", "", false, &ArgumentError{Argument: word, Form: true, Problem: i18n.New("%q is not an argument: write name=value", "%q 不是参数：请写成 名称=值", word)}
 	}
 	key, isJSON = strings.CutSuffix(key, ":")
 	if name, isFile := strings.CutPrefix(value, "@"); isFile && name != "" {
@@ -101,7 +102,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 		}
 		data, err := read(name)
 		if err != nil {
-			return "", "", false, &ArgumentError{Argument: key, Problem: i18n.New("argument %q: %v", "参数 %q：%v", key, err)}
+			return "", "", false, &ArgumentError{Argument: key, Form: true, Problem: i18n.New("argument %q: %v", "参数 %q：%v", key, err)}
 		}
 		value = string(data)
 	}

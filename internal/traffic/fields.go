@@ -109,7 +109,7 @@ func compare(get func(*Call) int64, value string, parse func(string) (int64, err
 	}
 	want, err := parse(value)
 	if err != nil {
-		return nil, i18n.Errorf("cannot read %q", "无法解析 %q", value)
+		return nil, i18n.Errorf("%q is neither a time such as 500ms nor a size such as 10kb", "%q 既不是时间（如 500ms）也不是大小（如 10kb）", value)
 	}
 	return func(c *Call, _ time.Time) bool {
 		switch got := get(c); op {

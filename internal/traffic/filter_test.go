@@ -59,7 +59,7 @@ func TestFilter(t *testing.T) {
 func TestFilterErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"colour:red":  `filter term "colour:red": unknown field "colour"`,
-		"dur:>fast":   `filter term "dur:>fast": cannot read "fast"`,
+		"dur:>fast":   `filter term "dur:>fast": "fast" is neither a time such as 500ms nor a size such as 10kb`,
 		"server:":     `filter term "server:": a value is missing`,
 		"since:never": `filter term "since:never": want a duration such as 10m`,
 		"name:[a":     `filter term "name:[a": unclosed bracket in the pattern`,

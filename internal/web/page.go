@@ -28,6 +28,16 @@ func embedded() fs.FS {
 	return sub
 }
 
+// Notices returns the licences of works of others in the program; nil if it was
+// built without them.
+func Notices() []byte {
+	text, err := dist.ReadFile("dist/THIRD_PARTY_NOTICES.txt")
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
 const noPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>mcp-all-in-one</title>
 <h1>This binary was built without the console</h1>

@@ -93,6 +93,15 @@ func TestArchive(t *testing.T) {
 			}
 		}
 		must(t, nil, "bash", "-n", filepath.Join(dir, "completions", name+".bash"))
+		file, err := os.ReadFile(filepath.Join(dir, "THIRD_PARTY_NOTICES"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, notices := range []string{string(file), must(t, nil, filepath.Join(dir, name), "version", "--notices")} {
+			if !strings.Contains(notices, "Inter and JetBrains Mono") {
+				t.Errorf("the notices, %d bytes, do not name the fonts", len(notices))
+			}
+		}
 	})
 	t.Run("get/checksums", func(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "sha256sum", "--check", "--quiet", "SHA256SUMS")
@@ -203,6 +212,9 @@ func TestVSIX(t *testing.T) {
 		}
 		dir := t.TempDir()
 		must(t, nil, "unzip", "-q", found[0], "-d", dir)
+		if _, err := os.Stat(filepath.Join(dir, "extension/THIRD_PARTY_NOTICES.txt")); err != nil {
+			t.Error(err)
+		}
 		manifest, err := os.ReadFile(filepath.Join(dir, "extension.vsixmanifest"))
 		if err != nil || !bytes.Contains(manifest, []byte(`TargetPlatform="linux-x64"`)) {
 			t.Errorf("%v: %s", err, manifest)

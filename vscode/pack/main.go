@@ -96,6 +96,9 @@ func pack(from, to, platform, binary string) (string, error) {
 	if files["extension/LICENSE.txt"], err = os.ReadFile(filepath.Join(from, "..", "LICENSE")); err != nil {
 		return "", err
 	}
+	if files["extension/THIRD_PARTY_NOTICES.txt"], err = os.ReadFile(filepath.Join(from, "../internal/web/dist/THIRD_PARTY_NOTICES.txt")); err != nil {
+		return "", fmt.Errorf("%w (make notices writes it)", err)
+	}
 	name = filepath.Join(to, name)
 	return name, write(name, files)
 }

@@ -106,7 +106,7 @@ func start(ctx context.Context, a *env.Env, in *instance.Instance, words []strin
 	case errors.As(err, &exit):
 		return max(exit.ExitCode(), env.ExitFailure), nil
 	case err != nil:
-		return 0, env.Fail(env.ExitUnreachable, env.CodeNotStarted, "", "%v", err)
+		return 0, env.Fail(env.ExitUnreachable, env.CodeNotStarted, a.T("install the client, or write its whole path", "请安装该客户端，或写出完整路径"), "%v", err)
 	}
 	return 0, nil
 }

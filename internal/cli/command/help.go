@@ -20,9 +20,11 @@ func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "\n%s\n  %s\n", a.T("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
 	}
 	writeCommands(a, w, cmd)
-	writeFlags(a, w, a.T("Flags", "选项"), cmd.LocalFlags())
-	if !cmd.HasSubCommands() {
-		writeFlags(a, w, a.T("General flags", "通用选项"), cmd.InheritedFlags())
+	own, ofConnection := apart(cmd.LocalFlags())
+	writeFlags(a, w, a.T("Flags", "选项"), own)
+	writeFlags(a, w, a.T("Connection flags", "连接选项"), ofConnection)
+	if general := names(cmd.InheritedFlags()); len(general) > 0 && !cmd.HasSubCommands() {
+		fmt.Fprintf(w, "\n%s\n  %s\n  "+a.T("%s --help explains them", "说明见 %s --help")+"\n", a.T("General flags", "通用选项"), strings.Join(general, " "), cmd.Root().CommandPath())
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\n%s\n%s\n", a.T("Examples", "示例"), cmd.Example)
@@ -79,6 +81,43 @@ func writeCommands(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	list(a.T("Commands", "命令"), "")
 }
 
+// connection marks a flag that many commands have, because they all connect to
+// a server.
+const connection = "connection"
+
+// AddConnectionFlags adds flags that the help lists apart from those of the
+// command itself.
+func AddConnectionFlags(to, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{connection: nil}
+		to.AddFlag(f)
+	})
+}
+
+// apart splits flags into those of a command itself and those of its
+// connection.
+func apart(flags *pflag.FlagSet) (own, ofConnection *pflag.FlagSet) {
+	own, ofConnection = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[connection]; ok {
+			ofConnection.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	})
+	return own, ofConnection
+}
+
+func names(flags *pflag.FlagSet) []string {
+	var list []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			list = append(list, "--"+f.Name)
+		}
+	})
+	return list
+}
+
 // writeFlags prints flags in two columns. It counts wide characters as two
 // columns.
 func writeFlags(a *env.Env, w io.Writer, title string, flags *pflag.FlagSet) {
@@ -98,7 +137,7 @@ func writeFlags(a *env.Env, w io.Writer, title string, flags *pflag.FlagSet) {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
 		switch {
-		case value == "":
+		case value == "" || f.Value.Type() == "count":
 		case f.NoOptDefVal != "":
 			name += " [" + value + "]"
 		default:

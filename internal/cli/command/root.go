@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -62,6 +63,9 @@ func FlagError(a *env.Env, cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help"
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			hint = cmp.Or(valueHint(a, bad.GetFlag()), hint)
+		}
 		return env.Fail(env.ExitUsage, env.CodeUsage, hint, "%s", FlagMessage(a, err))
 	}
 	name := missing.GetSpecifiedName()
@@ -72,6 +76,17 @@ func FlagError(a *env.Env, cmd *cobra.Command, err error) error {
 		hint = a.T("did you mean --", "是否要用 --") + near + a.T("?", "？")
 	}
 	return env.Fail(env.ExitUsage, env.CodeUnknownFlag, hint, "%s --%s", a.T("unknown flag", "未知选项"), name)
+}
+
+// valueHint returns how the value of a flag is written.
+func valueHint(a *env.Env, f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "duration":
+		return "--" + f.Name + a.T(" 30s, or another time such as 5m or 1h", " 30s，或其他时间，如 5m、1h")
+	case "int", "uint64", "float64":
+		return "--" + f.Name + a.T(" takes a number", " 的值应为数字")
+	}
+	return ""
 }
 
 func FlagMessage(a *env.Env, err error) string {

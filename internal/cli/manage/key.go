@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // keyFlags are the flags of key create.
@@ -28,7 +29,7 @@ type keyFlags struct {
 }
 
 func KeyCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的访问密钥"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的 API 密钥"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
 	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
@@ -78,7 +79,13 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
 	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope "+strings.Join(access.Scopes, "|"), "%v", err)
+		hint := "mcp-all-in-one key create --help"
+		if e, ok := errors.AsType[*access.ScopeError](err); ok && e.Kind == "" {
+			if near := spelling.Nearest(e.Scope, access.Scopes); near != "" {
+				hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
+			}
+		}
+		return env.Fail(env.ExitUsage, env.CodeUsage, hint, "%v", err)
 	}
 	keys, cfg, path, err := keys(a)
 	if err != nil {
@@ -193,7 +200,7 @@ func keyRevoke(ctx context.Context, a *env.Env, name string) error {
 	}
 	key, err := keys.Revoke(name)
 	if errors.Is(err, access.ErrNoKey) {
-		return env.Fail(env.ExitUsage, env.CodeNoKey, "mcp-all-in-one key ls", "%s", a.T("no valid key "+name, "没有有效的密钥 "+name))
+		return env.Fail(env.ExitUsage, env.CodeNoKey, "mcp-all-in-one key ls", "%s", a.T("no valid key has the name or id "+name, "没有名称或 ID 为 "+name+" 的有效密钥"))
 	}
 	if err != nil {
 		return err

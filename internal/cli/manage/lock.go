@@ -25,7 +25,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 	var schema string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "lock [NAME...]", Short: a.T("pin the servers to the exact packages that they run", "将各服务锁定到确切的软件包"), ValidArgsFunction: command.CompleteServers(a),
+		Use: "lock [NAME...]", Short: a.T("lock the servers to the exact packages that they run", "将各服务锁定到确切的软件包"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Writes mcp.lock next to the config file. It has the packages that npx and uvx would run, all their dependencies, and the tools of the servers. `http --locked` and `stdio --locked` start only what it has.",
 			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
 		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify\n  mcp-all-in-one lock upgrade notes",

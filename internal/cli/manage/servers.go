@@ -76,7 +76,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` the command starts in", "命令的工作目录 `DIR`"))
 	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; detected if absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
 	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("create the schema of --schema if it does not exist", "--schema 指定的 schema 不存在时创建它"))
-	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
+	flags.BoolVar(&f.replace, "replace", false, a.T("replace the server of that name", "替换同名服务"))
 	flags.StringVar(&f.name, "name", "", a.T("`NAME` in the config file of a server from a registry or a bundle", "来自注册表或安装包的服务在配置文件中的名称 `NAME`"))
 	flags.StringVar(&f.way, "package", "", a.T("`KIND` of package if a registry offers several: remote, npm, pypi, mcpb, oci, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、oci、nuget"))
 	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of a registry or a bundle; may be repeated", "对注册表或安装包的问题的回答 `NAME=VALUE`，可重复"))
@@ -137,6 +137,8 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 		e.URL = args[1]
 	case at == 0 && len(args) > 0:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务的名称"))
+	case at == 1:
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", args[0], "--", "COMMAND"), "%s", a.T("a command is missing after --", "-- 之后缺少命令"))
 	default:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, cmp.Or(withDash(a, cmd), command.UseLine(a, cmd)), "%s",
 			a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))

@@ -28,7 +28,7 @@ func CompletionCommand(a *env.Env) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.Stdout)
 			}
-			return command.UsageError(a, cmd, a.T("unknown shell ", "未知的 shell ")+args[0])
+			return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one completion bash|zsh|fish|powershell", "%s%s", a.T("unknown shell ", "未知的 shell "), args[0])
 		},
 	}
 }

@@ -27,7 +27,7 @@ func ExplainCommand(a *env.Env) *cobra.Command {
 				fmt.Fprintf(a.Stdout, "%s\n%s\n", code, a.T(e.EN, e.ZH))
 				return nil
 			}
-			return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one explain", "%s", a.T("no code "+code, "没有代码 "+code))
+			return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one explain", "%s", a.T("there is no error code "+code, "没有错误代码 "+code))
 		},
 	}
 }

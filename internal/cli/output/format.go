@@ -32,8 +32,8 @@ type Options struct {
 func (f *Options) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.Output, "output", "o", "auto", a.T("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
-	flags.StringVar(&f.jq, "jq", "", a.T("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
-	flags.StringVar(&f.template, "template", "", a.T("Go `TEMPLATE` that writes the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
+	flags.StringVar(&f.jq, "jq", "", a.T("jq `EXPRESSION` that selects from the JSON", "从 JSON 中选取内容的 jq 表达式 `EXPRESSION`"))
+	flags.StringVar(&f.template, "template", "", a.T("Go `TEMPLATE` that formats the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
 }
 
 // CheckOutput refuses a format that the command does not support.

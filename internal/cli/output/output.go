@@ -59,7 +59,7 @@ func PrintJSON(a *env.Env, raw json.RawMessage) {
 func printJQ(a *env.Env, expression string, value json.RawMessage) error {
 	results, err := probe.JQ(expression, value)
 	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "--jq: %v", err)
+		return env.Fail(env.ExitUsage, env.CodeUsage, "--jq '.content[0].text'", "--jq: %v", err)
 	}
 	for _, r := range results {
 		var text string

@@ -34,9 +34,9 @@ func AddOldSpellings(a *env.Env, cmd *cobra.Command) {
 		flags.StringVar(p, name, "", about)
 		flags.Lookup(name).NoOptDefVal = noPath
 	}
-	path(&f.validate, "validate-mcp-config", a.T("check a config file (`PATH`)", "验证配置文件（`PATH`）"))
-	path(&f.show, "show-mcp-config", a.T("print a config file (`PATH`)", "显示配置文件内容（`PATH`）"))
-	path(&f.set, "set-mcp-config", a.T("replace a config file by standard input (`PATH`)", "用标准输入替换配置文件（`PATH`）"))
+	path(&f.validate, "validate-mcp-config", a.T("check the config file `PATH`", "验证配置文件 `PATH`"))
+	path(&f.show, "show-mcp-config", a.T("print the config file `PATH`", "显示配置文件 `PATH` 的内容"))
+	path(&f.set, "set-mcp-config", a.T("replace the config file `PATH` by standard input", "用标准输入替换配置文件 `PATH`"))
 	flags.BoolVar(&f.schema, "show-mcp-config-schema", false, a.T("print the JSON Schema of the config file", "显示配置文件的 JSON Schema"))
 	flags.BoolVarP(&f.version, "version", "V", false, a.T("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs

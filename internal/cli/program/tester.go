@@ -24,7 +24,7 @@ func TesterRoot(a *env.Env) *cobra.Command {
 	cmd.Args = command.NoArgs(a)
 	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
 	flags := cmd.PersistentFlags()
-	flags.StringVarP(&a.ConfigPath, "config", "c", "", a.T("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
+	flags.StringVarP(&a.ConfigPath, "config", "c", "", a.T("config `FILE`; not required", "配置文件 `FILE`（可选）"))
 	flags.BoolFunc("json", a.T("write JSON", "输出 JSON"), a.SetJSON)
 	var names []string
 	for _, c := range ProbeCommands(a) {
@@ -39,7 +39,7 @@ func TesterRoot(a *env.Env) *cobra.Command {
 	flags.BoolVar(&stay, "no-open", false, a.T("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.T("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
 	flags.BoolVar(&join, "shared", false, a.T("print the address of the background tester that editors share; starts it if needed", "输出编辑器共用的后台测试器的地址，未运行时启动它"))
-	flags.DurationVar(&linger, "linger", time.Minute, a.T("`TIME` that the shared tester stays after its last user has left (1m)", "最后一个使用者离开后，共用测试器保留的时间 `TIME`（1m）"))
+	flags.DurationVar(&linger, "linger", time.Minute, a.T("end the shared tester `TIME` after its last user has left (1m)", "最后一个使用者离开 `TIME` 后结束共用测试器（1m）"))
 	flags.BoolVar(&serve, "serve-shared", false, "")
 	if err := flags.MarkHidden("serve-shared"); err != nil {
 		panic(err) // it is defined above

@@ -177,7 +177,7 @@ func serviceLogs(a *env.Env) *cobra.Command {
 			}
 			return serviceError(a, manager(a).Logs(cmd.Context(), a.Stdout, lines, follow))
 		}}
-	cmd.Flags().IntVarP(&lines, "lines", "n", lines, a.T("show this `NUMBER` of lines", "显示的行数 `NUMBER`"))
+	cmd.Flags().IntVarP(&lines, "lines", "n", lines, a.T("show the last `N` lines", "显示最后 `N` 行"))
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, a.T("keep printing new lines", "持续显示新日志"))
 	return cmd
 }

@@ -38,8 +38,8 @@ func UsageCommand(a *env.Env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runUsage(cmd.Context(), a, f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.days, "days", f.days, a.T("last `DAYS`, today included, at most 366 (7)", "最近 `DAYS` 天，含今天，最多 366（7）"))
-	flags.StringVar(&f.by, "by", f.by, a.T("sum up `BY` tool, server, client or key (tool)", "按 `BY` 汇总：tool、server、client 或 key（tool）"))
+	flags.IntVar(&f.days, "days", f.days, a.T("show the last `N` days, today included, at most 366 (7)", "显示最近 `N` 天，含今天，最多 366（7）"))
+	flags.StringVar(&f.by, "by", f.by, a.T("`COLUMN` to sum up by: tool, server, client or key (tool)", "按列 `COLUMN` 汇总：tool、server、client 或 key（tool）"))
 	flags.BoolVar(&f.unused, "unused", false, a.T("show the tools without calls; needs a running gateway", "显示没有被调用的工具；需要正在运行的网关"))
 	return cmd
 }

@@ -59,6 +59,9 @@ func Failed(a *env.Env, err error, m *Target) error {
 	case errors.As(err, &start):
 		e.Code, e.ID, e.Err = env.ExitUnreachable, env.CodeUnreachable, start.Err
 		e.Hint = otherURL(a, m, status)
+		if m.Probe.URL != "" && status == nil {
+			e.Hint = doctor.FixNetwork(a, err)
+		}
 		if path := doctor.Searched(err); path != "" {
 			e.Details = append(e.Details, env.Detail{Label: "PATH", Text: path})
 		}

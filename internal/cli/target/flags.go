@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/output"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
@@ -34,24 +35,26 @@ type Flags struct {
 	Shared bool
 }
 
-func (f *Flags) add(a *env.Env, flags *pflag.FlagSet) {
-	flags.StringVar(&f.Protocol, "protocol", "", a.T("`VERSION` to speak: auto, legacy, modern or a date", "协议版本 `VERSION`：auto、legacy、modern 或日期"))
-	flags.StringVar(&f.transport, "transport", "", a.T("`HOW` a URL is reached: http or sse (found out)", "URL 的传输方式 `HOW`：http 或 sse（自动探测）"))
-	flags.StringVar(&f.Schema, "schema", "", a.T("`SCHEMA` of a configured server (default)", "已配置服务所在的 `SCHEMA`（default）"))
-	flags.StringArrayVarP(&f.Headers, "header", "H", nil, a.T("`'NAME: VALUE'` sent with every request", "每个请求附带的请求头 `'NAME: VALUE'`"))
-	flags.StringArrayVarP(&f.Env, "env", "e", nil, a.T("`NAME=VALUE` in the environment of a command", "命令的环境变量 `NAME=VALUE`"))
-	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` in which a command starts", "命令的工作目录 `DIR`"))
-	flags.StringArrayVar(&f.caps, "cap", nil, a.T("`CAPABILITY` to offer: sampling, elicitation, roots, none, or JSON (all)", "提供的能力 `CAPABILITY`：sampling、elicitation、roots、none 或 JSON（全部）"))
-	flags.StringArrayVar(&f.roots, "root", nil, a.T("`DIR` or URI offered as a root", "作为根提供的目录或 URI（`DIR`）"))
-	flags.StringVar(&f.client, "client", "", a.T("client `NAME[/VERSION]` to send", "客户端自称 `NAME[/VERSION]`"))
-	flags.StringVar(&f.answer, "answer", "", a.T("`HOW` questions are answered: ask, fail, decline, JSON or @FILE (ask on a terminal, else fail)", "如何回答服务的提问 `HOW`：ask、fail、decline、JSON 或 @FILE（终端上为 ask，否则 fail）"))
-	flags.StringVar(&f.Level, "log", "", a.T("`LEVEL` from which the server's log is shown", "显示服务日志的最低级别 `LEVEL`"))
-	flags.DurationVar(&f.idle, "timeout", 60*time.Second, a.T("`TIME` without an answer or progress before a call ends (60s)", "调用最长静默时间 `TIME`，进度会重新计时（60s）"))
-	flags.DurationVar(&f.limit, "max-time", 60*time.Minute, a.T("`TIME` the whole call may take (60m)", "调用的总时限 `TIME`（60m）"))
-	flags.CountVarP(&f.verbose, "verbose", "v", a.T("show the messages; twice: the headers too", "显示消息；两次则包括请求头"))
+func (f *Flags) add(a *env.Env, to *pflag.FlagSet) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.StringVar(&f.Protocol, "protocol", "", a.T("protocol `VERSION`: auto, legacy, modern or a date", "协议版本 `VERSION`：auto、legacy、modern 或日期"))
+	flags.StringVar(&f.transport, "transport", "", a.T("`TRANSPORT` of a URL: http or sse (detected)", "URL 的传输方式 `TRANSPORT`：http 或 sse（自动探测）"))
+	flags.StringVar(&f.Schema, "schema", "", a.T("schema `NAME` of a configured server (default)", "已配置服务所在的 schema `NAME`（default）"))
+	flags.StringArrayVarP(&f.Headers, "header", "H", nil, a.T("header `'NAME: VALUE'` of every request; may be repeated", "每个请求附带的请求头 `'NAME: VALUE'`，可重复"))
+	flags.StringArrayVarP(&f.Env, "env", "e", nil, a.T("environment variable `NAME=VALUE` of a command; may be repeated", "命令的环境变量 `NAME=VALUE`，可重复"))
+	flags.StringVar(&f.cwd, "cwd", "", a.T("working `DIR` of a command", "命令的工作目录 `DIR`"))
+	flags.StringArrayVar(&f.caps, "cap", nil, a.T("client `CAPABILITY`: sampling, elicitation, roots, none, or JSON (all)", "客户端的能力 `CAPABILITY`：sampling、elicitation、roots、none 或 JSON（全部）"))
+	flags.StringArrayVar(&f.roots, "root", nil, a.T("root `DIR` or URI; may be repeated", "作为根的目录 `DIR` 或 URI，可重复"))
+	flags.StringVar(&f.client, "client", "", a.T("client name `NAME[/VERSION]` that the server is told", "告知服务的客户端名称 `NAME[/VERSION]`"))
+	flags.StringVar(&f.answer, "answer", "", a.T("`ANSWER` to questions of the server: ask, fail, decline, JSON or @FILE (ask on a terminal, else fail)", "对服务提问的回答 `ANSWER`：ask、fail、decline、JSON 或 @FILE（终端上为 ask，否则 fail）"))
+	flags.StringVar(&f.Level, "log", "", a.T("show log messages of the server from this `LEVEL` on", "显示服务日志的最低级别 `LEVEL`"))
+	flags.DurationVar(&f.idle, "timeout", 60*time.Second, a.T("end a call after this `TIME` without an answer or progress (60s)", "调用最长静默时间 `TIME`，进度会重新计时（60s）"))
+	flags.DurationVar(&f.limit, "max-time", 60*time.Minute, a.T("end a call after this `TIME` in any case (60m)", "调用的总时限 `TIME`（60m）"))
+	flags.CountVarP(&f.verbose, "verbose", "v", a.T("show the messages; -vv shows the headers too", "显示消息；-vv 还显示请求头"))
 	flags.StringVar(&f.Trace, "trace", "", a.T("record the messages to `FILE`", "将消息记录到 `FILE`"))
 	flags.BoolVar(&f.Direct, "direct", false, a.T("do not use the running gateway", "不使用正在运行的网关"))
 	flags.BoolVar(&f.noHistory, "no-history", false, a.T("do not store the request in the history", "不记入历史"))
+	command.AddConnectionFlags(to, flags)
 }
 
 // header parses the headers of the command line.

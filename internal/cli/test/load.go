@@ -34,8 +34,8 @@ func LoadCommand(a *env.Env) *cobra.Command {
 	cmd.ValidArgsFunction = target.CompleteTarget(a, &f.Flags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
 	flags := cmd.Flags()
-	flags.IntVar(&o.Parallel, "parallel", 10, a.T("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))
-	flags.DurationVar(&o.Duration, "duration", 10*time.Second, a.T("`TIME` it takes, at most 10m (10s)", "持续时间 `TIME`，最多 10m（10s）"))
+	flags.IntVar(&o.Parallel, "parallel", 10, a.T("make `N` calls at once, at most 1000 (10)", "同时进行 `N` 次调用，最多 1000（10）"))
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, a.T("end after `TIME`, at most 10m (10s)", "`TIME` 后结束，最多 10m（10s）"))
 	flags.IntVarP(&o.Count, "count", "n", 0, a.T("end after `N` calls", "`N` 次调用后结束"))
 	flags.StringVar(&f.Args, "args", "", a.T("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
 	flags.BoolVar(&f.NoValidate, "no-validate", false, a.T("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))

@@ -60,7 +60,7 @@ func suiteFromTraffic(a *env.Env, cmd *cobra.Command, what string) ([]byte, erro
 func readCapture(a *env.Env, path string) (*record.Capture, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("recordings are made with record, or with --trace", "录制文件由 record 或 --trace 生成"), "%v", err)
 	}
 	defer file.Close()
 	c, err := record.ReadCapture(file)

@@ -113,16 +113,20 @@ func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	if tool := tools.Find(name); tool != nil {
 		return tool, nil
 	}
+	return nil, unknownName(b, i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name), name, b.Env.T("tools", "工具"), tools.Keys())
+}
+
+// unknownName adds to an error the names that the server has, and the nearest.
+func unknownName(b *target.Connection, err error, name, label string, known []string) error {
 	a := b.Env
-	e := &env.ExitError{Code: env.ExitTool, ID: env.CodeUnknownTool, Err: i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
-	e.Details = []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}
-	if len(tools.Items) > 0 {
-		e.Details = append(e.Details, env.Detail{Label: a.T("tools", "工具"), Text: shortList(tools.Keys())})
+	e := &env.ExitError{Code: env.ExitTool, ID: env.CodeUnknownTool, Err: err, Details: []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}}
+	if len(known) > 0 {
+		e.Details = append(e.Details, env.Detail{Label: label, Text: shortList(known)})
 	}
-	if near := spelling.Nearest(name, tools.Keys()); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		e.Hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
-	return nil, e
+	return e
 }
 
 // shortList joins the first names of a list.
@@ -211,8 +215,12 @@ func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 // badArguments returns the error for invalid arguments, before anything is
 // sent.
 func badArguments(b *target.Connection, err error) *env.ExitError {
-	return &env.ExitError{Code: env.ExitUsage, ID: env.CodeArgument, Err: err,
+	e := &env.ExitError{Code: env.ExitUsage, ID: env.CodeArgument, Err: err,
 		Hint: b.Env.T("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
+	if bad, ok := errors.AsType[*probe.ArgumentError](err); ok && bad.Form {
+		e.Hint = b.Env.T(`name=text, name:=JSON, name=@FILE, or all of them as --args JSON`, `写作 name=文本、name:=JSON、name=@FILE，或用 --args JSON 给出全部`)
+	}
+	return e
 }
 
 func askMissing(b *target.Connection, tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {

@@ -39,7 +39,7 @@ func historyList(a *env.Env) *cobra.Command {
 		Use: "ls [TARGET]", Aliases: []string{"list"}, Short: a.T("list the requests, the newest last", "列出请求，最新的在最后"), Args: command.ArgCount(a, 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return listHistory(a, strings.Join(args, ""), limit) },
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", limit, a.T("at most this `MANY` (20)", "最多 `MANY` 条（20）"))
+	cmd.Flags().IntVarP(&limit, "limit", "n", limit, a.T("show the last `N` requests (20)", "显示最近 `N` 条请求（20）"))
 	return cmd
 }
 

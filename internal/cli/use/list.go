@@ -2,6 +2,7 @@ package use
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 )
 
 func ListCommand(a *env.Env) *cobra.Command {
@@ -26,7 +28,7 @@ func ListCommand(a *env.Env) *cobra.Command {
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
-	cmd.Flags().BoolVar(&wide, "wide", false, a.T("whole descriptions and schemas", "显示完整描述与 schema"))
+	cmd.Flags().BoolVar(&wide, "wide", false, a.T("show whole descriptions and schemas", "显示完整描述与 schema"))
 	f.Shared = true
 	cmd.ValidArgsFunction = target.CompleteList(a, &f)
 	f.AddOutput(a, cmd.Flags(), output.ListFormats)
@@ -59,13 +61,26 @@ func runList(a *env.Env, cmd *cobra.Command, f *target.Flags, wide bool, args []
 		m, err = target.TargetWord(cmd.Context(), a, f, args[0], args[1:])
 	}
 	if err != nil {
-		return err
+		return otherList(a, cmd, args, err)
 	}
 	name := ""
 	if len(m.Rest) > 0 {
 		name = m.Rest[0]
 	}
 	return target.Once(cmd.Context(), a, f, m, func(b *target.Connection) error { return listFeatures(b, kinds, name, wide || f.Output == "wide") })
+}
+
+// otherList suggests the list that was probably meant if its name was taken for
+// the name of a server.
+func otherList(a *env.Env, cmd *cobra.Command, args []string, err error) error {
+	e, ok := errors.AsType[*env.ExitError](err)
+	if !ok || e.ID != env.CodeNoServer || len(args) < 2 {
+		return err
+	}
+	if near := spelling.Nearest(args[0], env.SortedKeys(output.KindWords)); near != "" {
+		e.Hint = a.T("did you mean: ", "是否要用：") + cmd.CommandPath() + " " + near + " " + args[1]
+	}
+	return e
 }
 
 // listFeatures prints the lists of a server.

@@ -37,7 +37,7 @@ func LogsCommand(a *env.Env) *cobra.Command {
 	cmd.Example = "  mcp-all-in-one logs github\n  mcp-all-in-one logs github -f\n  mcp-all-in-one logs -- npx -y @modelcontextprotocol/server-everything"
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("keep printing new lines", "持续显示新日志"))
-	flags.IntVarP(&f.count, "count", "n", 0, a.T("the last `MANY` lines; with --follow, end after this many", "最后 `MANY` 行；与 --follow 同用时收到这么多后结束"))
+	flags.IntVarP(&f.count, "count", "n", 0, a.T("show the last `N` lines; with --follow, end after N lines", "显示最后 `N` 行；与 --follow 同用时收到 N 行后结束"))
 	flags.DurationVar(&f.total, "for", 0, a.T("follow for `TIME`", "持续显示 `TIME`"))
 	f.Shared = true
 	return cmd

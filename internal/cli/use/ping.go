@@ -25,7 +25,7 @@ func PingCommand(a *env.Env) *cobra.Command {
 			}
 			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return pingServer(b, count, every) })
 		})
-	cmd.Flags().IntVarP(&count, "count", "n", 1, a.T("how `MANY` times (1)", "次数 `MANY`（1）"))
+	cmd.Flags().IntVarP(&count, "count", "n", 1, a.T("ping `N` times (1)", "次数 `N`（1）"))
 	cmd.Flags().DurationVar(&every, "interval", time.Second, a.T("`TIME` between two pings (1s)", "间隔 `TIME`（1s）"))
 	return cmd
 }

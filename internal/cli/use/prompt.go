@@ -72,11 +72,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 	}
 	item := prompts.Find(name)
 	if item == nil {
-		hint := ""
-		if near := spelling.Nearest(name, prompts.Keys()); near != "" {
-			hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
-		}
-		return env.Fail(env.ExitTool, env.CodeUnknownTool, hint, "%s %q", a.T("the server has no prompt", "服务没有提示词"), name)
+		return unknownName(b, i18n.Errorf("the server has no prompt %q", "服务没有提示词 %q", name), name, a.T("prompts", "提示词"), prompts.Keys())
 	}
 	declared := probe.PromptArguments(item.Raw)
 	var names []string

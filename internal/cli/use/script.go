@@ -53,9 +53,9 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 		"  mcp-all-in-one script report.js --url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.args, "arg", nil, a.T("`NAME=VALUE` or NAME:=JSON, in the global args", "全局变量 args 中的 `NAME=VALUE` 或 NAME:=JSON"))
-	flags.StringVar(&f.server, "server", "", a.T("start, and show to the script, `NAME` of the configured servers alone", "仅使用已配置服务中的 `NAME`"))
-	flags.StringVar(&f.url, "url", "", a.T("use the server at `URL` alone, which is tools.server to the script", "仅使用 `URL` 处的服务；在脚本中为 tools.server"))
-	flags.StringVar(&f.at, "at", "", a.T("let its clock stand at `TIME` (2026-01-02T15:04:05Z)", "让脚本的时钟停在 `TIME`（2026-01-02T15:04:05Z）"))
+	flags.StringVar(&f.server, "server", "", a.T("use only the configured server `NAME`", "只使用已配置的服务 `NAME`"))
+	flags.StringVar(&f.url, "url", "", a.T("use only the server at `URL`; the script calls it tools.server", "只使用 `URL` 处的服务；在脚本中为 tools.server"))
+	flags.StringVar(&f.at, "at", "", a.T("stop the clock of the script at `TIME`, such as 2026-01-02T15:04:05Z", "让脚本的时钟停在 `TIME`，如 2026-01-02T15:04:05Z"))
 	flags.Uint64Var(&f.seed, "seed", 0, a.T("seed Math.random with `N`", "以 `N` 为 Math.random 的种子"))
 	f.Shared = true
 	return cmd

@@ -51,7 +51,7 @@ func TrafficCommand(a *env.Env) *cobra.Command {
 	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("show new calls as they happen", "持续显示新的消息"))
 	flags.BoolVar(&f.hops, "hops", false, a.T("also without a filter: both hops, and notifications", "无过滤条件时也显示两段消息与通知"))
 	flags.Uint64Var(&f.open, "open", 0, a.T("show the call `ID` with its bodies and related calls", "显示调用 `ID`，包括消息体与相关消息"))
-	flags.IntVarP(&f.limit, "limit", "n", 50, a.T("at most this `MANY` earlier calls (50)", "最多显示 `MANY` 条过去的消息（50）"))
+	flags.IntVarP(&f.limit, "limit", "n", 50, a.T("show the last `N` calls (50)", "显示最近 `N` 次调用（50）"))
 	flags.DurationVar(&f.total, "for", 0, a.T("end --follow after `TIME`", "`TIME` 后结束 --follow"))
 	flags.StringArrayVar(&f.not, notFlag, nil, "")
 	// The flag is defined in the line above.

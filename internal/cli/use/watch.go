@@ -27,7 +27,7 @@ type watchFlags struct {
 }
 
 func (f *watchFlags) add(a *env.Env, cmd *cobra.Command) {
-	cmd.Flags().IntVarP(&f.count, "count", "n", 0, a.T("end after this `MANY`", "收到 `MANY` 条后结束"))
+	cmd.Flags().IntVarP(&f.count, "count", "n", 0, a.T("end after `N` notifications", "收到 `N` 条通知后结束"))
 	cmd.Flags().DurationVar(&f.total, "for", 0, a.T("end after `TIME`", "`TIME` 后结束"))
 }
 

@@ -3,7 +3,9 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -119,6 +121,15 @@ func OfFile(file, code string, args ...any) *LoadError {
 	p := New(SeverityError, code, args...)
 	p.File = file
 	return &LoadError{Problems: []Problem{p}}
+}
+
+// WithoutPath removes the path from an error of the file system, because the
+// problem already names it.
+func WithoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // A Pos is a position in a file. Lines and columns count from 1, columns in

@@ -98,7 +98,7 @@ var Texts = map[string]text{
 	Header:      {"%q cannot be the name of a header", "%q 不能作为请求头名称", "use letters, digits and -", "请使用字母、数字和 -"},
 	UserValue:   {"the value %q of each user %s", "每个用户的值 %q %s", "write \"env\": \"VARIABLE\" for a server with a command, \"header\": \"NAME\" for one with a url", "带 command 的服务写 \"env\": \"变量名\"，带 url 的服务写 \"header\": \"名称\""},
 	Script:      {"script %q %s", "脚本 %q %s", "write \"code\": \"return 1\" or \"file\": \"NAME.js\"", "请写 \"code\": \"return 1\" 或 \"file\": \"NAME.js\""},
-	Exposed:     {"other machines can reach %s, but access is not configured", "其他机器可以访问 %s，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
+	Exposed:     {"other machines can reach %s, but access is not configured", "其他机器可以访问 %s，但未配置 access", "create a key with: mcp-all-in-one key create NAME, set access.oauth, or listen on 127.0.0.1", "用 mcp-all-in-one key create NAME 创建密钥，或配置 access.oauth，或监听 127.0.0.1"},
 	AnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
 	NoKeys:      {"the key file %s does not exist, so every client is refused", "密钥文件 %s 不存在，因此所有客户端都会被拒绝", "create the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
 	Plain:       {"other machines can reach %s, and a key sent there over plain HTTP can be read on the network", "其他机器可以访问 %s，以明文 HTTP 发送到此处的密钥会在网络中被读取", "set server.tls, or listen on 127.0.0.1; if a proxy in front adds TLS or you trust the network, set server.insecure: true", "请配置 server.tls，或监听 127.0.0.1；若前面有提供 TLS 的代理或网络可信，请设置 server.insecure: true"},

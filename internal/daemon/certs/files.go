@@ -55,9 +55,9 @@ func (f *files) refresh() error {
 		f.seen = sum
 		switch {
 		case certErr != nil:
-			return unusable("cert", f.cert, i18n.New("cannot be read: %v", "无法读取：%v", certErr))
+			return unusable("cert", f.cert, i18n.New("cannot be read: %v", "无法读取：%v", problem.WithoutPath(certErr)))
 		case keyErr != nil:
-			return unusable("key", f.key, i18n.New("cannot be read: %v", "无法读取：%v", keyErr))
+			return unusable("key", f.key, i18n.New("cannot be read: %v", "无法读取：%v", problem.WithoutPath(keyErr)))
 		}
 		return f.take(cert, key)
 	}

@@ -29,6 +29,9 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bo
 	findings := []web.Finding{}
 	if name == "" {
 		findings = append(findings, examineFile(a, snapshot.Config))
+		if space := doctor.LookForSpace(a); !space.OK {
+			findings = append(findings, web.Finding{What: space.What, Detail: space.Detail, Fix: space.Fix})
+		}
 	}
 	var list []*upstream.Upstream
 	for _, view := range snapshot.Schemas {

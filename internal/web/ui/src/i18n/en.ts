@@ -362,6 +362,8 @@ export const en = {
   servers: "Servers",
   session: "Session",
   setRoots: "Set roots",
+  licences: "Licences",
+  licencesDoc: "Works of others that this program contains",
   settings: "Settings",
   severalServers: "These calls use several servers. Pick one:",
   shownOf: "{0} of {1} visible",

@@ -364,6 +364,8 @@ export const zh: Record<keyof typeof en, string> = {
   servers: "服务器",
   session: "会话",
   setRoots: "更新根目录",
+  licences: "许可证",
+  licencesDoc: "本程序所含第三方作品的许可证",
   settings: "设置",
   severalServers: "这些调用涉及多个服务器，请选一个：",
   shownOf: "可见 {0}/{1}",

@@ -73,6 +73,7 @@ function Browser() {
     {row(t("theme"), "", <Segments id="set-theme" label={t("theme")} value={theme.value} onChange={(v: Theme) => { theme.value = v; }} choices={[["auto", t("themeAuto")], ["light", t("themeLight")], ["dark", t("themeDark")]]} />)}
     {row(t("language"), "", <Segments id="set-lang" label={t("language")} value={lang.value} onChange={(v: Lang) => setLang(v)} choices={[["en", "English"], ["zh-CN", "简体中文"]]} />)}
     {row(t("signedInAs"), t("loggedIn", session.value!.name, session.value!.scope), <button type="button" class="button" onClick={() => void logout()}>{t("logout")}</button>)}
+    {row(t("licences"), t("licencesDoc"), <a class="button" href="/ui/THIRD_PARTY_NOTICES.txt" target="_blank" rel="noreferrer">{t("open")}</a>)}
   </section>;
 }
 
