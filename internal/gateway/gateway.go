@@ -141,7 +141,6 @@ func New(opt Options) *Gateway {
 	g.taskMark = g.seals.TaskMark(opt.Owner)
 	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
-	g.scripts.Stopping = g.stopping
 	g.started = time.Now()
 	g.changes.Announce = g.announce
 	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, func() {

@@ -51,21 +51,6 @@ func TestNeighbours(t *testing.T) {
 	})
 }
 
-// TestEndsBesideScript checks that the gateway ends soon after its client on
-// stdio, although a script computes that is far from its limits.
-func TestEndsBesideScript(t *testing.T) {
-	t.Run("code/bomb after the client", func(t *testing.T) {
-		c := start(t, `"mode":"code","scripts":{"cpu":"1m"},`, `{}`)
-		id := c.send("run", map[string]any{"code": "await tools.demo.echo({message: 'x'}); for (;;);"}, `"progressToken":"p"`)
-		c.gw.Notification(mcp.NotificationProgress)
-		c.gw.CloseStdin()
-		if got := read(t, c.gw.Answer(fmt.Sprintf("%q", id))); !strings.Contains(got.text(), "the gateway shut down before the script ended") {
-			t.Errorf("the script ended with %q", got.text())
-		}
-		c.gw.Wait(time.Minute)
-	})
-}
-
 // TestAudit checks that each call of a script is in the audit trail with its
 // own name and the door run, besides the run with the hash of its code.
 func TestAudit(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -24,9 +22,6 @@ const (
 // A Pool runs scripts and counts the running ones. The zero value is ready to
 // use.
 type Pool struct {
-	// Stopping is closed when the process is about to end.
-	Stopping <-chan struct{}
-
 	mu  sync.Mutex
 	all int
 	by  map[string]int
@@ -144,16 +139,12 @@ func (p *Pool) Run(ctx context.Context, runner *script.Runner, principal string,
 		defer leave()
 	}
 	defer runner.Warm() // for the next script
-	var ending sync.WaitGroup
-	defer ending.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := newStopwatch(job.Limits.Timeout, func() { cancel(errOutOfTime) })
 	defer watch.stop()
 	within := context.WithValue(ctx, scriptKey{}, &scripted{watch: watch, code: job.Code, outer: outer})
-	h := &inContext{ctx: within, asked: asked}
-	ending.Go(func() { h.endAlone(ctx, p.Stopping, func() { cancel(mcp.CutShort) }) })
-	o, err := runner.Run(ctx, job, h)
+	o, err := runner.Run(ctx, job, inContext{within, asked})
 	if context.Cause(ctx) == errOutOfTime {
 		return &script.Outcome{Fault: &script.Fault{Name: "Limit", Limit: script.LimitTimeout}}, nil
 	}
@@ -168,48 +159,17 @@ var errOutOfTime = jsonrpc.Errorf(jsonrpc.CodeInternal, "the script ran out of t
 // inContext handles requests in the context of the call that runs a script. A
 // request is also cancelled when the process of the script ends.
 type inContext struct {
-	ctx     context.Context
-	asked   jsonrpc.Handler
-	handled atomic.Int32 // requests that are being handled
+	ctx   context.Context
+	asked jsonrpc.Handler
 }
 
-func (h *inContext) Handle(asking context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	h.handled.Add(1)
-	defer h.handled.Add(-1)
+func (h inContext) Handle(asking context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(asking, func() { cancel(context.Cause(asking)) })()
 	return h.asked.Handle(ctx, from, req)
 }
 
-func (h *inContext) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+func (h inContext) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	h.asked.HandleNotification(ctx, from, n)
-}
-
-// aloneWait is how long a script may run without requests when the process is
-// about to end.
-const aloneWait = 2 * time.Second
-
-// endAlone ends a script that computes or sleeps when the process is about to
-// end. On a busy machine it could take minutes to reach its limit. A script that
-// waits for its requests may finish, as other calls may.
-func (h *inContext) endAlone(ctx context.Context, stopping <-chan struct{}, end func()) {
-	select {
-	case <-stopping:
-	case <-ctx.Done():
-		return
-	}
-	tick := time.NewTicker(aloneWait / 10)
-	defer tick.Stop()
-	for since := time.Now(); time.Since(since) < aloneWait; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if h.handled.Load() > 0 {
-			since = time.Now()
-		}
-	}
-	end()
 }
