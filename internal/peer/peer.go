@@ -55,6 +55,8 @@ type Options struct {
 	Lives func(Owner) bool
 	// Spent counts calls that another replica admitted.
 	Spent func([]rate.Spent)
+	// Held takes how many sessions each principal has at another replica.
+	Held func(rate.Held)
 	// HandleOwner returns the owner in a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take to read a part of a response.
