@@ -26,7 +26,7 @@ type Limits struct {
 	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限。"`
 	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限。"`
 	Sessions           int   `json:"sessions" def:"10000" min:"1" max:"10000000" doc:"Sessions at once." zh:"同时存在的会话数。"`
-	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once. 0 takes a quarter of sessions." zh:"单个密钥的会话数；0 为 sessions 的四分之一。"`
+	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once, at all replicas together. 0 takes a quarter of sessions, at each replica." zh:"单个密钥的会话数，全部副本合计；0 为 sessions 的四分之一，各副本分别计算。"`
 	UnfinishedPerKey   int64 `json:"unfinishedPerKey" unit:"size" def:"0" min:"0" doc:"Memory for bodies of one key that have not arrived whole. 0 takes 16 times clientMessage." zh:"单个密钥尚未接收完整的请求体可占用的内存；0 为 clientMessage 的 16 倍。"`
 
 	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间。"`

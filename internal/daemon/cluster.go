@@ -26,6 +26,9 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 		return in.Cluster.NewID(ctx, s)
 	}
 	opt.Elsewhere, opt.Keep = in.Cluster.Elsewhere, in.Cluster.Wanted.Keep
+	if in.Config.Limits.SessionsPerKey > 0 { // the default is a share of the sessions of each replica
+		opt.Limits.Others, opt.Limits.Count = in.Held.Elsewhere, in.Held.Count
+	}
 	return opt
 }
 
@@ -41,6 +44,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
 	go f.in.Cluster.Wanted.CatchUp(ctx)
+	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
 	go func() {
 		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)

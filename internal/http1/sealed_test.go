@@ -118,6 +118,24 @@ func TestSealedOneWrite(t *testing.T) {
 	}
 }
 
+// TestLargeParts checks that the large parts of a response are written as they are,
+// without a copy.
+func TestLargeParts(t *testing.T) {
+	part, parts := make([]byte, joined), 4
+	s := newSealed(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(parts*len(part)))
+		for range parts {
+			w.Write(part)
+			if n := len(w.(*answer).out); n > 0 {
+				t.Errorf("%d bytes wait for more", n)
+			}
+		}
+	})
+	if _, got := ask(t, s, s.url, "x"); len(got) != parts*len(part) {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 // TestSealedStale checks that nothing is written to an idle connection that the
 // server closed.
 func TestSealedStale(t *testing.T) {

@@ -91,7 +91,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	case a.chunked:
 		a.appendChunk(p)
 		return len(p), a.flushOver(joined)
-	case len(a.out)+len(p) > joined || a.headDone && a.sent == a.length && len(p) > copied:
+	case len(a.out)+len(p) >= joined || a.headDone && a.sent == a.length && len(p) > copied:
 		return len(p), a.write(p)
 	}
 	a.gather()

@@ -73,7 +73,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 // response, only if initialize succeeds.
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
-	if full := s.table.reserve(p.principal, &s.lim); full != "" {
+	if full := s.table.reserve(p.principal, &s.lim, s.lim.others(p.principal)); full != "" {
 		if !p.handOn(m) {
 			refuseOverload(p.w, full)
 		}

@@ -19,7 +19,7 @@ func (s *Server) Has(id string) bool {
 // Restore begins a session again that another process lost, with the same id. On
 // its next stream, the client is notified that all lists may have changed.
 func (s *Server) Restore(r *http.Request, id string, st Start) error {
-	if full := s.table.reserve(st.Principal, &s.lim); full != "" {
+	if full := s.table.reserve(st.Principal, &s.lim, 0); full != "" { // the lost process may be among the others
 		return mcp.Failure(mcp.Overloaded, "", full)
 	}
 	ss := s.newSession(r, TransportSession, st.Endpoint, st.Principal)

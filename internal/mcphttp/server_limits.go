@@ -32,6 +32,18 @@ type ServerLimits struct {
 	// Shares reports whether PerPrincipal and Unfinished apply to a principal; nil
 	// applies them to all.
 	Shares func(principal string) bool
+	// Others returns how many sessions a principal has at other replicas, which
+	// PerPrincipal counts, too; Count is told how many it has here. Both must not
+	// block, and are nil if only the sessions here count.
+	Others func(principal string) int
+	Count  func(principal string, n int)
+}
+
+func (l *ServerLimits) others(principal string) int {
+	if l.Others == nil {
+		return 0
+	}
+	return l.Others(principal)
 }
 
 func (l *ServerLimits) bound(principal string) bool {

@@ -12,9 +12,10 @@ import (
 type table struct {
 	mu       sync.RWMutex
 	byID     map[string]*session
-	of       map[string]int // sessions by principal, including reserved ones
-	reserved int            // sessions that are about to be added
-	ended    bool           // no more sessions are added
+	of       map[string]int                // sessions by principal, including reserved ones
+	count    func(principal string, n int) // told of each change of that; may be nil
+	reserved int                           // sessions that are about to be added
+	ended    bool                          // no more sessions are added
 	// live counts the sessions from their reservation until their handlers are
 	// closed.
 	live sync.WaitGroup
@@ -32,9 +33,9 @@ func (t *table) get(id, principal string) *session {
 	return ss
 }
 
-// reserve reserves a place for a session of principal. If there is none, it returns
-// the reason.
-func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
+// reserve reserves a place for a session of principal, which has others at other
+// replicas. If there is none, it returns the reason.
+func (t *table) reserve(principal string, lim *ServerLimits, others int) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -43,18 +44,21 @@ func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
 	case len(t.byID)+t.reserved >= lim.Sessions:
 		lim.Hits.Add("sessions")
 		return "too many sessions"
-	case lim.bound(principal) && t.of[principal] >= lim.PerPrincipal:
+	case lim.bound(principal) && t.of[principal]+others >= lim.PerPrincipal:
 		lim.Hits.Add("sessionsPerKey")
 		return fmt.Sprintf("this key has %d sessions, its share of %d: end some, or set limits.sessionsPerKey", lim.PerPrincipal, lim.Sessions)
 	}
 	t.reserved++
-	t.of[principal]++
+	t.moreOfLocked(principal, 1)
 	t.live.Add(1)
 	return ""
 }
 
-func (t *table) lessOfLocked(principal string) {
-	if t.of[principal]--; t.of[principal] == 0 {
+func (t *table) moreOfLocked(principal string, n int) {
+	if t.of[principal] += n; t.count != nil {
+		t.count(principal, t.of[principal])
+	}
+	if t.of[principal] == 0 {
 		delete(t.of, principal)
 	}
 }
@@ -79,7 +83,7 @@ func (t *table) release(principal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reserved--
-	t.lessOfLocked(principal)
+	t.moreOfLocked(principal, -1)
 }
 
 func (t *table) remove(ss *session) {
@@ -87,7 +91,7 @@ func (t *table) remove(ss *session) {
 	defer t.mu.Unlock()
 	if t.byID[ss.id] == ss {
 		delete(t.byID, ss.id)
-		t.lessOfLocked(ss.principal)
+		t.moreOfLocked(ss.principal, -1)
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		refuseDraining(w)
 		return
 	}
-	if full := s.table.reserve(principal, &s.lim); full != "" {
+	if full := s.table.reserve(principal, &s.lim, s.lim.others(principal)); full != "" {
 		refuseOverload(w, full)
 		return
 	}

@@ -86,7 +86,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 	defer ss.leave()
 	defer ss.countStreams(-1)
 	if k.conn != nil {
-		defer func() { k.conn.close(k.isGone()) }()
+		defer func() { k.conn.Close(k.isGone()) }()
 	}
 	if prime {
 		if err := k.write(sse.AppendPriming(nil, st.id)); err != nil {

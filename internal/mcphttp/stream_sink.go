@@ -31,7 +31,7 @@ type answerCarrier struct {
 // A sink is one HTTP response that carries a stream.
 type sink struct {
 	out  carrier
-	conn *streamConn // out, if that is a connection
+	conn *StreamConn // out, if that is a connection
 	w    http.ResponseWriter
 	left <-chan struct{} // closed when the client disconnects; nil if gone covers that
 	lim  *ServerLimits
@@ -116,23 +116,17 @@ var (
 // start sends the header of an event stream. If prime is set, it also sends an
 // event with an id to resume from.
 func (k *sink) start(st *stream, prime bool) error {
-	k.writeHeader()
+	eventHeader(k.w.Header())
+	k.w.WriteHeader(http.StatusOK)
 	if prime {
 		return k.write(sse.AppendPriming(nil, st.id))
 	}
 	return k.out.Flush()
 }
 
-// header sends the header of an event stream.
-func (k *sink) header() error {
-	k.writeHeader()
-	return k.out.Flush()
-}
-
-func (k *sink) writeHeader() {
-	h := k.w.Header()
+// eventHeader sets the header of an event stream.
+func eventHeader(h http.Header) {
 	h["Content-Type"] = typeEvents
 	h["Cache-Control"] = cacheNever
 	h["X-Accel-Buffering"] = bufferingNever
-	k.w.WriteHeader(http.StatusOK)
 }

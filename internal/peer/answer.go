@@ -20,8 +20,8 @@ import (
 // dies before that, the client can still get an error.
 const held = 64 << 10
 
-// heldStream is the same for a stream outside any call.
-const heldStream = 2 << 10
+// heldStream is the same for a stream outside any call: enough for most notifications.
+const heldStream = 512
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, held); return &b }}
 
@@ -49,16 +49,17 @@ func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
 }
 
 // copy copies the response of another replica to the client as it arrives.
-func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response, from Owner) {
-	c := &copying{n: n, w: w, a: a, from: from, rc: http.NewResponseController(w)}
+func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response, from Owner, h *handing) {
+	c := &copying{n: n, w: w, out: response{w, http.NewResponseController(w)}, a: a, from: from}
 	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	if events && a.Request.Method == http.MethodGet { // it may be open for days, and ends without an error
-		c.buf = make([]byte, heldStream)
-	} else {
-		buf := buffers.Get().(*[]byte)
-		defer buffers.Put(buf)
-		c.buf = *buf
+	if events && a.Request.Method == http.MethodGet {
+		c.stream(resp, h)
+		return
 	}
+	defer resp.Body.Close()
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	c.buf = *buf
 	if !events && resp.ContentLength >= 0 && resp.ContentLength <= held {
 		c.whole(resp)
 		return
@@ -68,11 +69,41 @@ func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response,
 		w.Header()["Content-Length"] = []string{strconv.FormatInt(resp.ContentLength, 10)}
 	}
 	w.WriteHeader(resp.StatusCode)
-	if events {
-		c.events(resp.Body)
+	if events && c.events(resp.Body) || !events && c.body(resp.Body) {
 		return
 	}
-	c.body(resp.Body)
+	panic(http.ErrAbortHandler) // the only way to show that the rest is missing
+}
+
+// stream copies a stream outside any call, which may be open for days. It takes the
+// connection of the client over, because net/http holds much memory for it.
+func (c *copying) stream(resp *http.Response, h *handing) {
+	copyHeader(c.w.Header(), resp.Header)
+	conn, err := mcphttp.TakeOver(c.w, c.a.Request, resp.StatusCode)
+	if err != nil { // the client has disconnected
+		resp.Body.Close()
+		return
+	}
+	c.buf = make([]byte, heldStream)
+	if conn == nil {
+		defer resp.Body.Close()
+		if !c.events(resp.Body) {
+			panic(http.ErrAbortHandler)
+		}
+		return
+	}
+	h.kept = true
+	h.detach()
+	far := &copying{n: c.n, out: conn, buf: c.buf} // without the request, which would stay in memory
+	go far.carry(conn, resp.Body, h.cancel, h.end)
+}
+
+// carry copies a stream to the connection of its client, until one of them ends.
+func (c *copying) carry(conn *mcphttp.StreamConn, from io.ReadCloser, cancel, end func()) {
+	defer end()
+	defer from.Close()
+	conn.Watch(func(error) { cancel() })
+	conn.Close(!c.events(from))
 }
 
 // copyHeader copies the header fields of the response, except those of the
@@ -93,16 +124,28 @@ func copyHeader(to, from http.Header) {
 type copying struct {
 	n    *Node
 	w    http.ResponseWriter
-	a    *mcphttp.Away
+	out  output
+	a    *mcphttp.Away // nil for a stream outside any call
 	from Owner
-	rc   *http.ResponseController
 	buf  []byte
+}
+
+// An output is what a response is written to: an HTTP response, or its connection.
+type output interface {
+	Write(p []byte) (int, error)
+	Flush() error
+	SetWriteDeadline(t time.Time) error
+}
+
+type response struct {
+	http.ResponseWriter
+	*http.ResponseController
 }
 
 // write writes a part of the response with its own deadline.
 func (c *copying) write(b []byte) bool {
-	c.rc.SetWriteDeadline(time.Now().Add(c.n.opt.WriteIdle))
-	_, err := c.w.Write(b)
+	c.out.SetWriteDeadline(time.Now().Add(c.n.opt.WriteIdle))
+	_, err := c.out.Write(b)
 	return err == nil
 }
 
@@ -120,9 +163,9 @@ func (c *copying) whole(resp *http.Response) {
 	}
 }
 
-// body copies a large response. If a part is lost, the client notices by the
-// length.
-func (c *copying) body(from io.Reader) {
+// body copies a large response; it reports false if a part is lost, which the client
+// notices by the length.
+func (c *copying) body(from io.Reader) bool {
 	for {
 		// TLS returns small pieces. Join them, so that each is not a separate write.
 		n, err := 0, error(nil)
@@ -132,22 +175,20 @@ func (c *copying) body(from io.Reader) {
 			n += more
 		}
 		if n > 0 && !c.write(c.buf[:n]) {
-			return
-		}
-		if err == io.EOF {
-			return
+			return true // the client has disconnected
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // the only way to show that the rest is missing
+			return err == io.EOF
 		}
 	}
 }
 
 // events copies an event stream, each event when it is complete: after a part of an
-// event, no error could be sent.
-func (c *copying) events(from io.Reader) {
-	if c.rc.Flush() != nil {
-		return
+// event, no error could be sent. It reports false if it was left in the middle of an
+// event.
+func (c *copying) events(from io.Reader) bool {
+	if c.out.Flush() != nil {
+		return true // the client has disconnected
 	}
 	kept := 0       // bytes of buf that belong to an incomplete event
 	inside := false // a part of an event that is too large for buf was written
@@ -164,29 +205,29 @@ func (c *copying) events(from io.Reader) {
 		if whole == 0 && len(have) == len(c.buf) || err == io.EOF {
 			inside, whole = true, len(have)
 		}
-		if whole > 0 && (!c.write(have[:whole]) || c.rc.Flush() != nil) {
-			return
+		if whole > 0 && (!c.write(have[:whole]) || c.out.Flush() != nil) {
+			return true
 		}
 		kept = copy(c.buf, have[whole:])
 		switch {
 		case err == io.EOF:
-			return
+			return true
 		case err != nil && inside:
-			panic(http.ErrAbortHandler)
+			return false
 		case err != nil:
 			c.last()
-			return
+			return true
 		}
 	}
 }
 
 // last ends a stream whose replica died: a call gets an error response.
 func (c *copying) last() {
-	if c.a.Request.Method != http.MethodPost || c.a.Quiet || c.a.Request.Context().Err() != nil {
+	if c.a == nil || c.a.Request.Method != http.MethodPost || c.a.Quiet || c.a.Request.Context().Err() != nil {
 		return
 	}
 	msg := jsonrpc.AppendResponse(nil, c.a.ID, &jsonrpc.Response{Err: c.n.Counted.lost(c.from)})
 	if c.write(sse.AppendEvent(nil, "", 0, sse.OneLine(msg))) {
-		c.rc.Flush()
+		c.out.Flush()
 	}
 }

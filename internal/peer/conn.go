@@ -96,8 +96,9 @@ func (l *listener) Accept() (net.Conn, error) {
 // oneRecord is the largest write that crypto/tls sends as one record.
 const oneRecord = 16 << 10
 
-// recordBuffers are the buffers in which the records of large writes are collected.
-var recordBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 256<<10); return &b }}
+// recordBuffers are the buffers in which the records of large writes are collected:
+// a response is written in parts of 256 KB, and the records of one part fit in.
+var recordBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 264<<10); return &b }}
 
 // A servedConn is a connection that another replica opened. It writes the records
 // of a large response together: crypto/tls writes each one by itself, 64 for a

@@ -107,15 +107,15 @@ func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabou
 // forward sends a request to a replica and copies its response. restore allows that
 // replica to restore the session.
 func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore bool) outcome {
-	ctx, done := n.busy(a.Request)
-	defer done()
+	h := n.busy(a.Request)
+	defer h.done()
 	dials, carrier := 0, http.RoundTripper(n.transport)
 	if a.Request.Method == http.MethodGet && !a.Line { // a stream outside any call
 		carrier = n.shared
 	}
 	for try := 1; ; try++ {
 		began := time.Now()
-		resp, err := carrier.RoundTrip(n.request(ctx, a, to, restore))
+		resp, err := carrier.RoundTrip(n.request(h.ctx, a, to, restore))
 		switch {
 		case err == nil && resp.Header.Get(headerNotRun) != "":
 			resp.Body.Close()
@@ -124,9 +124,8 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			}
 			return dead
 		case err == nil:
-			defer resp.Body.Close()
 			n.Counted.forwarded(to.Node, time.Since(began))
-			n.copy(w, a, resp, to)
+			n.copy(w, a, resp, to, &h)
 			return answered
 		case a.Request.Context().Err() != nil: // the client has disconnected
 			return answered

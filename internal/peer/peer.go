@@ -55,6 +55,8 @@ type Options struct {
 	Lives func(Owner) bool
 	// Spent counts calls that another replica admitted.
 	Spent func([]rate.Spent)
+	// Held takes how many sessions each principal has at another replica.
+	Held func(rate.Held)
 	// HandleOwner returns the owner in a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take to read a part of a response.
@@ -86,7 +88,7 @@ type Node struct {
 	Wanted Wanted
 	// Counted holds the counters since the start.
 	Counted Counter
-	handed  atomic.Int64    // POSTs that other replicas are answering
+	handed  atomic.Int64    // requests that other replicas are answering
 	streams context.Context // ends the streams that come from other replicas
 	cut     context.CancelFunc
 }
@@ -147,8 +149,8 @@ func (n *Node) Close() {
 // Retire makes this replica refuse sessions of others, and tell them so.
 func (n *Node) Retire() { n.draining.Store(true) }
 
-// Finish ends the streams that come from other replicas, and waits for the calls
-// that they are answering, until ctx ends.
+// Finish ends the streams that come from other replicas, and waits for them and for
+// the calls that those are answering, until ctx ends.
 func (n *Node) Finish(ctx context.Context) {
 	n.cut()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -162,14 +164,35 @@ func (n *Node) Finish(ctx context.Context) {
 	}
 }
 
-// busy counts a forwarded request until done is called. A stream outside any call
-// ends when this replica stops.
-func (n *Node) busy(r *http.Request) (ctx context.Context, done func()) {
-	if r.Method == http.MethodPost {
-		n.handed.Add(1)
-		return r.Context(), func() { n.handed.Add(-1) }
+// A handing is a request that another replica is answering.
+type handing struct {
+	ctx    context.Context
+	cancel func()
+	detach func() bool // makes a stream outlive the request of its client
+	end    func()
+	kept   bool // a goroutine calls end
+}
+
+// done ends a request, unless it goes on in a goroutine.
+func (h *handing) done() {
+	if !h.kept {
+		h.end()
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(n.streams, cancel)
-	return ctx, func() { stop(); cancel() }
+}
+
+// busy counts a forwarded request until it ends. A stream outside any call ends
+// when this replica stops.
+func (n *Node) busy(r *http.Request) handing {
+	n.handed.Add(1)
+	if r.Method == http.MethodPost {
+		return handing{ctx: r.Context(), end: func() { n.handed.Add(-1) }}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	detach, stop := context.AfterFunc(r.Context(), cancel), context.AfterFunc(n.streams, cancel)
+	return handing{ctx: ctx, cancel: cancel, detach: detach, end: func() {
+		detach()
+		stop()
+		cancel()
+		n.handed.Add(-1)
+	}}
 }

@@ -52,6 +52,12 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if r.URL.Path == heldPath {
+		if held, ok := told[rate.Held](w, r); ok {
+			n.opt.Held(held)
+		}
+		return
+	}
 	if r.URL.Path == rollPath {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(n.opt.Describe()) // an error means that the caller has disconnected

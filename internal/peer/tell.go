@@ -15,6 +15,12 @@ const spentPath = "/peer/v1/spent"
 // Spent tells all other replicas which calls this one admitted.
 func (d *Directory) Spent(list []rate.Spent) { d.tellAll(spentPath, list) }
 
+// heldPath is the URL path for how many sessions each principal has at a replica.
+const heldPath = "/peer/v1/held"
+
+// Held tells all other replicas how many sessions each principal has at this one.
+func (d *Directory) Held(of map[string]int) { d.tellAll(heldPath, rate.Held{From: d.self, Of: of}) }
+
 // tellAll posts a value as JSON to all other replicas, for a bounded time. Those that
 // are not reached miss it.
 func (d *Directory) tellAll(path string, v any) {

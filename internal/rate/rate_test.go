@@ -1,6 +1,7 @@
 package rate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -258,6 +259,39 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestSessions checks that the sessions at other replicas are known soon, and for
+// as long as those tell.
+func TestSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := NewSessions(), NewSessions()
+		ctx, stop := context.WithCancel(t.Context())
+		go a.Share(ctx, func(of map[string]int) { b.Hear(Held{"a", of}) })
+		is := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if n := b.Elsewhere("key:ann"); n != want {
+				t.Errorf("%d sessions, want %d", n, want)
+			}
+		}
+		is(0)
+		a.Count("key:ann", 2)
+		a.Count("key:bob", 5)
+		time.Sleep(2 * shareEvery)
+		is(2)
+		time.Sleep(2 * heldFor)
+		is(2)
+		a.Count("key:ann", 0)
+		time.Sleep(2 * shareEvery)
+		is(0)
+		a.Count("key:ann", 1)
+		time.Sleep(2 * shareEvery)
+		is(1)
+		stop()
+		time.Sleep(heldFor + time.Second)
+		is(0)
+	})
 }
 
 // TestShared checks that a rate holds for several replicas together, after they

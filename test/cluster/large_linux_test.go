@@ -41,10 +41,18 @@ func TestLarge(t *testing.T) {
 		running.Close()
 	})
 	t.Run("fault/T49/streams", func(t *testing.T) {
-		var all []*mcptest.Events
+		var sessions []*mcptest.RawHTTP
 		for range figures.Size(20, 1000) {
-			s := client(t, home, `{}`)
+			sessions = append(sessions, client(t, home, `{}`))
+		}
+		before := home.resident() + other.resident()
+		var all []*mcptest.Events
+		for _, s := range sessions {
 			all = append(all, at(s, other).Stream(http.MethodGet, ""))
+		}
+		each := (home.resident() + other.resident() - before) / len(all)
+		if figures.Full() && each > 60 {
+			t.Errorf("a stream that is handed over takes %d KiB", each)
 		}
 		s := client(t, home, `{}`)
 		for i := range 20 {
@@ -56,7 +64,7 @@ func TestLarge(t *testing.T) {
 		for _, e := range all {
 			e.Close()
 		}
-		figures.Report(t, "T49", "cancel reaches the server; %d streams handed over", len(all))
+		figures.Report(t, "T49", "cancel reaches the server; %d streams handed over, %d KiB each on both replicas together", len(all), each)
 	})
 	t.Run("fault/T49/large", func(t *testing.T) {
 		mb := figures.Size(4, 64)

@@ -216,6 +216,32 @@ func cutOff(t *testing.T, server *mcptest.NATS, a, b *replica) {
 	})
 }
 
+// TestSessionsPerKey checks that the sessions of a key are counted at all replicas.
+func TestSessionsPerKey(t *testing.T) {
+	c := start(t, 2, options{members: true, access: `"limits":{"sessionsPerKey":4},` + behindBalancer})
+	opens := func(r *replica) bool {
+		return known(t, r.url()).Post(mcptest.InitializeLine(legacy, `{}`)).Status == http.StatusOK
+	}
+	t.Run("cluster/sessions per key", func(t *testing.T) {
+		for i := range 4 {
+			if !opens(c.replicas[0]) {
+				t.Fatalf("session %d was refused", i)
+			}
+		}
+		// Without a word of the first replica, the second one opens as many.
+		tick, opened := time.NewTicker(300*time.Millisecond), 0
+		defer tick.Stop()
+		for <-tick.C; opened < 4 && opens(c.replicas[1]); opened++ {
+			<-tick.C
+		}
+		if t.Logf("the other replica opened %d more", opened); opened == 4 {
+			t.Error("the other replica does not know of the sessions")
+		}
+		c.replicas[0].kill()
+		await(t, "a key may open sessions again when the replica that had them is gone", func() bool { return opens(c.replicas[1]) })
+	})
+}
+
 // TestRates checks that a rate counts the calls of a client at all replicas.
 func TestRates(t *testing.T) {
 	const most = 60

@@ -141,8 +141,10 @@ func (k *Keeper) spotLocked(name string, s *server, now time.Time) Spot {
 	switch {
 	case !k.known || r.Node == "":
 		return Spot{}
-	case r.Boot == self.Boot && s.Fence && (s.fenced == r.epoch || unsure(k.opt.Members, now)):
-		s.fenced = r.epoch
+	case r.Boot == self.Boot && s.Fence && unsure(k.opt.Members, now):
+		s.written = 0
+		return Spot{Hurry: true}
+	case r.Boot == self.Boot && s.Fence && s.written != r.epoch:
 		return Spot{Hurry: true}
 	case r.Boot == self.Boot && k.givesAwayLocked(s, r, self):
 		return Spot{}
@@ -222,10 +224,10 @@ func (k *Keeper) todoLocked() (list []writing) {
 			case s.running > 0:
 			case k.givesAwayLocked(s, r, self):
 				list = append(list, handOver(k.opt.Members, name, s, self, r))
-			case s.fenced == r.epoch && !unsure(k.opt.Members, now):
+			case s.Fence && s.written != r.epoch && !unsure(k.opt.Members, now):
 				// Another replica may have taken the server without our
-				// knowledge. Only a successful write proves that it is still
-				// ours.
+				// knowledge, or may be about to: it was given to us while we
+				// were cut off. Only a successful write proves that it is ours.
 				list = append(list, writing{name, record{Node: self.Node, Boot: self.Boot, Over: r.epoch}})
 			}
 			continue

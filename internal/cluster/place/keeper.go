@@ -88,7 +88,9 @@ type server struct {
 	doubted  uint64    // epoch whose owner denies having the server
 	doubtEnd time.Time
 	moving   uint64 // epoch in which Rebalance moves it
-	fenced   uint64 // epoch in which its copy here was stopped by the fence
+	// written is the epoch that this replica began. A fenced server runs in no
+	// other one, and not in one in which this replica was cut off.
+	written uint64
 }
 
 // Open follows the records until Close. It does not block.

@@ -301,6 +301,45 @@ func (w *world) do(s step) {
 	time.Sleep(s.Then) // in bubble time
 }
 
+// play runs a schedule, and returns what went wrong.
+func play(t *testing.T, steps []step) (wrong string) {
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(3)
+		for _, s := range steps {
+			w.do(s)
+		}
+		for _, r := range w.all {
+			r.gate.set(false)
+			if r.draining.Load() {
+				r.end()
+			}
+			r.start()
+		}
+		time.Sleep(everything)
+		synctest.Wait()
+		wrong = w.check()
+		for _, r := range w.all {
+			r.end()
+		}
+	})
+	return wrong
+}
+
+// TestGivenWhileCutOff plays a schedule in which a fenced server is given to a
+// replica that is cut off. When that one learns of it, another replica, whose watch
+// broke, may be about to take the server.
+func TestGivenWhileCutOff(t *testing.T) {
+	for range 20 { // the order of events at the same time is random
+		wrong := play(t, []step{
+			{"drain", 2, 12 * time.Second}, {"drain", 0, 87 * time.Millisecond}, {"cut", 1, 3645 * time.Millisecond},
+			{"kill", 2, 18901 * time.Millisecond}, {"start", 2, 9617 * time.Millisecond}, {"watch breaks", 2, 2 * time.Millisecond},
+		})
+		if wrong != "" {
+			t.Fatal(wrong)
+		}
+	}
+}
+
 // In every schedule, an epoch has one owner, a fenced server never has two
 // copies, and in the end every server runs once.
 func TestModel(t *testing.T) {
@@ -315,27 +354,7 @@ func TestModel(t *testing.T) {
 					time.Duration(rapid.IntRange(0, 12_000).Draw(rt, "then")) * time.Millisecond,
 				}
 			}), 0, 12).Draw(rt, "steps")
-			var wrong string
-			synctest.Test(t, func(*testing.T) {
-				w := newWorld(3)
-				for _, s := range steps {
-					w.do(s)
-				}
-				for _, r := range w.all {
-					r.gate.set(false)
-					if r.draining.Load() {
-						r.end()
-					}
-					r.start()
-				}
-				time.Sleep(everything)
-				synctest.Wait()
-				wrong = w.check()
-				for _, r := range w.all {
-					r.end()
-				}
-			})
-			if wrong != "" {
+			if wrong := play(t, steps); wrong != "" {
 				rt.Fatalf("%s", wrong)
 			}
 		})

@@ -107,6 +107,9 @@ func (k *Keeper) wrote(w writing) {
 	if w.epoch > k.records[w.server].epoch {
 		k.records[w.server] = w.record
 	}
+	if s := k.servers[w.server]; s != nil {
+		s.written = w.epoch
+	}
 	k.judgeLocked()
 	k.Wake()
 	close(k.gone) // Leave counts again

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -44,11 +45,12 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 			return fate == cluster.Lives && time.Since(seen) < cluster.Life // the list is kept while the engine is away
 		}
 	}
+	in.Held = rate.NewSessions()
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Lives: lives, Spent: in.rates.Spend, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Lives: lives, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err

@@ -59,6 +59,7 @@ type Instance struct {
 	Draining   atomic.Bool
 	Hits       config.Hits
 	rates      rate.Rates
+	Held       *rate.Sessions // nil without a cluster
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      inbox.Inbox
