@@ -66,15 +66,20 @@ export function Overview() {
   </div>;
 }
 
+const signed = (n: number, unit: string) => (n > 0 ? "+" : n < 0 ? "−" : "±") + count(Math.abs(n)) + unit;
+
 function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: number; failures: Call[] }) {
   const [brush, setBrush] = useState<Span>();
   const steps = past?.steps ?? [];
   const total = past?.total ?? { ok: 0, tool: 0, err: 0 }, bad = total.tool + total.err, all = bad + total.ok;
+  const was = past?.before, wasBad = was ? was.tool + was.err : 0, wasAll = was ? wasBad + was.ok : 0;
+  const more = wasAll ? signed(Math.round((all / wasAll - 1) * 100), "%") : "";
+  const worse = all && wasAll ? Math.round((bad / all - wasBad / wasAll) * 1000) / 10 : 0;
   const unit = (n: number | undefined) => { const [v, u] = ns(n).split(" "); return <>{v}{u && <small>{u}</small>}</>; };
   return <section class="card flush" aria-labelledby="calls-h">
     <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
     <div class="body"><dl class="figs calls-figs">
-      <Fig name={lastOf(m)}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
+      <Fig name={lastOf(m)} note={more && t("againstBefore", more, rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={worse ? t("points", signed(worse, "")) : bad ? t("callsCount", count(bad)) : undefined} tone={worse < 0 ? undefined : "up"}>{all ? percent(bad, all) : "–"}</Fig>
       <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
       {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
     </div>
