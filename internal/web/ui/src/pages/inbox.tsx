@@ -44,7 +44,7 @@ export function InboxPage() {
   </div>;
 }
 
-const clientOf = (q: Question) => (q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "");
+const clientOf = (q: Question) => (q.client === "bench" ? t("forBench") : q.client ? t("forClient", q.client) : "");
 const outcomeTones: Record<Done["outcome"], Tone> = { accept: "ok", decline: "idle", cancel: "idle", late: "warn", ended: "idle" };
 /** outcomeOf says how a question ended; a call is allowed or denied, not answered. */
 const outcomeOf = (d: Done) => t(d.kind === "approval" || d.kind === "host" ? d.outcome === "accept" ? "outcome_allowed" : d.outcome === "decline" ? "outcome_denied" : `outcome_${d.outcome}` : `outcome_${d.outcome}`);

@@ -41,10 +41,11 @@ const usualWindow = 200_000;
 
 const opacity = (i: number) => ({ opacity: String(Math.max(0.25, 1 - i * 0.14)) });
 
-export function ContextCost({ stats }: { stats: Stat[] }) {
-  const tools = servers.value.map((s) => s.schema + s.name + s.tools).join();
-  const { value: page } = useLoad(() => get<CatalogPage>("catalog"), [tools]);
-  const called = useCalled(stats, usualDays, [tools]);
+/** useCatalog reads the catalog, again when a server has other tools. */
+export const useCatalog = () => useLoad(() => get<CatalogPage>("catalog"), [servers.value.map((s) => s.schema + s.name + s.tools).join()]).value;
+
+export function ContextCost({ stats, page }: { stats: Stat[]; page?: CatalogPage }) {
+  const called = useCalled(stats, usualDays, [page]);
   if (!page) return null;
   const top = costByServer(page), sum = top.reduce((n, [, v]) => n + v, 0) || 1;
   const unused = called.unused(page), spare = unused.reduce((n, r) => n + r.cost.tokens, 0);
