@@ -126,12 +126,13 @@ test("console/catalog rows are grouped by server, by cost or not at all, and say
   const page = await newPage();
   const call = await connect("last-client");
   await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "x" } });
-  await visit(page, "catalog");
+  await visit(page, "catalog?q=demo+echo");
   await page.getByTestId("row-demo-echo").getByText("today").waitFor();
-  await page.getByTestId("group-demo").waitFor();
+  await visit(page, "catalog");
+  await page.getByTestId("group-corpus").waitFor();
   await page.getByRole("radio", { name: "Cost" }).click();
   await page.getByTestId("group-500").getByText("500 tokens or more").waitFor();
-  assert.equal(await page.getByTestId("group-demo").count(), 0);
+  assert.equal(await page.getByTestId("group-corpus").count(), 0);
   await page.getByTestId("row-corpus-form_web").waitFor(); // the one that costs most
   await accessible(page);
   await page.getByRole("radio", { name: "None" }).click();
@@ -188,6 +189,10 @@ test("console/catalog 1,500 tools: cost by server, what was not called, and no l
       await page.getByTestId("row-small-tool_149").waitFor();
     });
     assert.ok(took < 300, `${took} ms of work for a filter`);
+    // A client that gets more than it takes is on the attention list.
+    await connect("windsurf", {}, gw.url);
+    await visit(page, "overview");
+    await page.locator(".attention-card li", { hasText: "Windsurf" }).getByText("Gets 1,500 tools, the limit is 100").waitFor();
     await close(page);
   } finally { await gw.end(); }
 });
