@@ -77,7 +77,7 @@ async function callOf(q: Question): Promise<string | undefined> {
 
 function Caused({ q }: { q: Question }) {
   const { value } = useLoad(() => callOf(q), [q.id]);
-  return value ? <section class="caused" data-testid="caused"><h3>{t("waitingCall")}</h3><div class="json-box"><JsonView fit text={value} label={t("waitingCall")} /></div></section> : null;
+  return value ? <section class="caused" data-testid="caused"><h2>{t("waitingCall")}</h2><div class="json-box"><JsonView fit text={value} label={t("waitingCall")} /></div></section> : null;
 }
 
 interface Waiting { id: string; q?: Question; s?: Server }
