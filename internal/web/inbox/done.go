@@ -30,6 +30,7 @@ type Done struct {
 func (b *Inbox) end(w *waiting, outcome, by string) {
 	d := Done{Question: w.Question, Outcome: outcome, By: by, Ended: time.Now()}
 	d.Apply = nil
+	d.Params = slices.Clone(d.Params) // it belongs to the request, which ends soon
 	if len(d.Params)+len(d.Code) > maxDoneBytes {
 		d.Params, d.Code = []byte("null"), ""
 	}
