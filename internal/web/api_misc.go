@@ -77,7 +77,7 @@ func (p settingPages) putFile(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// postRestart starts the gateway anew with the arguments that it was started
+// postRestart starts the gateway again with the arguments that it was started
 // with, after the running calls have ended.
 func (h *Handler) postRestart(w http.ResponseWriter, r *api.Request) {
 	if err := h.opt.Restart(); err != nil {
