@@ -37,7 +37,7 @@ type Imported struct {
 	As      string   `json:"as,omitempty"` // its name here, if different
 	Outcome string   `json:"outcome"`
 	Notes   []string `json:"notes,omitempty"`
-	added   bool
+	Added   bool     `json:"-"` // it was added, or would be
 }
 
 // ImportAll writes servers to our file, in one write.
@@ -117,7 +117,7 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 	case how == "conflict" && !f.Replace && !t.replace:
 		d.Outcome = a.T("skipped: ", "跳过：") + nameTaken(a, *t) + a.T(", --replace", "、--replace")
 	default:
-		d.Outcome, d.added = a.T("imported", "已导入"), true
+		d.Outcome, d.Added = a.T("imported", "已导入"), true
 		if f.DryRun {
 			d.Outcome = a.T("would be imported", "将导入")
 		}
@@ -128,7 +128,7 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 			d.As = t.Name
 		}
 	}
-	return d.added, nil
+	return d.Added, nil
 }
 
 // secure moves the secrets of an entry to the secret store, or adds a note that

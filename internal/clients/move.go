@@ -84,7 +84,7 @@ func moveServers(ctx context.Context, a *env.Env, change *Change) error {
 		return err
 	}
 	for i, d := range change.Moved {
-		if !d.added || change.Moving[i].replace {
+		if !d.Added || change.Moving[i].replace {
 			continue // the name existed before
 		}
 		hash, err := entryHash(change.Moving[i].entry)

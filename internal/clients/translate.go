@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Translation is a client's entry, converted to our format.
@@ -61,6 +62,20 @@ func translate(a *env.Env, c *Client, f foreign) Translation {
 		t.skip = a.T("neither a command nor a URL", "既无命令也无 URL")
 	}
 	return t
+}
+
+// Line returns the command line that the server would run, or its URL.
+func (t *Translation) Line() string {
+	if url, ok := t.entry["url"].(string); ok {
+		return url
+	}
+	return i18n.Command(slices.Concat(words(t.entry["command"]), words(t.entry["args"]))...)
+}
+
+// Mark identifies the entry that importing writes.
+func (t *Translation) Mark() string {
+	raw, _ := json.Marshal(t.entry) // it was read from JSON
+	return HashOf(raw)
 }
 
 // startsGateway reports whether a client's entry starts this program as a

@@ -24,10 +24,10 @@ type Cluster struct {
 	Advertise  string            `json:"advertise" doc:"Address and port that this replica announces to the others. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
 	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that resolves to all of them. They take over the sessions of a replica that ended. Absent: the replica that notices it does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
 	Labels     map[string]string `json:"labels" doc:"Labels of this replica's machine, such as gpu: yes. The other replicas see them." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
-	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本借以互相发现，并共享访问密钥、批准、定义记录与登录的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出，且不共享。"`
+	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本间的共享系统：副本借以互相发现，并共享访问密钥、批准、定义记录与登录的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出，且不共享。"`
 	Config     string            `json:"config" def:"file" enum:"file|shared" doc:"Where the configuration comes from. file: each replica has its own file. shared: one configuration in the engine for all; the file of each replica is a copy of it, except for the sections server, cluster and logging." zh:"配置来自何处：file 为各副本自己的文件；shared 为引擎中所有副本共用的一份文本，各副本的文件是其副本，但 server、cluster 与 logging 三节各自保留。"`
 	NATS       ClusterNATS       `json:"nats" doc:"The NATS servers of engine nats. No call waits for them." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
-	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that is told to stop keeps serving while /ready fails, so that the load balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
+	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that is told to stop keeps serving while /ready fails, so that the load balancer notices." zh:"停止前的缓冲时间：副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
 
 // ClusterNATS says how to connect to the NATS servers that the replicas share.

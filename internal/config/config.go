@@ -37,26 +37,26 @@ type Config struct {
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
 	CLI        CLI           `json:"cli" doc:"Settings of the command line." zh:"命令行的通信方式。"`
 	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
-	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"服务在调用之外询问时得到的根目录。"`
+	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"默认根目录：服务在调用之外询问时得到的根目录。"`
 	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
 	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"有事等待人处理时通知谁。"`
 	Answers    Answers       `json:"answers" doc:"Fixed answers to questions that no client or person answers." zh:"无人回答时使用的固定答案。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
-	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
+	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"启动等待时间：会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
 	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Form of some answers: spec follows the specification, seed the programs mcps-proxy and mcpx (isError in every result, an answer to logging/setLevel). auto uses seed for clients that declare capabilities of a server, as theirs do." zh:"部分应答的形式：spec 遵循规范；seed 与 mcps-proxy、mcpx 一致（每个结果都有 isError，logging/setLevel 有应答内容）。auto 对声明了服务端能力的客户端使用 seed，这些程序的客户端正是如此。"`
-	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
-	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
-	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
+	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"默认模式：用于未单独设置的 schema；缺省由程序名决定。"`
+	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"默认命名方式：用于未单独设置的 schema。"`
+	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"fit of every schema that sets none." zh:"按客户端的限制显示工具：用于未单独设置的 schema。"`
 	Compact    Compact       `json:"compact" doc:"How compact mode shows tools." zh:"紧凑模式如何显示工具。"`
-	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not set it." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
+	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not set it." zh:"脚本工具 run：在 compact 与 search 模式中显示，运行可调用工具的脚本。对未单独设置的 schema 有效。"`
 	Scripts    Scripts       `json:"scripts" doc:"Limits of one script." zh:"单个脚本的限制。"`
 	Results    Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
 	Tokens     string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
 	Metrics    Metrics       `json:"metrics" doc:"Metrics for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
 	Usage      Usage         `json:"usage" doc:"Statistics per day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
-	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
+	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"MCP 注册表：add 与 search 依次询问；官方注册表最后询问，空列表则不询问任何注册表。"`
 	Locked     bool          `json:"locked" doc:"Start only servers that match mcp.lock; see docs/lock.md." zh:"只启动与 mcp.lock 一致的服务；见 docs/lock.md。"`
 	Cluster    Cluster       `json:"cluster" doc:"A cluster of gateways behind one load balancer; see docs/cluster.md." zh:"位于同一负载均衡之后的网关集群；见 docs/cluster.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
@@ -75,7 +75,7 @@ type ServerSection struct {
 	CORS  CORS     `json:"cors" doc:"Access for web pages of other origins." zh:"跨域。"`
 	TLS   TLS      `json:"tls" doc:"Serve HTTPS, with a certificate of yours or one from an ACME authority." zh:"以 HTTPS 提供服务，使用自己的证书或由 ACME 机构签发的证书。"`
 
-	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that other machines can reach. Anyone on the network can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许在他人可访问的地址上使用明文 HTTP。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
+	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that other machines can reach. Anyone on the network can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许明文 HTTP：用于他人可访问的地址。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
 
 	// PortSet distinguishes port 0 from an absent port.
 	PortSet bool `json:"-"`
@@ -99,7 +99,7 @@ type CLI struct {
 // Stdio configures the framing of the stdio front. An invalid value is replaced
 // by its default.
 type Stdio struct {
-	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"仅支持 utf8。"`
+	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"字符编码；仅支持 utf8。"`
 	Delimiter string        `json:"delimiter" nul:"true" def:"\n" doc:"One control character between messages." zh:"消息之间的分隔控制字符。"`
 	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"How long stdio waits for the servers of a schema to start." zh:"等待 schema 就绪的时间。"`
 }
@@ -108,8 +108,8 @@ type Stdio struct {
 type Logging struct {
 	Level    string `json:"level" def:"info" enum:"error|warn|warning|info|debug" doc:"Lowest level that is written." zh:"最低日志级别。"`
 	File     string `json:"file" doc:"Log file; none when absent." zh:"日志文件；缺省不写文件。"`
-	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
-	MaxFiles int    `json:"maxFiles" def:"5" min:"1" max:"100" doc:"Files that are kept, the current one included." zh:"保留的文件数（含当前文件）。"`
+	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个日志文件的最大大小。"`
+	MaxFiles int    `json:"maxFiles" def:"5" min:"1" max:"100" doc:"Files that are kept, the current one included." zh:"保留的日志文件数（含当前文件）。"`
 	Console  bool   `json:"console" def:"true" doc:"Write to standard error." zh:"是否写到标准错误。"`
 	Format   string `json:"format" def:"text" enum:"text|json" doc:"Form of a line." zh:"日志格式。"`
 }
@@ -197,8 +197,8 @@ type Scripts struct {
 
 // Results sets the size above which a result is shown in part and kept whole.
 type Results struct {
-	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
-	Blobs int64 `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 passes everything." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为全部显示。"`
+	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"文本的显示上限：超过此大小的只显示一部分；0 为全部显示。"`
+	Blobs int64 `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 passes everything." zh:"图片、音频与二进制内容的显示上限：超过此大小的只显示链接；0 为全部显示。"`
 
 	Structured string `json:"structured" def:"whole" enum:"whole|cut" doc:"What happens to structured content above the limit: it passes whole, or is shown in part like a text, and its tool is listed without outputSchema." zh:"超过上限的结构化内容：完整传递，或像文本一样只显示一部分，且其工具列出时不带 outputSchema。"`
 
@@ -226,8 +226,8 @@ func (r *ResultLimit) cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
 // Audit says where calls are recorded permanently.
 type Audit struct {
 	File     string `json:"file" doc:"File of one JSON line per call; none when absent." zh:"每次调用一行 JSON 的文件；缺省不记录。"`
-	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
-	MaxFiles int    `json:"maxFiles" def:"10" min:"1" max:"1000" doc:"Files that are kept, the current one included." zh:"保留的文件数（含当前文件）。"`
+	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个审计文件的最大大小。"`
+	MaxFiles int    `json:"maxFiles" def:"10" min:"1" max:"1000" doc:"Files that are kept, the current one included." zh:"保留的审计文件数（含当前文件）。"`
 }
 
 // Metrics says whether metrics are served.

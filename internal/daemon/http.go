@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ServeFlags are the flags of http and stdio.
@@ -60,6 +61,8 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 		sayOther(life.Soft, a, cfg.Path)
 	}
 	reload := NewReloader(in, a, f)
+	again := make(chan struct{}, 1)
+	in.Restart = func() error { return requestRestart(again) }
 	host, port := f.address(cfg, a.Personality.Port)
 	fr, err := listen(life.Soft, a, in, host, port, f)
 	if err != nil {
@@ -77,9 +80,12 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	if f.Open {
 		env.OpenConsole(a, consoleURL(in, fr.console))
 	}
+	restart := false
 	select {
 	case <-life.Soft.Done():
 	case <-a.Stop:
+	case <-again:
+		restart = true
 	case <-fr.console.Visits.Abandoned(f.Private.Linger):
 	case err = <-fr.failed:
 	}
@@ -87,7 +93,22 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	reload.stop()
 	fr.Drain(life.Hard)
 	in.Close(life.Hard)
+	if restart {
+		return startAgain()
+	}
 	return err
+}
+
+// requestRestart tells ServeHTTP to start the gateway again.
+func requestRestart(again chan<- struct{}) error {
+	if !restarts {
+		return i18n.Errorf("on this system the gateway cannot start itself again: end it and start it again", "此系统上网关无法自行重启：请结束后再启动")
+	}
+	select {
+	case again <- struct{}{}:
+	default: // it is asked already
+	}
+	return nil
 }
 
 // listen opens the address. If several ports may be tried, it takes the first

@@ -18,8 +18,10 @@ type History struct {
 	Start time.Time     `json:"start"`
 	Step  time.Duration `json:"step"`
 	Steps []HistoryStep `json:"steps"`
-	// Total sums up all steps.
-	Total HistoryStep `json:"total"`
+	// Total sums up all steps. Before sums up the period of the same length
+	// before them; nil if not all of it was recorded.
+	Total  HistoryStep  `json:"total"`
+	Before *HistoryStep `json:"before,omitempty"`
 }
 
 // A HistoryStep counts the calls that ended in one step of a History.
@@ -128,6 +130,10 @@ func (r *Recorder) History(server string, length time.Duration, parts int) Histo
 	}
 	if kept != nil {
 		out.Total = kept.sum(first*width, last*width+width-1)
+		if before := 2*first - last - 1; 2*length <= dayKept && !r.began.After(time.Unix(0, before*width*int64(own))) {
+			sum := kept.sum(before*width, first*width-1)
+			out.Before = &sum
+		}
 	}
 	for n := first; n <= last; n++ {
 		var s HistoryStep

@@ -46,6 +46,18 @@ func TestHistory(t *testing.T) {
 		if s := r.History("unknown", time.Hour, 96); len(s.Steps) != 4 || s.Steps[3].OK != 0 {
 			t.Errorf("of a server without calls = %+v", s)
 		}
+		if h.Before != nil {
+			t.Errorf("before the recorder began there were %+v", h.Before)
+		}
+		time.Sleep(2 * time.Hour)
+		ask(StatusOK, 10*time.Millisecond)
+		time.Sleep(time.Hour)
+		if h := r.History("", time.Hour, 96); h.Before == nil || h.Before.OK != 1 || h.Total.OK != 0 {
+			t.Errorf("the hour before this one = %+v", h.Before)
+		}
+		if h := r.History("", 24*time.Hour, 96); h.Before != nil {
+			t.Errorf("the day before this one is not kept, and is %+v", h.Before)
+		}
 		time.Sleep(25 * time.Hour)
 		for _, s := range r.History("", 24*time.Hour, 96).Steps {
 			if s.OK != 0 {

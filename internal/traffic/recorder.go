@@ -55,6 +55,7 @@ type record struct {
 	lineID  uint64
 	lines   slots[Line]
 	now     func() time.Time
+	began   time.Time
 }
 
 // New returns an enabled Recorder.
@@ -76,6 +77,7 @@ func New(opt Options) *Recorder {
 	}
 	r := &Recorder{record: record{
 		now:    opt.Now,
+		began:  opt.Now(),
 		calls:  newSlots[entry](opt.Calls),
 		lines:  newSlots[Line](opt.Lines),
 		revs:   newSlots[change](2 * opt.Calls),

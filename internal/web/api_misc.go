@@ -60,3 +60,29 @@ func (p settingPages) put(w http.ResponseWriter, r *api.Request) {
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
+
+func (p settingPages) getFile(w http.ResponseWriter, r *api.Request) {
+	api.Answer(func(*api.Request) (any, error) { return p.settings.File() })(w, r)
+}
+
+func (p settingPages) putFile(w http.ResponseWriter, r *api.Request) {
+	var body struct{ Text, Mark, Confirm string }
+	if !r.Read(w, &body) {
+		return
+	}
+	if err := p.settings.Replace(r.Context(), body.Text, body.Mark, body.Confirm); err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// postRestart starts the gateway again with the arguments that it was started
+// with, after the running calls have ended.
+func (h *Handler) postRestart(w http.ResponseWriter, r *api.Request) {
+	if err := h.opt.Restart(); err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -76,6 +76,20 @@ func (p programPages) postApply(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, plan)
 }
 
+func (p programPages) getServers(w http.ResponseWriter, r *api.Request) {
+	api.Answer(func(r *api.Request) (any, error) { return p.programs.Importable(r.Context(), r.Lang()) })(w, r)
+}
+
+func (p programPages) postImport(w http.ResponseWriter, r *api.Request) {
+	var body struct {
+		Servers []Importable `json:"servers"`
+	}
+	if !r.Read(w, &body) {
+		return
+	}
+	api.Answer(func(r *api.Request) (any, error) { return p.programs.Import(r.Context(), body.Servers, r.Lang()) })(w, r)
+}
+
 func (h *Handler) getDoctor(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
 	if name := q.Get("server"); name != "" && !h.sight.sees(r.Who, name) {

@@ -222,6 +222,12 @@ func TestValidateAndSettings(t *testing.T) {
 		t.Errorf("settings = %s", settings[1].Value)
 	}
 	c.want(404, "PUT", "settings/nothing", map[string]any{"value": 1})
+	var file ConfigFile
+	c.get("config", &file)
+	c.want(409, "PUT", "config", map[string]any{"text": `{"npx"}`, "mark": file.Mark})
+	c.want(204, "PUT", "config", map[string]any{"text": `{"npx"}`, "mark": file.Mark, "confirm": "npx"})
+	c.want(409, "PUT", "config", map[string]any{"text": `{}`, "mark": file.Mark})
+	c.want(204, "POST", "restart", nil)
 }
 
 func TestPage(t *testing.T) {

@@ -166,6 +166,21 @@ type Settings interface {
 	List(lang i18n.Lang) []Setting
 	// Set writes one value to the config file.
 	Set(ctx context.Context, key string, value json.RawMessage) error
+	// File returns the whole config file.
+	File() (ConfigFile, error)
+	// Replace writes the whole config file if it still has the given mark. A
+	// value of Kept keeps the value in the file. If the file would run commands
+	// that it did not run before, confirm must list them, one per line;
+	// otherwise Replace returns a NotConfirmed.
+	Replace(ctx context.Context, text, mark, confirm string) error
+}
+
+// A ConfigFile is the config file as JSON, with Kept in place of secrets.
+type ConfigFile struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+	// Mark identifies the content.
+	Mark string `json:"mark"`
 }
 
 // A Setting is one row of the settings page.
@@ -176,8 +191,11 @@ type Setting struct {
 	// Source is flag, env, file or default.
 	Source string `json:"source"`
 	// Restart reports that a change takes effect after a restart.
-	Restart bool   `json:"restart,omitempty"`
-	Doc     string `json:"doc,omitempty"`
+	Restart bool `json:"restart,omitempty"`
+	// Waits reports that the file has another value than the gateway uses: it
+	// takes effect after a restart.
+	Waits bool   `json:"waits,omitempty"`
+	Doc   string `json:"doc,omitempty"`
 	// Secret marks values that are never shown.
 	Secret bool `json:"secret,omitempty"`
 	// Choices are the allowed values, if there are few.

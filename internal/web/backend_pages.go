@@ -47,6 +47,26 @@ type Programs interface {
 	// Apply makes the change that has the given mark from Plan. It returns
 	// ErrChanged if the file has changed since.
 	Apply(ctx context.Context, id string, how ConnectOptions, mark string, lang i18n.Lang) (ConnectPlan, error)
+	// Importable lists the servers of the programs.
+	Importable(ctx context.Context, lang i18n.Lang) ([]Importable, error)
+	// Import adds the chosen servers to the config file, in one write, and
+	// reports what became of each. It returns ErrChanged if one has another
+	// mark by now.
+	Import(ctx context.Context, chosen []Importable, lang i18n.Lang) ([]Importable, error)
+}
+
+// An Importable is a server of another program.
+type Importable struct {
+	Program string `json:"program"`
+	Name    string `json:"name"`
+	// Run is the command line that the server would run, or its URL.
+	Run string `json:"run,omitempty"`
+	// Adds reports that importing adds the server. Outcome says it in words.
+	Adds    bool     `json:"adds"`
+	Outcome string   `json:"outcome"`
+	Notes   []string `json:"notes,omitempty"`
+	// Mark identifies what importing writes.
+	Mark string `json:"mark"`
 }
 
 // A Program is an MCP client that can be connected to the gateway.

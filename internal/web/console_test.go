@@ -45,6 +45,7 @@ func memoryOptions() Options {
 		Reload: func() (Reload, error) {
 			return Reload{Path: "/mcp.json", Added: []string{"default/new"}, Removed: []string{}, Changed: []string{}, Problems: []string{}, ProblemsZH: []string{}}, nil
 		},
+		Restart: func() error { return nil },
 		Clients: func() []Client {
 			return []Client{{Session: "s1", Name: "claude-code", Version: "2.1", Transport: "http", Calls: 34}}
 		},

@@ -296,7 +296,7 @@ func (s *memorySession) HandleNotification(_ context.Context, _ jsonrpc.Peer, n 
 	s.hooks.Notification(n.Method, slices.Clone(n.Params))
 }
 
-// memorySettings are two settings.
+// memorySettings are some settings, and the file that they are in.
 type memorySettings struct {
 	mu     sync.Mutex
 	values map[string]json.RawMessage
@@ -319,5 +319,24 @@ func (m *memorySettings) Set(_ context.Context, key string, value json.RawMessag
 		return fmt.Errorf("setting %q: %w", key, api.ErrNotFound)
 	}
 	m.values[key] = value
+	return nil
+}
+
+func (m *memorySettings) File() (ConfigFile, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return ConfigFile{Path: "mcp.json", Text: string(m.values["file"]), Mark: string(m.values["file"])}, nil
+}
+
+func (m *memorySettings) Replace(_ context.Context, text, mark, confirm string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case mark != string(m.values["file"]):
+		return api.ErrChanged
+	case strings.Contains(text, "npx") && confirm != "npx":
+		return &api.NotConfirmed{Run: "npx"}
+	}
+	m.values["file"] = json.RawMessage(text)
 	return nil
 }

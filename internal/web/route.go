@@ -32,6 +32,8 @@ func (h *Handler) table() []api.Route {
 		route("GET", "catalog", api.ScopeRead, catalog.get),
 		route("PUT", "catalog/{schema}/{server}/{kind}/{name}", api.ScopeAdmin, catalog.put),
 		route("GET", "programs", api.ScopeAdmin, programs.getAll),
+		route("GET", "programs/servers", api.ScopeAdmin, programs.getServers),
+		route("POST", "programs/import", api.ScopeAdmin, programs.postImport),
 		route("POST", "programs/{program}/plan", api.ScopeAdmin, programs.postPlan),
 		route("POST", "programs/{program}/apply", api.ScopeAdmin, programs.postApply),
 		route("GET", "doctor", api.ScopeAdmin, h.getDoctor),
@@ -50,6 +52,9 @@ func (h *Handler) table() []api.Route {
 		route("GET", "settings", api.ScopeAdmin, settings.getAll),
 		route("GET", "unread", api.ScopeAdmin, h.getUnread),
 		route("PUT", "settings/{key}", api.ScopeAdmin, settings.put),
+		route("GET", "config", api.ScopeAdmin, settings.getFile),
+		route("PUT", "config", api.ScopeAdmin, settings.putFile),
+		route("POST", "restart", api.ScopeAdmin, h.postRestart),
 	})
 }
 

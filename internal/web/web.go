@@ -52,6 +52,8 @@ type Options struct {
 	// Unread returns the changes of the config file that the gateway has not
 	// read yet; nil if there are none.
 	Unread func() *Unread
+	// Restart makes the gateway start again, soon.
+	Restart func() error
 	// Replicas are the other gateways of the cluster; nil without a cluster.
 	Replicas Replicas
 	// Clients lists the connected clients.

@@ -64,6 +64,32 @@ test("console/replicas the servers of another replica are a choice, and of all o
   await close(page);
 });
 
+test("console/replicas a server of another replica opens, and is read from there", async () => {
+  const page = await open();
+  await visit(page, "servers?replica=*");
+  const rows = page.getByTestId("replica-servers").locator("tbody tr");
+  await rows.filter({ hasText: "only-two" }).click();
+  await page.waitForURL("**/ui/servers/default/only-two?replica=two");
+  await page.getByText("This is the server of replica two", { exact: false }).waitFor();
+  await page.locator("main [data-state=up]").first().waitFor();
+  await page.locator(".kv", { hasText: "far-client" }).waitFor(); // who used it, there
+  const echo = page.locator(".tool-table tbody tr", { hasText: "echo" });
+  await echo.waitFor();
+  assert.ok(await echo.getByRole("switch").isDisabled());
+  // What this gateway cannot change has no button.
+  for (const name of ["Restart", "Turn off"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+  assert.equal(await page.getByTestId("tab-config").count(), 0);
+  await accessible(page);
+  await page.getByRole("link", { name: "Show calls" }).click();
+  await page.locator(".grid-row", { hasText: "far-client" }).first().waitFor();
+  // A server of this gateway opens as ever.
+  await visit(page, "servers?replica=*");
+  await rows.filter({ hasText: "only-one" }).getByRole("link").click();
+  await page.waitForURL("**/ui/servers/default/only-one");
+  await page.getByRole("button", { name: "Restart" }).waitFor();
+  await close(page);
+});
+
 test("console/replicas a call of another replica is in the rows and opens with both hops", async () => {
   const page = await open();
   await visit(page, "traffic");

@@ -38,7 +38,7 @@ export async function gateway({ home, file }, port = 0) {
 }
 
 /** freePorts are ports that are free now. */
-async function freePorts(n) {
+export async function freePorts(n) {
   const held = await Promise.all(Array.from({ length: n }, () => new Promise((r) => { const s = createServer().listen(0, "127.0.0.1", () => r(s)); })));
   const ports = held.map((s) => s.address().port);
   await Promise.all(held.map((s) => new Promise((r) => s.close(r))));

@@ -99,19 +99,41 @@ test("approval: a call whose policy is to ask runs after a yes, and not without"
   await done(page);
 });
 
+test("the call that waits stands beside the question, and Done says how each question ended", async () => {
+  const { caller, inbox } = await ask("ask_model", (page) => page.locator("#t_prompt").fill("Who is Ada?"));
+  await inbox.getByTestId("caused").getByText('"ask_model"').waitFor();
+  await inbox.getByTestId("caused").getByText('"Who is Ada?"').waitFor();
+  await inbox.getByTestId("question-sampling").getByRole("button", { name: "Decline" }).click();
+  await inbox.getByTestId("caused").waitFor({ state: "detached" });
+  await inbox.getByRole("radio", { name: "Done" }).click();
+  const rows = inbox.getByTestId("done");
+  await rows.filter({ hasText: "ask_model" }).first().getByText(/^Declined/).waitFor();
+  await accessible(inbox);
+  // It stays there when the page is opened again, and says who answered.
+  await inbox.reload();
+  await rows.filter({ hasText: "ask_model" }).first().getByRole("link").click();
+  await inbox.getByTestId("over").getByText(/by owner/).waitFor();
+  await inbox.getByTestId("over").getByText('"Who is Ada?"').waitFor();
+  assert.equal(await inbox.getByTestId("over").getByRole("button", { name: /Send|Decline/ }).count(), 0);
+  await accessible(inbox);
+  await done(caller);
+  await done(inbox);
+});
+
 test("console/4 a question that ended is listed as ended, and cannot be answered", async () => {
   const { caller, inbox } = await ask("ask_name");
   const card = inbox.getByTestId("question-elicitation");
   await card.getByText(/left$/).waitFor();
+  const before = await inbox.getByTestId("ended").count();
   await caller.keyboard.press("Escape"); // the call is cancelled
   await card.waitFor({ state: "detached" });
-  await inbox.getByTestId("ended").filter({ hasText: "What is your name?" }).waitFor();
+  await inbox.getByTestId("ended").filter({ hasText: "What is your name?" }).first().getByText(/^The call ended first/).waitFor();
   assert.equal(await inbox.getByRole("button", { name: "Answer" }).count(), 0);
   await accessible(inbox);
   // One that was answered here is not.
   await caller.getByTestId("run").click();
   await card.getByRole("button", { name: "Decline" }).click();
   await card.waitFor({ state: "detached" });
-  assert.equal(await inbox.getByTestId("ended").count(), 1);
+  assert.equal(await inbox.getByTestId("ended").count(), before + 1);
   await done(inbox);
 });

@@ -39,6 +39,33 @@ test("console/first a first run says that it is a demo, and has three steps", as
   } finally { await gw.end(); }
 });
 
+test("console/first the servers of all files that were found are offered, and those that are chosen are imported", async () => {
+  const home = mkdtempSync(join(tmpdir(), "first-"));
+  mkdirSync(join(home, ".cursor"));
+  mkdirSync(join(home, ".codeium", "windsurf"), { recursive: true });
+  writeFileSync(join(home, ".cursor", "mcp.json"), JSON.stringify({ mcpServers: { notes: demo, wiki: demo } }));
+  writeFileSync(join(home, ".codeium", "windsurf", "mcp_config.json"), JSON.stringify({ mcpServers: { tickets: demo, notes: demo } }));
+  const gw = await gateway({ home });
+  try {
+    const page = await gw.open();
+    const step = page.getByTestId("step-1");
+    for (const name of ["Cursor", "Windsurf"]) await step.getByRole("checkbox", { name: new RegExp(name) }).waitFor();
+    await step.getByRole("link", { name: "Import 4 servers" }).click();
+    const found = page.getByTestId("from-programs");
+    await found.getByRole("row", { name: /tickets .*Windsurf .*-role demo/ }).waitFor(); // what it would run
+    // A name that two files have is chosen once.
+    assert.deepEqual(await found.getByRole("checkbox", { checked: true }).evaluateAll((list) => list.map((e) => e.ariaLabel)), ["notes cursor", "wiki cursor", "tickets windsurf"]);
+    await accessible(page);
+    await found.getByRole("checkbox", { name: "wiki cursor" }).click();
+    await found.getByRole("button", { name: "Import 2 servers" }).click();
+    for (const name of ["notes", "tickets"]) await page.getByTestId("server-" + name).waitFor();
+    assert.equal(await page.getByTestId("server-wiki").count(), 0);
+    await visit(page, "servers/import");
+    await found.getByRole("row", { name: /notes .*there already/ }).first().waitFor();
+    await close(page);
+  } finally { await gw.end(); }
+});
+
 test("console/overview the chart has axes, a hover with the numbers, and is reached by keys", async () => {
   const page = await newPage();
   const call = await connect("chart-client");
@@ -64,6 +91,54 @@ test("console/overview the chart has axes, a hover with the numbers, and is reac
   await page.getByRole("link", { name: "Show these calls" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Show these calls" }).waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("console/overview the calls are compared with the time before, and the tools with a context window", async () => {
+  const page = await newPage();
+  const call = await connect("before-client");
+  await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "x" } });
+  // A gateway that is as old as the test has no hour before this one.
+  await page.route("**/api/v1/history*", async (route) => {
+    const response = await route.fetch(), body = await response.json(), { ok, tool, err } = body.total;
+    await route.fulfill({ response, json: { ...body, before: { ok: 2 * (ok + tool + err), tool: 0, err: 0 } } });
+  });
+  await visit(page, "overview");
+  await page.getByText("−50% vs. previous 1 h").waitFor();
+  await page.getByText(/tokens per conversation · [\d.]+% of a 200k window/).waitFor();
+  await accessible(page);
+  await done(page);
+});
+
+test("console/server it is said who uses a server, and what its tools cost", async () => {
+  const page = await newPage();
+  const call = await connect("user-of-modern");
+  await call("tools/call", { name: await toolName(call, "echo", "modern"), arguments: { message: "x" } });
+  await visit(page, "servers/default/modern");
+  await page.locator(".kv", { hasText: /Context cost\s*\d+ tokens \d+% of the total/ }).waitFor();
+  await page.getByRole("link", { name: /user-of-modern/ }).click();
+  await page.waitForURL("**/ui/usage?*server=modern*");
+  await page.getByTestId("usage-rows").getByText("user-of-modern").waitFor();
+  await done(page);
+});
+
+test("console/catalog rows are grouped by server, by cost or not at all, and say when a tool was used last", async () => {
+  const page = await newPage();
+  const call = await connect("last-client");
+  await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "x" } });
+  await visit(page, "catalog?q=demo+echo");
+  await page.getByTestId("row-demo-echo").getByText("today").waitFor();
+  await visit(page, "catalog");
+  await page.getByTestId("group-corpus").waitFor();
+  await page.getByRole("radio", { name: "Cost" }).click();
+  await page.getByTestId("group-500").getByText("500 tokens or more").waitFor();
+  assert.equal(await page.getByTestId("group-corpus").count(), 0);
+  await page.getByTestId("row-corpus-form_web").waitFor(); // the one that costs most
+  await accessible(page);
+  await page.getByRole("radio", { name: "None" }).click();
+  await page.getByTestId("group-500").waitFor({ state: "detached" });
+  const costs = (await page.locator(".vlist-rows .c-tokens .num").allInnerTexts()).map((x) => Number(x.replaceAll(",", "")));
+  assert.deepEqual(costs, [...costs].sort((a, b) => b - a));
   await done(page);
 });
 
@@ -114,6 +189,10 @@ test("console/catalog 1,500 tools: cost by server, what was not called, and no l
       await page.getByTestId("row-small-tool_149").waitFor();
     });
     assert.ok(took < 300, `${took} ms of work for a filter`);
+    // A client that gets more than it takes is on the attention list.
+    await connect("windsurf", {}, gw.url);
+    await visit(page, "overview");
+    await page.locator(".attention-card li", { hasText: "Windsurf" }).getByText("Gets 1,500 tools, the limit is 100").waitFor();
     await close(page);
   } finally { await gw.end(); }
 });

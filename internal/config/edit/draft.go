@@ -189,6 +189,35 @@ func (d *Draft) Replace(data []byte) error {
 	return nil
 }
 
+// Commands returns the command lines that the draft adds or changes, sorted.
+func (d *Draft) Commands() []string {
+	lines := []string{}
+	before := layout.Below(d.old).ByID()
+	for id, n := range layout.Below(d.root).ByID() {
+		if line := commandOf(n); line != "" && (before[id] == nil || commandOf(before[id]) != line) {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// commandOf returns the command line of an entry; empty if it has none.
+func commandOf(n *document.Node) string {
+	own := layout.OwnServer(n, "", &problem.List{})
+	command := own.Get("command")
+	if command == nil {
+		return ""
+	}
+	words := []string{command.Text}
+	if args := own.Get("args"); args != nil {
+		for _, a := range args.Items {
+			words = append(words, a.Text)
+		}
+	}
+	return i18n.Command(words...)
+}
+
 func (d *Draft) find(schema, name string) *layout.Entry {
 	if d.root == nil {
 		return nil

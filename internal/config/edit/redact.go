@@ -38,6 +38,15 @@ func Redact(data []byte) ([]byte, error) {
 	return root.AppendJSON(nil, "", "  "), nil
 }
 
+// Redacted returns the content before the draft as Redact does; an empty object
+// if there is none.
+func (d *Draft) Redacted() ([]byte, error) {
+	if d.old == nil {
+		return []byte("{}"), nil
+	}
+	return Redact(d.data)
+}
+
 // secretHolders are the keys whose values are objects of secrets.
 var secretHolders = []string{"env", "environment", "envs", "headers", "customHeaders", "http_headers", "requestHeaders"}
 

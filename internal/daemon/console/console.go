@@ -38,6 +38,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Replicas: replicasOf(in),
 		Reload:   func() (web.Reload, error) { return in.Reread() },
 		Unread:   func() *web.Unread { return in.Unread() },
+		Restart:  func() error { return in.Restart() },
 		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
 		Current:  current, AllowHost: named,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 
 	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -120,4 +121,74 @@ func describeChange(change *clients.Change) web.ConnectPlan {
 		plan.Diff = change.Diff()
 	}
 	return plan
+}
+
+// Importable lists the servers of the clients on this machine. A file that
+// cannot be read is an error of List.
+func (c *consolePrograms) Importable(ctx context.Context, lang i18n.Lang) ([]web.Importable, error) {
+	a := c.env.Speaking(lang)
+	out := []web.Importable{}
+	for _, cl := range clients.All() {
+		if _, found := clients.FileOf(a, &cl); !found {
+			continue
+		}
+		list, err := importable(a, cl.ID)
+		if err != nil {
+			return nil, err
+		}
+		would, err := clients.ImportAll(ctx, a, list, clients.ImportFlags{DryRun: true})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, describeImport(cl.ID, list, would)...)
+	}
+	return out, nil
+}
+
+// Import adds the servers that were shown and chosen.
+func (c *consolePrograms) Import(ctx context.Context, chosen []web.Importable, lang i18n.Lang) ([]web.Importable, error) {
+	a := c.env.Speaking(lang)
+	out := []web.Importable{}
+	adding := []clients.Translation{}
+	for _, one := range chosen {
+		list, err := importable(a, one.Program)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(list, func(t clients.Translation) bool { return t.Name == one.Name && t.Mark() == one.Mark })
+		if i < 0 {
+			return nil, api.ErrChanged
+		}
+		adding = append(adding, list[i])
+	}
+	done, err := clients.ImportAll(ctx, a, adding, clients.ImportFlags{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range done {
+		out = append(out, describeImport(chosen[i].Program, adding[i:i+1], done[i:i+1])...)
+	}
+	return out, nil
+}
+
+// importable reads the servers of a client.
+func importable(a *env.Env, id string) ([]clients.Translation, error) {
+	cl, err := clients.Find(a, id)
+	if err != nil {
+		return nil, i18n.Errorf("%w: %w", "%w：%w", err, api.ErrNotFound)
+	}
+	source, err := clients.SourceOf(a, cl.ID)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := clients.ReadImport(a, source, false)
+	return list, nil
+}
+
+func describeImport(program string, list []clients.Translation, done []clients.Imported) []web.Importable {
+	out := []web.Importable{}
+	for i, t := range list {
+		out = append(out, web.Importable{Program: program, Name: t.Name, Run: t.Line(), Adds: done[i].Added, Outcome: done[i].Outcome, Notes: done[i].Notes, Mark: t.Mark()})
+	}
+	return out
 }

@@ -96,6 +96,8 @@ type Instance struct {
 	// Reload applies the config file after the gateway has changed it. Reread
 	// reads a file that may have been edited by hand.
 	Reload, Reread func() (web.Reload, error)
+	// Restart makes the program start again, soon; nil if it serves no HTTP.
+	Restart func() error
 	// Unread returns the changes in the file that are not applied yet. It is
 	// nil if the file is never read again.
 	Unread func() *web.Unread

@@ -56,7 +56,22 @@ func FailWith(w http.ResponseWriter, r *http.Request, err error) {
 		Fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
 		return
 	}
+	if not := (*NotConfirmed)(nil); errors.As(err, &not) {
+		Reply(w, http.StatusConflict, Refusal{ErrorBody{Code: "confirm", Message: not.In(langOf(r)), Run: not.Run}})
+		return
+	}
 	Fail(w, r, http.StatusUnprocessableEntity, "refused", i18n.Why(err))
+}
+
+// A NotConfirmed is returned for a change that would run commands, one per line
+// of Run, which the user has not confirmed.
+type NotConfirmed struct{ Run string }
+
+func (e *NotConfirmed) Error() string { return e.In(i18n.English) }
+
+// In returns the message in a language.
+func (e *NotConfirmed) In(l i18n.Lang) string {
+	return i18n.New("this will run a command", "此操作将运行一条命令").In(l)
 }
 
 // Reply answers with v as JSON.
@@ -96,7 +111,7 @@ func Confirmed(w http.ResponseWriter, r *Request, command string, args []string,
 	if confirm == run {
 		return true
 	}
-	Reply(w, http.StatusConflict, Refusal{ErrorBody{Code: "confirm", Message: i18n.New("this will run a command", "此操作将运行一条命令").In(r.Lang()), Run: run}})
+	FailWith(w, r.Request, &NotConfirmed{run})
 	return false
 }
 

@@ -12,12 +12,17 @@ import (
 func (b *Inbox) Routes() []api.Route {
 	return []api.Route{
 		api.NewRoute("GET", "inbox", api.ScopeRead, b.get),
+		api.NewRoute("GET", "inbox/done", api.ScopeRead, b.getDone),
 		api.NewRoute("POST", "inbox/{id}", api.ScopeCall, b.post),
 	}
 }
 
 func (b *Inbox) get(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, b.List(r.Who))
+}
+
+func (b *Inbox) getDone(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, b.Done(r.Who))
 }
 
 func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -77,12 +78,13 @@ type Answer struct {
 	Typed bool   `json:"-"`
 }
 
-// An Inbox holds the open questions. The zero value is ready to use. It is safe
+// An Inbox holds the open questions and the last that ended. The zero value is ready to use. It is safe
 // for concurrent use.
 type Inbox struct {
 	mu      sync.Mutex
 	next    uint64
 	waiting []*waiting
+	done    []Done // oldest first
 	changed func()
 	told    func(Question)
 }
@@ -108,6 +110,11 @@ func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 		if b.remove(w.ID) == nil { // it is being answered
 			return <-w.answer, nil
 		}
+		outcome := "ended"
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			outcome = "late"
+		}
+		b.end(w, outcome, "")
 		b.tell()
 		return Answer{}, context.Cause(ctx)
 	}
@@ -168,6 +175,7 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	if w.Apply != nil {
 		failed = w.Apply(a)
 	}
+	b.end(w, a.Action, a.By)
 	w.answer <- a
 	b.tell()
 	if failed != nil {

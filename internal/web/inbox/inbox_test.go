@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -93,5 +94,52 @@ func TestInboxApply(t *testing.T) {
 				t.Errorf("answer %+v", a)
 			}
 		})
+	}
+}
+
+// TestInboxDone checks that a question that ended stays visible to those who saw
+// it, with its outcome and without the answer.
+func TestInboxDone(t *testing.T) {
+	var b Inbox
+	asked := make(chan Question, 1)
+	b.Tell(func(q Question) { asked <- q })
+	ask := func(ctx context.Context) <-chan struct{} {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			params := []byte(`{"message":"Who?"}`)
+			_, _ = b.Ask(ctx, Question{Kind: "elicitation", From: "key:a", To: "key:a", Params: params})
+			clear(params) // the memory of a request is used again
+		}()
+		return over
+	}
+	a := access.Principal{ID: "key:a"}
+	over := ask(t.Context())
+	if err := b.Answer(a, (<-asked).ID, Answer{Action: "accept", Content: []byte(`{"name":"secret"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	for _, cause := range []error{context.DeadlineExceeded, context.Canceled} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		over := ask(ctx)
+		<-asked
+		cancel(cause)
+		<-over
+	}
+	list := b.Done(a)
+	if len(list) != 3 || list[0].Outcome != "ended" || list[1].Outcome != "late" || list[2].Outcome != "accept" || list[2].By != "key:a" {
+		t.Errorf("done = %+v", list)
+	}
+	if text, err := json.Marshal(list); err != nil || strings.Contains(string(text), "secret") || strings.Count(string(text), "Who?") != 3 {
+		t.Errorf("the questions without their answers are %s, %v", text, err)
+	}
+	if list := b.Done(access.Principal{ID: "key:b"}); len(list) != 0 {
+		t.Errorf("another principal sees %+v", list)
+	}
+	for range 2 * maxDone {
+		b.end(&waiting{Question: Question{From: "key:a"}}, "ended", "")
+	}
+	if n := len(b.Done(a)); n != maxDone {
+		t.Errorf("%d are kept", n)
 	}
 }

@@ -45,7 +45,7 @@ export interface Stat {
 export interface Step { ok: number; tool: number; err: number; p50?: number; p95?: number }
 /** Uptime is the last day of a server: one letter per half-hour, u up, p partly up, x down, n not running. */
 export interface Uptime { schema: string; name: string; strip: string; share?: number }
-export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
+export interface Past { start: string; step: number; steps: Step[]; total: Step; /** before is the period before, if all of it was recorded. */ before?: Step; uptime: Uptime[] }
 
 export interface UsageFigure { ok: number; tool: number; err: number; p50: number; p95: number; tokens: number; definitions: number }
 export interface UsageRow extends UsageFigure { server?: string; kind?: "tool" | "prompt" | "resource" | "list"; name?: string; client?: string; principal?: string; last: string }
@@ -60,6 +60,9 @@ export interface Question {
   /** code is the script that makes the call. */
   code?: string;
 }
+
+/** Done is a question that no longer waits. outcome is late if the time for an answer was over, ended if its call or server ended first. */
+export interface Done extends Question { outcome: "accept" | "decline" | "cancel" | "late" | "ended"; by?: string; ended: string }
 
 export interface Root { uri: string; name?: string }
 
@@ -89,8 +92,11 @@ export interface Frame { sent: boolean; at: number; status?: number; header?: Re
 export interface Problem { path: string; message: string; messageZH: string }
 
 export interface Setting {
-  key: string; value: unknown; default?: unknown; source: string; restart?: boolean; doc?: string; secret?: boolean; choices?: string[];
+  key: string; value: unknown; default?: unknown; source: string; restart?: boolean; /** waits is set if the gateway uses another value until it restarts. */ waits?: boolean; doc?: string; secret?: boolean; choices?: string[];
 }
+
+/** ConfigFile is the whole config file as JSON, without its secrets. */
+export interface ConfigFile { path: string; text: string; mark: string }
 
 export interface Cost { bytes: number; tokens: number }
 export interface Fit { client: string; tools: number; maxTools?: number; maxName?: number; longNames?: number }
@@ -104,6 +110,8 @@ export interface CatalogPage {
 }
 
 export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string; errorZH?: string }
+/** Importable is a server of another program; outcome says what importing it does. */
+export interface Importable { program: string; name: string; run?: string; adds: boolean; outcome: string; notes?: string[]; mark: string }
 export interface ConnectPlan { file: string; diff: string; mark: string; moving: string[]; snippet?: string; backup?: string }
 
 /** Listed is a server in a registry. */
@@ -180,3 +188,6 @@ export async function upload<T>(path: string, file: Blob): Promise<T> { return (
 export class RawBody { constructor(readonly json: string) {} }
 
 export const path = (...parts: (string | number)[]) => parts.map((p) => encodeURIComponent(p)).join("/");
+
+/** at is a path read from another replica of the cluster; without a replica it is this gateway. */
+export const at = (path: string, replica?: string) => (replica ? path + (path.includes("?") ? "&" : "?") + "replica=" + encodeURIComponent(replica) : path);

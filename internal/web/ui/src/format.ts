@@ -67,6 +67,12 @@ export function percent(part: number, whole: number): string {
 /** day formats a date: Nov 17. */
 export function day(ms: number): string { return new Intl.DateTimeFormat(lang.value, { month: "short", day: "numeric" }).format(ms); }
 
+/** sinceDay formats how many days ago a date was, such as 2026-11-17. */
+export function sinceDay(date: string): string {
+  const n = Math.round((new Date().setHours(0, 0, 0, 0) - Date.parse(date + "T00:00")) / 86_400_000);
+  return n < 1 ? t("today") : t("agoIs", t("age_d", n));
+}
+
 /** hm formats a time of day: 13:43, or with seconds. */
 export function hm(ms: number, seconds = false): string {
   const d = new Date(ms), two = (n: number) => String(n).padStart(2, "0");

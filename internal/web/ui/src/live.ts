@@ -7,9 +7,6 @@ import type { Bench, Call, Client, Line, Overview, Question, Replica, Run, Serve
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
-/** answered are the questions that this page answered; ended are the last ones that ended otherwise. */
-export const answered = new Set<string>();
-export const ended = signal<Question[]>([]);
 /** seenAt is the time of the last call of a session, in milliseconds. */
 export const seenAt = new Map<string, number>();
 /** unread is set if the config file has changed since the gateway read it. */
@@ -55,12 +52,7 @@ function deliver(topic: string, data: any): void {
   if (topic in told) told[topic as keyof typeof told]++;
   switch (topic) {
     case "servers": servers.value = data; return;
-    case "inbox": {
-      const gone = inbox.peek().filter((q) => !answered.has(q.id) && !(data as Question[]).some((x) => x.id === q.id));
-      if (gone.length) ended.value = [...gone, ...ended.peek()].slice(0, 5);
-      inbox.value = data;
-      return;
-    }
+    case "inbox": inbox.value = data; return;
     case "clients": clients.value = data; return;
     case "traffic": for (const c of data as Call[]) if (c.session && c.hop === "client") seenAt.set(c.session, Date.parse(c.start)); break;
     case "hello": return;

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type CatalogRow, type Overview, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { count, short } from "../format.ts";
+import { count, short, sinceDay } from "../format.ts";
 import { t, type Key } from "../i18n/index.ts";
 import { clients, servers } from "../live.ts";
 import { Empty, IconButton, Notice, Status, errorText, toast, useLoad, type Tone } from "../parts/basics.tsx";
@@ -10,12 +10,12 @@ import { Bar } from "../parts/chart.tsx";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
-import { Switch } from "../parts/switch.tsx";
+import { Segments, Switch } from "../parts/switch.tsx";
 import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
 import { CostCards } from "./catalog_cost.tsx";
-import { useCalled, usualDays } from "./overview_cost.tsx";
+import { useCalled, usualDays, type Called } from "./overview_cost.tsx";
 import { ToolSwitch } from "./server_status.tsx";
 
 const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
@@ -34,7 +34,8 @@ export function Catalog() {
   const { value: data } = useLoad(() => get<Overview>("overview"), [value]);
   useEffect(() => { commandLine.value = as ? command("cost", "--json") : command("cost"); }, [as]);
   const [chosen, setChosen] = useState<Set<string>>(new Set());
-  const called = useCalled(data?.stats ?? none, Number(query.value.get("days")) || usualDays, [value]), calls = called.calls;
+  const called = useCalled(data?.stats ?? none, Number(query.value.get("days")) || usualDays, [value]);
+  const by = (query.value.get("by") ?? "server") as By;
   const unused = useMemo(() => new Set(value ? called.unused(value).map(keyOf) : []), [value, called]);
   const shown = useMemo(() => (value?.rows ?? []).filter((r) => matches(r, filter) && (onlys[only]?.(r, unused) ?? true)), [value, filter, only, unused]);
   const tools = (value?.rows ?? []).filter((r) => r.kind === "tool" && r.on).length;
@@ -51,8 +52,8 @@ export function Catalog() {
     {value && <div class="catalog-body"><CostCards page={value} unused={unused} since={called.known ? called.since : ""} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
       <section class="card flush catalog-table" aria-label={t("tools")}>
         <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterTools", count(value.rows.length))} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
-          {called.known && chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
-        {shown.length ? <Table page={value} rows={shown} calls={calls} unused={unused} chosen={chosen} onChoose={setChosen} onChanged={reload} open={!!filter || !!only} />
+          {called.known && chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="row hide-m"><span class="mut nowrap">{t("groupBy")}</span><Segments label={t("groupBy")} value={by} choices={ways.map((w) => [w, t(`by_${w}`)])} onChange={(v) => setQuery({ by: v === "server" ? undefined : v })} /></span><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
+        {shown.length ? <Table page={value} rows={shown} by={by} called={called} unused={unused} chosen={chosen} onChoose={setChosen} onChanged={reload} open={!!filter || !!only} />
           : <Empty><b>{t(value.rows.length ? "nothingMatches" : "catalogEmpty")}</b>{value.rows.length ? <button type="button" class="button" onClick={() => setQuery({ q: undefined, only: undefined })}>{t("clearFilter")}</button> : null}</Empty>}
       </section></div>}
     {value && chosen.size > 0 && <Bulk page={value} chosen={chosen} onDone={() => { setChosen(new Set()); reload(); }} />}
@@ -64,69 +65,82 @@ function matches(r: CatalogRow, filter: string): boolean {
   return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
-interface Group { server: string; rows: CatalogRow[]; tokens: number; calls: number; on: number; unused: number }
+/** ways are how the rows are grouped. */
+const ways = ["server", "cost", "none"] as const;
+type By = (typeof ways)[number];
+
+/** tiers are the lowest costs of the groups by cost, in tokens. */
+const tiers = [500, 100, 0];
+const tierOf = (r: CatalogRow) => tiers.find((n) => r.cost.tokens >= n)!;
+const tierName = (n: number) => { const above = tiers[tiers.indexOf(n) - 1]; return above ? t("tokensFromTo", n, above - 1) : t("tokensFrom", n); };
+
+interface Group { id: string; title: string; rows: CatalogRow[]; tokens: number; calls: number; on: number; unused: number }
 type Line = { group: Group } | { row: CatalogRow };
-interface TableProps { page: CatalogPage; rows: CatalogRow[]; calls: Map<string, number>; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
+interface TableProps { page: CatalogPage; rows: CatalogRow[]; by: By; called: Called; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
 
 /** few is the number of rows up to which all groups are open. */
 const few = 60;
 
 function Table(p: TableProps) {
   const [flipped, setFlipped] = useState<Set<string>>(new Set());
-  const groups = useMemo(() => grouped(p.rows, p.calls, p.unused), [p.rows, p.calls, p.unused]);
+  const groups = useMemo(() => (p.by === "none" ? [] : grouped(p.rows, p.by, p.called.calls, p.unused)), [p.rows, p.by, p.called, p.unused]);
+  const flat = useMemo(() => byCost(p.rows), [p.rows]);
   const open = p.open || p.rows.length <= few;
-  const lines: Line[] = groups.flatMap((g): Line[] => [{ group: g }, ...(open !== flipped.has(g.server) ? g.rows.map((row) => ({ row })) : [])]);
+  const lines: Line[] = p.by === "none" ? flat.map((row) => ({ row })) : groups.flatMap((g): Line[] => [{ group: g }, ...(open !== flipped.has(g.id) ? g.rows.map((row) => ({ row })) : [])]);
   const most = Math.max(1, ...groups.map((g) => g.tokens)), mostRow = Math.max(1, ...p.rows.map((r) => r.cost.tokens));
-  const flip = (server: string) => { const next = new Set(flipped); if (!next.delete(server)) next.add(server); setFlipped(next); };
+  const flip = (id: string) => { const next = new Set(flipped); if (!next.delete(id)) next.add(id); setFlipped(next); };
   const choose = (rows: CatalogRow[], on: boolean) => { const next = new Set(p.chosen); for (const r of rows) if (on) next.add(keyOf(r)); else next.delete(keyOf(r)); p.onChoose(next); };
   const lens = p.page.lens && new Set(p.page.lens.listed);
   return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
     row={(i, style) => {
       const line = lines[i]!;
-      return "group" in line ? <GroupRow key={"g " + line.group.server} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.server)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.server)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />
-        : <ToolRow key={keyOf(line.row)} r={line.row} style={style} index={i} schema={p.page.schema} part={line.row.cost.tokens / mostRow} calls={p.calls.get(line.row.server + "\n" + line.row.own) ?? 0} unused={p.unused.has(keyOf(line.row))}
+      return "group" in line ? <GroupRow key={"g " + line.group.id} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.id)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.id)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />
+        : <ToolRow key={keyOf(line.row)} r={line.row} style={style} index={i} schema={p.page.schema} part={line.row.cost.tokens / mostRow} calls={p.called.calls.get(line.row.server + "\n" + line.row.own) ?? 0} last={p.called.last.get(line.row.server + "\n" + line.row.own)} unused={p.unused.has(keyOf(line.row))}
           chosen={p.chosen.has(keyOf(line.row))} onChoose={(on) => choose([line.row], on)} seen={lens ? lens.has(line.row.listed ?? "") : undefined} onChanged={p.onChanged} />;
     }} />;
 }
 
-function grouped(rows: CatalogRow[], calls: Map<string, number>, unused: Set<string>): Group[] {
-  const by = new Map<string, Group>();
-  for (const r of rows) {
-    let g = by.get(r.server);
-    if (!g) by.set(r.server, g = { server: r.server, rows: [], tokens: 0, calls: 0, on: 0, unused: 0 });
+const byCost = (rows: CatalogRow[]) => [...rows].sort((a, b) => b.cost.tokens - a.cost.tokens);
+
+function grouped(rows: CatalogRow[], way: By, calls: Map<string, number>, unused: Set<string>): Group[] {
+  const by = new Map<string, Group>(), cost = way === "cost";
+  for (const r of cost ? byCost(rows) : rows) {
+    const id = cost ? String(tierOf(r)) : r.server;
+    let g = by.get(id);
+    if (!g) by.set(id, g = { id, title: cost ? tierName(tierOf(r)) : id, rows: [], tokens: 0, calls: 0, on: 0, unused: 0 });
     g.rows.push(r);
     if (r.on) { g.on++; g.tokens += r.cost.tokens; }
     g.calls += calls.get(r.server + "\n" + r.own) ?? 0;
     if (unused.has(keyOf(r))) g.unused++;
   }
-  return [...by.values()].sort((a, b) => b.tokens - a.tokens);
+  return cost ? [...by.values()] : [...by.values()].sort((a, b) => b.tokens - a.tokens);
 }
 
 function TableHead({ lens }: { lens: boolean }) {
   return <div class="grid-head" role="rowgroup"><div class="grid-row" role="row"><span role="columnheader"><span class="hidden">{t("select")}</span></span><span role="columnheader">{t("exposedAs")}</span><span role="columnheader" class="c-effect"><span class="hidden">{t("effect")}</span></span>
-    <span role="columnheader" class="c-tokens">{t("tokens")}</span><span role="columnheader" class="r c-calls">{t("calls")}</span><span role="columnheader" class="c-issues">{t(lens ? "seenByIt" : "issues")}</span><span role="columnheader" class="r">{t("on")}</span></div></div>;
+    <span role="columnheader" class="c-tokens">{t("tokens")}</span><span role="columnheader" class="r c-calls">{t("calls")}</span><span role="columnheader" class="c-last">{t("lastUsed")}</span><span role="columnheader" class="c-issues">{t(lens ? "seenByIt" : "issues")}</span><span role="columnheader" class="r">{t("on")}</span></div></div>;
 }
 
 interface GroupProps { g: Group; style: Record<string, string>; index: number; open: boolean; part: number; chosen: Set<string>; schema: string; onFlip: () => void; onChoose: (rows: CatalogRow[], on: boolean) => void; onChanged: () => void }
 
 function GroupRow({ g, style, index, open, part, chosen, schema, onFlip, onChoose, onChanged }: GroupProps) {
   const picked = g.rows.filter((r) => chosen.has(keyOf(r))).length;
-  return <div class="grid-row group" role="row" aria-rowindex={index + 1} style={style} data-testid={"group-" + g.server} onClick={onFlip}>
-    <span role="gridcell" onClick={(e) => e.stopPropagation()}><input type="checkbox" aria-label={`${t("select")} ${g.server}`} checked={picked === g.rows.length} ref={(e) => { if (e) e.indeterminate = picked > 0 && picked < g.rows.length; }} onChange={(e) => onChoose(g.rows, e.currentTarget.checked)} /></span>
-    <span role="gridcell"><button type="button" class="fold-button" aria-expanded={open} aria-label={g.server} onClick={(e) => { e.stopPropagation(); onFlip(); }}><Icon name={open ? "down" : "right"} /></button><b>{g.server}</b> <span class="mut">{t("onOf", g.on, g.rows.length)}</span></span>
-    <span role="gridcell" class="c-effect" /><span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{short(g.tokens)}</span></span><span role="gridcell" class="r c-calls">{count(g.calls)}</span>
-    <span role="gridcell" class="c-issues mut">{g.unused ? t("unusedN", g.unused) : ""}</span><span role="gridcell" class="r"><Switch on={g.on === g.rows.length ? true : g.on ? "mixed" : false} label={`${t("allOf", g.server)}`} disabled={!may("admin")} onChange={(on) => void switchAll(schema, g.rows, on, onChanged)} /></span>
+  return <div class="grid-row group" role="row" aria-rowindex={index + 1} style={style} data-testid={"group-" + g.id} onClick={onFlip}>
+    <span role="gridcell" onClick={(e) => e.stopPropagation()}><input type="checkbox" aria-label={`${t("select")} ${g.title}`} checked={picked === g.rows.length} ref={(e) => { if (e) e.indeterminate = picked > 0 && picked < g.rows.length; }} onChange={(e) => onChoose(g.rows, e.currentTarget.checked)} /></span>
+    <span role="gridcell"><button type="button" class="fold-button" aria-expanded={open} aria-label={g.title} onClick={(e) => { e.stopPropagation(); onFlip(); }}><Icon name={open ? "down" : "right"} /></button><b>{g.title}</b> <span class="mut">{t("onOf", g.on, g.rows.length)}</span></span>
+    <span role="gridcell" class="c-effect" /><span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{short(g.tokens)}</span></span><span role="gridcell" class="r c-calls">{count(g.calls)}</span><span role="gridcell" class="c-last" />
+    <span role="gridcell" class="c-issues mut">{g.unused ? t("unusedN", g.unused) : ""}</span><span role="gridcell" class="r"><Switch on={g.on === g.rows.length ? true : g.on ? "mixed" : false} label={t("allOf", g.title)} disabled={!may("admin")} onChange={(on) => void switchAll(schema, g.rows, on, onChanged)} /></span>
   </div>;
 }
 
-interface ToolProps { r: CatalogRow; style: Record<string, string>; index: number; schema: string; part: number; calls: number; unused: boolean; chosen: boolean; onChoose: (on: boolean) => void; seen?: boolean; onChanged: () => void }
+interface ToolProps { r: CatalogRow; style: Record<string, string>; index: number; schema: string; part: number; calls: number; last?: string; unused: boolean; chosen: boolean; onChoose: (on: boolean) => void; seen?: boolean; onChanged: () => void }
 
-function ToolRow({ r, style, index, schema, part, calls, unused, chosen, onChoose, seen, onChanged }: ToolProps) {
+function ToolRow({ r, style, index, schema, part, calls, last, unused, chosen, onChoose, seen, onChanged }: ToolProps) {
   return <div class={"grid-row" + (r.on ? "" : " off") + (chosen ? " on" : "")} role="row" aria-rowindex={index + 1} aria-selected={chosen} style={style} title={r.description} data-testid={`row-${r.server}-${r.own}`}>
     <span role="gridcell"><input type="checkbox" aria-label={`${t("select")} ${r.server} ${r.own}`} checked={chosen} onChange={(e) => onChoose(e.currentTarget.checked)} /></span>
     <span role="gridcell" class="c-name"><a class="plain-link" href={href(["bench", r.server, r.kind === "tool" ? "tools" : "prompts", r.own])}><code>{r.listed ?? r.own}</code></a>{r.listed && r.listed !== r.own && !r.listed.endsWith(r.own) && <span class="mut"> {r.own}</span>}{!r.listed && <span class="mut"> {t("notShown")}</span>}</span>
     <span role="gridcell" class="c-effect">{r.kind === "tool" ? <Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> : <span class="tag effect" title={t("prompt")}>P<span class="hidden"> {t("prompt")}</span></span>}</span>
-    <span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{count(r.cost.tokens)}</span></span><span role="gridcell" class="r c-calls mut">{calls ? count(calls) : "0"}</span>
+    <span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{count(r.cost.tokens)}</span></span><span role="gridcell" class="r c-calls mut">{count(calls)}</span><span role="gridcell" class="c-last mut">{last ? sinceDay(last) : "–"}</span>
     <span role="gridcell" class="c-issues">{seen !== undefined && <Status tone={seen ? "ok" : "idle"}>{t(seen ? "seen" : "notSeen")}</Status>}{(r.issues ?? []).map((i) => <Issue key={i.code} i={i} plain={r.listed === r.own} />)}{unused && seen === undefined && !r.issues?.length && <span class="mut">{t("unusedOne")}</span>}</span>
     <span role="gridcell" class="r"><ToolSwitch schema={schema} r={r} onChanged={onChanged} /></span>
   </div>;

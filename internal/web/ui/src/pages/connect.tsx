@@ -7,12 +7,11 @@ import { t } from "../i18n/index.ts";
 import { clients } from "../live.ts";
 import { CopyButton, IconButton, Notice, Status, errorText, toast } from "../parts/basics.tsx";
 import { Diff } from "../parts/diff.tsx";
-import { query } from "../router.ts";
 
 interface How { disconnect?: boolean; url?: boolean; move?: boolean }
 
 export function Wizard({ program: p, onDone, onClose }: { program: Program; onDone: () => void; onClose: () => void }) {
-  const [how, setHow] = useState<How>(p.connected ? { disconnect: true } : query.peek().get("move") ? { move: true } : {});
+  const [how, setHow] = useState<How>(p.connected ? { disconnect: true } : {});
   const [plan, setPlan] = useState<ConnectPlan>();
   const [error, setError] = useState("");
   const [done, setDone] = useState<ConnectPlan>();

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { get, path, type Program, type ServerDetail } from "../api.ts";
 import { t } from "../i18n/index.ts";
 import { servers } from "../live.ts";
-import { CopyButton, errorText, toast, useLoad } from "../parts/basics.tsx";
+import { CopyButton, useLoad } from "../parts/basics.tsx";
 import { Icon, type IconName } from "../parts/icons.tsx";
-import { go, href } from "../router.ts";
+import { href } from "../router.ts";
 import { may, session } from "../state.ts";
 
 /** useDemo reports whether the only server is the demo server, which is in no file. */
@@ -43,9 +43,9 @@ function Found({ list }: { list: Program[] }) {
   const [left, setLeft] = useState<Set<string>>(new Set());
   const names = list.filter((p) => !left.has(p.id)).flatMap((p) => p.servers);
   const flip = (id: string) => { const next = new Set(left); if (!next.delete(id)) next.add(id); setLeft(next); };
-  const start = () => { try { go(href(["clients", list.find((p) => !left.has(p.id))!.id], { move: "1" })); } catch (e) { toast(errorText(e), undefined, "err"); } };
+  const chosen = list.filter((p) => !left.has(p.id)).map((p) => p.id).join();
   return <>
-    <div class="found"><span class="h3">{t(list.length ? "foundHere" : "nothingFound")}</span>{list.slice(0, 4).map((p) => <label key={p.id} class="row"><input type="checkbox" checked={!left.has(p.id)} onChange={() => flip(p.id)} /><span class="mid">{p.name}</span><span class="mut end">{t("serversN", p.servers.length)}</span></label>)}</div>
-    <div class="row">{names.length > 0 && <button type="button" class="button primary" onClick={start}>{t("importServers", names.length)}</button>}<a class={names.length ? "button quiet" : "button primary"} href="/ui/servers/new">{t("addManually")}</a><a class="button quiet" href="/ui/servers/import">{t("pasteConfig")}</a></div>
+    <div class="found"><span class="h3">{t(list.length ? "foundHere" : "nothingFound")}</span>{list.map((p) => <label key={p.id} class="row"><input type="checkbox" checked={!left.has(p.id)} onChange={() => flip(p.id)} /><span class="mid">{p.name}</span><span class="mut end">{t("serversN", p.servers.length)}</span></label>)}</div>
+    <div class="row">{names.length > 0 && <a class="button primary" href={href(["servers", "import"], { from: chosen })}>{t("importServers", names.length)}</a>}<a class={names.length ? "button quiet" : "button primary"} href="/ui/servers/new">{t("addManually")}</a><a class="button quiet" href="/ui/servers/import">{t("pasteConfig")}</a></div>
   </>;
 }

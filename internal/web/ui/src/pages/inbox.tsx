@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { RawBody, change, get, path, type Question, type Server, type ServerDetail } from "../api.ts";
+import { RawBody, change, get, path, type Call, type Done, type Question, type Run, type Server, type ServerDetail, type Slice } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { initialDraft, read, type Draft } from "../form/draft.ts";
@@ -8,14 +8,15 @@ import { age, hm, lasting } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
-import { answered, approvals, ended, inbox, loaded } from "../live.ts";
+import { approvals, inbox, loaded } from "../live.ts";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
-import { href, segments } from "../router.ts";
+import { Segments } from "../parts/switch.tsx";
+import { go, href, query, segments } from "../router.ts";
 import { Change } from "./server_history.tsx";
 import { approve, remove } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
-import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
+import { Empty, Notice, Status, errorText, now, toast, useLoad, type Tone } from "../parts/basics.tsx";
 import { judge, useProblems } from "../form/validate.ts";
 import { may, phone } from "../state.ts";
 
@@ -25,18 +26,58 @@ export function InboxPage() {
   const list: Waiting[] = [...inbox.value.map((q) => ({ id: q.id, q })), ...approvals.value.map((s) => ({ id: s.schema + "/" + s.name, s }))];
   // A link to a closed question must not show another question in its place.
   const open = list.find((x) => x.id === chosen) ?? (phone.value || chosen ? undefined : list[0]);
+  const { value: done = [] } = useLoad(() => get<Done[]>("inbox/done"), [inbox.value]);
+  const past = query.value.get("tab") === "done", unanswered = done.filter((d) => d.outcome === "late" || d.outcome === "ended").slice(0, 5);
+  const over = done.find((d) => d.id === chosen) ?? (past && !phone.value && !chosen ? done[0] : undefined);
   const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
-  return <div class={"page inbox-page" + (open ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))} />
-    {loaded.value && chosen && !open && <Notice tone="info">{t("questionOver")}</Notice>}
-    {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div> : !list.length && !ended.value.length ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
-      : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}<Ended /></ul>
-        <div class="ibd">{open && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <Item key={open.q.id} q={open.q} /> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
+  return <div class={"page inbox-page" + (open && !past || over ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))}>
+      <Segments label={t("inbox")} value={past ? "done" : "waiting"} choices={[["waiting", t("inboxWaiting")], ["done", t("inboxDone")]]} onChange={(v) => go(href(["inbox"], { tab: v === "done" ? v : undefined }))} /></Head>
+    {loaded.value && chosen && !open && !over && <Notice tone="info">{t("questionOver")}</Notice>}
+    {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div>
+      : past && !done.length ? <Empty><Icon name="inbox" /><b>{t("inboxNoneDone")}</b><span>{t("inboxDoneHint")}</span></Empty>
+      : !past && !list.length && !unanswered.length && !over ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
+      : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{past ? done.map((d) => <li key={d.id} data-testid="done"><Past d={d} on={d === over} tab="done" /></li>)
+          : <>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}
+            {unanswered.length > 0 && <li class="h3">{t("endedQuestions")}</li>}{unanswered.map((d) => <li key={d.id} data-testid="ended"><Past d={d} on={d === over} /></li>)}</>}</ul>
+        <div class="ibd">{over ? <><a class="m-only link" href={href(["inbox"], { tab: past ? "done" : undefined })}>‹ {t("inbox")}</a><Over key={over.id} d={over} /></>
+          : open && !past && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <><Item key={open.q.id} q={open.q} /><Caused key={"c" + open.q.id} q={open.q} /></> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
   </div>;
 }
 
-/** Ended lists questions whose call or server ended, or that another page answered. They cannot be answered. */
-function Ended() {
-  return ended.value.length > 0 && <><li class="h3">{t("endedQuestions")}</li>{ended.value.map((q) => <li key={q.id} class="ended" data-testid="ended"><Icon name="clock" /><span class="cut"><b>{q.server}</b> {q.tool ?? ""}</span><span class="mut num">{hm(Date.parse(q.asked))}</span><small class="cut">{[q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ")}</small></li>)}</>;
+const clientOf = (q: Question) => (q.client === "bench" ? t("forBench") : q.client ? t("forClient", q.client) : "");
+const outcomeTones: Record<Done["outcome"], Tone> = { accept: "ok", decline: "idle", cancel: "idle", late: "warn", ended: "idle" };
+/** outcomeOf says how a question ended; a call is allowed or denied, not answered. */
+const outcomeOf = (d: Done) => t(d.kind === "approval" || d.kind === "host" ? d.outcome === "accept" ? "outcome_allowed" : d.outcome === "decline" ? "outcome_denied" : `outcome_${d.outcome}` : `outcome_${d.outcome}`);
+
+/** Past is the row of a question that no longer waits. */
+function Past({ d, on, tab }: { d: Done; on: boolean; tab?: string }) {
+  return <a href={href(["inbox", d.id], { tab })} aria-current={on ? "true" : undefined}><Icon name="clock" /><span class="cut"><b>{d.server}</b> {d.tool}</span><span class="mut num">{hm(Date.parse(d.ended))}</span>
+    <small class="cut">{[outcomeOf(d), clientOf(d), d.params?.message].filter(Boolean).join(" · ")}</small></a>;
+}
+
+/** Over shows a question that no longer waits, and how it ended. */
+function Over({ d }: { d: Done }) {
+  return <article class="card question" aria-label={`${t(`kind_${d.kind}`)} ${d.server ?? ""}`} data-testid="over">
+    <header class="bar"><Status tone={outcomeTones[d.outcome]}><b>{outcomeOf(d)}</b></Status> <b>{d.server}{d.tool ? "." + d.tool : ""}</b></header>
+    <p class="mut">{[t(`kind_${d.kind}`), clientOf(d), `${hm(Date.parse(d.asked), true)} – ${hm(Date.parse(d.ended), true)}`, d.by ? t("answeredBy", d.by) : ""].filter(Boolean).join(" · ")}</p>
+    {d.params?.message && d.kind === "elicitation" && <p class="message">{d.params.message}</p>}
+    {d.params && d.kind !== "elicitation" && <div class="json-box"><JsonView fit text={JSON.stringify(d.params)} label={t("arguments")} /></div>}
+  </article>;
+}
+
+/** callOf returns the call that waits for the answer to a question of its server, if that is known. An approval shows its call itself. */
+async function callOf(q: Question): Promise<string | undefined> {
+  if (q.kind !== "elicitation" && q.kind !== "sampling") return undefined;
+  if (q.run) return JSON.stringify((await get<Run>(path("runs", q.run))).params);
+  const { calls } = await get<{ calls: Call[] }>("traffic?limit=2&q=" + encodeURIComponent(`status:pending hop:server server:${q.server}`));
+  if (calls.length !== 1) return undefined;
+  const body = await get<Slice>(path("traffic", calls[0]!.id, "body") + "?side=req");
+  return body.whole ? body.text : undefined;
+}
+
+function Caused({ q }: { q: Question }) {
+  const { value } = useLoad(() => callOf(q), [q.id]);
+  return value ? <section class="caused" data-testid="caused"><h2>{t("waitingCall")}</h2><div class="json-box"><JsonView fit text={value} label={t("waitingCall")} /></div></section> : null;
 }
 
 interface Waiting { id: string; q?: Question; s?: Server }
@@ -45,7 +86,7 @@ interface Waiting { id: string; q?: Question; s?: Server }
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
   const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" || q!.kind === "host" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
   return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
-    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
+    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, clientOf(q), q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
 /** PendingServer is a server that waits for approval, or whose tools have changed. */
@@ -64,7 +105,6 @@ function PendingServer({ s }: { s: Server }) {
 }
 
 async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string, script = false): Promise<void> {
-  answered.add(q.id);
   try {
     await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}${script ? `,"for":"script"` : ""}}`));
   } catch (e) { toast(errorText(e), undefined, "err"); }
@@ -73,7 +113,7 @@ async function answer(q: Question, action: "accept" | "decline" | "cancel", cont
 export function Item({ q }: { q: Question }) {
   const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
   const whole = q.deadline ? Math.max(1, (Date.parse(q.deadline) - Date.parse(q.asked)) / 1000) : 1;
-  const facts = [q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", t("waiting", age(q.asked, now.value))].filter(Boolean).join(" · ");
+  const facts = [clientOf(q), t("waiting", age(q.asked, now.value))].filter(Boolean).join(" · ");
   return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
     {left !== undefined && <progress class="deadline" max={1} value={Math.min(1, left / whole)} aria-hidden="true" />}
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>{left !== undefined && <span class="tag end num">{t("timeLeft", lasting(left))}</span>}</header>

@@ -1,6 +1,6 @@
 // Overall health: what is wrong, since when, and what to do about it.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, type Call, type Client, type Overview as Data, type Past, type Server, type Stat } from "../api.ts";
+import { get, type Call, type CatalogPage, type Client, type Overview as Data, type Past, type Server, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { age, count, hm, ns, percent } from "../format.ts";
 import { t } from "../i18n/index.ts";
@@ -15,7 +15,7 @@ import { isQuiet, seen, seenText } from "./client_seen.ts";
 import { ReplicasCard } from "./replicas_card.tsx";
 import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
-import { ContextCost } from "./overview_cost.tsx";
+import { ContextCost, useCatalog } from "./overview_cost.tsx";
 
 const ranges = [15, 60, 360, 1440];
 const minutes = remembered("overview.range", 60);
@@ -41,7 +41,7 @@ export function Overview() {
   useWhileBusy(() => { reload(); again(); third(); });
   useEffect(() => { commandLine.value = command("status"); }, []);
   const stats = useMemo(() => new Map((value?.stats ?? []).filter((s) => !s.name).map((s) => [s.server, s])), [value]);
-  const demo = useDemo();
+  const demo = useDemo(), page = useCatalog();
   const up = servers.value.filter((s) => s.state === "up" || s.state === "idle").length;
   const counted = servers.value.filter((s) => s.state !== "disabled").length;
   const tools = servers.value.reduce((n, s) => n + s.tools, 0);
@@ -57,7 +57,7 @@ export function Overview() {
         {first && <FirstRun demo={demo} />}
         {(!first || !!(value.stats.length)) && <div class="cols">
           <div class="c8 main-col"><CallsCard past={past} minutes={m} failures={failures?.calls ?? []} /><ServerTable stats={stats} past={past} /><ReplicasCard /></div>
-          <div class="c4 side-col"><Attention stats={stats} /><ContextCost stats={value.stats} /><ClientsCard list={clients.value} /></div>
+          <div class="c4 side-col"><Attention stats={stats} page={page} /><ContextCost stats={value.stats} page={page} /><ClientsCard list={clients.value} /></div>
           <Reasons list={failures?.calls ?? []} minutes={m} />
           <Slowest stats={value.stats} />
         </div>}
@@ -66,15 +66,20 @@ export function Overview() {
   </div>;
 }
 
+const signed = (n: number, unit: string) => (n > 0 ? "+" : n < 0 ? "−" : "±") + count(Math.abs(n)) + unit;
+
 function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: number; failures: Call[] }) {
   const [brush, setBrush] = useState<Span>();
   const steps = past?.steps ?? [];
   const total = past?.total ?? { ok: 0, tool: 0, err: 0 }, bad = total.tool + total.err, all = bad + total.ok;
+  const was = past?.before, wasBad = was ? was.tool + was.err : 0, wasAll = was ? wasBad + was.ok : 0;
+  const more = wasAll ? signed(Math.round((all / wasAll - 1) * 100), "%") : "";
+  const worse = all && wasAll ? Math.round((bad / all - wasBad / wasAll) * 1000) / 10 : 0;
   const unit = (n: number | undefined) => { const [v, u] = ns(n).split(" "); return <>{v}{u && <small>{u}</small>}</>; };
   return <section class="card flush" aria-labelledby="calls-h">
     <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
     <div class="body"><dl class="figs calls-figs">
-      <Fig name={lastOf(m)}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
+      <Fig name={lastOf(m)} note={more && t("againstBefore", more, rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={worse ? t("points", signed(worse, "")) : bad ? t("callsCount", count(bad)) : undefined} tone={worse < 0 ? undefined : "up"}>{all ? percent(bad, all) : "–"}</Fig>
       <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
       {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
     </div>
@@ -119,11 +124,15 @@ function hour(s: Stat | undefined): { calls: number; errors: number } {
   return { calls: sum(s?.perMinute), errors: sum(s?.errorsPerMinute) };
 }
 
-function Attention({ stats }: { stats: Map<string, Stat> }) {
+/** crowded returns the limits of connected clients that get more tools than they take. */
+const crowded = (page: CatalogPage | undefined) => (page?.fits ?? []).filter((f) => f.maxTools && f.tools > f.maxTools && clients.value.some((c) => plainName(c.name ?? "").includes(plainName(f.client))));
+const plainName = (s: string) => s.toLowerCase().replace("visual studio", "vs").replace(/[^a-z]/g, "");
+
+function Attention({ stats, page: catalog }: { stats: Map<string, Stat>; page?: CatalogPage }) {
   const list = servers.value.filter(needy);
   const failing = servers.value.filter((s) => s.state === "up" && !needy(s) && hour(stats.get(s.name)).errors > 0 && hour(stats.get(s.name)).errors >= 0.1 * hour(stats.get(s.name)).calls);
   const starting = servers.value.filter((s) => s.state === "starting").length;
-  const n = list.length + failing.length + inbox.value.length;
+  const full = crowded(catalog), n = list.length + failing.length + full.length + inbox.value.length;
   const page = (s: Server, tab?: string) => href(["servers", s.schema, s.name], { tab });
   return <section class="card flush attention-card" aria-labelledby="attention-h">
     <header><h2 id="attention-h">{t("attention")}</h2>{n > 0 && <span class="count warn">{n}</span>}</header>
@@ -133,6 +142,7 @@ function Attention({ stats }: { stats: Map<string, Stat> }) {
           : s.pending?.length ? <a class="button small" href={page(s, s.state === "pending" ? undefined : "history")}>{t("review")}</a>
             : <a class="button small" href={href(["doctor", s.schema, s.name])}>{t("doctor")}</a>}</li>)}
       {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b></Status><span class="cut words">{t("failing", count(hour(stats.get(s.name)).errors), count(hour(stats.get(s.name)).calls))}</span><a class="button small" href={href(["traffic"], { q: `server:${s.name} status:error,tool_error` })}>{t("calls")}</a></li>)}
+      {full.map((f) => <li key={"c" + f.client}><Status tone="warn"><b>{f.client}</b></Status><span class="cut words">{t("tooManyTools", count(f.tools), f.maxTools!)}</span><a class="button small" href="/ui/catalog">{t("trim")}</a></li>)}
       {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="ask"><b>{q.server}</b></Status><span class="cut words">{q.params?.message ?? t("waitingQuestion", t(`kind_${q.kind}`), q.server ?? "")}</span><a class="button small" href={href(["inbox", q.id])}>{t("answer")}</a></li>)}
       {!n && <li><Status tone={starting ? "busy" : servers.value.length ? "ok" : "idle"}>{starting ? t("someStarting", starting) : t(servers.value.length ? "allWell" : "noServers")}</Status></li>}
     </ul>

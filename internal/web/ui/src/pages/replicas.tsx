@@ -30,10 +30,12 @@ export const chosenReplica = () => (replicas.value.length || !loaded.value ? que
 
 /** ReplicaServers shows the servers of the chosen replicas. */
 export function ReplicaServers() {
-  const name = chosenReplica(), { value, error } = useAll<Overview>("overview?replica=*");
+  const name = chosenReplica(), self = replicas.value.find((r) => r.self)?.name;
+  const open = (s: Server) => href(["servers", s.schema, s.name], { replica: s.replica === self ? undefined : s.replica });
+  const { value, error } = useAll<Overview>("overview?replica=*");
   return <div class="scroll"><Silent list={value?.replicas} />{error && <Notice tone="err">{error}</Notice>}
     <section class="card flush wide" aria-label={t("servers")}><table data-testid="replica-servers"><thead><tr><th>{t("replica")}</th><th>{t("server")}</th><th>{t("state")}</th><th class="r">{t("tools")}</th></tr></thead>
-      <tbody>{of<Server>(value?.servers, name).map((s) => <tr key={s.replica + " " + s.schema + "/" + s.name}><td>{s.replica}</td><td><Status tone={toneOf(s)} state={s.state}><b>{s.name}</b></Status></td><td class="mut">{reasonOf(s)}</td><td class="r">{s.tools}</td></tr>)}</tbody></table></section></div>;
+      <tbody>{of<Server>(value?.servers, name).map((s) => <tr key={s.replica + " " + s.schema + "/" + s.name} class="open-row" onClick={() => go(open(s))}><td>{s.replica}</td><td><Status tone={toneOf(s)} state={s.state}><a class="name" href={open(s)}>{s.name}</a></Status></td><td class="mut">{reasonOf(s)}</td><td class="r">{s.tools}</td></tr>)}</tbody></table></section></div>;
 }
 
 /** most is how many calls of other replicas are read at once. */

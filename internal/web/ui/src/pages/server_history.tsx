@@ -11,7 +11,7 @@ export function History({ d, reload }: { d: ServerDetail; reload: () => void }) 
   const changes = d.changes ?? [], alike = (d.lookalikes ?? []);
   return <div class="page history-page">
     {changes.length > 0 && <div class="bar"><Status tone="warn">{t("changedTools", changes.length)}</Status><span class="space" />
-      {may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approveChanges")}</button>}</div>}
+      {may("admin") && !d.replica && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approveChanges")}</button>}</div>}
     {changes.map((c) => <Change key={c.kind + c.name + (c.user ?? "")} c={c} />)}
     {alike.length > 0 && <section class="card" aria-labelledby="h-alike"><h2 id="h-alike">{t("lookalikes")}</h2>
       <ul class="plain">{alike.map((l) => <li key={l.tools.join()}><Status tone={l.same ? "idle" : "warn"}>{l.tools.map((x, i) => <span key={x}>{i ? " · " : ""}<code><Revealed text={x} /></code></span>)}</Status> <span class="mut">{t(l.same ? "sameName" : "onlyLooks")}</span></li>)}</ul></section>}

@@ -1,6 +1,6 @@
 // The summary of a server: its capabilities, its speed, its tools, changes and last lines.
 import { useEffect, useState } from "preact/hooks";
-import { change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat } from "../api.ts";
+import { at, change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat, type Usage } from "../api.ts";
 import { clock, count, ns, percent, short } from "../format.ts";
 import { lang, t, type Key } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
@@ -12,20 +12,21 @@ import { go, href, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
 import { Launch } from "./server_launch.tsx";
+import { costByServer, usualDays } from "./overview_cost.tsx";
 import { Change } from "./server_history.tsx";
 
 const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
 
 export function StatusTab({ d }: { d: ServerDetail }) {
-  const { value: data } = useLoad(() => get<Overview>("overview"), [d.name, Math.floor(now.value / 10_000)]);
-  const { value: past } = useLoad(() => get<Past>(`history?minutes=1440&server=${encodeURIComponent(d.name)}`), [d.name, Math.floor(now.value / 30_000)]);
-  const whole = (data?.stats ?? []).find((s) => s.server === d.name && !s.name);
+  const { value: data } = useLoad(() => get<Overview>(at("overview", d.replica)), [d.name, Math.floor(now.value / 10_000)]);
+  const { value: past } = useLoad(() => get<Past>(at(`history?minutes=1440&server=${encodeURIComponent(d.name)}`, d.replica)), [d.name, Math.floor(now.value / 30_000)]);
+  const whole = (data?.stats ?? []).find((s) => s.server === d.name && !s.name), listed = useListed(d);
   return <div class="scroll server-body"><div class="wide">
     {d.handshake && <Capabilities d={d} />}
     <div class="cols">
       {d.state === "pending" && d.entry && <div class="c12"><Launch entry={d.entry} whole={d.approval?.entry} /></div>}
-      <div class="c8 main-col"><LatencyCard d={d} past={past} whole={whole} /><ToolTable d={d} limit={9} /></div>
-      <div class="c4 side-col"><Connection d={d} />
+      <div class="c8 main-col"><LatencyCard d={d} past={past} whole={whole} /><ToolTable d={d} listed={listed} limit={9} /></div>
+      <div class="c4 side-col"><Connection d={d} page={listed.value} />
         {(d.changes?.length ?? 0) > 0 && <section class="card flush" aria-labelledby="h-changed"><header><h2 id="h-changed">{t("changesTab")}</h2><span class="tag warn">{t("toReview", d.changes!.length)}</span></header><div class="body change-box"><Change c={d.changes![0]!} /></div><footer><button type="button" class="link" onClick={() => setQuery({ tab: "history" })}>{t("review")}</button></footer></section>}
         <LogCard d={d} />
       </div>
@@ -55,11 +56,19 @@ function LatencyCard({ d, past, whole }: { d: ServerDetail; past?: Past; whole?:
   </section>;
 }
 
-function Connection({ d }: { d: ServerDetail }) {
+/** useListed reads the catalog of the server's schema. */
+const useListed = (d: ServerDetail) => useLoad(() => get<CatalogPage>(at("catalog?schema=" + encodeURIComponent(d.schema), d.replica)), [d.schema, d.name, d.tools]);
+
+function Connection({ d, page }: { d: ServerDetail; page?: CatalogPage }) {
+  const { value: usage } = useLoad(() => get<Usage>(at(`usage?by=client&days=${usualDays}&server=${encodeURIComponent(d.name)}`, d.replica)), [d.name]);
+  const users = (usage?.rows ?? []).map((r) => r.client || t("unnamed"));
+  const costs = page ? costByServer(page) : [], own = costs.find(([name]) => name === d.name)?.[1], sum = costs.reduce((n, [, v]) => n + v, 0);
   const e = (d.entry ?? {}) as Record<string, any>;
   const rows: [string, preact.ComponentChildren][] = [
     e.scripts ? [t("scripts"), <code>{Object.keys(e.scripts).join(", ")}</code>] : e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
     [t("transport"), [d.transport, d.protocol].filter(Boolean).join(" · ")], ...(d.pid ? [["PID", String(d.pid)] as [string, string]] : []),
+    ...(users.length ? [[t("usedBy"), <a class="plain-link" title={users.join(", ")} href={href(["usage"], { by: "client", server: d.name })}>{users.join(", ")}</a>] as [string, preact.ComponentChildren]] : []),
+    ...(own ? [[t("contextCost"), <>{t("tokensN", short(own))} <span class="mut">{t("ofTotal", percent(own, sum))}</span></>] as [string, preact.ComponentChildren]] : []),
     [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(lang.value === "zh-CN" ? "、" : ", ")],
     ...(Object.keys(e.env ?? e.headers ?? {}).length ? [[t(e.env ? "environment" : "headers"), <code>{Object.keys(e.env ?? e.headers).join(", ")}</code>] as [string, preact.ComponentChildren]] : []),
     ...(d.source ? [[t("configFile"), <code>{d.source}</code>] as [string, preact.ComponentChildren]] : []),
@@ -69,7 +78,7 @@ function Connection({ d }: { d: ServerDetail }) {
 }
 
 function LogCard({ d }: { d: ServerDetail }) {
-  const { value } = useLoad(() => (may("admin") ? get<Line[]>(path("logs", d.name)) : Promise.resolve([])), [d.name, Math.floor(now.value / 10_000)]);
+  const { value } = useLoad(() => (may("admin") ? get<Line[]>(at(path("logs", d.name), d.replica)) : Promise.resolve([])), [d.name, Math.floor(now.value / 10_000)]);
   const lines = (value ?? []).slice(-8);
   return <section class="card flush" aria-labelledby="h-log"><header><h2 id="h-log">{t("log")}</h2><span class="end"><button type="button" class="link" onClick={() => setQuery({ tab: "logs" })}>{t("showLog")}</button></span></header>
     {lines.length ? <ol class="plain log">{lines.map((l) => <li key={l.id}><time>{clock(l.time).slice(0, 8)}</time><span class={"level " + (l.level ?? "")}>{l.level ?? l.source}</span><span class="cut" title={l.text}>{l.text}</span></li>)}</ol>
@@ -77,10 +86,11 @@ function LogCard({ d }: { d: ServerDetail }) {
   </section>;
 }
 
+export const ToolsTab = ({ d }: { d: ServerDetail }) => <div class="scroll server-body"><ToolTable d={d} listed={useListed(d)} /></div>;
+
 /** ToolTable shows the tools of a server, most used first, with a switch each. */
-export function ToolTable({ d, limit }: { d: ServerDetail; limit?: number }) {
-  const { value: page, reload } = useLoad(() => get<CatalogPage>("catalog?schema=" + encodeURIComponent(d.schema)), [d.schema, d.name, d.tools]);
-  const { value: data } = useLoad(() => get<Overview>("overview"), [d.name]);
+function ToolTable({ d, limit, listed: { value: page, reload } }: { d: ServerDetail; limit?: number; listed: ReturnType<typeof useListed> }) {
+  const { value: data } = useLoad(() => get<Overview>(at("overview", d.replica)), [d.name]);
   const stats = new Map((data?.stats ?? []).filter((s) => s.server === d.name && s.name).map((s) => [s.name!, s]));
   const calls = (r: CatalogRow) => stats.get(r.own)?.calls ?? 0;
   const rows = (page?.rows ?? []).filter((r) => r.server === d.name && r.kind === "tool").sort((a, b) => calls(b) - calls(a));
@@ -94,16 +104,16 @@ export function ToolTable({ d, limit }: { d: ServerDetail; limit?: number }) {
 }
 
 function ToolRow({ d, r, s, most, onChanged }: { d: ServerDetail; r: CatalogRow; s?: Stat; most: number; onChanged: () => void }) {
-  const open = href(["bench", d.name, "tools", r.own]);
+  const open = d.replica ? href(["traffic"], { replica: d.replica, q: `tool:${d.name}.${r.own}` }) : href(["bench", d.name, "tools", r.own]);
   return <tr class={"open-row" + (r.on ? "" : " off")} onClick={() => go(open)}>
     <td title={r.own}><Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> <a class="plain-link" href={open}><code>{r.own}</code></a></td><td class="mut" title={r.description}>{r.description}</td>
     <td class="r mut">{short(r.cost.tokens)}</td><td><span class="row calls-cell"><Bar part={(s?.calls ?? 0) / most} /><span class="num">{count(s?.calls ?? 0)}</span></span></td>
     <td class="r">{s?.calls ? ns(s.p95) : "–"}</td><td class={"r " + (s?.errors ? "err" : "mut")}>{s?.calls ? percent(s.errors, s.calls) : "–"}</td>
-    <td class="r" onClick={(e) => e.stopPropagation()}><ToolSwitch schema={d.schema} r={r} onChanged={onChanged} /></td></tr>;
+    <td class="r" onClick={(e) => e.stopPropagation()}><ToolSwitch schema={d.schema} r={r} fixed={!!d.replica} onChanged={onChanged} /></td></tr>;
 }
 
 /** ToolSwitch sets whether clients see a tool; it acts at once and can be undone. */
-export function ToolSwitch({ schema, r, onChanged }: { schema: string; r: CatalogRow; onChanged: () => void }) {
+export function ToolSwitch({ schema, r, fixed, onChanged }: { schema: string; r: CatalogRow; fixed?: boolean; onChanged: () => void }) {
   // The requested state is shown until the gateway reports the new one.
   const [asked, setAsked] = useState<boolean>();
   useEffect(() => setAsked(undefined), [r]);
@@ -116,6 +126,6 @@ export function ToolSwitch({ schema, r, onChanged }: { schema: string; r: Catalo
       onChanged();
     } catch (e) { setAsked(undefined); toast(errorText(e), undefined, "err"); }
   };
-  return <Switch on={asked ?? r.on} label={`${r.server} ${r.own}`} disabled={asked !== undefined || !may("admin")} onChange={(on) => void flip(on)} />;
+  return <Switch on={asked ?? r.on} label={`${r.server} ${r.own}`} disabled={asked !== undefined || fixed || !may("admin")} onChange={(on) => void flip(on)} />;
 }
 

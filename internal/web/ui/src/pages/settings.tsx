@@ -1,18 +1,19 @@
 // Settings: the value, where it comes from, and whether a change needs a
 // restart.
-import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type Setting } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { kind } from "../form/scalar.tsx";
 import { lang, setLang, t, type Key, type Lang } from "../i18n/index.ts";
+import { online } from "../live.ts";
 import { Empty, Notice, errorText, toast, useLoad } from "../parts/basics.tsx";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments, Switch } from "../parts/switch.tsx";
 import { query, setQuery } from "../router.ts";
 import { may, session, theme, type Theme } from "../state.ts";
+import { AsJSON } from "./settings_json.tsx";
 
 /** groups assign keys to groups by their prefix; the first match counts. */
 const groups: [Key, RegExp][] = [
@@ -40,29 +41,29 @@ function said(s: Setting): [title: ComponentChildren, rest: string] {
   return title ? [title, rest!] : [<code>{s.key}</code>, s.doc ?? ""];
 }
 
-/** waiting are the saved keys that take effect after a restart. */
-const waiting = signal<string[]>([]);
-
 export function SettingsPage() {
-  const { value, error, reload } = useLoad(() => get<Setting[]>("settings"), [lang.value]);
+  const { value, error, reload } = useLoad(() => get<Setting[]>("settings"), [lang.value, online.value]);
   const q = (query.value.get("q") ?? "").toLowerCase();
   useEffect(() => { commandLine.value = command("config", "show"); }, []);
   const list = (value ?? []).filter((s) => (s.key + " " + titleOf(s.key) + " " + (s.doc ?? "")).toLowerCase().includes(q));
   const by = order.map((g) => ({ g, list: list.filter((s) => groupOf(s) === g) })).filter((x) => x.list.length);
+  const waiting = (value ?? []).filter((s) => s.waits), json = query.value.get("as") === "json";
+  const restart = () => void change("POST", "restart").then(() => toast(t("restarting")), (e) => toast(errorText(e), undefined, "err"));
   const jump = (id: string) => document.getElementById(id)?.scrollIntoView({ block: "start" });
   return <div class="page settings-page">
     <Head title={t("settings")} what={session.value!.version}>
       <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+      {may("admin") && !json && <button type="button" class="button" onClick={() => setQuery({ as: "json" })}><Icon name="edit" />{t("editJSON")}</button>}
     </Head>
-    <div class="set"><nav aria-label={t("settings")}><button type="button" onClick={() => jump("grp_browser")}>{t("grp_browser")}</button>{by.map(({ g, list }) => <button type="button" key={g} onClick={() => jump(g)}>{t(g)}<span class="n">{list.length}</span></button>)}</nav>
+    {json ? <AsJSON onClose={() => { setQuery({ as: undefined }); reload(); }} /> : <div class="set"><nav aria-label={t("settings")}><button type="button" onClick={() => jump("grp_browser")}>{t("grp_browser")}</button>{by.map(({ g, list }) => <button type="button" key={g} onClick={() => jump(g)}>{t(g)}<span class="n">{list.length}</span></button>)}</nav>
       <div class="scroll" tabIndex={0} role="group" aria-label={t("settings")}>
-        {waiting.value.length > 0 && <Notice tone="info">{t("restartBanner", waiting.value.join(", "))}</Notice>}
+        {waiting.length > 0 && <Notice tone="info"><div class="row"><span class="grow">{t("restartBanner", waiting.map((s) => s.key).join(", "))}</span><button type="button" class="button small" onClick={restart}>{t("restartNow")}</button></div></Notice>}
         {error && <Notice tone="err">{error}</Notice>}
         {!q && <Browser />}
         {!value && !error && <Skeleton cards={["c12"]} rows={8} />}
         {by.map(({ g, list }) => <section class="card flush" id={g} key={g} aria-labelledby={g + "-h"}><header><h2 id={g + "-h"}>{t(g)}</h2></header>{list.map((s) => <Row key={s.key} s={s} onSaved={reload} />)}</section>)}
         {value && !by.length && <Empty><b>{t("noSettings")}</b><button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button></Empty>}
-      </div></div>
+      </div></div>}
   </div>;
 }
 
@@ -90,7 +91,6 @@ function Row({ s, onSaved }: { s: Setting; onSaved: () => void }) {
   const write = async (v: unknown) => {
     try {
       await change("PUT", path("settings", s.key), { value: v });
-      if (s.restart && !waiting.peek().includes(s.key)) waiting.value = [...waiting.peek(), s.key];
       setText(undefined);
       setError("");
       setDone(true);
@@ -108,7 +108,7 @@ function Row({ s, onSaved }: { s: Setting; onSaved: () => void }) {
   const [title, doc] = said(s);
   const standard = automatic(s.key, s.default) ? t("automatic") : show(s.default);
   return <div class="sr" data-testid={"setting-" + s.key}><div><div class="t"><label for={id}>{title}</label>
-    {s.source !== "default" && <span class="tag line">{t("setBy", t(`source_${s.source}` as Key))}</span>}{waiting.value.includes(s.key) && <span class="tag warn">{t("needsRestart")}</span>}</div>
+    {s.source !== "default" && <span class="tag line">{t("setBy", t(`source_${s.source}` as Key))}</span>}{s.waits && <span class="tag warn">{t("needsRestart")}</span>}</div>
     <div class="d">{doc} {typeof title === "string" && <code>{s.key}</code>}{s.source !== "default" && standard && typeof s.value !== "boolean" ? ` · ${t("defaultIs", standard)}` : ""}</div>
     {error && <div class="err" role="alert">{error}</div>}</div>
     <div class="v">{done && <span class="mut" role="status">{t("savedShort")}</span>}

@@ -29,7 +29,7 @@ export function SuiteNew() {
       <input type="search" class="mono grow" data-filter value={q} placeholder="server:github since:10m" aria-label={t("filter")} spellcheck={false} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
       <label class="check">{t("suiteName")} <input class="mono suite-name" value={chosen} spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></label></div>
     {error && <Notice tone="err">{error}</Notice>}
-    {made && <p class="mut pad">{t("callsFound", made.calls)} {t("draftHint")}</p>}
+    {made && <p class="mut pad">{t("callsFound", made.calls)} · {t("draftHint")}</p>}
     {made && made.servers.length > 1 && <Notice tone="warn">{t("severalServers")} {made.servers.map((s) => <button type="button" class="button" key={s} onClick={() => narrow(s)}>{s}</button>)}</Notice>}
     {made && made.servers.length === 1 && <SuiteText key={made.text} name={chosen} text={made.text} onSaved={() => go(href(["tests", chosen]))} />}
     {made && !made.servers.length && <Empty>{t("nothingToTest")} {!servers.value.length && <a href="/ui/servers/new">{t("addServer")}</a>}</Empty>}

@@ -1,8 +1,8 @@
 // CodeMirror for JSON, inside a shadow root. There it uses constructed style
 // sheets, which the page's policy allows, instead of style elements.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { HighlightStyle, bracketMatching, foldGutter, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -29,9 +29,9 @@ export function mount(host: HTMLElement, text: string, label: string, onChange: 
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(), foldGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), json(), syntaxHighlighting(colours), theme,
+        lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), json(), syntaxHighlighting(colours), theme,
         EditorView.contentAttributes.of({ "aria-label": label }), EditorView.lineWrapping,
-        keymap.of([{ key: "Mod-Enter", run: () => true }, ...historyKeymap, indentWithTab, ...defaultKeymap]),
+        keymap.of([{ key: "Mod-Enter", run: () => true }, ...historyKeymap, ...standardKeymap]),
         EditorView.updateListener.of((u) => { if (u.docChanged) onChange(u.state.doc.toString()); }),
       ],
     }),
