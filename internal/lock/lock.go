@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
@@ -86,7 +87,11 @@ func Key(s *config.Server) string {
 
 // Dir returns the folder with the npm or uv lock files of a server.
 func (f *File) Dir(key string) string {
-	return filepath.Join(f.path+".d", url.PathEscape(key))
+	name := url.PathEscape(key)
+	if strings.Trim(name, ".") == "" { // would be another folder, or none
+		name = "%" + name
+	}
+	return filepath.Join(f.path+".d", name)
 }
 
 // Put writes the entry of a server. It reads the lock again first, to keep what
