@@ -83,6 +83,8 @@ func (f *File) Check(ctx context.Context, s *config.Server) error {
 	switch {
 	case err != nil:
 		return err
+	case e.Level == LevelImage && imageOf(s) != e.Image:
+		return i18n.Errorf("%s: it runs the image %s, mcp.lock says %s: not started", "%s：运行的镜像为 %s，mcp.lock 中为 %s：未启动", s.Name, imageOf(s), e.Image)
 	case e.Level == LevelFile:
 		return f.checkProgram(s, e)
 	case e.Level != LevelTree:

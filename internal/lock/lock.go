@@ -23,6 +23,7 @@ import (
 // The levels of an entry: how much of a server it covers.
 const (
 	LevelTree  = "tree"  // the package and all its dependencies
+	LevelImage = "image" // the image, by its digest
 	LevelFile  = "file"  // the program itself
 	LevelTools = "tools" // its definitions
 )
@@ -32,6 +33,7 @@ type Entry struct {
 	Level        string            `json:"level"`
 	NPM          string            `json:"npm,omitempty"`
 	PyPI         string            `json:"pypi,omitempty"`
+	Image        string            `json:"image,omitempty"`
 	Program      string            `json:"program,omitempty"` // hash of the program of a plain command
 	URL          string            `json:"url,omitempty"`
 	Integrity    string            `json:"integrity,omitempty"`

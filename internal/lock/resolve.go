@@ -34,6 +34,9 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	case s.URL != "" || s.Type == config.TypeScripts:
 		e.Level, e.URL = LevelTools, s.URL
 		return f, nil
+	case imageOf(s) != "":
+		e.Level, e.Image = LevelImage, imageOf(s)
+		return f, nil
 	case pkg == nil:
 		e.Level = LevelFile
 		e.Program, err = programHash(s.Command)
@@ -50,6 +53,20 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 		err = resolvePyPI(ctx, e, pkg.Name(), version, s, work)
 	}
 	return f, err
+}
+
+var imageByDigest = regexp.MustCompile(`^[a-z0-9][a-z0-9./:_-]*@sha256:[a-f0-9]{64}$`)
+
+// imageOf returns the image that a server runs, "" if it runs none or one by a tag,
+// which can be moved. An engine compares what it downloads with the digest.
+func imageOf(s *config.Server) string {
+	if !sandbox.IsEngine(s.Command) || len(s.Args) == 0 || s.Args[0] != "run" {
+		return ""
+	}
+	if i := slices.IndexFunc(s.Args, imageByDigest.MatchString); i > 0 {
+		return s.Args[i]
+	}
+	return ""
 }
 
 // lockFiles are the files of npm and uv that are kept.
