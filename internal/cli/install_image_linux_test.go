@@ -37,7 +37,7 @@ func TestInstallImage(t *testing.T) {
 	}
 	// A docker without its daemon, and a podman that runs the program of the image.
 	engine("docker", "echo Client: 28.2; echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.' >&2; exit 1")
-	engine("podman", `[ "$1" = version ] && exit; exec `+i.program+` mock`)
+	engine("podman", `[ "$1" = version ] && exit; exec `+i.program+` demo`)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	image := "docker:" + host + "/o/x-mcp:1.0"
 	read := func() string {
@@ -49,11 +49,11 @@ func TestInstallImage(t *testing.T) {
 		return string(data)
 	}
 	t.Run("install/image/shown", func(t *testing.T) {
-		stdout, stderr, code := i.run(t, "add", image, "--env", "KEY=${secret:x}", "--dry-run", "--", "serve", "--fast")
+		stdout, stderr, code := i.run(t, "add", image, "--env", "KEY=${secret:x}", "--dry-run", "serve", "fast")
 		for _, want := range []string{
 			host + "/o/x-mcp:1.0   an image\n", "sha256   sha256:" + digests["/v2/o/x-mcp/manifests/1.0"],
 			"engine   podman, because docker is installed but does not work: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.\n",
-			"runs     podman run -i --rm -e KEY " + host + "/o/x-mcp@sha256:" + digests["/v2/o/x-mcp/manifests/1.0"] + " serve --fast\n",
+			"runs     podman run -i --rm -e KEY " + host + "/o/x-mcp@sha256:" + digests["/v2/o/x-mcp/manifests/1.0"] + " serve fast\n",
 			"gets     KEY=${secret:x}\n", "sandbox  the container", "as       x, schema default",
 		} {
 			if !strings.Contains(stderr, want) {
