@@ -85,6 +85,8 @@ func (f *File) Check(ctx context.Context, s *config.Server) error {
 		return err
 	case e.Level == LevelImage && imageOf(s) != e.Image:
 		return i18n.Errorf("%s: it runs the image %s, mcp.lock says %s: not started", "%s：运行的镜像为 %s，mcp.lock 中为 %s：未启动", s.Name, imageOf(s), e.Image)
+	case e.Level == LevelBundle:
+		return checkBundle(s, e)
 	case e.Level == LevelFile:
 		return f.checkProgram(s, e)
 	case e.Level != LevelTree:

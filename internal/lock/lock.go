@@ -22,10 +22,11 @@ import (
 
 // The levels of an entry: how much of a server it covers.
 const (
-	LevelTree  = "tree"  // the package and all its dependencies
-	LevelImage = "image" // the image, by its digest
-	LevelFile  = "file"  // the program itself
-	LevelTools = "tools" // its definitions
+	LevelTree   = "tree"   // the package and all its dependencies
+	LevelImage  = "image"  // the image, by its digest
+	LevelBundle = "bundle" // the bundle, and the files that were unpacked from it
+	LevelFile   = "file"   // the program itself
+	LevelTools  = "tools"  // its definitions
 )
 
 // An Entry is the lock of one server.
@@ -34,6 +35,7 @@ type Entry struct {
 	NPM          string            `json:"npm,omitempty"`
 	PyPI         string            `json:"pypi,omitempty"`
 	Image        string            `json:"image,omitempty"`
+	Bundle       string            `json:"bundle,omitempty"`  // SHA-256 of the file
 	Program      string            `json:"program,omitempty"` // hash of the program of a plain command
 	URL          string            `json:"url,omitempty"`
 	Integrity    string            `json:"integrity,omitempty"`

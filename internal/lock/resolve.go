@@ -37,6 +37,10 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	case imageOf(s) != "":
 		e.Level, e.Image = LevelImage, imageOf(s)
 		return f, nil
+	case runsBundle(s):
+		e.Level, e.Bundle = LevelBundle, s.Origin.SHA256
+		e.Tree, err = bundleHash(s)
+		return f, err
 	case pkg == nil:
 		e.Level = LevelFile
 		e.Program, err = programHash(s.Command)

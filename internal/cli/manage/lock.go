@@ -98,7 +98,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	if err := file.Put(key, e); err != nil {
 		return err
 	}
-	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s%s", s.Name, e.Level, e.NPM, e.PyPI, e.Image, lockNote(a, s, e)))
+	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s%s%s", s.Name, e.Level, e.NPM, e.PyPI, e.Image, e.Bundle, lockNote(a, s, e)))
 	return nil
 }
 
@@ -113,7 +113,7 @@ func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 
 func lockNote(a *env.Env, s *config.Server, e *lock.Entry) string {
 	switch {
-	case e.Level == lock.LevelImage:
+	case e.Level == lock.LevelImage || e.Level == lock.LevelBundle:
 		return a.T(", ", "，") + lockedTools(a, e)
 	case e.Level == lock.LevelFile && sandbox.IsEngine(s.Command):
 		return a.T("what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...", "不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...")
