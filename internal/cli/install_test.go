@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -157,11 +158,21 @@ func TestInstallBundle(t *testing.T) {
 	if _, stderr, code = i.run(t, "lock", "verify"); code != 1 {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
 	}
-	if _, stderr, code = i.run(t, "lock"); code != 0 || !strings.Contains(stderr, "locked: hello") {
+	if _, stderr, code = i.run(t, "lock"); code != 0 || !strings.Contains(stderr, "locked: hello, bundle ") {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
 	}
 	if _, stderr, code = i.run(t, "lock", "verify"); code != 0 {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(i.dir, "mcp-all-in-one", "bundles", "*", "manifest.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if err := errors.Join(os.Chmod(files[0], 0o600), os.WriteFile(files[0], []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello: the files of its bundle in "+filepath.Dir(files[0])+" have the hash ") {
+		t.Errorf("install/lock: exit code %d\n%s", code, stdout)
 	}
 	if _, stderr, code = i.run(t, "remove", "hello"); code != 0 {
 		t.Errorf("install/lock: exit code %d\n%s", code, stderr)

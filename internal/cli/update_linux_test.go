@@ -187,6 +187,56 @@ func TestUpdateBundle(t *testing.T) {
 	})
 }
 
+// A bundle that another signer signed, or none, needs a person's yes.
+func TestUpdateSigner(t *testing.T) {
+	files := filepath.Join("..", "install", "testdata", "bundles")
+	i := newInstaller(t)
+	bundle := filepath.Join(i.dir, "hello.mcpb")
+	put := func(name string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(files, name))
+		if err == nil {
+			err = os.WriteFile(bundle, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("hello-chain.mcpb")
+	if _, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--env", "key=s3cret"); code != 0 {
+		t.Fatal(stderr)
+	}
+	before, err := os.ReadFile(i.path)
+	if err != nil || !strings.Contains(string(before), `"signer": "sha256:`) {
+		t.Fatalf("%v\n%s", err, before)
+	}
+	for name, want := range map[string]string{"hello.mcpb": "; this one: no", "hello-signed.mcpb": "; this one: by CN=MCPB Self-Signed Certificate"} {
+		t.Run("update/signer/"+name, func(t *testing.T) {
+			put(name)
+			_, stderr, code := i.run(t, "update", "hello", "--yes")
+			if code != 1 || !strings.Contains(stderr, "! ") || !strings.Contains(stderr, "the installed bundle was signed by sha256:") || !strings.Contains(stderr, want) ||
+				!strings.Contains(stderr, "the new version of hello has another signer, or none; --yes does not take that; nothing was changed") {
+				t.Errorf("exit code %d\n%s", code, stderr)
+			}
+			if now, err := os.ReadFile(i.path); err != nil || string(now) != string(before) {
+				t.Errorf("%v\n%s", err, now)
+			}
+		})
+	}
+	t.Run("update/signer/a person says yes", func(t *testing.T) {
+		put("hello.mcpb")
+		p := i.typing(t, "", "update", "hello")
+		p.answer("; this one: no. Continue anyway? [y/N]: ", "y")
+		p.answer("Write and start this version? [y/N/e edit the entry]: ", "y")
+		if text, code := p.end(); code != 0 {
+			t.Error(text)
+		}
+		if now, err := os.ReadFile(i.path); err != nil || strings.Contains(string(now), "signer") {
+			t.Errorf("%v\n%s", err, now)
+		}
+	})
+}
+
 // A registry lists a newer version of a package: its secret is not asked for
 // again, and what cannot be updated says why.
 func TestUpdateRegistry(t *testing.T) {

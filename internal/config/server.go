@@ -162,6 +162,8 @@ type Origin struct {
 	Version  string `json:"version" doc:"Its version." zh:"版本。"`
 	Bundle   string `json:"bundle" doc:"File or address of the bundle." zh:"安装包的文件或地址。"`
 	SHA256   string `json:"sha256" doc:"SHA-256 of the bundle." zh:"安装包的 SHA-256。"`
+	Signer   string `json:"signer" doc:"Who signed the bundle: a name that this machine trusts, or the SHA-256 of the certificate." zh:"安装包的签名者：本机信任的名称，或证书的 SHA-256。"`
+	Image    string `json:"image" doc:"Name of the image with its tag; what runs is in args, by its digest." zh:"镜像的名称及标签；实际运行的内容按摘要写在 args 中。"`
 }
 
 // Auth says how the gateway signs in to a server with OAuth. Every field is

@@ -58,8 +58,9 @@ type Bundle struct {
 	zip  *zip.Reader
 }
 
-// FetchBundle opens a bundle. source is a file, or an address, which is
-// downloaded to a temporary file. sum is the required SHA-256; "" accepts any.
+// FetchBundle opens a bundle. source is a file or an address. It is copied to a
+// temporary file: what a person is shown must be what is unpacked later. sum is the
+// required SHA-256; "" accepts any.
 func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
 	file, err := openSource(ctx, source)
 	if err != nil {
@@ -98,23 +99,41 @@ func Unpacked(dir, sum string) (*Bundle, error) {
 func (b *Bundle) Close() { b.file.Close() }
 
 func openSource(ctx context.Context, source string) (*os.File, error) {
-	if u, err := url.Parse(source); err != nil || u.Host == "" {
-		file, err := os.Open(source)
-		if err != nil {
-			return nil, fail(env.CodeBundleAway, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
-		}
-		return file, nil
-	}
 	file, err := os.CreateTemp("", "bundle-*")
 	if err != nil {
 		return nil, err
 	}
 	os.Remove(file.Name()) // the open file lasts until it is closed
-	if err := download(ctx, source, file); err != nil {
+	if u, e := url.Parse(source); e != nil || u.Host == "" {
+		if err = copyFile(source, file); err != nil {
+			err = fail(env.CodeBundleAway, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
+		}
+	} else if err = download(ctx, source, file); err != nil {
+		err = fail(env.CodeBundleAway, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
+	}
+	if err != nil {
 		file.Close()
-		return nil, fail(env.CodeBundleAway, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
+		return nil, err
 	}
 	return file, nil
+}
+
+// copyFile copies at most one byte more than a bundle may have.
+func copyFile(path string, to *os.File) error {
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return i18n.Errorf("%s is not a file", "%s 不是文件", i18n.Seen(path))
+	}
+	_, err = io.Copy(to, io.LimitReader(from, MaxPacked+1))
+	return err
 }
 
 func download(ctx context.Context, address string, file *os.File) error {
@@ -146,8 +165,8 @@ func (b *Bundle) open(sum string) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() || info.Size() > MaxPacked {
-		return badBundle("it is larger than %d MiB, or no file", "超过 %d MiB，或不是文件", MaxPacked>>20)
+	if info.Size() > MaxPacked {
+		return badBundle("it is larger than %d MiB", "超过 %d MiB", MaxPacked>>20)
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(b.file, 0, info.Size())); err != nil {

@@ -145,6 +145,30 @@ func TestFolderOfBundle(t *testing.T) {
 	}
 }
 
+// What was shown is unpacked, even if the file is replaced before the yes.
+func TestBundleChangedMeanwhile(t *testing.T) {
+	path := packed(t, nil, "manifest.json", goodManifest, "i.js", "good()")
+	evil, err := os.ReadFile(packed(t, nil, "manifest.json", goodManifest, "i.js", "evil()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := FetchBundle(t.Context(), path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := os.WriteFile(path, evil, 0o600); err != nil { // the same file, with other content
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := b.Unpack(dir); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(b.Folder(dir), "i.js")); err != nil || string(data) != "good()" {
+		t.Errorf("install/bundle/changed: %q, %v", data, err)
+	}
+}
+
 func TestBadBundles(t *testing.T) {
 	good := []string{"manifest.json", goodManifest, "i.js", ""}
 	with := func(more ...string) []string { return append(append([]string{}, good...), more...) }

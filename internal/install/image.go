@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
@@ -16,9 +18,9 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// engines are the programs that run images, in the order of preference. Both
+// Engines are the programs that run images, in the order of preference. Both
 // understand the arguments that a plan writes.
-var engines = []string{"docker", "podman"}
+var Engines = []string{"docker", "podman"}
 
 // dockerHub is the registry of names without a host; images there are fetched
 // from another host.
@@ -32,19 +34,44 @@ type Image struct {
 	Host, Path, Tag, Digest string
 }
 
-func parseImage(pk pack) (*Image, error) {
+// imagePrefix marks a word that is the name of an image. Names of images and of
+// registry entries look alike, so an image is never guessed.
+const imagePrefix = "docker:"
+
+// IsImage reports whether a word names an image: docker:NAME[:TAG][@DIGEST].
+func IsImage(word string) bool { return strings.HasPrefix(word, imagePrefix) }
+
+// NewImage parses the name of an image that a person typed. Without a tag it is the
+// one that engines take. Pin says what that is today.
+func NewImage(word string) (*Image, error) {
+	im, err := imageNamed(strings.TrimPrefix(word, imagePrefix))
+	if err == nil && im.Tag == "" && im.Digest == "" {
+		im.Tag = "latest"
+	}
+	return im, err
+}
+
+func imageNamed(id string) (*Image, error) {
 	// text is the name with the host, which engines may leave out.
-	text := pk.ID
+	text := id
 	if host, _, ok := strings.Cut(text, "/"); !ok || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		text = dockerHub + "/" + text
 	}
 	m := imageName.FindStringSubmatch(text)
 	if m == nil || len(text) > 512 {
-		return nil, fail(env.CodeRecord, "%s is not a name of an image: refused", "%s 不是镜像名：已拒绝", Show(pk.ID))
+		return nil, fail(env.CodeRecord, "%s is not a name of an image: refused", "%s 不是镜像名：已拒绝", Show(id))
 	}
 	im := &Image{Host: m[1], Path: m[2], Tag: m[3], Digest: m[4]}
 	if im.Host == dockerHub && !strings.Contains(im.Path, "/") {
 		im.Path = "library/" + im.Path
+	}
+	return im, nil
+}
+
+func parseImage(pk pack) (*Image, error) {
+	im, err := imageNamed(pk.ID)
+	if err != nil {
+		return nil, err
 	}
 	if im.Tag == "" && im.Digest == "" { // older records have the tag in the version
 		im.Tag = pk.Version
@@ -54,6 +81,41 @@ func parseImage(pk pack) (*Image, error) {
 		return nil, fail(env.CodeRecord, "%s is not an exact version of an image: refused", "%s 不是镜像的确切版本：已拒绝", Show(im.String()))
 	}
 	return im, nil
+}
+
+// Name returns the name with the tag, if there is one.
+func (im *Image) Name() string {
+	name := im.Host + "/" + im.Path
+	if im.Tag != "" {
+		name += ":" + im.Tag
+	}
+	return name
+}
+
+// Version returns the tag and the digest.
+func (im *Image) Version() string { return strings.TrimSpace(im.Tag + " " + im.Digest) }
+
+// Run returns the entry that runs the image with variables and arguments that a
+// person typed.
+func (im *Image) Run(engine string, variables map[string]string, args []string) *Entry {
+	e := &Entry{Command: engine, Args: []string{"run", "-i", "--rm"}, Env: variables, Origin: &config.Origin{Image: im.Name()}, container: true}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		e.Args = append(e.Args, "-e", name)
+	}
+	e.Args = append(append(e.Args, im.String()), args...)
+	return e
+}
+
+// In returns an entry that runs the image in place of the one of the same name.
+func (im *Image) In(e Entry) *Entry {
+	e.Args, e.container = slices.Clone(e.Args), true
+	for i, a := range e.Args {
+		if name, _, ok := strings.Cut(a, "@"); ok && name == im.Host+"/"+im.Path {
+			e.Args[i] = im.String()
+		}
+	}
+	e.Origin = &config.Origin{Image: im.Name()}
+	return &e
 }
 
 // String returns the image as an engine is told: by its digest, if that is
@@ -75,9 +137,10 @@ func (im *Image) PinnedIn(args []string) {
 	}
 }
 
-// Pin asks the registry of the image for the digest of its tag. bases are the
-// addresses of configured registries, which may be on this machine or a private
-// network; all others are public.
+// Pin asks the registry of the image for the digest of its tag, with the
+// credentials that the engines have for that registry. bases are the addresses of
+// configured registries, which may be on this machine or a private network; all
+// others are public.
 func (im *Image) Pin(ctx context.Context, bases []string) error {
 	if im.Digest != "" {
 		return nil
@@ -105,9 +168,9 @@ var digestText = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
 func (im *Image) digest(ctx context.Context, client *http.Client, base string) (string, error) {
 	resp, err := im.head(ctx, client, base, "")
 	if err == nil && resp.StatusCode == http.StatusUnauthorized { // also public images need a token
-		var token string
-		if token, err = im.token(ctx, client, resp.Header.Get("WWW-Authenticate")); err == nil {
-			resp, err = im.head(ctx, client, base, token)
+		var authorization string
+		if authorization, err = im.authorize(ctx, client, resp.Header.Get("WWW-Authenticate")); err == nil {
+			resp, err = im.head(ctx, client, base, authorization)
 		}
 	}
 	if err != nil {
@@ -115,6 +178,8 @@ func (im *Image) digest(ctx context.Context, client *http.Client, base string) (
 	}
 	digest := resp.Header.Get("Docker-Content-Digest")
 	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return "", wantsLogin(im.Host, resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return "", i18n.Errorf("it answered %s", "它的应答是 %s", resp.Status)
 	case !digestText.MatchString(digest):
@@ -124,7 +189,7 @@ func (im *Image) digest(ctx context.Context, client *http.Client, base string) (
 }
 
 // head asks for the manifest of the tag.
-func (im *Image) head(ctx context.Context, client *http.Client, base, token string) (*http.Response, error) {
+func (im *Image) head(ctx context.Context, client *http.Client, base, authorization string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, base+"/v2/"+im.Path+"/manifests/"+im.Tag, nil)
 	if err != nil {
 		return nil, err
@@ -133,8 +198,8 @@ func (im *Image) head(ctx context.Context, client *http.Client, base, token stri
 		"application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"} {
 		req.Header.Add("Accept", kind)
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
 	}
 	resp, err := client.Do(req)
 	if err == nil {
@@ -145,21 +210,51 @@ func (im *Image) head(ctx context.Context, client *http.Client, base, token stri
 
 var challengePart = regexp.MustCompile(`([a-z]+)="([^"]*)"`)
 
-// token gets the token that a registry gives to every client.
-func (im *Image) token(ctx context.Context, client *http.Client, challenge string) (string, error) {
+// wantsLogin says how a person gives the engines credentials for a registry.
+func wantsLogin(host, status string) error {
+	return i18n.Errorf("it answered %s: sign in with docker login %s, or podman login %[2]s", "它的应答是 %s：请用 docker login %s 或 podman login %[2]s 登录", status, host)
+}
+
+// authorize returns the authorization that a registry asks for: the credentials
+// themselves, or a token, which some registries also give without credentials.
+func (im *Image) authorize(ctx context.Context, client *http.Client, challenge string) (string, error) {
+	c, err := credentialsFor(ctx, im.Host)
+	if err != nil {
+		return "", err
+	}
+	scheme, rest, _ := strings.Cut(challenge, " ")
+	switch {
+	case strings.EqualFold(scheme, "basic") && c.user != "":
+		return c.basic(), nil
+	case !strings.EqualFold(scheme, "bearer"):
+		return "", wantsLogin(im.Host, "401")
+	}
 	said := map[string]string{}
-	for _, m := range challengePart.FindAllStringSubmatch(challenge, -1) {
+	for _, m := range challengePart.FindAllStringSubmatch(rest, -1) {
 		said[m[1]] = m[2]
 	}
 	u, err := url.Parse(said["realm"])
-	if err != nil || u.Scheme != "https" || u.Host == "" || !strings.HasPrefix(strings.ToLower(challenge), "bearer ") {
-		return "", i18n.Errorf("it wants credentials: pull the image, and write IMAGE@sha256:... yourself: add NAME -- docker run -i --rm IMAGE@sha256:...",
-			"它要求凭据：请先拉取镜像，再自行写入 IMAGE@sha256:...：add NAME -- docker run -i --rm IMAGE@sha256:...")
+	if err != nil || u.Host == "" || u.Scheme != "https" && !config.IsLoopback(u.Hostname()) {
+		return "", i18n.Errorf("it gives tokens at %s, which is not an https address", "它在 %s 发放令牌，而这不是 https 地址", Show(said["realm"]))
 	}
-	u.RawQuery = url.Values{"service": {said["service"]}, "scope": {"repository:" + im.Path + ":pull"}}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	form := url.Values{"service": {said["service"]}, "scope": {"repository:" + im.Path + ":pull"}}
+	method, body := http.MethodGet, io.Reader(nil)
+	if c.token == "" {
+		u.RawQuery = form.Encode()
+	} else {
+		form.Set("grant_type", "refresh_token")
+		form.Set("refresh_token", c.token)
+		form.Set("client_id", "mcp-all-in-one")
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
 		return "", err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	} else if c.user != "" {
+		req.Header.Set("Authorization", c.basic())
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -171,23 +266,20 @@ func (im *Image) token(ctx context.Context, client *http.Client, challenge strin
 		Other string `json:"access_token"` // some registries write only this
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", i18n.Errorf("it gives no token: %s", "它不给令牌：%s", resp.Status)
+		return "", wantsLogin(im.Host, resp.Status)
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxRecord)).Decode(&answer); err != nil {
 		return "", err
 	}
-	return cmp.Or(answer.Token, answer.Other), nil
+	return "Bearer " + cmp.Or(answer.Token, answer.Other), nil
 }
 
 // image plans a container: what the person answers goes in by variables and
 // mounts, and nothing else of the machine does.
 func (p *Plan) image(pk pack, o PlanOptions) error {
-	p.Program = engines[0]
-	for _, engine := range engines {
-		if o.Can(engine) {
-			p.Program = engine
-			break
-		}
+	p.Program = Engines[max(0, slices.IndexFunc(Engines, o.Can))]
+	if o.Engine != nil {
+		p.Program = cmp.Or(o.Engine(), p.Program)
 	}
 	p.command = p.Program
 	if base := strings.TrimSuffix(pk.Base, "/"); base != "" && base != "https://"+dockerHub {

@@ -104,7 +104,7 @@ func TestImagePin(t *testing.T) {
 	t.Cleanup(srv.Close)
 	host := strings.TrimPrefix(srv.URL, "http://")
 	for path, want := range map[string]string{
-		"o/good": host + "/o/good@" + digest, "o/bad": "does not say the digest", "o/none": "404", "o/closed": "it wants credentials",
+		"o/good": host + "/o/good@" + digest, "o/bad": "does not say the digest", "o/none": "404", "o/closed": "sign in with docker login " + host,
 	} {
 		im := &Image{Host: host, Path: path, Tag: "1"}
 		err := im.Pin(t.Context(), []string{srv.URL})
@@ -119,5 +119,29 @@ func TestImagePin(t *testing.T) {
 	im.PinnedIn([]string{"run", host + "/o/good@" + digest})
 	if im.Digest != digest {
 		t.Errorf("got %s", im)
+	}
+}
+
+// A person names an image by a word that is nothing else.
+func TestImageWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"docker:x":                "docker.io/library/x:latest",
+		"docker:ghcr.io/o/x:v1":   "ghcr.io/o/x:v1",
+		"docker:localhost:5/x":    "localhost:5/x:latest",
+		"docker:o/x -v /:/x":      "is not a name of an image",
+		"docker:":                 "is not a name of an image",
+		"docker:--privileged":     "is not a name of an image",
+		"docker:o/../x":           "is not a name of an image",
+		"docker:https://h/x":      "is not a name of an image",
+		"docker:o/x@sha256:short": "is not a name of an image",
+	} {
+		im, err := NewImage(word)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = im.String()
+		}
+		if !IsImage(word) || !strings.Contains(got, want) {
+			t.Errorf("install/image: %s: %s, want %s", word, got, want)
+		}
 	}
 }

@@ -53,10 +53,12 @@ func (e *Entry) JSON() ([]byte, error) {
 		Version  string `json:"version,omitempty"`
 		Bundle   string `json:"bundle,omitempty"`
 		SHA256   string `json:"sha256,omitempty"`
+		Signer   string `json:"signer,omitempty"`
+		Image    string `json:"image,omitempty"`
 	}
 	var o *origin
 	if e.Origin != nil {
-		o = &origin{e.Origin.Registry, e.Origin.Name, e.Origin.Version, e.Origin.Bundle, e.Origin.SHA256}
+		o = &origin{e.Origin.Registry, e.Origin.Name, e.Origin.Version, e.Origin.Bundle, e.Origin.SHA256, e.Origin.Signer, e.Origin.Image}
 	}
 	return json.Marshal(struct {
 		*Entry

@@ -211,7 +211,7 @@ func (p *BundlePlan) checkCommand() error {
 		if command == "python" && p.system.Can("python3") {
 			p.launch.Command = "python3"
 		} else {
-			return needs(command)
+			return Needs(command)
 		}
 	}
 	if want := m.Compatibility.Runtimes[strings.TrimSuffix(command, "3")]; want != "" && !satisfies(p.system.Has(p.launch.Command), want) {
@@ -292,7 +292,7 @@ func (p *BundlePlan) defaultOf(u userConfig) string {
 func (p *BundlePlan) Fill(local string, answers Answers) (*Filled, error) {
 	b := p.Bundle
 	f := &bundleFiller{plan: p, filler: filler{local: local, answers: answers, secrets: map[string]string{}}, dir: b.Folder(p.system.Bundles)}
-	e := &Entry{Env: map[string]string{}, Origin: &config.Origin{Bundle: b.Source, SHA256: b.SHA256, Name: b.Manifest.Name, Version: b.Manifest.Release}}
+	e := &Entry{Env: map[string]string{}, Origin: &config.Origin{Bundle: b.Source, SHA256: b.SHA256, Signer: b.Signature.Signer(), Name: b.Manifest.Name, Version: b.Manifest.Release}}
 	var err error
 	if e.Command, _, err = f.text(p.launch.Command); err != nil {
 		return nil, err

@@ -73,6 +73,6 @@ func LooksLike(name string, others []string) string {
 // Mark sets the registry as the origin of the entry of a bundle.
 func (p *Plan) Mark(e *Entry) {
 	o := p.origin()
-	o.Bundle, o.SHA256 = e.Origin.Bundle, e.Origin.SHA256
+	o.Bundle, o.SHA256, o.Signer = e.Origin.Bundle, e.Origin.SHA256, e.Origin.Signer
 	e.Origin = o
 }

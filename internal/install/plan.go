@@ -67,6 +67,9 @@ type PlanOptions struct {
 	Way string
 	// Can reports whether a program is installed.
 	Can func(program string) bool
+	// Engine returns the program that runs images, and is called only for an
+	// image. Without it the first one that is installed is taken.
+	Engine func() string
 	// Bases are the addresses of package registries that are trusted in
 	// addition to the public ones.
 	Bases []string
@@ -84,7 +87,7 @@ func NewPlan(r *Record, o PlanOptions) (*Plan, error) {
 		}
 		p, err := planWay(r, way, o)
 		if err == nil && p != nil && p.Program != "" && !o.Can(p.Program) {
-			err = needs(p.Program)
+			err = Needs(p.Program)
 		}
 		if err == nil && p != nil {
 			return p, nil
@@ -117,8 +120,8 @@ func (r *Record) Offers() []string {
 	return list
 }
 
-// needs returns the error that a program is missing, and where to get it.
-func needs(program string) error {
+// Needs returns the error that a program is missing, and where to get it.
+func Needs(program string) error {
 	where := map[string]string{
 		"npx": "https://nodejs.org", "node": "https://nodejs.org",
 		"uvx": "https://docs.astral.sh/uv", "uv": "https://docs.astral.sh/uv",
@@ -211,7 +214,7 @@ func WayOf(program string) string {
 			return way
 		}
 	}
-	if slices.Contains(engines, program) {
+	if slices.Contains(Engines, program) {
 		return OCI
 	}
 	return ""

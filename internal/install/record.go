@@ -197,10 +197,10 @@ func scanValue(dec *json.Decoder, depth int) error {
 			if err != nil {
 				return fail(env.CodeRecord, "it is not JSON: %v", "不是 JSON：%v", i18n.Why(err))
 			}
-			// encoding/json ignores the case of keys.
-			name := strings.ToLower(key.(string))
+			// encoding/json ignores the case of keys, also of ſ and the Kelvin sign.
+			name := strings.ToUpper(strings.ToLower(key.(string)))
 			if seen[name] {
-				return fail(env.CodeRecord, "the key %s is there twice: refused", "键 %s 出现两次：已拒绝", Show(name))
+				return fail(env.CodeRecord, "the key %s is there twice: refused", "键 %s 出现两次：已拒绝", Show(key.(string)))
 			}
 			seen[name] = true
 			if err := scanValue(dec, depth+1); err != nil {

@@ -208,6 +208,8 @@ func TestBadRegistries(t *testing.T) {
 		"another name":         {record("a.b/other"), "was asked for a.b/c and answered with a.b/other"},
 		"another name, unseen": {record("a.b/c\u202e"), "⟨U+202E⟩"},
 		"key twice":            {`{"server":{"name":"a.b/c","name":"a.b/c","version":"1"}}`, "is there twice"},
+		"key in another s":     {`{"server":{"name":"a.b/c","version":"1"},"ſerver":{"name":"a.b/c","version":"2"}}`, "is there twice"},
+		"key in another k":     {`{"server":{"name":"a.b/c","version":"1","pacKages":[],"pacKages":[]}}`, "is there twice"},
 		"key in two cases":     {`{"server":{"name":"a.b/c","Name":"a.b/d","version":"1"}}`, "is there twice"},
 		"deep":                 {`{"server":` + strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70) + `}`, "64 levels"},
 		"large":                {`{"server":"` + strings.Repeat("x", maxRecord) + `"}`, "larger than"},

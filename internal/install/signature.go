@@ -37,6 +37,25 @@ type Signature struct {
 	Untrusted error
 }
 
+// Signer returns who signed the bundle, to compare it with that of another one: the
+// name in a certificate that this machine trusts, or the certificate itself. It is
+// "" without a signature.
+func (s *Signature) Signer() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Untrusted == nil:
+		return s.Subject
+	}
+	return "sha256:" + s.SHA256
+}
+
+// By reports whether the signer is the one that Signer returned earlier. A
+// certificate may have become trusted since.
+func (s *Signature) By(signer string) bool {
+	return s != nil && (s.Signer() == signer || "sha256:"+s.SHA256 == signer)
+}
+
 // readSignature checks the signature at the end of a bundle. It returns the
 // size of what was signed: nothing after that belongs to the archive. A bundle
 // without a signature returns nil and its whole size.

@@ -40,6 +40,9 @@ func forget(dir string) { delete(prefixes, dir) }
 // hashes from the installation. A package that is not installed yet is not
 // compared: it will be installed only from the lock.
 func (f *File) Verify(ctx context.Context, s *config.Server) error {
+	installing.Lock()
+	forget(bundleDir(s)) // all its files are read
+	installing.Unlock()
 	if err := f.Check(ctx, s); err != nil {
 		return err
 	}

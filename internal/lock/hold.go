@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,6 +83,10 @@ func (f *File) Check(ctx context.Context, s *config.Server) error {
 	switch {
 	case err != nil:
 		return err
+	case e.Level == LevelImage && imageOf(s) != e.Image:
+		return i18n.Errorf("%s: it runs the image %s, mcp.lock says %s: not started", "%s：运行的镜像为 %s，mcp.lock 中为 %s：未启动", s.Name, imageOf(s), e.Image)
+	case e.Level == LevelBundle:
+		return checkBundle(s, e)
 	case e.Level == LevelFile:
 		return f.checkProgram(s, e)
 	case e.Level != LevelTree:
@@ -116,26 +119,19 @@ func (f *File) checkProgram(s *config.Server, e *Entry) error {
 	return nil
 }
 
-// checkTree compares the lock file of the tool with the hash in mcp.lock, and
+// checkTree compares the lock files of the tool with the hash in mcp.lock, and
 // the installed runtime with the one that was locked.
 func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error {
-	now, program := "", "node"
-	if e.NPM != "" {
-		t, err := readTree(filepath.Join(f.Dir(Key(s)), "package-lock.json"))
-		if err != nil {
-			return err
-		}
-		now = t.hash()
-	} else {
-		program = "python3"
-		data, err := readLock(filepath.Join(f.Dir(Key(s)), "uv.lock"))
-		if err != nil {
-			return err
-		}
-		now = fileHash(data)
+	now, err := treeHash(f.Dir(Key(s)))
+	if err != nil {
+		return err
 	}
 	if now != e.Tree {
-		return i18n.Errorf("%s: its lock file has the tree %s, mcp.lock says %s: not started", "%s：其锁文件的依赖树为 %s，mcp.lock 中为 %s：未启动", s.Name, now, e.Tree)
+		return i18n.Errorf("%s: its lock files have the hash %s, mcp.lock says %s: not started", "%s：其锁文件的哈希为 %s，mcp.lock 中为 %s：未启动", s.Name, now, e.Tree)
+	}
+	program := "python3"
+	if e.NPM != "" {
+		program = "node"
 	}
 	if is := runtimeOf(ctx, s, program); is != e.Runtime {
 		return i18n.Errorf("%s: the lock was made for %s, but this system has %s", "%s：锁文件适用于 %s，而本系统为 %s", s.Name, e.Runtime, is)

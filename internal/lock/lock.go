@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
@@ -21,9 +22,11 @@ import (
 
 // The levels of an entry: how much of a server it covers.
 const (
-	LevelTree  = "tree"  // the package and all its dependencies
-	LevelFile  = "file"  // the program itself
-	LevelTools = "tools" // its definitions
+	LevelTree   = "tree"   // the package and all its dependencies
+	LevelImage  = "image"  // the image, by its digest
+	LevelBundle = "bundle" // the bundle, and the files that were unpacked from it
+	LevelFile   = "file"   // the program itself
+	LevelTools  = "tools"  // its definitions
 )
 
 // An Entry is the lock of one server.
@@ -31,6 +34,8 @@ type Entry struct {
 	Level        string            `json:"level"`
 	NPM          string            `json:"npm,omitempty"`
 	PyPI         string            `json:"pypi,omitempty"`
+	Image        string            `json:"image,omitempty"`
+	Bundle       string            `json:"bundle,omitempty"`  // SHA-256 of the file
 	Program      string            `json:"program,omitempty"` // hash of the program of a plain command
 	URL          string            `json:"url,omitempty"`
 	Integrity    string            `json:"integrity,omitempty"`
@@ -86,7 +91,11 @@ func Key(s *config.Server) string {
 
 // Dir returns the folder with the npm or uv lock files of a server.
 func (f *File) Dir(key string) string {
-	return filepath.Join(f.path+".d", url.PathEscape(key))
+	name := url.PathEscape(key)
+	if strings.Trim(name, ".") == "" { // would be another folder, or none
+		name = "%" + name
+	}
+	return filepath.Join(f.path+".d", name)
 }
 
 // Put writes the entry of a server. It reads the lock again first, to keep what

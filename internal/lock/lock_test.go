@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -240,7 +242,7 @@ func TestSwappedTarball(t *testing.T) {
 		t.Run("with a list in the folder, before another start", func(t *testing.T) {
 			was, err := os.ReadFile(filesOf(p.Prefix))
 			if err == nil {
-				err = os.WriteFile(filepath.Join(p.Prefix, ".files"), bytes.ReplaceAll(was, []byte(fileHash([]byte(oldCode))), []byte(fileHash([]byte(newCode)))), 0o600)
+				err = os.WriteFile(filepath.Join(p.Prefix, ".files"), bytes.ReplaceAll(was, []byte(hashedText([]byte(oldCode))), []byte(hashedText([]byte(newCode)))), 0o600)
 			}
 			if err == nil {
 				err = os.WriteFile(p.Args[0], []byte(newCode), 0o700)
@@ -263,7 +265,7 @@ func TestSwappedTarball(t *testing.T) {
 			list := filesOf(p.Prefix)
 			was, err := os.ReadFile(list)
 			if err == nil {
-				err = os.WriteFile(list, bytes.ReplaceAll(was, []byte(fileHash([]byte(oldCode))), []byte(fileHash([]byte(newCode)))), 0o600)
+				err = os.WriteFile(list, bytes.ReplaceAll(was, []byte(hashedText([]byte(oldCode))), []byte(hashedText([]byte(newCode)))), 0o600)
 			}
 			if err == nil {
 				err = os.WriteFile(p.Args[0], []byte(newCode), 0o700)
@@ -292,16 +294,20 @@ func TestRefusals(t *testing.T) {
 		"another entry":   {func(_ *testing.T, f *File) { f.Servers["s"].Entry = "sha256-x" }, "the entry of s differs from mcp.lock"},
 		"another tree":    {func(_ *testing.T, f *File) { f.Servers["s"].Tree = "sha256-x" }, "mcp.lock says sha256-x: not started"},
 		"another runtime": {func(_ *testing.T, f *File) { f.Servers["s"].Runtime = "node 1" }, "the lock was made for node 1, but this system has node "},
-		"no integrity": {func(t *testing.T, f *File) {
-			file := filepath.Join(f.Dir("s"), "package-lock.json")
-			data, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(file, bytes.Replace(data, []byte(`"integrity"`), []byte(`"x"`), 1), 0o600)
-			}
-			if err != nil {
+		"no integrity":    {func(t *testing.T, f *File) { edit(t, f, "package-lock.json", `"integrity"`, `"x"`) }, "its lock files have the hash"},
+		// npm reads the first of these keys, and a reader that ignores case both.
+		"a hidden integrity": {func(t *testing.T, f *File) {
+			edit(t, f, "package-lock.json", `"integrity":`, `"integrity": "`+integrityOf([]byte("evil"))+`", "Integrity":`)
+		}, "its lock files have the hash"},
+		"a hidden link": {func(t *testing.T, f *File) {
+			edit(t, f, "package-lock.json", `"integrity":`, `"link": true, "Link": false, "integrity":`)
+		}, "its lock files have the hash"},
+		"another package.json": {func(t *testing.T, f *File) { edit(t, f, "package.json", `{`, `{"workspaces": ["../.."],`) }, "its lock files have the hash"},
+		"no lock files": {func(t *testing.T, f *File) {
+			if err := os.RemoveAll(f.Dir("s")); err != nil {
 				t.Fatal(err)
 			}
-		}, "has no integrity"},
+		}, "there are no lock files in"},
 	} {
 		t.Run("install/lock/"+name, func(t *testing.T) {
 			f := locked(t, path, s)
@@ -353,6 +359,52 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// hashedText returns the hash of a file with a text.
+func hashedText(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256-" + hex.EncodeToString(sum[:])
+}
+
+// edit replaces a text in a lock file of npm.
+func edit(t *testing.T, f *File, name, from, to string) {
+	t.Helper()
+	file := filepath.Join(f.Dir("s"), name)
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(data, []byte(from), []byte(to), 1), 0o600)
+	}
+	if err != nil || !bytes.Contains(data, []byte(from)) {
+		t.Fatalf("%v: %s", err, data)
+	}
+}
+
+// A package without an integrity cannot be locked.
+func TestNoIntegrity(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "package-lock.json")
+	for text, want := range map[string]string{
+		`{"packages":{"":{},"node_modules/a":{"integrity":"x"},"node_modules/a/node_modules/b":{"inBundle":true}}}`: "",
+		`{"packages":{"node_modules/a":{"version":"1"}}}`:                                                           "node_modules/a has no integrity",
+		`{"packages":{"node_modules/a":{"link":true,"integrity":"x"}}}`:                                             "node_modules/a has no integrity",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readTree(file); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("install/lock: %s: %v", text, err)
+		}
+	}
+}
+
+// The folder of a server's lock files is inside the folder of all of them.
+func TestFolderOfServer(t *testing.T) {
+	f := &File{path: "/x/mcp.lock"}
+	for _, name := range []string{"s", ".", "..", "...", "../s", "a/..", "", ".hidden"} {
+		if dir := f.Dir(name); filepath.Dir(dir) != "/x/mcp.lock.d" {
+			t.Errorf("install/lock: %q is in %s", name, dir)
+		}
+	}
 }
 
 // Definitions that differ from the lock are withheld. A server that was locked

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +34,13 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	case s.URL != "" || s.Type == config.TypeScripts:
 		e.Level, e.URL = LevelTools, s.URL
 		return f, nil
+	case imageOf(s) != "":
+		e.Level, e.Image = LevelImage, imageOf(s)
+		return f, nil
+	case runsBundle(s):
+		e.Level, e.Bundle = LevelBundle, s.Origin.SHA256
+		e.Tree, err = bundleHash(s)
+		return f, err
 	case pkg == nil:
 		e.Level = LevelFile
 		e.Program, err = programHash(s.Command)
@@ -50,8 +59,43 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	return f, err
 }
 
+var imageByDigest = regexp.MustCompile(`^[a-z0-9][a-z0-9./:_-]*@sha256:[a-f0-9]{64}$`)
+
+// imageOf returns the image that a server runs, "" if it runs none or one by a tag,
+// which can be moved. An engine compares what it downloads with the digest.
+func imageOf(s *config.Server) string {
+	if !sandbox.IsEngine(s.Command) || len(s.Args) == 0 || s.Args[0] != "run" {
+		return ""
+	}
+	if i := slices.IndexFunc(s.Args, imageByDigest.MatchString); i > 0 {
+		return s.Args[i]
+	}
+	return ""
+}
+
 // lockFiles are the files of npm and uv that are kept.
 var lockFiles = []string{"package.json", "package-lock.json", "pyproject.toml", "uv.lock"}
+
+// treeHash returns the hash of the lock files in a folder. It covers every byte: npm
+// and uv may read them otherwise than this program does.
+func treeHash(dir string) (string, error) {
+	h, found := sha256.New(), false
+	for _, name := range lockFiles {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", filepath.Join(dir, name), err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(data), data)
+		found = true
+	}
+	if !found {
+		return "", i18n.Errorf("there are no lock files in %s; they belong to mcp.lock", "%s 中没有锁文件；它们属于 mcp.lock", dir)
+	}
+	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil
+}
 
 // keep copies the lock files of npm or uv next to the lock.
 func (f *File) keep(key, work string) error {
@@ -91,9 +135,10 @@ func resolveNPM(ctx context.Context, e *Entry, name, version string, s *config.S
 	if !ok {
 		return i18n.Errorf("npm did not resolve %s", "npm 没有解析出 %s", name)
 	}
-	e.NPM, e.Integrity, e.Tree, e.Packages, e.Scripts = name+"@"+top.Version, top.Integrity, t.hash(), len(t.packages), t.scripts()
+	e.NPM, e.Integrity, e.Packages, e.Scripts = name+"@"+top.Version, top.Integrity, len(t.packages), t.scripts()
 	e.Runtime = runtimeOf(ctx, s, "node")
-	return nil
+	e.Tree, err = treeHash(work)
+	return err
 }
 
 // A tree has the packages that a package-lock.json pins.
@@ -130,19 +175,6 @@ func readTree(path string) (*tree, error) {
 	return &tree{file.Packages}, nil
 }
 
-func (t *tree) hash() string {
-	h := sha256.New()
-	var names []string
-	for name := range t.packages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		fmt.Fprintf(h, "%s %s %s\n", name, t.packages[name].Version, t.packages[name].Integrity)
-	}
-	return "sha256-" + hex.EncodeToString(h.Sum(nil))
-}
-
 // scripts returns the packages that have install scripts.
 func (t *tree) scripts() []string {
 	var list []string
@@ -173,7 +205,10 @@ func resolvePyPI(ctx context.Context, e *Entry, name, version string, s *config.
 	if err != nil {
 		return err
 	}
-	e.Tree, e.Packages = fileHash(data), strings.Count(string(data), "[[package]]")-1
+	if e.Tree, err = treeHash(work); err != nil {
+		return err
+	}
+	e.Packages = strings.Count(string(data), "[[package]]") - 1
 	found := regexp.MustCompile(`(?m)^name = "` + regexp.QuoteMeta(normalized(name)) + `"\nversion = "([^"]+)"`).FindSubmatch(data)
 	if found == nil {
 		return i18n.Errorf("uv did not resolve %s", "uv 没有解析出 %s", name)
@@ -204,11 +239,6 @@ func toBuild(data []byte) []string {
 // normalized returns a package name in the form in which PyPI compares names.
 func normalized(name string) string {
 	return strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
-}
-
-func fileHash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256-" + hex.EncodeToString(sum[:])
 }
 
 // programHash returns the hash of the program that a command names.

@@ -71,7 +71,7 @@ func answer(p Profile, listener int) {
 				c.note(notes)
 				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			} else {
-				r.error = -int32(c.do())
+				r.error = -int32(c.do(&r.val))
 			}
 			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(reply), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 		}()
@@ -85,11 +85,14 @@ type caller struct {
 	n        *notification
 }
 
-func (c *caller) do() unix.Errno {
+// do makes the call. A result other than zero is stored in val.
+func (c *caller) do(val *int64) unix.Errno {
 	args := c.n.data.args
 	switch nr := c.n.data.nr; {
 	case nr == unix.SYS_CONNECT:
 		return c.connect(int(int32(args[0])), args[1], args[2])
+	case nr == unix.SYS_INOTIFY_ADD_WATCH:
+		return c.watch(int(int32(args[0])), args[1], uint32(args[2]), val)
 	case nr == unix.SYS_FCHMOD:
 		return c.fchmod(int(int32(args[0])), uint32(args[1]))
 	case nr == unix.SYS_FCHMODAT:
@@ -229,11 +232,11 @@ func addrPort(address []byte) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// chmod changes the mode of the file that a path of the caller leads to.
-func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
+// open opens the file that a path of the caller leads to, for its name only.
+func (c *caller) open(dir int, at uint64, flags uint64) (int, unix.Errno) {
 	name, errno := c.path(at)
 	if errno != 0 {
-		return errno
+		return -1, errno
 	}
 	base := "/proc/" + strconv.Itoa(c.group()) + "/cwd"
 	if dir != unix.AT_FDCWD {
@@ -241,16 +244,61 @@ func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
 	}
 	root, err := unix.Open(base, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return unix.EBADF
+		return -1, unix.EBADF
 	}
 	defer unix.Close(root)
 	if !c.valid() {
-		return unix.ESRCH
+		return -1, unix.ESRCH
 	}
 	// Magic links would lead to the helper's own files.
-	file, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	file, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	if err != nil {
+		return -1, err.(unix.Errno)
+	}
+	return file, 0
+}
+
+// inside reports whether an open file is in one of the folders. link is a name of
+// the file that cannot lead elsewhere.
+func inside(file int, folders ...[]string) (link string, ok bool) {
+	link = "/proc/self/fd/" + strconv.Itoa(file)
+	name, err := os.Readlink(link)
+	return link, err == nil && slices.ContainsFunc(slices.Concat(folders...), func(dir string) bool { return within(name, dir) })
+}
+
+// watch adds a file that the caller may read to its list of watched files.
+func (c *caller) watch(list int, at uint64, mask uint32, val *int64) unix.Errno {
+	var flags uint64
+	if mask&unix.IN_DONT_FOLLOW != 0 {
+		flags = unix.O_NOFOLLOW
+	}
+	file, errno := c.open(unix.AT_FDCWD, at, flags)
+	if errno != 0 {
+		return errno
+	}
+	defer unix.Close(file)
+	link, ok := inside(file, c.profile.Read, c.profile.Write)
+	if !ok {
+		return unix.EACCES
+	}
+	to, errno := c.file(list)
+	if errno != 0 {
+		return errno
+	}
+	defer unix.Close(to)
+	n, err := unix.InotifyAddWatch(to, link, mask&^unix.IN_DONT_FOLLOW)
 	if err != nil {
 		return err.(unix.Errno)
+	}
+	*val = int64(n)
+	return 0
+}
+
+// chmod changes the mode of the file that a path of the caller leads to.
+func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
+	file, errno := c.open(dir, at, 0)
+	if errno != 0 {
+		return errno
 	}
 	defer unix.Close(file)
 	return c.setMode(file, mode)
@@ -268,14 +316,16 @@ func (c *caller) fchmod(fd int, mode uint32) unix.Errno {
 // setMode changes the mode of an open file, if it is inside a folder that the
 // server may write.
 func (c *caller) setMode(file int, mode uint32) unix.Errno {
-	link := "/proc/self/fd/" + strconv.Itoa(file)
-	name, err := os.Readlink(link)
-	if err != nil || !slices.ContainsFunc(c.profile.Write, func(dir string) bool { return within(name, dir) }) {
+	link, ok := inside(file, c.profile.Write)
+	if !ok {
 		return unix.EPERM
 	}
-	// A writable device is still shared with all users: leave its mode unchanged.
+	// A writable device is still shared with all users: leave its mode unchanged. A
+	// file must not get the right to run as its owner.
 	var st unix.Stat_t
-	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	err := unix.Fstat(file, &st)
+	regular, folder := st.Mode&unix.S_IFMT == unix.S_IFREG, st.Mode&unix.S_IFMT == unix.S_IFDIR
+	if err != nil || !regular && !folder || regular && mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
 		return unix.EPERM
 	}
 	if err := unix.Chmod(link, mode&0o7777); err != nil {

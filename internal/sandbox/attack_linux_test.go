@@ -81,6 +81,38 @@ var attacks = map[string]func([]string) error{
 		_, err = unix.OpenByHandleAt(dir, h, unix.O_RDONLY)
 		return err
 	},
+	"watch": func(a []string) error {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err == nil {
+			_, err = unix.InotifyAddWatch(fd, a[0], unix.IN_ALL_EVENTS)
+		}
+		return err
+	},
+	"watch through a link": func(a []string) error {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err == nil {
+			_, err = unix.InotifyAddWatch(fd, must("link", os.Symlink(a[0], "link")), unix.IN_ALL_EVENTS)
+		}
+		return err
+	},
+	"watch and see": watchAndSee,
+	"attributes": func(a []string) error {
+		f, err := os.Open(a[0])
+		if err != nil {
+			return err
+		}
+		return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0x40) // FS_NODUMP_FL
+	},
+	"set-id file": func([]string) error { return setID(unix.Open("rights", unix.O_CREAT|unix.O_WRONLY, 0o4755)) },
+	"set-id file2": func([]string) error {
+		return setID(unix.Openat2(unix.AT_FDCWD, "rights", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755}))
+	},
+	"set-id node": func([]string) error {
+		return setID(0, unix.Mknod("rights", unix.S_IFREG|0o2755, 0))
+	},
+	"set-id chmod": func([]string) error {
+		return errors.Join(os.WriteFile("rights", nil, 0o600), unix.Chmod("rights", 0o4755))
+	},
 	"inherited": func(a []string) error {
 		fd, _ := strconv.Atoi(a[0])
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -104,6 +136,13 @@ var attacks = map[string]func([]string) error{
 			return err
 		}
 		return unix.Listen(fd, 1)
+	},
+	"other pair": func([]string) error {
+		// No rule of the kernel allows it; the filter must answer before the kernel does.
+		if _, err := unix.Socketpair(unix.AF_INET, unix.SOCK_STREAM, 0); err == unix.EPERM {
+			return err
+		}
+		return nil
 	},
 	"bind": func([]string) error { l, err := net.Listen("tcp4", "127.0.0.1:0"); closeIf(l); return err },
 	"io_uring": func([]string) error {
@@ -260,6 +299,41 @@ func raceConnect(a []string) error {
 		return errors.New("no connection at all")
 	}
 	return nil
+}
+
+// setID reports whether a file was made with the right of its owner or group.
+func setID(fd int, err error) error {
+	if err != nil {
+		return err
+	}
+	unix.Close(fd)
+	info, err := os.Stat("rights")
+	if err == nil && info.Mode()&(os.ModeSetuid|os.ModeSetgid) == 0 {
+		err = errors.New("it has no such right")
+	}
+	return err
+}
+
+// watchAndSee watches the folder of the program and waits for the name of a new file.
+func watchAndSee([]string) error {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	wd, err := unix.InotifyAddWatch(fd, ".", unix.IN_CREATE)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("seen", nil, 0o600); err != nil {
+		return err
+	}
+	buf := make([]byte, 4096)
+	n, err := unix.Read(fd, buf)
+	if err != nil || !strings.Contains(string(buf[:n]), "seen") {
+		return fmt.Errorf("%q, %v", buf[:n], err)
+	}
+	_, err = unix.InotifyRmWatch(fd, uint32(wd))
+	return err
 }
 
 func ownChild([]string) error {

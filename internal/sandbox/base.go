@@ -7,7 +7,7 @@ func systemRead() []string {
 	return []string{
 		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/run/current-system/sw",
 		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
-		"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies",
+		"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/ca-trust", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies",
 		"/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias",
 		"/etc/hosts", "/etc/host.conf", "/etc/hostname", "/etc/resolv.conf", "/run/systemd/resolve", "/etc/nsswitch.conf", "/etc/gai.conf",
 		"/etc/protocols", "/etc/services", "/etc/networks", "/etc/passwd", "/etc/group", "/etc/mime.types", "/etc/magic",

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,7 +71,7 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	write = writable(write)
 	profile.Read = append(systemRead(), realPaths(read, write)...)
 	profile.Write = append(systemWrite(), write...)
-	p.Env = ownEnv(p.Env, folder, s.Rules.Home)
+	p.Env = ownEnv(withoutPasswords(p.Env), folder, s.Rules.Home)
 	if !s.Rules.Hosts.Listed {
 		profile.Public = true
 	}
@@ -140,6 +141,26 @@ func ownEnv(env []string, folder string, realHome bool) []string {
 	}
 	return setEnv(env, set, withheld...)
 }
+
+// inURL matches the name and the password in a URL.
+var inURL = regexp.MustCompile(`(://)[^/\s@]+@`)
+
+// withoutPasswords removes the passwords from the addresses of registries and
+// proxies that the environment of the gateway has. They are for the programs that
+// the user runs.
+func withoutPasswords(env []string) []string {
+	out := slices.Clone(env)
+	for i, entry := range out {
+		name, _, _ := strings.Cut(strings.ToUpper(entry), "=")
+		ours := slices.ContainsFunc([]string{"NPM_CONFIG_", "UV_", "PIP_"}, func(p string) bool { return strings.HasPrefix(name, p) })
+		if (ours || strings.HasSuffix(name, "_PROXY")) && inherited(entry) {
+			out[i] = withoutPassword(entry)
+		}
+	}
+	return out
+}
+
+func withoutPassword(text string) string { return inURL.ReplaceAllString(text, "$1") }
 
 // setEnv sets variables and removes others.
 func setEnv(env []string, set map[string]string, without ...string) []string {

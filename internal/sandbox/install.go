@@ -37,7 +37,7 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 	}
 	var prefix []string
 	if f != nil {
-		dir := filepath.Join(s.state(), "prefix", f.hash())
+		dir := filepath.Join(s.state(), "prefix", f.hash(p.Env))
 		if err := f.install(ctx, x, dir, p.Env, run); err != nil {
 			return p, profile, nil, err
 		}
@@ -57,11 +57,30 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 	return p, profile, release, err
 }
 
-// hash returns the folder name of a package.
-func (f *fetched) hash() string {
-	sum := sha256.Sum256([]byte(f.runner + " " + f.spec()))
+// hash returns the folder name of a package. What an entry changes about the
+// package manager or its registry is part of it: a package that one server got from
+// a registry of its own must not run as another server.
+func (f *fetched) hash(env []string) string {
+	text := f.runner + " " + f.spec()
+	if tool := f.tool(env); !inPath(tool) {
+		text += "\n" + tool
+	}
+	for _, entry := range slices.Sorted(slices.Values(toolEnv(env))) {
+		if !inherited(entry) {
+			text += "\n" + entry
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
+
+// tool returns the package manager of the runner, which is next to it; "" if there
+// is none.
+func (f *fetched) tool(env []string) string {
+	return lookPath(f.toolName(), []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")})
+}
+
+func (f *fetched) toolName() string { return map[string]string{"npx": "npm", "uvx": "uv"}[f.runner] }
 
 // installing serialises installations.
 var installing sync.Mutex
@@ -97,17 +116,16 @@ func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []strin
 // fetch makes the runner's package manager install the package into the parent of
 // folder. folder is its working folder.
 func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
-	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
-	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it is next to the runner
+	path := f.tool(env)
 	if path == "" {
-		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", tool, f.runner)
+		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", f.toolName(), f.runner)
 	}
 	var from source
 	var err error
 	if f.runner == "npx" {
 		from, err = npmSource(ctx, path, folder, env, run)
 	} else {
-		from, err = uvSource(folder, env)
+		from, err = uvSource(path, folder, env)
 	}
 	if err != nil {
 		return err

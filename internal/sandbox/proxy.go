@@ -272,14 +272,18 @@ func (h host) dial(ctx context.Context, name string, port uint16) (net.Conn, err
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(int(port))))
 }
 
+// transport sends requests to an allowed host, as they are.
+func (h host) transport(name string, port uint16) *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return h.dial(ctx, name, port)
+	}}
+}
+
 // forward forwards a plain HTTP request. It calls failed if the request could not
 // be sent.
 func forward(w http.ResponseWriter, r *http.Request, h host, name string, port uint16, failed func(error)) {
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return h.dial(ctx, name, port)
-	}}
 	proxy := httputil.ReverseProxy{
-		Transport: transport,
+		Transport: h.transport(name, port),
 		// The Host header must be the name that was checked.
 		Rewrite:      func(p *httputil.ProxyRequest) { p.Out.Host = p.Out.URL.Host },
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed(err) },

@@ -156,6 +156,23 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
+	t.Run("install/hosts another name in a tunnel without TLS", func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		go host{"localhost", plainPort, true}.requests(theirs, bufio.NewReader(theirs), "localhost", plainPort)
+		from := bufio.NewReader(ours)
+		for range 2 {
+			io.WriteString(ours, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+			resp, err := http.ReadResponse(from, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != "hello from localhost" {
+				t.Errorf("%q, %v", body, err)
+			}
+		}
+	})
 	t.Run("install/hosts not TLS on its port", func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		defer ours.Close()

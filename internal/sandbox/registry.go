@@ -30,10 +30,15 @@ type source struct {
 // registry of the entry.
 func steered(env []string, prefixes ...string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
-		name, value, _ := strings.Cut(entry, "=")
-		ours := slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-		return ours && os.Getenv(name) != value
+		return !inherited(entry) && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(entry, p) })
 	})
+}
+
+// inherited reports whether a variable has the value that it has in the environment
+// of the gateway.
+func inherited(entry string) bool {
+	name, value, _ := strings.Cut(entry, "=")
+	return os.Getenv(name) == value
 }
 
 // inPath reports whether a program is the one in the user's own PATH.
@@ -113,9 +118,20 @@ func (s source) strangeNPM(folder string, own bool) (source, error) {
 		}
 	}
 	file := filepath.Join(folder, "npmrc")
-	s.env = setEnv(s.env, map[string]string{"npm_config_userconfig": file})
+	s.env = withoutPasswords(setEnv(s.env, map[string]string{"npm_config_userconfig": file}))
 	s.hosts = hostsOf(append(more, standard)...)
+	if !own {
+		s.onlyPublic()
+	}
 	return s, os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600)
+}
+
+// onlyPublic is for a program and a registry that the same entry names: together
+// they could ask any host of a private network.
+func (s *source) onlyPublic() {
+	for i := range s.hosts {
+		s.hosts[i].private = false
+	}
 }
 
 // isRegistry reports whether a key of npm's configuration names a registry.
@@ -149,18 +165,26 @@ type uvConfig struct {
 var pypi = []string{"https://pypi.org", "https://files.pythonhosted.org"}
 
 // uvSource reads uv's configuration files, because uv has no command to print its
-// configuration. uv itself gets the indexes as variables, and no file.
-func uvSource(folder string, env []string) (source, error) {
+// configuration. uv itself gets the indexes as variables, and no file. A uv that an
+// entry names by path, and that is not the user's own, gets no passwords.
+func uvSource(uv, folder string, env []string) (source, error) {
 	standard := cmp.Or(getEnv(env, "UV_DEFAULT_INDEX"), getEnv(env, "UV_INDEX_URL"))
 	indexes := strings.Fields(getEnv(env, "UV_INDEX"))
 	set := map[string]string{"UV_CACHE_DIR": filepath.Join(folder, "cache"), "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
-	if !steered(env, "UV_") {
+	strange, own := !inPath(uv), !steered(env, "UV_")
+	if own {
 		for _, file := range uvFiles(env) {
 			c, err := readUV(file)
 			if err != nil {
 				return source{}, err
 			}
 			main, more := c.indexes()
+			if strange {
+				main = withoutPassword(main)
+				for i := range more {
+					more[i] = withoutPassword(more[i])
+				}
+			}
 			if standard == "" && main != "" {
 				standard = main
 				set["UV_DEFAULT_INDEX"] = main
@@ -179,6 +203,11 @@ func uvSource(folder string, env []string) (source, error) {
 		s.hosts = hostsOf(standard)
 	}
 	s.hosts = append(s.hosts, hostsOf(slices.Concat(indexes, strings.Fields(getEnv(env, "UV_EXTRA_INDEX_URL")))...)...)
+	if strange {
+		if s.env = withoutPasswords(s.env); !own {
+			s.onlyPublic()
+		}
+	}
 	return s, nil
 }
 

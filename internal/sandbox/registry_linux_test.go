@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // runConfined is a Run that starts a launcher.
@@ -94,6 +95,14 @@ func TestIndexesOfUV(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	dir := t.TempDir()
+	uv := filepath.Join(dir, "uv-of-the-user", "uv")
+	if err := os.MkdirAll(filepath.Dir(uv), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(uv, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(uv))
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	file := filepath.Join(dir, "uv", "uv.toml")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -119,7 +128,7 @@ func TestIndexesOfUV(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err := uvSource(t.TempDir(), tt.env)
+			s, err := uvSource(uv, t.TempDir(), tt.env)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,8 +147,129 @@ func TestIndexesOfUV(t *testing.T) {
 		if err := os.WriteFile(file, []byte("index-url = 1"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := uvSource(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := uvSource(uv, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("error: %v", err)
 		}
 	})
+}
+
+// TestStrangeTools checks that a package manager which an entry names gets no
+// password of the user, and with a registry of the entry no private network.
+func TestStrangeTools(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("PATH", home)
+	t.Setenv("UV_EXTRA_INDEX_URL", "https://me:hidden@extra.example.com/simple")
+	t.Setenv("npm_config_registry", "https://me:hidden@npm.example.com/")
+	if err := os.MkdirAll(filepath.Join(home, "uv"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "uv", "uv.toml"), []byte("index-url = \"https://me:hidden@a.example.com/simple\"\nextra-index-url = [\"https://hidden@b.example.com\"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]func(env []string) (source, error){
+		"uv": func(env []string) (source, error) { return uvSource(filepath.Join(dir, "uv"), dir, env) },
+		"npm": func(env []string) (source, error) {
+			return npmSource(t.Context(), filepath.Join(dir, "npm"), dir, env, nil)
+		},
+	}
+	for tool, entry := range map[string]string{"uv": "UV_INDEX=https://a.example.com", "npm": "npm_config_registry=https://a.example.com"} {
+		s, err := read[tool](toolEnv(os.Environ()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env := strings.Join(s.env, " "); strings.Contains(env, "hidden") || !strings.Contains(env, "example.com") {
+			t.Errorf("install/attack strange %s: %s", tool, env)
+		}
+		if !s.hosts[0].private {
+			t.Errorf("install/registry: %s does not reach the registry of the user", tool)
+		}
+		if s, err = read[tool](append(toolEnv(os.Environ()), entry)); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(s.hosts, func(h host) bool { return h.private }) {
+			t.Errorf("install/attack strange %s: %+v", tool, s.hosts)
+		}
+	}
+}
+
+// TestPasswordsOfTheUser checks that a server gets no password of registries and
+// proxies, unless its entry has it.
+func TestPasswordsOfTheUser(t *testing.T) {
+	const address = "https://me:hidden@a.example.com/simple https://hidden@b.example.com/@x"
+	for _, name := range []string{"UV_INDEX", "PIP_INDEX_URL", "npm_config_registry", "https_proxy"} {
+		t.Setenv(name, address)
+	}
+	env := []string{"UV_INDEX=" + address, "PIP_INDEX_URL=" + address, "npm_config_registry=" + address, "https_proxy=" + address, "DATABASE_URL=" + address}
+	p, _, err := Command(Server{ID: "s", State: t.TempDir()}, Program{Path: "/bin/true", Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"UV_INDEX", "PIP_INDEX_URL", "npm_config_registry", "https_proxy"} {
+		if got := getEnv(p.Env, name); got != "https://a.example.com/simple https://b.example.com/@x" {
+			t.Errorf("install/attack password: %s=%s", name, got)
+		}
+	}
+	if got := getEnv(p.Env, "DATABASE_URL"); got != address {
+		t.Errorf("install/environment: %s", got)
+	}
+	t.Setenv("UV_INDEX", "another")
+	if p, _, err = Command(Server{ID: "s", State: t.TempDir()}, Program{Path: "/bin/true", Env: env}); err != nil || getEnv(p.Env, "UV_INDEX") != address {
+		t.Errorf("install/environment: the entry's own is %q, %v", getEnv(p.Env, "UV_INDEX"), err)
+	}
+}
+
+// TestPrefixOfAnotherRegistry checks that a package from a registry, or by a package
+// manager, that one entry names does not run as a server of another entry.
+func TestPrefixOfAnotherRegistry(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"npm", "uv", "own/npm", "own/uv"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("UV_INDEX", "https://mine.example.com")
+	for _, runner := range []string{"npx", "uvx"} {
+		f := &fetched{runner: runner, dir: dir, name: "x", version: "1"}
+		plain := f.hash(os.Environ())
+		if again := f.hash(append([]string{"SECRET=1"}, os.Environ()...)); again != plain {
+			t.Errorf("install/prefix: %s has another folder because of a variable that it does not get", runner)
+		}
+		for _, entry := range []string{"npm_config_registry=https://evil.example", "UV_INDEX=https://evil.example", "UV_DEFAULT_INDEX=https://evil.example", "PATH=" + filepath.Join(dir, "own") + ":" + dir} {
+			if f.hash(setEnv(os.Environ(), map[string]string{strings.Split(entry, "=")[0]: strings.SplitN(entry, "=", 2)[1]})) == plain {
+				t.Errorf("install/attack prefix: %s shares its folder with %s", runner, entry)
+			}
+		}
+		f.dir = filepath.Join(dir, "own")
+		if f.hash(os.Environ()) == plain {
+			t.Errorf("install/attack prefix: %s shares its folder with a package manager of its own", runner)
+		}
+	}
+}
+
+// TestKeysOfTheSystem checks that what every program may read has no keys.
+func TestKeysOfTheSystem(t *testing.T) {
+	for _, key := range append([]string{"/etc/ssl/private", "/etc/pki/tls/private", "/etc/pki/nssdb", "/etc/pki/rpm-gpg", "/etc/ssh"}, secretsOfSystem...) {
+		if slices.ContainsFunc(systemRead(), func(dir string) bool { return within(strings.TrimSuffix(key, "*"), dir) }) {
+			t.Errorf("install/attack keys: %s can be read", key)
+		}
+	}
+}
+
+// TestVersionFileOfTheServer checks that a start does not wait for a pipe that the
+// server has made in place of a version file.
+func TestVersionFileOfTheServer(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), ".python-version")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := versionFile(pipe); !slices.Equal(got, []string{""}) {
+		t.Errorf("install/attack version: %q", got)
+	}
 }

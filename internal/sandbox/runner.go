@@ -25,6 +25,9 @@ var otherRunners = []string{"npm", "pnpm", "pnpx", "yarn", "bunx", "uv", "pipx"}
 // engines start containers, which do not become their child processes.
 var engines = []string{"docker", "podman", "nerdctl"}
 
+// IsEngine reports whether a command is a container engine.
+func IsEngine(command string) bool { return slices.Contains(engines, filepath.Base(command)) }
+
 var (
 	npmPackage  = regexp.MustCompile(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+-]*))?$`)
 	pypiPackage = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([0-9A-Za-z][0-9A-Za-z.+!-]*))?$`)
@@ -35,7 +38,7 @@ var (
 func readRunner(path string, args []string) (*fetched, error) {
 	name := filepath.Base(path)
 	switch {
-	case slices.Contains(engines, name):
+	case IsEngine(path):
 		return nil, i18n.Errorf(`%s cannot be confined: the container is the sandbox; "sandbox": "off" runs it`,
 			`%s 无法隔离：容器本身就是沙箱；"sandbox": "off" 可运行它`, name)
 	case name != "npx" && name != "uvx" && !slices.Contains(otherRunners, name):

@@ -75,6 +75,13 @@ func TestAttacks(t *testing.T) {
 		{"fchmodat2", base, "fchmodat2", []string{secret}, []string{"chmod"}},
 		{"chmod of a device", Profile{Write: append([]string{device}, base.Write...)}, "chmod", []string{device}, []string{"chmod"}},
 		{"fchmod of a readable file", base, "fchmod", []string{readable}, []string{"chmod"}},
+		{"names in a folder", base, "watch", []string{other}, []string{"watch"}},
+		{"names through a link", base, "watch through a link", []string{other}, []string{"watch"}},
+		{"attributes of a readable file", base, "attributes", []string{readable}, []string{"ioctl"}},
+		{"file with the rights of its owner", base, "set-id file", nil, []string{"set-id"}},
+		{"file with rights, another call", base, "set-id file2", nil, []string{"set-id"}},
+		{"file with the rights of its group", base, "set-id node", nil, []string{"set-id"}},
+		{"rights of its owner by chmod", base, "set-id chmod", nil, []string{"chmod"}},
 		{"chown", base, "chown", []string{secret}, []string{"chown"}},
 		{"extended attribute", base, "xattr", []string{readable}, []string{"xattr"}},
 
@@ -89,6 +96,7 @@ func TestAttacks(t *testing.T) {
 		{"packet socket", base, "packet", nil, []string{"socket", "capabilities"}},
 		{"netlink of devices", base, "netlink", nil, []string{"socket"}},
 		{"datagram pair", base, "dgram", nil, []string{"socketpair"}},
+		{"pair of another family", base, "other pair", nil, []string{"socketpair"}},
 		{"fast open", base, "fastopen", []string{tcp}, []string{"fastopen"}},
 		{"listen without bind", base, "listen", nil, []string{"listen"}},
 		{"bind and listen", base, "bind", nil, []string{"listen", "ports"}},
@@ -107,7 +115,7 @@ func TestAttacks(t *testing.T) {
 		{"limits of the gateway", base, "limits", nil, []string{"prlimit"}},
 	} {
 		t.Run("install/attack "+tt.name, func(t *testing.T) {
-			for _, name := range []string{"link", "stolen", "disk", "mine"} {
+			for _, name := range []string{"link", "stolen", "disk", "mine", "rights"} {
 				_ = os.Remove(filepath.Join(own, name))
 			}
 			victim := filepath.Join(other, "victim")
@@ -120,7 +128,7 @@ func TestAttacks(t *testing.T) {
 				t.Error("it got through")
 			}
 			t.Logf("confined: %s", out)
-			_ = os.Remove(filepath.Join(own, "link"))
+			_, _ = os.Remove(filepath.Join(own, "link")), os.Remove(filepath.Join(own, "rights"))
 			if out, through := run(t, tt.profile, tt.without, own, argv...); !through {
 				t.Errorf("without %q it fails, too: %s", tt.without, out)
 			}
@@ -155,6 +163,8 @@ func TestAllowed(t *testing.T) {
 		{"chmod its file", base, "chmod", []string{"new"}},
 		{"fchmod its file", base, "fchmod", []string{"new"}},
 		{"fchmodat its file", base, "fchmodat", []string{"new"}},
+		{"watch its folder", base, "watch and see", nil},
+		{"watch a system's file", base, "watch", []string{"/etc/hosts"}},
 		{"see that a file exists", base, "stat", []string{secret}},
 		{"run a program", base, "exec", nil},
 		{"end its own child", base, "own child", nil},

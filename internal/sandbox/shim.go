@@ -2,12 +2,15 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -87,7 +90,7 @@ func pyenvVersions(root string, env []string, cwd string) []string {
 // versionFile returns the names in a file, without comments; one empty name if
 // there are none.
 func versionFile(path string) []string {
-	data, err := os.ReadFile(path)
+	data, err := readSmall(path)
 	var names []string
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "#")
@@ -97,6 +100,20 @@ func versionFile(path string) []string {
 		return []string{""}
 	}
 	return names
+}
+
+// readSmall reads the beginning of a regular file. The server may have put something
+// else in its place, such as a pipe, which would never end.
+func readSmall(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.ErrUnsupported
+	}
+	return io.ReadAll(io.LimitReader(f, 4096))
 }
 
 // versionName matches a valid version name. The server may have written the file

@@ -47,6 +47,10 @@ func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name stri
 	if err != nil {
 		return
 	}
+	if first == nil && port == 80 {
+		h.requests(client, buffered.Reader, name, port)
+		return
+	}
 	if _, err := target.Write(first); err != nil {
 		return
 	}
@@ -54,6 +58,30 @@ func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name stri
 	both.Go(func() { pass(target, buffered.Reader) })
 	both.Go(func() { pass(client, target) })
 	both.Wait()
+}
+
+// requests passes on the HTTP requests of a tunnel to port 80, each as one for the
+// host of the tunnel: a server with several names would otherwise serve another one.
+func (h host) requests(client net.Conn, from *bufio.Reader, name string, port uint16) {
+	transport := h.transport(name, port)
+	for {
+		r, err := http.ReadRequest(from)
+		if err != nil {
+			return
+		}
+		last := r.Close
+		r.URL.Scheme, r.URL.Host, r.Host = "http", name, name
+		resp, err := transport.RoundTrip(r)
+		if err != nil {
+			return
+		}
+		resp.Close = last
+		err = resp.Write(client)
+		resp.Body.Close()
+		if err != nil || last {
+			return
+		}
+	}
 }
 
 // pass copies one direction until it ends.

@@ -15,13 +15,15 @@ type Inherit struct {
 	Names []string
 }
 
-// inherited are the variables that every child gets: for paths, network access, and
-// the user's terminal and language. A star at the end matches any suffix.
+// inherited are the variables that every child gets: for paths, network access,
+// package managers and container engines, and the user's terminal and language. A star at the end matches any suffix.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
 	"XDG_*", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS",
 	"SSL_CERT_*", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
 	"NPM_CONFIG_*", "npm_config_*", "PIP_*", "UV_*", "NVM_*", "VOLTA_HOME", "PYENV_ROOT", "JAVA_HOME",
+	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+	"CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_REGISTRIES_CONF", "CONTAINERS_STORAGE_CONF", "REGISTRY_AUTH_FILE",
 }
 
 // inheritedOnWindows are the variables that programs need to start on Windows.

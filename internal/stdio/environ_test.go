@@ -10,7 +10,7 @@ func TestEnviron(t *testing.T) {
 	parent := []string{
 		"PATH=/bin", "HOME=/h", "LC_TIME=de", "LCX=1", "XDG_RUNTIME_DIR=/run", "XDG_SECRET=s", "no_proxy=x", "HTTPS_PROXY=y",
 		"NPM_CONFIG_REGISTRY=r", "npm_config_//r/:_authToken=t", "npm_config_cache=c", "UV_INDEX=i", "PIP_INDEX_URL=p",
-		"AWS_ACCESS_KEY_ID=k", "GITHUB_TOKEN=g", "DB_PASSWORD=d", "APP=1", "TERM=old", "TERM=new", "broken", "SSL_CERT_FILE=f",
+		"AWS_ACCESS_KEY_ID=k", "DOCKER_AUTH_CONFIG=a", "DOCKER_HOST=h", "REGISTRY_AUTH_FILE=f", "GITHUB_TOKEN=g", "DB_PASSWORD=d", "APP=1", "TERM=old", "TERM=new", "broken", "SSL_CERT_FILE=f",
 	}
 	for _, tt := range []struct {
 		name          string
@@ -22,9 +22,9 @@ func TestEnviron(t *testing.T) {
 	}{
 		{
 			name: "default", parent: parent, own: map[string]string{"HOME": "/own", "API_KEY": "a=b"},
-			env: []string{"API_KEY=a=b", "HOME=/own", "HTTPS_PROXY=y", "LC_TIME=de", "NPM_CONFIG_REGISTRY=r", "PATH=/bin",
-				"PIP_INDEX_URL=p", "SSL_CERT_FILE=f", "TERM=new", "UV_INDEX=i", "XDG_RUNTIME_DIR=/run", "no_proxy=x", "npm_config_cache=c"},
-			withheld: []string{"APP", "AWS_ACCESS_KEY_ID", "DB_PASSWORD", "GITHUB_TOKEN", "LCX", "XDG_SECRET", "npm_config_//r/:_authToken"},
+			env: []string{"API_KEY=a=b", "DOCKER_HOST=h", "HOME=/own", "HTTPS_PROXY=y", "LC_TIME=de", "NPM_CONFIG_REGISTRY=r", "PATH=/bin",
+				"PIP_INDEX_URL=p", "REGISTRY_AUTH_FILE=f", "SSL_CERT_FILE=f", "TERM=new", "UV_INDEX=i", "XDG_RUNTIME_DIR=/run", "no_proxy=x", "npm_config_cache=c"},
+			withheld: []string{"APP", "AWS_ACCESS_KEY_ID", "DB_PASSWORD", "DOCKER_AUTH_CONFIG", "GITHUB_TOKEN", "LCX", "XDG_SECRET", "npm_config_//r/:_authToken"},
 		},
 		{
 			name: "named", parent: []string{"GITHUB_TOKEN=g", "APP=1", "OTHER=2"}, inherit: Inherit{Names: []string{"GITHUB_TOKEN", "APP", "NONE"}},

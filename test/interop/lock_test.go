@@ -116,7 +116,7 @@ func TestLockPyPI(t *testing.T) {
 	t.Run("install/lock/pypi compiled", func(t *testing.T) { compiledForged(t, l) })
 	t.Run("install/lock/pypi tree", func(t *testing.T) {
 		l.change(t, filepath.Join("mcp.lock.d", "time", "uv.lock"), `hash = "sha256:[0-9a-f]{8}`, `hash = "sha256:00000000`)
-		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "its lock file has the tree") {
+		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "its lock files have the hash") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 	})

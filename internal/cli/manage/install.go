@@ -20,8 +20,9 @@ import (
 	"mcp-all-in-one/internal/install/offer"
 )
 
-// addStranger adds a server from a registry or a bundle.
-func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, word string) error {
+// addStranger adds a server from a registry, a bundle or an image. An image may have
+// arguments; the others are one word.
+func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, words []string) error {
 	if f.way != "" && !slices.Contains(install.Ways, f.way) {
 		return command.UsageError(a, cmd, a.T("--package is one of "+strings.Join(install.Ways, ", "), "--package 应为 "+strings.Join(install.Ways, "、")+" 之一"))
 	}
@@ -33,7 +34,18 @@ func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, word string) error 
 	if err != nil {
 		return err
 	}
-	o, err := offer.Find(cmd.Context(), a, cfg, word, f.way)
+	var o *offer.Offer
+	if install.IsImage(words[0]) {
+		// An image does not say which variables it wants: they are as they were typed.
+		variables := map[string]string{}
+		for name, values := range answers[install.KindEnv] {
+			variables[name] = values[len(values)-1]
+		}
+		delete(answers, install.KindEnv)
+		o, err = offer.Image(cmd.Context(), cfg, words[0], variables, words[1:])
+	} else {
+		o, err = offer.Find(cmd.Context(), a, cfg, words[0], f.way)
+	}
 	if err != nil {
 		return said(a, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -97,7 +98,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	if err := file.Put(key, e); err != nil {
 		return err
 	}
-	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s", s.Name, e.Level, e.NPM, e.PyPI, lockNote(a, e)))
+	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s%s%s", s.Name, e.Level, e.NPM, e.PyPI, e.Image, e.Bundle, lockNote(a, s, e)))
 	return nil
 }
 
@@ -110,8 +111,12 @@ func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 		"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
 }
 
-func lockNote(a *env.Env, e *lock.Entry) string {
+func lockNote(a *env.Env, s *config.Server, e *lock.Entry) string {
 	switch {
+	case e.Level == lock.LevelImage || e.Level == lock.LevelBundle:
+		return a.T(", ", "，") + lockedTools(a, e)
+	case e.Level == lock.LevelFile && sandbox.IsEngine(s.Command):
+		return a.T("what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...", "不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...")
 	case e.Level == lock.LevelTree:
 		return fmt.Sprintf(a.T(env.Many(e.Packages, ", %d package, ", ", %d packages, "), "，%d 个软件包，"), e.Packages) + lockedTools(a, e)
 	case e.Level == lock.LevelFile:

@@ -38,18 +38,19 @@ type addFlags struct {
 func AddCommand(a *env.Env) *cobra.Command {
 	var f addFlags
 	cmd := &cobra.Command{
-		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb",
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb | add docker:IMAGE [ARG...]",
 		Short: a.T("add a server to the config file", "向配置文件添加服务"),
-		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). Everything after the command belongs to the command. A server of a registry or a bundle is shown before anything of it runs, and starts after a yes.",
-			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。命令之后的内容都属于该命令。来自注册表或安装包的服务会在运行之前显示，确认后才启动。"),
+		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, a bundle (.mcpb, .dxt; a file or an https address), or an image. Everything after the command belongs to the command. A server of a registry, a bundle or an image is shown before anything of it runs, and starts after a yes.",
+			"向配置文件添加服务：地址、命令、MCP 注册表中的名称、安装包（.mcpb、.dxt；文件或 https 地址），或镜像。命令之后的内容都属于该命令。来自注册表、安装包或镜像的服务会在运行之前显示，确认后才启动。"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --dry-run\n" +
+			"  mcp-all-in-one add docker:ghcr.io/owner/image:1.0 --env API_KEY='${secret:image}'\n" +
 			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
 		Args: command.ArgCount(a, 1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (install.IsName(args[0]) || install.IsBundle(args[0])) {
-				return addStranger(cmd, a, f, args[0])
+			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && offer.IsOffer(args[0]) || install.IsImage(args[0]) {
+				return addStranger(cmd, a, f, args)
 			}
 			if err := cmp.Or(notAName(a, cmd, args), strangersOnly(a, cmd)); err != nil {
 				return err
@@ -101,14 +102,10 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 }
 
 // notAName returns an error for a single word that looks like a name in a
-// registry or an image, but is neither.
+// registry, but is none.
 func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 || isURL(args[0]) || withDash(a, cmd) != "" {
 		return nil
-	}
-	if image, ok := strings.CutPrefix(args[0], "docker:"); ok {
-		return env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", "NAME", "--", "docker", "run", "-i", "--rm", i18n.Seen(image)), "%s",
-			a.T("an image is added as the command that runs it", "镜像应以运行它的命令来添加"))
 	}
 	if strings.Contains(args[0], "/") && !strings.ContainsAny(args[0][:1], "./~") {
 		return command.UsageError(a, cmd, i18n.Seen(args[0])+a.T(" is not a registry name: such a name has ASCII letters, digits, dots and dashes, and one slash with a dot before it",

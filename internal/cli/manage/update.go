@@ -161,6 +161,10 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
 			i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name))
 	}
+	if yes && u.OtherSigner {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
+			i18n.Errorf("the new version of %s has another signer, or none; --yes does not take that; nothing was changed", "%s 的新版本由他人签名，或没有签名；--yes 不会采用；未作任何修改", change.Name))
+	}
 	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
 		return err
 	}

@@ -50,12 +50,20 @@ func (o *Offer) Close() {
 	}
 }
 
-// Find looks up a word: a name in a registry, with or without a version, or a
-// bundle. way is one of install.Ways, or "" for the first one that can run on
+// IsOffer reports whether a word is one that Find takes.
+func IsOffer(word string) bool {
+	return install.IsName(word) || install.IsBundle(word) || install.IsImage(word)
+}
+
+// Find looks up a word: a name in a registry, with or without a version, a bundle,
+// or an image. way is one of install.Ways, or "" for the first one that can run on
 // this machine.
 func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string) (*Offer, error) {
 	if install.IsBundle(word) {
 		return findBundle(ctx, a, word, "")
+	}
+	if install.IsImage(word) {
+		return Image(ctx, cfg, word, nil, nil)
 	}
 	name, version, _ := strings.Cut(word, "@")
 	r := registries(cfg)
@@ -83,16 +91,21 @@ func registries(cfg *config.Config) *install.Registries {
 
 // ofRecord plans how the server of a record would run on this machine.
 func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.Record, way string) (*Offer, error) {
-	plan, err := planOf(cfg, rec, way)
+	var why i18n.Text
+	plan, err := planOf(cfg, rec, way, func() (engine string) {
+		engine, why = engineHere(ctx)
+		return engine
+	})
 	if err != nil {
 		return nil, err
 	}
+	o := &Offer{Questions: plan.Questions, fill: plan.Fill}
 	if plan.Image != nil {
 		if err := plan.Image.Pin(ctx, bases(cfg)); err != nil {
 			return nil, err
 		}
+		o.rows = engineRows(why)
 	}
-	o := &Offer{Questions: plan.Questions, fill: plan.Fill}
 	if plan.Download != "" {
 		if o, err = findBundle(ctx, a, plan.Download, plan.SHA256); err != nil {
 			return nil, err
@@ -113,8 +126,8 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 	return o, nil
 }
 
-func planOf(cfg *config.Config, rec *install.Record, way string) (*install.Plan, error) {
-	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases(cfg)})
+func planOf(cfg *config.Config, rec *install.Record, way string, engine func() string) (*install.Plan, error) {
+	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Engine: engine, Bases: bases(cfg)})
 }
 
 // bases returns the addresses of the configured registries.

@@ -2,6 +2,7 @@ package offer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,9 @@ type Update struct {
 	// Moved says that secrets of the entry would be sent to another host. Ready
 	// sets it.
 	Moved bool
+	// OtherSigner says that the bundle has another signer than the installed one,
+	// or none.
+	OtherSigner bool
 	// Asked are the questions of the installed version; empty if they are
 	// unknown.
 	Asked []install.Question
@@ -49,16 +53,19 @@ func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.S
 	switch {
 	case s.Waits() != nil:
 		return nil, i18n.Errorf("%s waits for approval; approve it first, or remove it", "%s 正在等待批准；请先批准或移除", s.Name)
-	case from.Registry == "" && from.Bundle == "":
+	case from.Registry == "" && from.Bundle == "" && from.Image == "":
 		return nil, i18n.Errorf("%s was not added from a registry or a bundle, so its newer versions cannot be found", "%s 不是从注册表或安装包添加的，无法查找新版本", s.Name)
-	case from.Registry == "" && to != "":
+	case from.Bundle != "" && from.Registry == "" && to != "":
 		return nil, i18n.Errorf("%s came from a bundle, which has only one version: the one at %s", "%s 来自安装包，只有一个版本，即 %s 中的版本", s.Name, install.Show(from.Bundle))
 	}
 	u := &Update{From: from.Version, server: s}
 	var err error
-	if from.Registry != "" {
+	switch {
+	case from.Registry != "":
 		err = u.findRecord(ctx, a, cfg, to)
-	} else {
+	case from.Image != "":
+		err = u.findImage(ctx, cfg, to)
+	default:
 		err = u.findBundle(ctx, a)
 	}
 	if err != nil || u.Offer == nil {
@@ -88,6 +95,7 @@ func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config,
 		return err
 	}
 	u.compare()
+	u.compareSigner()
 	if rec.Registry != from.Registry {
 		u.Alarms = append(u.Alarms, i18n.New("it comes from the registry %s now; the installed one came from %s", "现在来自注册表 %s；已安装的来自 %s", rec.Registry, install.Show(from.Registry)))
 	}
@@ -108,10 +116,43 @@ func (u *Update) findBundle(ctx context.Context, a *env.Env) error {
 	}
 	u.Offer = o
 	u.compare()
+	u.compareSigner()
 	if o.bundle.Manifest.Name != from.Name {
 		u.Alarms = append(u.Alarms, i18n.New("it calls itself %s now; the installed one is %s", "现在自称 %s；已安装的是 %s", install.Show(o.bundle.Manifest.Name), install.Show(from.Name)))
 	}
 	return nil
+}
+
+// findImage asks the registry of the image for the digest of its tag, or of the tag
+// to. A tag can be moved, so the digest is part of the version.
+func (u *Update) findImage(ctx context.Context, cfg *config.Config, to string) error {
+	im, err := install.NewImage(u.server.Origin.Image)
+	if err != nil {
+		return err
+	}
+	was := *im
+	was.PinnedIn(u.server.Args)
+	im.Tag = cmp.Or(to, im.Tag)
+	if err := im.Pin(ctx, bases(cfg)); err != nil {
+		return err
+	}
+	if u.From, u.To = was.Version(), im.Version(); was.Digest == im.Digest && was.Tag == im.Tag {
+		return nil
+	}
+	s := u.server
+	u.Offer = ofImage(im, im.In(install.Entry{Command: s.Command, Args: s.Args}), i18n.Text{})
+	return nil
+}
+
+// compareSigner finds out whether another signer than that of the installed bundle
+// signed this one, or none.
+func (u *Update) compareSigner() {
+	was := u.server.Origin.Signer
+	if u.bundle == nil || was == "" || u.bundle.Signature.By(was) {
+		return
+	}
+	u.OtherSigner = true
+	u.Alarms = append(u.Alarms, i18n.New("the installed bundle was signed by %s; this one: %v", "已安装的安装包由 %s 签名；这一个：%v", install.Show(was), signedBy(u.bundle.Signature)))
 }
 
 // compare finds out whether the version is older than the installed one. Versions
@@ -195,13 +236,16 @@ func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) 
 		}
 		return nil, nil
 	}
+	if from.Image != "" {
+		return nil, nil
+	}
 	r := registries(cfg)
 	defer r.Close()
 	rec, err := r.Find(ctx, from.Name, from.Version)
 	if err != nil {
 		return nil, nil
 	}
-	if plan, err := planOf(cfg, rec, u.way()); err == nil {
+	if plan, err := planOf(cfg, rec, u.way(), func() string { return u.server.Command }); err == nil {
 		if plan.Image != nil {
 			plan.Image.PinnedIn(u.server.Args)
 		}

@@ -15,6 +15,8 @@ var (
 	// second, LegacyChange changes the folder of the path of the first.
 	LegacyOpen   = []uint32{unix.SYS_OPEN}
 	LegacyChange = []uint32{unix.SYS_CREAT, unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_UNLINK, unix.SYS_RENAME}
+	// legacyCreate makes a file with the mode of the second argument.
+	legacyCreate = []uint32{unix.SYS_CREAT, unix.SYS_MKNOD}
 	legacyChown  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
 	legacyKernel = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_KEXEC_FILE_LOAD}
 )

@@ -15,6 +15,9 @@ const (
 	refuse = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	deny   = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 	absent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+
+	// next leaves the call to the rules that follow.
+	next = unix.SECCOMP_RET_LOG
 )
 
 // A rule decides on some system calls: the verdict of the first clause that
@@ -63,9 +66,12 @@ func rules(p Profile, abi int) []rule {
 		{name: "chmod", calls: []uint32{unix.SYS_FCHMODAT2}, otherwise: absent},
 		{name: "clone", calls: []uint32{unix.SYS_CLONE3}, otherwise: absent},
 		{name: "clone", calls: []uint32{unix.SYS_CLONE}, clauses: []clause{{[]condition{none(0, namespaces)}, allow}}, otherwise: refuse},
-		// A datagram socket of a pair can send to other sockets.
+		// The names of files in a folder can be learnt by watching it.
+		{name: "watch", calls: []uint32{unix.SYS_INOTIFY_ADD_WATCH}, otherwise: ask},
+		// A datagram socket of a pair can send to other sockets. Families other than
+		// unix have pairs, too.
 		{name: "socketpair", calls: []uint32{unix.SYS_SOCKETPAIR}, clauses: []clause{
-			{[]condition{{1, 0xf, unix.SOCK_STREAM}}, allow}, {[]condition{{1, 0xf, unix.SOCK_SEQPACKET}}, allow},
+			{[]condition{is(0, unix.AF_UNIX), {1, 0xf, unix.SOCK_STREAM}}, allow}, {[]condition{is(0, unix.AF_UNIX), {1, 0xf, unix.SOCK_SEQPACKET}}, allow},
 		}, otherwise: refuse},
 		{name: "fastopen", calls: []uint32{unix.SYS_SENDTO, unix.SYS_SENDMMSG}, clauses: []clause{{[]condition{none(3, unix.MSG_FASTOPEN)}, allow}}, otherwise: refuse},
 		{name: "fastopen", calls: []uint32{unix.SYS_SENDMSG}, clauses: []clause{{[]condition{none(2, unix.MSG_FASTOPEN)}, allow}}, otherwise: refuse},
@@ -74,6 +80,10 @@ func rules(p Profile, abi int) []rule {
 		// A process may change only its own limits.
 		{name: "prlimit", calls: []uint32{unix.SYS_PRLIMIT64}, clauses: []clause{{[]condition{is(0, 0)}, allow}}, otherwise: refuse},
 	}
+	for _, request := range ioctls {
+		all = append(all, rule{name: "ioctl", calls: []uint32{unix.SYS_IOCTL}, clauses: []clause{{[]condition{is(1, request)}, refuse}}, otherwise: next})
+	}
+	all = append(all, setIDRules()...)
 	for name, calls := range refused {
 		all = append(all, rule{name: name, calls: calls, otherwise: refuse})
 	}
@@ -81,19 +91,44 @@ func rules(p Profile, abi int) []rule {
 		all = append(all, rule{name: "listen", calls: []uint32{unix.SYS_LISTEN}, otherwise: refuse})
 	}
 	if abi < 3 { // later versions have an access right for it
-		// A file that is opened for reading can be emptied by the same call. The
-		// flags of openat2 are in memory, where the filter cannot read them; programs
-		// fall back to openat.
+		// A file that is opened for reading can be emptied by the same call.
 		emptied := func(flags uint32) []clause {
 			return []clause{{[]condition{{flags, unix.O_ACCMODE | unix.O_TRUNC, unix.O_RDONLY | unix.O_TRUNC}}, refuse}}
 		}
 		all = append(all, rule{name: "truncate", calls: []uint32{unix.SYS_TRUNCATE}, otherwise: refuse},
 			rule{name: "truncate", calls: []uint32{unix.SYS_OPENAT}, clauses: emptied(2), otherwise: allow},
-			rule{name: "truncate", calls: LegacyOpen, clauses: emptied(1), otherwise: allow},
-			rule{name: "truncate", calls: []uint32{unix.SYS_OPENAT2}, otherwise: absent})
+			rule{name: "truncate", calls: LegacyOpen, clauses: emptied(1), otherwise: allow})
 	}
 	return all
 }
+
+// setIDRules refuse to create files that run with the rights of their owner or
+// group: another user of the machine could run them. The helper does the same for
+// chmod. The mode of openat2 is in memory, where the filter cannot read it; programs
+// fall back to openat.
+func setIDRules() []rule {
+	list := []rule{{name: "set-id", calls: []uint32{unix.SYS_OPENAT2}, otherwise: absent}}
+	has := func(arg, flag uint32) condition { return condition{arg, flag, flag} }
+	for _, bit := range []uint32{unix.S_ISUID, unix.S_ISGID} {
+		node := func(mode uint32) []clause { return []clause{{[]condition{has(mode, bit)}, refuse}} }
+		opened := func(flags uint32) []clause {
+			const temporary = unix.O_TMPFILE &^ unix.O_DIRECTORY
+			return []clause{{[]condition{has(flags, unix.O_CREAT), has(flags+1, bit)}, refuse}, {[]condition{has(flags, temporary), has(flags+1, bit)}, refuse}}
+		}
+		list = append(list, rule{name: "set-id", calls: []uint32{unix.SYS_OPENAT}, clauses: opened(2), otherwise: next},
+			rule{name: "set-id", calls: LegacyOpen, clauses: opened(1), otherwise: next},
+			rule{name: "set-id", calls: []uint32{unix.SYS_MKNODAT}, clauses: node(2), otherwise: next},
+			rule{name: "set-id", calls: legacyCreate, clauses: node(1), otherwise: next})
+	}
+	return list
+}
+
+// ioctls change a file that is open for reading only, or put words into the
+// terminal of the user. Landlock does not restrict them.
+var ioctls = []uint32{unix.FS_IOC_SETFLAGS, fsSetXattr, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY, unix.TIOCSTI, unix.TIOCLINUX}
+
+// fsSetXattr is FS_IOC_FSSETXATTR.
+const fsSetXattr = 0x401c5820
 
 // watched is the filter of a process that is not confined: the kernel reports to the
 // helper what the process opens, runs and connects to.
@@ -177,6 +212,9 @@ func (r rule) body() []unix.SockFilter {
 			body = append(body, load(atArgs+8*w.arg), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: w.mask}, equal(w.value, 0, uint8(3*left+1)))
 		}
 		body = append(body, verdict(c.verdict))
+	}
+	if r.otherwise == next {
+		return append(body, load(atNumber))
 	}
 	return append(body, verdict(r.otherwise))
 }

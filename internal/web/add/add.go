@@ -124,8 +124,8 @@ func (x *Adder) look(r *api.Request) (any, error) {
 		}
 		body.Entry.Sandbox = nil // show says whether it is confined
 		return x.keep(r, offer.Typed(body.Name, body.Entry, body.Secret)), nil
-	case !install.IsName(word) && !install.IsBundle(word):
-		return nil, i18n.Errorf("%q is neither a name in a registry, such as io.github.owner/name, nor a bundle that ends in .mcpb", "%q 既不是注册表中的名称（如 io.github.owner/name），也不是以 .mcpb 结尾的安装包", word)
+	case !offer.IsOffer(word):
+		return nil, i18n.Errorf("%q is neither a name in a registry, such as io.github.owner/name, nor a bundle that ends in .mcpb, nor docker:IMAGE", "%q 既不是注册表中的名称（如 io.github.owner/name），也不是以 .mcpb 结尾的安装包或 docker:IMAGE", word)
 	case body.Way != "" && !slices.Contains(install.Ways, body.Way):
 		return nil, i18n.Errorf("no registry offers %q", "没有注册表提供 %q", body.Way)
 	}

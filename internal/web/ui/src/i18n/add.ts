@@ -12,7 +12,7 @@ export const addEn = {
   addSearchText: "Find a server by a word in its name, or enter its full name. You see exactly what it runs before anything is downloaded.",
   addSearchShort: "Enter at least three characters",
   addNoneFound: "No registry lists a server with “{0}” in its name",
-  addBundleLabel: "Path or address of a .mcpb bundle",
+  addBundleLabel: "Path or address of a .mcpb bundle, or docker:IMAGE",
   addBundleText: "Choose a bundle from this computer, or enter a path on the gateway's computer or an https address. The bundle is read, not unpacked, until you say yes.",
   addLook: "Look inside",
   addHereAs: "added as {0}",

@@ -13,7 +13,7 @@ export const addZh: Record<keyof typeof addEn, string> = {
   addSearchText: "按名称中的词查找，或输入完整名称。下载任何内容之前，你会看到它究竟运行什么。",
   addSearchShort: "请至少输入三个字符",
   addNoneFound: "没有注册表收录名称含“{0}”的服务器",
-  addBundleLabel: ".mcpb 安装包的路径或地址",
+  addBundleLabel: ".mcpb 安装包的路径或地址，或 docker:镜像",
   addBundleText: "从本机选择安装包，或输入网关所在电脑上的路径或 https 地址。在你确认之前只读取，不解包。",
   addLook: "查看内容",
   addHereAs: "已添加为 {0}",
