@@ -43,6 +43,7 @@ func NewRoot(a *env.Env, name, short string) *cobra.Command {
 func AddVersion(a *env.Env, cmd *cobra.Command) {
 	cmd.Flags().Bool("version", false, a.T("print the version", "显示版本"))
 	cmd.Version = mcp.ProductVersion
+	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }
 
 // Build returns the commit that this program was built from, its date, the

@@ -3,22 +3,23 @@ package output
 import (
 	"bytes"
 	"encoding/json"
-	"text/template/parse"
+	"text/template"
 
 	"mcp-all-in-one/internal/env"
 )
 
-// parseTemplate parses a Go template.
-func parseTemplate(text string) (*parse.Tree, error) {
-	known := map[string]any{}
-	for name := range functions {
-		known[name] = true
-	}
-	trees, err := parse.Parse("--template", text, "", "", known)
-	if err != nil {
-		return nil, err
-	}
-	return trees["--template"], nil
+// parseTemplate parses a template. The additional function json formats a value
+// as JSON.
+func parseTemplate(text string) (*template.Template, error) {
+	return template.New("--template").Funcs(template.FuncMap{
+		"json": func(v any) (string, error) {
+			var buf bytes.Buffer
+			enc := json.NewEncoder(&buf)
+			enc.SetEscapeHTML(false)
+			err := enc.Encode(v)
+			return string(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), err
+		},
+	}).Parse(text)
 }
 
 // checkTemplate refuses an invalid template before anything is sent.
@@ -45,13 +46,13 @@ func printTemplate(a *env.Env, text string, result json.RawMessage) error {
 	if err := dec.Decode(&value); err != nil {
 		return err
 	}
-	out, err := execute(t, value)
-	if err != nil {
+	var out bytes.Buffer
+	if err := t.Execute(&out, value); err != nil {
 		return badTemplate(err)
 	}
-	if !bytes.HasSuffix(out, []byte("\n")) {
-		out = append(out, '\n')
+	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
 	}
-	_, err = a.Stdout.Write(out)
+	_, err = a.Stdout.Write(out.Bytes())
 	return err
 }
