@@ -292,6 +292,19 @@ func TestBinaryDoesNotLinkTesting(t *testing.T) {
 	}
 }
 
+// A program that executes templates finds methods by their names, so the linker
+// keeps the exported methods of all types: a tenth of this program. cobra has
+// templates, too, but only for programs that set one.
+func TestBinaryExecutesNoTemplates(t *testing.T) {
+	for _, p := range goList(t, "-deps", ".") {
+		for _, path := range []string{"text/template", "html/template"} {
+			if slices.Contains(p.Imports, path) && p.ImportPath != "html/template" && p.ImportPath != "github.com/spf13/cobra" {
+				t.Errorf("%s imports %s: the binary grows by a tenth", p.ImportPath, path)
+			}
+		}
+	}
+}
+
 func goList(t *testing.T, args ...string) []listed {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports"}, args...)...)

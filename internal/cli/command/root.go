@@ -39,11 +39,25 @@ func NewRoot(a *env.Env, name, short string) *cobra.Command {
 	return cmd
 }
 
-// AddVersion adds --version to a program that did not have it before.
+// AddVersion adds --version to a program that did not have it before. A version
+// template of cobra would link text/template.
 func AddVersion(a *env.Env, cmd *cobra.Command) {
-	cmd.Flags().Bool("version", false, a.T("print the version", "显示版本"))
-	cmd.Version = mcp.ProductVersion
-	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	var show bool
+	cmd.Flags().BoolVar(&show, "version", false, a.T("print the version", "显示版本"))
+	args, run := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if show || args == nil {
+			return nil
+		}
+		return args(cmd, given)
+	}
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		if show {
+			_, err := fmt.Fprintln(a.Stdout, cmd.Name(), mcp.ProductVersion)
+			return err
+		}
+		return run(cmd, given)
+	}
 }
 
 // Build returns the commit that this program was built from, its date, the

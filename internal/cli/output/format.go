@@ -23,7 +23,7 @@ var (
 
 // Options define how a result is printed.
 type Options struct {
-	jq, Output, template string
+	jq, Output string
 	// formats are the formats that the command supports.
 	formats []string
 }
@@ -33,7 +33,6 @@ func (f *Options) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.Output, "output", "o", "auto", a.T("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
 	flags.StringVar(&f.jq, "jq", "", a.T("jq `EXPRESSION` that selects from the JSON", "从 JSON 中选取内容的 jq 表达式 `EXPRESSION`"))
-	flags.StringVar(&f.template, "template", "", a.T("Go `TEMPLATE` that formats the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
 }
 
 // CheckOutput refuses a format that the command does not support.
@@ -47,16 +46,13 @@ func (f *Options) CheckOutput(a *env.Env) error {
 	if f.Output == "json" {
 		a.UseJSON()
 	}
-	if f.template != "" && f.jq != "" {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s", a.T("--jq and --template cannot go together", "--jq 与 --template 不能同时使用"))
-	}
-	return f.checkTemplate()
+	return nil
 }
 
 // Structured reports whether a script wants the JSON of a result, in any
 // encoding.
 func (f *Options) Structured(a *env.Env) bool {
-	return a.JSON || f.jq != "" || f.template != "" || f.Output == "jsonl" || f.Output == "yaml"
+	return a.JSON || f.jq != "" || f.Output == "jsonl" || f.Output == "yaml"
 }
 
 // printAs writes a result in the requested format; done is false if the format

@@ -25,8 +25,6 @@ func PrintResult(a *env.Env, f *Options, result json.RawMessage, save string) er
 	switch {
 	case f.jq != "":
 		return printJQ(a, f.jq, result)
-	case f.template != "":
-		return printTemplate(a, f.template, result)
 	case a.JSON:
 		PrintJSON(a, result)
 		return saveBlocks(a, result, save)

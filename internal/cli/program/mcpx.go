@@ -19,6 +19,7 @@ func MCPXRoot(a *env.Env) *cobra.Command {
 		command.TakeConfig(a, args)
 		return daemon.ServeStdio(cmd.Context(), a, f)
 	}
+	command.AddVersion(a, cmd)
 	return cmd
 }
 
@@ -34,6 +35,7 @@ func MCPXSSERoot(a *env.Env) *cobra.Command {
 		command.TakeConfig(a, args)
 		return daemon.ServeHTTP(cmd.Context(), a, f)
 	}
+	command.AddVersion(a, cmd)
 	return cmd
 }
 
@@ -46,7 +48,6 @@ func mcpxCommand(a *env.Env, use, short string, f *daemon.ServeFlags) *cobra.Com
 	flags.BoolVar(&a.Project, "project", false, a.T("use ./config.json; its servers need approval", "使用 ./config.json；其中的服务需要批准"))
 	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that others may write", "接受其他用户可写的配置文件"))
 	command.AddLogFlags(&f.Log, a, flags)
-	command.AddVersion(a, cmd)
 	return cmd
 }
 

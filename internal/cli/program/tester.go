@@ -45,7 +45,6 @@ func TesterRoot(a *env.Env) *cobra.Command {
 		panic(err) // it is defined above
 	}
 	command.AddLogFlags(&f.Log, a, flags)
-	command.AddVersion(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch s := newShared(a, linger); {
 		case serve:
@@ -56,6 +55,7 @@ func TesterRoot(a *env.Env) *cobra.Command {
 		f.Open, f.Show = !stay && !show, show
 		return daemon.ServeHTTP(cmd.Context(), a, f)
 	}
+	command.AddVersion(a, cmd)
 	return cmd
 }
 
