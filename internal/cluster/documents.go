@@ -58,11 +58,12 @@ type Documents struct {
 	revisions map[string]uint64 // last revisions from the watch, by name
 	refused   map[string]bool
 	incomplete
-	later []edit // edits to share when the engine is reachable
-	away  bool
-	since time.Time // when away last changed
-	heard time.Time // when the engine last responded
-	why   error
+	later  []edit // edits to share when the engine is reachable
+	closed bool
+	away   bool
+	since  time.Time // when away last changed
+	heard  time.Time // when the engine last responded
+	why    error
 }
 
 // incomplete is the work of the next round.

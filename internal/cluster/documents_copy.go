@@ -159,7 +159,7 @@ func (d *Documents) see(v Value, shown map[string]uint64) {
 func (d *Documents) take(name string, now content, local record.Copy) {
 	d.mu.Lock()
 	before := d.serials[name]
-	if now.serial < before || !d.writeLocked(name, now, local) {
+	if d.closed || now.serial < before || !d.writeLocked(name, now, local) {
 		d.mu.Unlock()
 		return
 	}

@@ -20,9 +20,13 @@ func (d *Documents) Start() {
 	go f.run()
 }
 
-// Close stops the updates.
+// Close stops the updates. A value that the watch is about to handle is not
+// written any more: the next process may have written a newer one by then.
 func (d *Documents) Close() {
 	d.stop()
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	if d.done != nil {
 		<-d.done
 	}
