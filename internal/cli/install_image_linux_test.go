@@ -7,19 +7,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // An image is added by its digest, and with the engine that works; its tag is
 // looked up again by update, and mcp.lock has the digest.
 func TestInstallImage(t *testing.T) {
-	digests := map[string]string{"/v2/o/x-mcp/manifests/1.0": strings.Repeat("a", 64), "/v2/o/x-mcp/manifests/2.0": strings.Repeat("b", 64)}
+	var digests sync.Map // by path
+	first, second := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	digests.Store("/v2/o/x-mcp/manifests/1.0", first)
+	digests.Store("/v2/o/x-mcp/manifests/2.0", second)
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if digests[r.URL.Path] == "" {
+		digest, ok := digests.Load(r.URL.Path)
+		if !ok {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		w.Header().Set("Docker-Content-Digest", "sha256:"+digests[r.URL.Path])
+		w.Header().Set("Docker-Content-Digest", "sha256:"+digest.(string))
 	}))
 	t.Cleanup(registry.Close)
 	host := strings.TrimPrefix(registry.URL, "http://")
@@ -51,9 +56,9 @@ func TestInstallImage(t *testing.T) {
 	t.Run("install/image/shown", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "add", image, "--env", "KEY=${secret:x}", "--dry-run", "serve", "fast")
 		for _, want := range []string{
-			host + "/o/x-mcp:1.0   an image\n", "sha256   sha256:" + digests["/v2/o/x-mcp/manifests/1.0"],
+			host + "/o/x-mcp:1.0   an image\n", "sha256   sha256:" + first,
 			"engine   podman, because docker is installed but does not work: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.\n",
-			"runs     podman run -i --rm -e KEY " + host + "/o/x-mcp@sha256:" + digests["/v2/o/x-mcp/manifests/1.0"] + " serve fast\n",
+			"runs     podman run -i --rm -e KEY " + host + "/o/x-mcp@sha256:" + first + " serve fast\n",
 			"gets     KEY=${secret:x}\n", "sandbox  the container", "as       x, schema default",
 		} {
 			if !strings.Contains(stderr, want) {
@@ -78,7 +83,7 @@ func TestInstallImage(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	t.Run("install/image/locked", func(t *testing.T) {
-		if stdout, stderr, code := i.run(t, "lock"); code != 0 || !strings.Contains(stdout+stderr, "locked: x, image "+host+"/o/x-mcp@sha256:"+digests["/v2/o/x-mcp/manifests/1.0"]) {
+		if stdout, stderr, code := i.run(t, "lock"); code != 0 || !strings.Contains(stdout+stderr, "locked: x, image "+host+"/o/x-mcp@sha256:"+first) {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		if stdout, stderr, code := i.run(t, "lock", "verify", "--tools"); code != 0 {
@@ -89,7 +94,7 @@ func TestInstallImage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := strings.Replace(string(data), digests["/v2/o/x-mcp/manifests/1.0"], digests["/v2/o/x-mcp/manifests/2.0"], 1)
+		other := strings.Replace(string(data), first, second, 1)
 		if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +106,11 @@ func TestInstallImage(t *testing.T) {
 		if _, stderr, code := i.run(t, "update", "x"); code != 0 || !strings.Contains(stderr, "nothing to update: x") {
 			t.Errorf("exit code %d\n%s", code, stderr)
 		}
-		digests["/v2/o/x-mcp/manifests/1.0"] = strings.Repeat("c", 64) // the tag was moved
+		digests.Store("/v2/o/x-mcp/manifests/1.0", strings.Repeat("c", 64)) // the tag was moved
 		if stdout, stderr, code := i.run(t, "update"); code != 0 || !strings.Contains(stdout, "1.0 sha256:ccc") {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
-		if stdout, stderr, code := i.run(t, "update", "x", "--to", "2.0", "--yes"); code != 0 || !strings.Contains(read(), "x-mcp@sha256:"+digests["/v2/o/x-mcp/manifests/2.0"]) || !strings.Contains(read(), host+"/o/x-mcp:2.0") || !strings.Contains(read(), `"KEY": "1"`) {
+		if stdout, stderr, code := i.run(t, "update", "x", "--to", "2.0", "--yes"); code != 0 || !strings.Contains(read(), "x-mcp@sha256:"+second) || !strings.Contains(read(), host+"/o/x-mcp:2.0") || !strings.Contains(read(), `"KEY": "1"`) {
 			t.Errorf("exit code %d\n%s%s\n%s", code, stdout, stderr, read())
 		}
 	})

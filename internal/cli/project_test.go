@@ -242,13 +242,15 @@ func TestProjectsWithoutAsking(t *testing.T) {
 	if _, dir := one.at(); dir != x {
 		t.Fatalf("started in %s, not in %s", dir, x)
 	}
-	// uses checks which process completes, and which ones a subscription reaches.
-	uses := func(completes string, subscribed ...string) {
+	// reaches checks which processes a completion and a subscription reach.
+	reaches := func(dirs ...string) {
 		t.Helper()
 		type use struct{ method, dir string }
-		before := map[use]int{{mcp.MethodComplete, completes}: heard(completes, `"`+mcp.MethodComplete+`"`)}
-		for _, dir := range subscribed {
-			before[use{mcp.MethodSubscribe, dir}] = heard(dir, `"`+mcp.MethodSubscribe+`"`)
+		before := map[use]int{}
+		for _, dir := range dirs {
+			for _, method := range []string{mcp.MethodComplete, mcp.MethodSubscribe} {
+				before[use{method, dir}] = heard(dir, `"`+method+`"`)
+			}
 		}
 		params := `{"ref":{"type":"ref/prompt","name":"summarize"},"argument":{"name":"style","value":""}}`
 		if ex, err := one.Call(t.Context(), mcp.MethodComplete, []byte(params), probe.CallOptions{Idle: 20 * time.Second, Limit: 20 * time.Second}); err != nil || ex.Err != nil {
@@ -264,18 +266,18 @@ func TestProjectsWithoutAsking(t *testing.T) {
 		if err := stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, dir := range subscribed {
+		for _, dir := range dirs {
 			awaitTrue(t, "the subscription ends in "+dir, func() bool {
 				return heard(dir, `"`+mcp.MethodUnsubscribe+`"`) == heard(dir, `"`+mcp.MethodSubscribe+`"`)
 			})
 		}
 	}
-	uses(x, x)
+	reaches(x)
 	// If another client of the key works on another folder, the folder is
-	// ambiguous: completions use the ordinary process, subscriptions all.
+	// ambiguous: both reach all.
 	other := work(t, url, key, "modern", rootsOf(y)...)
 	if _, dir := other.at(); dir != y {
 		t.Fatalf("started in %s, not in %s", dir, y)
 	}
-	uses(home, x, y)
+	reaches(x, y)
 }
