@@ -85,8 +85,8 @@ test("console/add a bundle is read, asked about, unpacked after the yes", async 
   await page.getByText("there is no /no/such/folder").waitFor();
   assert.ok(await page.getByTestId("add-go").isDisabled());
   const folder = mkdtempSync(join(tmpdir(), "chosen-"));
-  await page.locator("#add-q-folders").fill(folder);
   await page.locator("#add-q-key").fill("s3cret-key");
+  await page.locator("#add-q-folders").fill(folder); // last: what is shown with it was made with both
   await rows(page).getByText(folder).first().waitFor();
   await page.locator("[data-testid=add-go]:enabled").click();
   await page.getByTestId("added").getByText("hello is up with 1 tool").waitFor();
