@@ -182,10 +182,11 @@ func TestTasksOfOthers(t *testing.T) {
 		return is
 	}
 	t.Run("code/task modern at once", func(t *testing.T) {
-		m := ask("ann", mcp.MethodToolsCall, "run", `{"name":"run","arguments":{"code":"return 7"}}`)
-		if !strings.Contains(string(m.Result), `"resultType":"complete"`) {
-			t.Errorf("a script that ends at once is answered with %s", m.Raw)
-		}
+		// On a busy machine it can take longer than a client waits before its first poll.
+		until(t, "a script that ends at once is answered without a task", func() bool {
+			m := ask("ann", mcp.MethodToolsCall, "run", `{"name":"run","arguments":{"code":"return 7"}}`)
+			return strings.Contains(string(m.Result), `"resultType":"complete"`)
+		})
 	})
 	t.Run("code/task modern run", func(t *testing.T) {
 		is := begin("run", `{"code":"await sleep(2000); return (await tools.reports.sum({n: 4})).sum"}`)
