@@ -85,7 +85,7 @@ func startedLogs(ctx context.Context, a *env.Env, f *logsFlags, m *target.Target
 		}
 		return err
 	}
-	defer b.End()
+	b.End() // standard error is complete once the server has exited
 	if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
 		fmt.Fprintln(a.Stderr, a.T("the standard error of a server over HTTP cannot be read; --follow shows its log messages as they arrive", "无法读取 HTTP 服务的标准错误；--follow 实时显示其日志消息"))
 		return nil
