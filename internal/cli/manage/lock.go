@@ -60,10 +60,18 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 			return err
 		}
 	}
+	if len(servers) == 0 {
+		noneToLock(a, cfg)
+	}
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
 	}
 	return nil
+}
+
+// noneToLock says that the config file has no server that could be locked.
+func noneToLock(a *env.Env, cfg *config.Config) {
+	done(a, a.T("no enabled server to lock in ", "没有可锁定的已启用服务："), cfg.Path)
 }
 
 // lockServer locks one server. It changes nothing before the person has

@@ -73,6 +73,10 @@ func verifyLock(ctx context.Context, a *env.Env, tools bool, junit string) error
 	if len(faults) > 0 {
 		return env.Silent(env.ExitFailure)
 	}
+	if len(verdicts) == 0 {
+		noneToLock(a, cfg)
+		return nil
+	}
 	done(a, a.T("as locked: ", "与锁定一致："), file.Path())
 	return nil
 }
