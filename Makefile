@@ -152,7 +152,7 @@ matrix: interop-deps ## every client version before every server version, over s
 	MATRIX=full $(GO) test -count=1 -timeout 20m -v ./test/matrix
 
 torture: interop-deps ## the fault tests in full size; writes docs/torture.md (about two hours)
-	test/cluster/deps.sh
+	test/apt.sh haproxy=haproxy nginx=nginx
 	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
 	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/cluster
 	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run 'Model$$' ./internal/cluster ./internal/cluster/place -rapid.checks 10000
@@ -196,6 +196,7 @@ release-again: ## a release from each of two clones in different folders: the sa
 	packaging/again.sh
 
 release-test: ## install, use and remove each artefact of dist/ in a clean root
+	test/apt.sh busybox=busybox-static buildah=buildah rpm=rpm ruby=ruby minisign=minisign
 	packaging/tools.sh >/dev/null
 	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
 	$(MAKE) vscode-test
@@ -221,7 +222,7 @@ release-publish: # as a release of GitHub; file names there have no folders
 	gh release create "$(TAG)" --verify-tag --generate-notes $$(find $(RELEASE) -type f -not -path '*/deploy/chart/*')
 
 platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu); writes docs/platforms.md
-	test/platforms/deps.sh
+	test/apt.sh qemu-aarch64-static=qemu-user-static /usr/lib/wine/wine64=wine64 x86_64-w64-mingw32-gcc=gcc-mingw-w64-x86-64
 	$(GO) test -count=1 -timeout 30m -v ./test/platforms -update
 
 actionlint: ## check the workflows

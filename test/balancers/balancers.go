@@ -69,7 +69,7 @@ func program(t *testing.T, name string) string {
 		}
 	}
 	if figures.Full() {
-		t.Fatalf("%s is not installed: run test/cluster/deps.sh", name)
+		t.Fatalf("%s is not installed: run test/apt.sh %s=%s", name, name, name)
 	}
 	return ""
 }

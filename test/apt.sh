@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the balancers that make torture runs before a cluster.
+# apt.sh PROGRAM=PACKAGE... installs the Debian packages of programs that are missing.
 set -euo pipefail
 missing=()
-for program in haproxy nginx; do
-  PATH=$PATH:/usr/sbin command -v "$program" >/dev/null || missing+=("$program")
+for pair in "$@"; do
+  PATH=$PATH:/usr/sbin command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
 done
 [ "${#missing[@]}" -eq 0 ] && exit 0
 sudo=
