@@ -3,6 +3,7 @@ package mcptest
 import (
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,11 +14,12 @@ import (
 // A NATS is a running nats-server with JetStream, for tests.
 type NATS struct {
 	*Process
-	URL  string
-	t    testing.TB
-	port string
-	dir  string
-	more []string // additional arguments
+	URL       string
+	Websocket string // address of its websocket; empty in a cluster
+	t         testing.TB
+	port      string
+	dir       string
+	more      []string // additional arguments
 }
 
 // natsModule is the module that pins the version of nats-server. It is
@@ -28,6 +30,14 @@ const natsModule = "test/cluster/natsserver"
 func StartNATS(t testing.TB) *NATS {
 	t.Helper()
 	n := newNATS(t, freePort(t))
+	web := freePort(t)
+	n.Websocket = "ws://127.0.0.1:" + web
+	// There is no flag for a websocket.
+	file := filepath.Join(n.dir, "nats.conf")
+	if err := os.WriteFile(file, []byte("websocket { host: 127.0.0.1, port: "+web+", no_tls: true }"), 0o600); err != nil {
+		t.Fatalf("writing the configuration of nats-server: %v", err)
+	}
+	n.more = []string{"-c", file}
 	n.Restart()
 	return n
 }
