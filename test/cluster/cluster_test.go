@@ -115,6 +115,7 @@ type replica struct {
 	config     string
 	home       string
 	path       string // of the binary; empty for the one built from this source
+	args       []string
 }
 
 // A cluster is a set of gateways that share a secret.
@@ -135,6 +136,7 @@ type options struct {
 	// more settings for its section cluster; nil for the port itself and no
 	// settings.
 	between func(i int, peer string) (advertise, section string)
+	args    func(i int) []string // more arguments of a replica; nil for none
 }
 
 const secret = "a secret of thirty-two bytes or more"
@@ -169,6 +171,9 @@ func start(t testing.TB, n int, o options) *cluster {
 		if o.between != nil {
 			advertise, own = o.between(i, r.peer)
 		}
+		if o.args != nil {
+			r.args = o.args(i)
+		}
 		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%q,"secret":%q%s%s},%s"logging":{"level":"debug"},
 			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q,"place":"each"},"old":{"command":%[9]q,"args":["-era","legacy"],"place":"each"}%[10]s}}`,
 			r.name, r.peer, advertise, o.secret, members, o.section+own, o.access, c.back.url, mcptest.Build(t), o.servers)
@@ -191,7 +196,7 @@ func start(t testing.TB, n int, o options) *cluster {
 func (r *replica) start() {
 	r.t.Helper()
 	r.Process = mcptest.Start(r.t, mcptest.Program{
-		Path: cmp.Or(r.path, mcptest.BuildProduct(r.t)), Args: []string{"http", "--mcp-config", r.config, "--port", r.port},
+		Path: cmp.Or(r.path, mcptest.BuildProduct(r.t)), Args: append([]string{"http", "--mcp-config", r.config, "--port", r.port}, r.args...),
 		Env: []string{"HOME=" + r.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
 	})
 	r.Listening()
