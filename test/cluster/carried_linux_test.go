@@ -188,7 +188,7 @@ func forgedFrames(t *testing.T, server *mcptest.NATS, a, laptop *replica) {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	if _, err := raw.Subscribe("aio.test.carry.end.*", func(m *nats.Msg) { // whatever is accepted gets more than the window
+	if _, err := raw.Subscribe("aio.test.carry.end.*", func(m *nats.Msg) { // whatever is accepted gets more than a handshake
 		raw.PublishRequest(m.Reply, m.Subject, append([]byte{'d', 0, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 700<<10)...))
 	}); err != nil {
 		t.Fatal(err)

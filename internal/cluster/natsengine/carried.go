@@ -1,7 +1,6 @@
 package natsengine
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
@@ -30,7 +29,7 @@ const (
 const (
 	frameHead = 9
 	// window is how much is kept here that was not read.
-	window = 512 << 10
+	window = 1 << 20
 	// maxData is the most data in a frame.
 	maxData = 64 << 10
 	// pendingFrames is how many frames wait to be heard. If there are more, NATS
@@ -42,8 +41,8 @@ const (
 	// beat, because nothing listens to it.
 	beat   = time.Second
 	silent = 20 * time.Second
-	// smallBuffer is how much memory an idle connection keeps.
-	smallBuffer = 64 << 10
+	// small is the size below which data of several frames is joined.
+	small = 4 << 10
 )
 
 var (
@@ -74,8 +73,9 @@ type carried struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	other   string // subject of the other end; empty before it has accepted
-	buf     bytes.Buffer
+	unread  [][]byte
 	got     uint64 // received
+	read    uint64
 	granted uint64 // the most that the other end may send
 	sent    uint64
 	most    uint64 // the most that may be sent
@@ -195,8 +195,7 @@ func (c *carried) hear(m *nats.Msg) {
 			c.failLocked(errGap)
 			return
 		}
-		c.got += uint64(len(data))
-		c.buf.Write(data)
+		c.keepLocked(data)
 	case kind == frameMore:
 		c.most = max(c.most, number)
 	case kind == frameEnd:
@@ -207,6 +206,17 @@ func (c *carried) hear(m *nats.Msg) {
 		c.ended = true
 	}
 	c.changed.Broadcast()
+}
+
+// keepLocked keeps data that was received. Small parts are joined, so that what
+// is kept takes little more memory than the window.
+func (c *carried) keepLocked(data []byte) {
+	c.got += uint64(len(data))
+	if n := len(c.unread); n > 0 && len(data) < small {
+		c.unread[n-1] = append(c.unread[n-1], data...)
+	} else if len(data) > 0 {
+		c.unread = append(c.unread, data)
+	}
 }
 
 // Read returns what the other end has sent, and lets it send more.
@@ -227,13 +237,20 @@ func (c *carried) take(b []byte) (n int, more uint64, err error) {
 			return 0, 0, net.ErrClosed
 		case c.readBy.over:
 			return 0, 0, os.ErrDeadlineExceeded
-		case c.buf.Len() > 0 || len(b) == 0:
-			n, _ = c.buf.Read(b) // there is something to read
-			if c.buf.Len() == 0 && c.buf.Cap() > smallBuffer {
-				c.buf = bytes.Buffer{}
+		case len(b) == 0:
+			return 0, 0, nil
+		case len(c.unread) > 0:
+			for n < len(b) && len(c.unread) > 0 {
+				part := copy(b[n:], c.unread[0])
+				if n += part; part == len(c.unread[0]) {
+					c.unread = c.unread[1:]
+				} else {
+					c.unread[0] = c.unread[0][part:]
+				}
 			}
-			if free := c.got - uint64(c.buf.Len()) + window; free-c.granted >= window/4 {
-				c.granted, more = free, free
+			if c.read += uint64(n); c.read+window-c.granted >= window/4 {
+				c.granted = c.read + window
+				more = c.granted
 			}
 			return n, more, nil
 		case c.ended:
@@ -311,7 +328,7 @@ func (c *carried) Close() error {
 func (c *carried) Quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.closed && c.err == nil && !c.ended && c.buf.Len() == 0
+	return !c.closed && c.err == nil && !c.ended && len(c.unread) == 0
 }
 
 // LocalAddr returns the subject of this end.
