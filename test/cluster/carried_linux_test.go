@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,28 +21,28 @@ import (
 	"mcp-all-in-one/test/figures"
 )
 
-// joined starts three replicas. The third one has no peer port: it was started with
-// --join, and knows only the websocket of NATS. The server "once" needs its label.
+// joined starts three replicas that share one configuration. The third one has no
+// peer port: its file has only the secret and a label, and it was started with
+// --join and the websocket of NATS. The server "once" needs its label.
 func joined(t *testing.T) (c *cluster, server *mcptest.NATS) {
 	t.Helper()
-	server = mcptest.StartNATS(t)
+	server, certificate := mcptest.StartSecureNATS(t)
 	c, _ = placedWith(t, `,"on":{"where":"laptop"}`, options{
-		section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL), access: withMetrics,
-		between: func(i int, peer string) (advertise, section string) {
-			if i == 2 {
-				section = `,"labels":{"where":"laptop"}`
+		section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]},"config":"shared"`, server.URL),
+		alter: func(i int, r *replica, text string) string {
+			if i != 2 {
+				return text
 			}
-			return peer, section
-		},
-		args: func(i int) []string {
-			if i == 2 {
-				return []string{"--join", server.Websocket}
-			}
-			return nil
+			r.args, r.env = []string{"--join", server.Websocket}, []string{"SSL_CERT_FILE=" + certificate}
+			return fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"secret":%q,"labels":{"where":"laptop"},"config":"shared","drainDelay":"0s"},"logging":{"level":"debug"},"mcpServers":{}}`,
+				r.name, strings.ReplaceAll(secret, " ", "-"))
 		},
 	})
 	for _, r := range c.replicas {
 		r.sees("a ready, b ready, c ready")
+	}
+	for _, r := range c.replicas {
+		awaitSays(t, r, "by "+r.name)
 	}
 	return c, server
 }
@@ -147,6 +148,18 @@ func TestJoin(t *testing.T) {
 		server.Restart()
 		for _, r := range c.replicas {
 			awaitSays(t, r, "again, by "+r.name)
+		}
+	})
+	t.Run("cluster/join/stopped", func(t *testing.T) {
+		s := client(t, laptop, `{}`)
+		laptop.Signal(syscall.SIGTERM)
+		laptop.Wait(30 * time.Second)
+		wants(t, at(s, b).Post(call(1, "back__echo", "moved")).Answer(t), "moved")
+		a.sees("a ready, b ready")
+		laptop.start()
+		laptop.ready()
+		for _, r := range c.replicas {
+			awaitSays(t, r, "started, by "+r.name)
 		}
 	})
 	t.Run("cluster/join/killed", func(t *testing.T) { killCarried(t, c) })
