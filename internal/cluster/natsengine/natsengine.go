@@ -1,6 +1,7 @@
 // Package natsengine implements cluster.Engine with NATS: buckets are key-value
-// buckets of JetStream, messages are core NATS messages. Nothing is dialled
-// before Open.
+// buckets of JetStream, messages are core NATS messages. A Carrier makes
+// connections to replicas that cannot be reached directly. Nothing is dialled
+// before Open and OpenCarrier.
 package natsengine
 
 import (
