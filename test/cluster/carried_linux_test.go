@@ -154,8 +154,10 @@ func TestJoin(t *testing.T) {
 		s := client(t, laptop, `{}`)
 		laptop.Signal(syscall.SIGTERM)
 		laptop.Wait(30 * time.Second)
+		for _, r := range []*replica{a, b} {
+			r.sees("a ready, b ready") // until they have seen that its record ended, they cannot tell
+		}
 		wants(t, at(s, b).Post(call(1, "back__echo", "moved")).Answer(t), "moved")
-		a.sees("a ready, b ready")
 		laptop.start()
 		laptop.ready()
 		for _, r := range c.replicas {
