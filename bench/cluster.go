@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,12 @@ const (
 // a session that the other replica owns, and calls to a server that runs there.
 func measureCluster(ctx context.Context, b *bench) error {
 	if b.wants("cluster/forwarded") {
-		if err := b.measureForwarded(ctx); err != nil {
+		if err := b.measureForwarded(ctx, "forwarded", nil, nil); err != nil {
+			return err
+		}
+	}
+	if b.wants("cluster/carried") {
+		if err := b.measureCarried(ctx); err != nil {
 			return err
 		}
 	}
@@ -29,8 +35,23 @@ func measureCluster(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// measureForwarded measures sessions, with a server over HTTP.
-func (b *bench) measureForwarded(ctx context.Context) error {
+// measureCarried measures sessions of a replica without a peer port.
+func (b *bench) measureCarried(ctx context.Context) error {
+	mark := len(b.started)
+	defer b.end(mark)
+	nats, err := b.nats(ctx)
+	if err != nil {
+		return err
+	}
+	agree := map[string]any{"engine": "nats", "nats": map[string]any{"urls": []string{nats}}}
+	carried := maps.Clone(agree)
+	carried["peer"], carried["advertise"] = "nats", ""
+	return b.measureForwarded(ctx, "carried", carried, agree)
+}
+
+// measureForwarded measures sessions, with a server over HTTP. homes and others are
+// settings of the replica of the sessions, and of the other one.
+func (b *bench) measureForwarded(ctx context.Context, group string, homes, others map[string]any) error {
 	mark := len(b.started)
 	defer b.end(mark)
 	up, err := b.part(ctx, "upstream-http")
@@ -38,15 +59,15 @@ func (b *bench) measureForwarded(ctx context.Context) error {
 		return err
 	}
 	servers := map[string]entry{"up": httpEntry(up.endpoint)}
-	home, err := b.replica(ctx, "a", servers, nil)
+	home, err := b.replica(ctx, "a", servers, homes)
 	if err != nil {
 		return err
 	}
-	other, err := b.replica(ctx, "b", servers, nil)
+	other, err := b.replica(ctx, "b", servers, others)
 	if err != nil {
 		return err
 	}
-	return b.measureReplicas(ctx, "forwarded", home, other, func(c *client) { c.endpoint, c.then = home.endpoint, other.endpoint })
+	return b.measureReplicas(ctx, group, home, other, func(c *client) { c.endpoint, c.then = home.endpoint, other.endpoint })
 }
 
 // measurePlaced measures a single server on stdio, at the replica that runs it

@@ -103,6 +103,7 @@ var groupTitles = []struct{ group, title, floor string }{
 	{"code", "Scripts, one client on stdio; CPU counts the gateway and the script", byExec},
 	{"neighbour", "Scripts and their neighbours, HTTP to stdio", alone},
 	{"forwarded", "Replicas: sessions that another one has, HTTP to HTTP; CPU counts both", atHome},
+	{"carried", "Replicas: sessions that one without a peer port has, reached through NATS, HTTP to HTTP; CPU counts both", atHome},
 	{"placed", "Replicas: a server that runs on another one, HTTP to stdio; CPU counts both", atHome},
 }
 

@@ -43,6 +43,7 @@ type Member struct {
 	Node    string            `json:"node"`
 	Boot    string            `json:"boot"`
 	Address string            `json:"address"`
+	Carried bool              `json:"carried,omitempty"` // it has no peer port: the engine carries connections to it
 	Version string            `json:"version"`
 	Config  string            `json:"config"` // digest
 	Labels  map[string]string `json:"labels,omitempty"`
@@ -66,6 +67,9 @@ type Options struct {
 	Box *seal.Box // seals the records
 	// Self returns the current description of this replica.
 	Self func() Member
+	// Reach returns the address at which this replica reaches another one; nil
+	// for the address that the other one says.
+	Reach func(Member) string
 	// Open connects to the engine and may block for some time. The returned
 	// function closes the connection.
 	Open func() (Engine, func(), error)

@@ -86,6 +86,12 @@ func (s *Status) Well() bool {
 	return s.Engine.State != EngineAway && !slices.ContainsFunc(s.Members, func(m MemberStatus) bool { return !m.Reachable })
 }
 
+// Carries reports whether the engine carries the connections between the
+// replica that reports and another one.
+func (s *Status) Carries(m *MemberStatus) bool {
+	return m.Carried || slices.ContainsFunc(s.Members, func(one MemberStatus) bool { return one.Self && one.Carried })
+}
+
 // Compose merges what is known of the replicas: this one, the members in the
 // engine, and the answer of each address. A replica that was not reached is
 // known from the engine, or only by its address.

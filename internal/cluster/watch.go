@@ -69,6 +69,9 @@ func (m *Members) take(to map[string]Member, v Value) {
 	}
 	m.serials[r.Boot] = r.Serial
 	m.fates.showed(r.Boot)
+	if m.opt.Reach != nil {
+		r.Address = m.opt.Reach(r.Member)
+	}
 	to[r.Node] = r.Member
 }
 

@@ -20,7 +20,7 @@ type Cluster struct {
 	Name       string            `json:"name" def:"default" doc:"Name of the cluster. Replicas with another name do not join it." zh:"集群名称；名称不同的副本互不相认。"`
 	Secret     Secret            `json:"secret" doc:"Secret that all replicas share, 32 bytes or more, as ${file:PATH}; cluster secret new creates one. To change it, list several, separated by spaces or line breaks: the first encrypts, all of them decrypt." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
 	Node       string            `json:"node" doc:"Name of this replica, unique and stable. Absent: the host name." zh:"本副本的名称，须唯一且稳定；缺省为主机名。"`
-	Peer       string            `json:"peer" doc:"Address and port where the other replicas reach this one, such as 0.0.0.0:3096. Never behind the balancer." zh:"其他副本访问本副本的地址与端口，如 0.0.0.0:3096；不要放在负载均衡之后。"`
+	Peer       string            `json:"peer" doc:"Address and port where the other replicas reach this one, such as 0.0.0.0:3096. Never behind the balancer. nats: no port; NATS carries the connections between this replica and the others, for a machine that the others cannot reach." zh:"其他副本访问本副本的地址与端口，如 0.0.0.0:3096；不要放在负载均衡之后。nats 表示不开端口：本副本与其他副本之间的连接由 NATS 承载，用于其他副本无法访问的机器。"`
 	Advertise  string            `json:"advertise" doc:"Address and port that this replica announces to the others. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
 	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that resolves to all of them. They take over the sessions of a replica that ended. Absent: the replica that notices it does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
 	Labels     map[string]string `json:"labels" doc:"Labels of this replica's machine, such as gpu: yes. The other replicas see them." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
@@ -42,11 +42,17 @@ const (
 	EngineNATS = "nats"
 )
 
+// PeerNATS is the value of Peer of a replica that the others cannot reach.
+const PeerNATS = "nats"
+
 // ConfigShared means that all replicas use the same configuration text.
 const ConfigShared = "shared"
 
-// Enabled reports whether the gateway is a replica of a cluster.
-func (c *Cluster) Enabled() bool { return c.Secret != "" || c.Peer != "" }
+// Enabled reports whether the gateway is a replica of a cluster. A file that has
+// only the secret is for the flag --join.
+func (c *Cluster) Enabled() bool {
+	return c.Peer != "" || c.Secret != "" && (c.Engine != EngineNone || c.Advertise != "" || len(c.Members) > 0)
+}
 
 // Agrees reports whether the replicas share state through an engine.
 func (c *Cluster) Agrees() bool { return c.Enabled() && c.Engine != EngineNone }
@@ -54,6 +60,15 @@ func (c *Cluster) Agrees() bool { return c.Enabled() && c.Engine != EngineNone }
 // Shares reports whether the replicas share one configuration through an
 // engine.
 func (c *Cluster) Shares() bool { return c.Agrees() && c.Config == ConfigShared }
+
+// Carried reports whether NATS carries the connections to this replica.
+func (c *Cluster) Carried() bool { return c.Peer == PeerNATS }
+
+// join makes this gateway a replica that only NATS connects with the others.
+func (c *Cluster) join(url string) {
+	c.Peer, c.Advertise, c.Members = PeerNATS, "", nil
+	c.Engine, c.NATS.URLs = EngineNATS, []string{url}
+}
 
 // Secrets returns the secrets of the cluster. The first one is used to seal.
 func (c *Cluster) Secrets() []string { return strings.Fields(c.Secret.Reveal()) }
@@ -65,12 +80,16 @@ const leastClusterSecret = 32
 // machine, and refuses settings that cannot work.
 func (r *reader) checkCluster() {
 	c := &r.cfg.Cluster
-	if !c.Enabled() {
+	if !c.Enabled() && c.Secret == "" {
 		return
 	}
 	short := func(s string) bool { return len(s) < leastClusterSecret }
 	if secrets := c.Secrets(); !r.vars.AsWritten && (len(secrets) == 0 || slices.ContainsFunc(secrets, short)) {
 		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
+	}
+	if !c.Enabled() {
+		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --join", "在没有 peer 时不起作用，除非使用 http --join"))
+		return
 	}
 	if c.Node == "" {
 		c.Node, _ = os.Hostname() // an empty name is reported below
@@ -83,10 +102,26 @@ func (r *reader) checkCluster() {
 	if !spelling.Fault(c.Node).Empty() {
 		r.reportTop(problem.SeverityError, "cluster.node", problem.Cluster, c.Node, i18n.New("is not a name", "不是名称"))
 	}
-	if !isAddress(c.Peer, false) {
+	if c.Carried() {
+		checkCarried(r)
+	} else if !isAddress(c.Peer, false) {
 		r.reportTop(problem.SeverityError, "cluster.peer", problem.Cluster, c.Peer, i18n.New("is not an address with a port", "不是带端口的地址"))
 	} else if !isAddress(c.Advertise, true) {
 		r.reportTop(problem.SeverityError, "cluster.advertise", problem.Cluster, c.Advertise, i18n.New("is not an address with a port", "不是带端口的地址"))
+	}
+}
+
+// checkCarried refuses settings for a port that a replica does not have.
+func checkCarried(r *reader) {
+	c := &r.cfg.Cluster
+	if c.Engine != EngineNATS {
+		r.reportTop(problem.SeverityError, "cluster.peer", problem.Cluster, "peer: nats", i18n.New("needs engine: nats", "需要 engine: nats"))
+	}
+	if c.Advertise != "" {
+		r.reportTop(problem.SeverityError, "cluster.advertise", problem.Cluster, "advertise", i18n.New("has no effect with peer: nats, which opens no port", "在 peer: nats 时不起作用：不打开端口"))
+	}
+	if len(c.Members) > 0 {
+		r.reportTop(problem.SeverityError, "cluster.members", problem.Cluster, "members", i18n.New("has no effect with peer: nats: the replicas are found by NATS", "在 peer: nats 时不起作用：副本由 NATS 发现"))
 	}
 }
 

@@ -15,7 +15,12 @@ func TestCluster(t *testing.T) {
 		"absent":            {``, ""},
 		"whole":             {`{"peer": ":3096", "secret": "` + clusterSecret + `"}`, ""},
 		"two secrets":       {`{"peer": "0.0.0.0:3096", "advertise": "a.example:3096", "secret": "` + clusterSecret + `\n` + clusterSecret + `x\n"}`, ""},
-		"only a secret":     {`{"secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"no peer":           {`{"engine": "nats", "nats": {"urls": ["nats://a"]}, "secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"no peer, members":  {`{"members": ["a:1"], "secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"carried":           {`{"peer": "nats", "engine": "nats", "nats": {"urls": ["wss://a"]}, "secret": "` + clusterSecret + `"}`, ""},
+		"carried by none":   {`{"peer": "nats", "secret": "` + clusterSecret + `"}`, "needs engine: nats"},
+		"carried, a port":   {`{"peer": "nats", "advertise": "a:1", "engine": "nats", "nats": {"urls": ["wss://a"]}, "secret": "` + clusterSecret + `"}`, "cluster.advertise"},
+		"carried, members":  {`{"peer": "nats", "members": ["a:1"], "engine": "nats", "nats": {"urls": ["wss://a"]}, "secret": "` + clusterSecret + `"}`, "cluster.members"},
 		"only a port":       {`{"peer": ":3096"}`, "cluster.secret"},
 		"member, no port":   {`{"peer": ":3096", "members": ["a:1", "b"], "secret": "` + clusterSecret + `"}`, "cluster.members"},
 		"no port":           {`{"peer": "10.0.0.1", "secret": "` + clusterSecret + `"}`, "cluster.peer"},
@@ -53,6 +58,45 @@ func TestCluster(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The flag --join makes a replica of a file that has only the secret, and
+// overrides the port of one that has more.
+func TestJoin(t *testing.T) {
+	for name, section := range map[string]string{
+		"secret": `{"secret": "` + clusterSecret + `", "config": "shared"}`,
+		"port":   `{"secret": "` + clusterSecret + `", "peer": ":3096", "advertise": "a:3096", "members": ["b:3096"]}`,
+	} {
+		t.Run("cluster/config/join/"+name, func(t *testing.T) {
+			content := []byte(`{"cluster": ` + section + `, "mcpServers": {"s": {"command": "x"}}}`)
+			cfg, err := config.Check("a.json", content, config.LoadOptions{Home: t.TempDir(), Join: "wss://nats.example"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := &cfg.Cluster; !c.Carried() || !c.Agrees() || c.NATS.URLs[0] != "wss://nats.example" || c.Advertise != "" || len(cfg.Problems) > 0 {
+				t.Errorf("%+v, %v", c, cfg.Problems)
+			}
+			if place := cfg.Schemas[0].Servers[0].Place; place != config.PlaceOne {
+				t.Errorf("place %s", place)
+			}
+			alone, err := config.Check("a.json", content, config.LoadOptions{Home: t.TempDir()})
+			if err != nil || alone.Cluster.Enabled() != (name == "port") || (len(alone.Problems) > 0) != (name == "secret") {
+				t.Errorf("without the flag: %v, %+v", err, alone)
+			}
+		})
+	}
+	t.Run("cluster/config/join/no secret", func(t *testing.T) {
+		_, err := config.Check("a.json", []byte(`{"mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Join: "wss://nats.example"})
+		if err == nil || !strings.Contains(err.Error(), "cluster.secret") {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("cluster/config/join/no address", func(t *testing.T) {
+		_, err := config.Check("a.json", []byte(`{"cluster": {"secret": "`+clusterSecret+`"}, "mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Join: "nats.example"})
+		if err == nil || !strings.Contains(err.Error(), "is not an address of NATS") {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 func TestPlace(t *testing.T) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -37,20 +38,43 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	if f.in.Cluster == nil {
 		return nil
 	}
-	ln, err := f.in.Cluster.Listen(ctx, f.in.Config.Cluster.Peer)
-	if err != nil {
-		return err
+	var ln net.Listener
+	if !f.in.Config.Cluster.Carried() {
+		var err error
+		if ln, err = f.in.Cluster.Listen(ctx, f.in.Config.Cluster.Peer); err != nil {
+			return err
+		}
 	}
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
 	go f.in.Cluster.Wanted.CatchUp(ctx)
 	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
-	go func() {
-		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
-		}
-	}()
+	if ln != nil {
+		go f.servePeers(ln)
+	}
+	if f.in.Config.Cluster.Agrees() {
+		go f.serveCarried(ctx)
+	}
 	return nil
+}
+
+// servePeers serves the other replicas until the peer port is closed.
+func (f *front) servePeers(ln net.Listener) {
+	if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
+	}
+}
+
+// serveCarried serves the other replicas through NATS, as soon as one of them
+// needs it.
+func (f *front) serveCarried(ctx context.Context) {
+	ln, err := instance.ListenCarried(ctx, f.in)
+	if err != nil {
+		f.in.Log.Error("no connections through NATS", "err", err)
+	}
+	if ln != nil {
+		f.servePeers(ln)
+	}
 }
 
 // retire tells the balancer and the other replicas that this one is about to

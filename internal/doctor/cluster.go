@@ -22,16 +22,23 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 	}
 	for i := range s.Members {
 		if m := &s.Members[i]; !m.Self || m.Rejected != "" {
-			show.add(ofReplica(a, m))
+			show.add(ofReplica(a, m, s.Carries(m)))
 		}
 	}
 	return nil
 }
 
-// ofReplica returns the finding for one other replica.
-func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
+// ofReplica returns the finding for one other replica. carried means that NATS
+// carries the connections to it.
+func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 	f := finding{What: strings.TrimSpace(a.T("replica ", "副本 ") + m.Node), Detail: m.Address}
+	if carried {
+		f.Detail = a.T("through NATS", "经由 NATS")
+	}
 	switch {
+	case !m.Reachable && carried:
+		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
+		f.Fix = a.T("start it, or let it reach NATS; no port has to be open", "请启动它，或确保它能连接 NATS；无需开放端口")
 	case !m.Reachable:
 		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
 		f.Fix = a.T("start it, or open the port of cluster.peer between the machines", "请启动它，或在各机器之间开放 cluster.peer 的端口")

@@ -51,8 +51,11 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 		show.add(finding{What: a.T("listening", "监听"), Detail: a.Lang.Of(err)})
 	}
 	if r := control.Running(ctx, a, cfg.Path); r != nil {
-		if err = askDoctor(ctx, a, r, only, show); err == nil && only == "" && cfg.Cluster.Enabled() {
-			err = askCluster(ctx, a, r, show)
+		if err = askDoctor(ctx, a, r, only, show); err == nil && only == "" && cfg.Cluster.Secret != "" {
+			// With only a secret in the file it is a replica if --join was given.
+			if asked := askCluster(ctx, a, r, show); cfg.Cluster.Enabled() {
+				err = asked
+			}
 		}
 	} else {
 		err = examine(ctx, a, cfg, only, show)

@@ -51,7 +51,7 @@ var errStale = i18n.Errorf("the server has closed the connection", "服务已关
 func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
 	if cn.sealed {
-		if kept && !cn.talk.open() {
+		if kept && !cn.quiet() {
 			return 0, errStale
 		}
 	} else if cn.talk != nil {

@@ -11,12 +11,12 @@ import (
 // A clientConn is a connection to a server, in use or idle.
 type clientConn struct {
 	net.Conn
-	addr string
-	head uint64 // hash of the head of the last request
-	// over TLS; talk can only check the connection then, not write to it
-	sealed bool
-	talk   *talker   // nil if the connection has no file descriptor
-	since  time.Time // when it became idle
+	addr   string
+	head   uint64      // hash of the head of the last request
+	sealed bool        // over TLS; talk is not used then
+	talk   *talker     // nil if the connection has no file descriptor
+	quiet  func() bool // whether it is open and has no unread data; nil if that cannot be checked
+	since  time.Time   // when it became idle
 }
 
 func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
@@ -28,7 +28,13 @@ func newClientConn(conn net.Conn, addr string, sealed bool) *clientConn {
 		}
 		below = over.NetConn()
 	}
-	return &clientConn{Conn: conn, addr: addr, sealed: sealed, talk: newTalker(below)}
+	cn := &clientConn{Conn: conn, addr: addr, sealed: sealed, talk: newTalker(below)}
+	if knows, ok := below.(interface{ Quiet() bool }); ok {
+		cn.quiet = knows.Quiet
+	} else if cn.talk != nil {
+		cn.quiet = cn.talk.open
+	}
+	return cn
 }
 
 // A clientPool keeps idle connections. It reuses the most recent connection first,
@@ -83,7 +89,7 @@ func (p *clientPool) pop(addr string, head uint64) *clientConn {
 
 // put keeps a connection if limits allow it, and closes it otherwise.
 func (p *clientPool) put(cn *clientConn, limits *http.Transport) {
-	if cn.talk == nil || !p.push(cn, limits) {
+	if cn.quiet == nil || !p.push(cn, limits) {
 		cn.Close()
 	}
 }

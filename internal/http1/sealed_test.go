@@ -36,7 +36,8 @@ type sealed struct {
 	asked, told atomic.Int32 // writes of the client, of the server
 	dialled     atomic.Int32
 	mu          sync.Mutex
-	answers     []net.Conn // the server's ends of the connections
+	answers     []net.Conn              // the server's ends of the connections
+	below       func(net.Conn) net.Conn // what is below the client's TLS; nil for the connection itself
 }
 
 func (s *sealed) accept(ln net.Listener, secure *tls.Config) (net.Conn, error) {
@@ -85,6 +86,9 @@ func newSealed(t *testing.T, h http.HandlerFunc) *sealed {
 			return nil, err
 		}
 		s.dialled.Add(1)
+		if s.below != nil {
+			conn = s.below(conn)
+		}
 		over := tls.Client(counted{conn, &s.asked}, &tls.Config{InsecureSkipVerify: true, DynamicRecordSizingDisabled: true})
 		return over, over.HandshakeContext(ctx)
 	}
@@ -146,6 +150,34 @@ func TestSealedStale(t *testing.T) {
 	s.mu.Unlock()
 	kept := s.sealed.idle[strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp")][0]
 	await(t, "the end has arrived", func() bool { return !kept.talk.open() })
+	if _, got := ask(t, s, s.url, "2"); got != "2" || s.dialled.Load() != 2 {
+		t.Errorf("%q on %d connections", got, s.dialled.Load())
+	}
+}
+
+// hidden is a connection without a file descriptor, which knows itself whether it
+// is quiet.
+type hidden struct {
+	net.Conn
+	quiet *atomic.Bool
+}
+
+func (h hidden) Quiet() bool { return h.quiet.Load() }
+
+// TestSealedQuiet checks that a connection without a file descriptor is kept if it
+// can tell whether it is quiet.
+func TestSealedQuiet(t *testing.T) {
+	s := newSealed(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	var quiet atomic.Bool
+	quiet.Store(true)
+	s.below = func(conn net.Conn) net.Conn { return hidden{conn, &quiet} }
+	for range 3 {
+		ask(t, s, s.url, "1")
+	}
+	if n := s.dialled.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	quiet.Store(false)
 	if _, got := ask(t, s, s.url, "2"); got != "2" || s.dialled.Load() != 2 {
 		t.Errorf("%q on %d connections", got, s.dialled.Load())
 	}

@@ -1,8 +1,12 @@
 package mcptest
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,11 +17,12 @@ import (
 // A NATS is a running nats-server with JetStream, for tests.
 type NATS struct {
 	*Process
-	URL  string
-	t    testing.TB
-	port string
-	dir  string
-	more []string // additional arguments
+	URL       string
+	Websocket string // address of its websocket; empty in a cluster
+	t         testing.TB
+	port      string
+	dir       string
+	more      []string // additional arguments
 }
 
 // natsModule is the module that pins the version of nats-server. It is
@@ -27,7 +32,43 @@ const natsModule = "test/cluster/natsserver"
 // StartNATS runs nats-server.
 func StartNATS(t testing.TB) *NATS {
 	t.Helper()
+	return startNATS(t, "ws://", "no_tls: true")
+}
+
+// StartSecureNATS runs nats-server with TLS on its websocket. It returns the file
+// of the certificate.
+func StartSecureNATS(t testing.TB) (n *NATS, certificate string) {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	web.Close()
+	pair := web.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatalf("writing a key: %v", err)
+	}
+	dir := t.TempDir()
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatalf("writing %s: %v", name, err)
+		}
+		return path
+	}
+	certificate = write("cert.pem", "CERTIFICATE", pair.Certificate[0])
+	return startNATS(t, "wss://", fmt.Sprintf("tls { cert_file: %q, key_file: %q }", certificate, write("key.pem", "PRIVATE KEY", key))), certificate
+}
+
+// startNATS runs nats-server with a websocket, for which there is no flag.
+func startNATS(t testing.TB, scheme, settings string) *NATS {
+	t.Helper()
 	n := newNATS(t, freePort(t))
+	web := freePort(t)
+	n.Websocket = scheme + "127.0.0.1:" + web
+	file := filepath.Join(n.dir, "nats.conf")
+	if err := os.WriteFile(file, []byte("websocket { host: 127.0.0.1, port: "+web+", "+settings+" }"), 0o600); err != nil {
+		t.Fatalf("writing the configuration of nats-server: %v", err)
+	}
+	n.more = []string{"-c", file}
 	n.Restart()
 	return n
 }

@@ -31,12 +31,11 @@ func (e dialError) In(l i18n.Lang) string {
 
 func (n *Node) newTransport() *http1.Transport {
 	secure := n.certs.tls()
-	dialer := &net.Dialer{Timeout: dialWait}
 	return http1.NewTransport(&http.Transport{
 		MaxIdleConnsPerHost: keptConns, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialTLS(ctx, dialer, secure, network, address)
+			conn, err := dialTLS(ctx, n, secure, network, address)
 			if err != nil {
 				return nil, dialError{err}
 			}
@@ -45,10 +44,10 @@ func (n *Node) newTransport() *http1.Transport {
 	})
 }
 
-func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, network, address string) (net.Conn, error) {
+func dialTLS(ctx context.Context, n *Node, secure *tls.Config, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*dialWait)
 	defer cancel()
-	conn, err := dialer.DialContext(ctx, network, address)
+	conn, err := dial(ctx, n, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +60,21 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, networ
 	return &peerConn{Conn: over, under: under}, nil
 }
 
+// dial opens a connection below TLS.
+func dial(ctx context.Context, n *Node, network, address string) (net.Conn, error) {
+	if node, ok := carriedNode(address); ok && n.opt.Carry != nil {
+		return n.opt.Carry(ctx, node)
+	}
+	return (&net.Dialer{Timeout: dialWait}).DialContext(ctx, network, address)
+}
+
 // Listen opens the peer port.
 func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := http1.Listen(ctx, address)
 	if err != nil {
 		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
 	}
-	return &listener{ln, ln.(*net.TCPListener).SetDeadline, n.certs.tls()}, nil
+	return &listener{secured{ln, n.certs.tls()}, ln.(*net.TCPListener).SetDeadline}, nil
 }
 
 // A listener accepts connections of other replicas. Accept can be interrupted
@@ -76,22 +83,12 @@ func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error)
 // once that this one has stopped, and a connection that breaks before the handshake
 // costs them nothing.
 type listener struct {
-	net.Listener
+	secured
 	interrupt func(time.Time) error
-	secure    *tls.Config
 }
 
 // SetDeadline sets the deadline of Accept.
 func (l *listener) SetDeadline(t time.Time) error { return l.interrupt(t) }
-
-func (l *listener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	under := &recordConn{Conn: conn}
-	return &servedConn{tls.Server(under, l.secure), under}, nil
-}
 
 // oneRecord is the largest write that crypto/tls sends as one record.
 const oneRecord = 16 << 10

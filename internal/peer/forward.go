@@ -161,8 +161,9 @@ func notSent(err error) bool {
 func isDead(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // ended reports whether a connection error shows that a run of a replica has ended.
-// Names vanish with the replica in some networks, and are just unknown in others:
-// then its record decides, if there is an engine.
+// Names vanish with the replica in some networks, and are just unknown in others; a
+// replica without a peer port may be about to connect again. Then its record
+// decides, if there is an engine.
 func ended(n *Node, err error, o Owner) bool {
 	if gone := new(net.DNSError); errors.As(err, &gone) {
 		return gone.IsNotFound && (n.opt.Lives == nil || !n.opt.Lives(o))
@@ -174,9 +175,9 @@ func ended(n *Node, err error, o Owner) bool {
 func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore bool) *http.Request {
 	r := a.Request
 	url := *r.URL
-	url.Scheme, url.Host = "https", to.Address
+	url.Scheme, url.Host = "https", Reach(n, to)
 	req := (&http.Request{
-		Method: r.Method, URL: &url, Host: to.Address, Header: make(http.Header, len(r.Header)+3), ProtoMajor: 1, ProtoMinor: 1,
+		Method: r.Method, URL: &url, Host: url.Host, Header: make(http.Header, len(r.Header)+3), ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	for name, values := range r.Header {
 		if passes(name) {

@@ -92,17 +92,22 @@ func (n *Node) heir(ctx context.Context, id string, gone Owner, not []string) (t
 		if v.Has {
 			return v.owner(), true, false
 		}
-		if r := rank(id, v.Node); !v.Draining && (!ok || r > best) {
+		if r := rank(id, v.owner()); !v.Draining && (!ok || r > best) {
 			to, best, ok = v.owner(), r, true
 		}
 	}
 	return to, ok, silent && ctx.Err() == nil
 }
 
-// rank orders the replicas for a session, differently for each session.
-func rank(id, node string) uint64 {
-	sum := sha256.Sum256([]byte(id + "\x00" + node))
-	return binary.BigEndian.Uint64(sum[:])
+// rank orders the replicas for a session, differently for each session. Replicas
+// without a peer port are last: they are slower, and come and go.
+func rank(id string, o Owner) uint64 {
+	sum := sha256.Sum256([]byte(id + "\x00" + o.Node))
+	r := binary.BigEndian.Uint64(sum[:]) >> 1
+	if !isCarried(o.Address) {
+		r |= 1 << 63
+	}
+	return r
 }
 
 // adopt restores a session here that another replica lost, unless another replica
@@ -115,7 +120,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		return mcphttp.Here // another request was faster
 	}
 	owner, _ := parseOwner(t.Owner)
-	views, _ := n.survey(a.Request.Context(), a.Session, owner.Address)
+	views, _ := n.survey(a.Request.Context(), a.Session, Reach(n, owner))
 	var wants mcphttp.Wants
 	for _, v := range views {
 		if v.Wants.Turn > wants.Turn {
@@ -123,7 +128,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		}
 		switch {
 		case v.Boot == n.self.Boot:
-		case v.Has, v.Restoring && !v.Draining && rank(a.Session, v.Node) > rank(a.Session, n.self.Node):
+		case v.Has, v.Restoring && !v.Draining && rank(a.Session, v.owner()) > rank(a.Session, n.self):
 			if asked {
 				notRun(w, notAlone)
 				return mcphttp.Answered

@@ -1,8 +1,11 @@
 package peer
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
@@ -55,6 +58,9 @@ func (n outside) anyone(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabo
 		var views []view
 		views, again = n.survey(ctx, "", "")
 		rand.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
+		slices.SortStableFunc(views, func(a, b view) int { // as in rank
+			return cmp.Compare(strings.Count(a.Address, carriedSuffix), strings.Count(b.Address, carriedSuffix))
+		})
 		for _, v := range views {
 			if v.Draining {
 				continue

@@ -82,7 +82,7 @@ func TestAlmostRestored(t *testing.T) {
 		restored := ""
 		a, b := pair(t, false, false, func(w http.ResponseWriter, r *http.Request) { restored = r.Header.Get(headerRestore) })
 		away := post("{}")
-		for away.Session = "x"; rank(away.Session, "b") < rank(away.Session, "a"); away.Session += "x" {
+		for away.Session = "x"; rank(away.Session, b.self) < rank(away.Session, a.self); away.Session += "x" {
 		}
 		defer b.restoring.enter(away.Session)()
 		if got := a.adopt(httptest.NewRecorder(), away, &ticket{Owner: "c 0 127.0.0.1:1"}, false); got != mcphttp.Answered || restored != "1" {

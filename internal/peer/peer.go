@@ -17,6 +17,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -33,13 +34,16 @@ import (
 type Options struct {
 	Cluster   string // name of the cluster
 	Node      string // name of this replica
-	Advertise string // address of its peer port for the other replicas
+	Advertise string // address of its peer port for the other replicas, or CarriedAddress
 	Ring      *seal.Ring
 	// Members are the addresses of all replicas; a name may resolve to several.
 	Members []string
 	// Found returns addresses of replicas that were discovered otherwise; nil for
 	// none. It must not block.
 	Found func() []string
+	// Carry connects to a replica, given by its name, through the engine. It is nil
+	// without an engine.
+	Carry func(ctx context.Context, node string) (net.Conn, error)
 	// Describe returns the description of this replica for the others, as JSON.
 	Describe func() any
 	// Drain makes this replica hand its sessions and servers to the others.

@@ -59,7 +59,7 @@ type Placed struct {
 // Dial opens a connection to the server. An error means that the server was not
 // reached.
 func (p *Placed) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+p.Owner.Address+placedPath(p.Server), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+Reach(p.Node, p.Owner)+placedPath(p.Server), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (d *Directory) resolve(ctx context.Context, name string) (list []string, er
 		return nil, err
 	}
 	hosts := []string{host}
-	if net.ParseIP(host) == nil {
+	if !isCarried(name) && net.ParseIP(host) == nil {
 		if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
 			return nil, i18n.Errorf("the name %s does not resolve here: set cluster.advertise of that replica to an address that the others reach: %w",
 				"此处无法解析名称 %s：请将该副本的 cluster.advertise 设为其他副本可达的地址：%w", host, err)

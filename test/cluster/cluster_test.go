@@ -115,6 +115,7 @@ type replica struct {
 	config     string
 	home       string
 	path       string // of the binary; empty for the one built from this source
+	args, env  []string
 }
 
 // A cluster is a set of gateways that share a secret.
@@ -135,6 +136,9 @@ type options struct {
 	// more settings for its section cluster; nil for the port itself and no
 	// settings.
 	between func(i int, peer string) (advertise, section string)
+	// alter changes a replica and the text of its file before it starts; nil for
+	// no change.
+	alter func(i int, r *replica, text string) string
 }
 
 const secret = "a secret of thirty-two bytes or more"
@@ -172,6 +176,9 @@ func start(t testing.TB, n int, o options) *cluster {
 		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%q,"secret":%q%s%s},%s"logging":{"level":"debug"},
 			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q,"place":"each"},"old":{"command":%[9]q,"args":["-era","legacy"],"place":"each"}%[10]s}}`,
 			r.name, r.peer, advertise, o.secret, members, o.section+own, o.access, c.back.url, mcptest.Build(t), o.servers)
+		if o.alter != nil {
+			text = o.alter(i, r, text)
+		}
 		r.config = filepath.Join(r.home, "mcp.json")
 		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -191,8 +198,8 @@ func start(t testing.TB, n int, o options) *cluster {
 func (r *replica) start() {
 	r.t.Helper()
 	r.Process = mcptest.Start(r.t, mcptest.Program{
-		Path: cmp.Or(r.path, mcptest.BuildProduct(r.t)), Args: []string{"http", "--mcp-config", r.config, "--port", r.port},
-		Env: []string{"HOME=" + r.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
+		Path: cmp.Or(r.path, mcptest.BuildProduct(r.t)), Args: append([]string{"http", "--mcp-config", r.config, "--port", r.port}, r.args...),
+		Env: append([]string{"HOME=" + r.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}, r.env...),
 	})
 	r.Listening()
 }

@@ -192,7 +192,11 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		for _, name := range env.SortedKeys(m.Labels) {
 			labels = append(labels, name+"="+m.Labels[name])
 		}
-		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH)))
+		address := m.Address
+		if s.Carries(&m) {
+			address = a.T("through NATS", "经由 NATS")
+		}
+		t.Add(m.Node, state, address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH)))
 	}
 	a.Print(t)
 }

@@ -47,6 +47,7 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 	flags.BoolVar(&f.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&f.AnyOrigin, "allow-any-origin", false, a.T("accept web pages of any origin", "允许任意来源的网页"))
 	flags.StringVar(&f.Compat, "compat", "", a.T("`FORM` of some answers: auto, spec (the specification) or seed (mcps-proxy and mcpx)", "部分应答的形式 `FORM`：auto、spec（规范）或 seed（mcps-proxy 与 mcpx）"))
+	flags.StringVar(&a.Join, "join", "", a.T("join a cluster through its NATS at `URL` (wss://, tls://, nats://), with no port for other gateways", "经由 `URL` 处的 NATS（wss://、tls://、nats://）加入集群，不为其他网关打开端口"))
 	command.AddLogFlags(&f.Log, a, flags)
 	return cmd
 }

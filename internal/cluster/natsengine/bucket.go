@@ -73,7 +73,10 @@ func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 
 func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_" + bucket }
 
-func (e *Engine) subject(topic string) string { return "aio." + e.name + "." + topic }
+func (e *Engine) subject(topic string) string { return subject(e.name, topic) }
+
+// subject returns the subject of a topic of a cluster.
+func subject(cluster, topic string) string { return "aio." + cluster + "." + topic }
 
 // bounded adds a timeout to ctx unless it has a deadline.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -1,6 +1,7 @@
 // Package natsengine implements cluster.Engine with NATS: buckets are key-value
-// buckets of JetStream, messages are core NATS messages. Nothing is dialled
-// before Open.
+// buckets of JetStream, messages are core NATS messages. A Carrier makes
+// connections to replicas that cannot be reached directly. Nothing is dialled
+// before Open and OpenCarrier.
 package natsengine
 
 import (
@@ -25,6 +26,10 @@ const (
 	markers = time.Minute
 	// retry is the pause before a lost connection is dialled again.
 	retry = time.Second
+	// ping is how often a connection is checked, and lostPings how many checks
+	// may fail: a laptop that has changed its network must connect again.
+	ping      = 10 * time.Second
+	lostPings = 3
 )
 
 // Options are the options of Open.
@@ -54,19 +59,9 @@ type Engine struct {
 // lost.
 func Open(opt Options) (*Engine, error) {
 	e := &Engine{name: opt.Cluster, buckets: map[string]jetstream.KeyValue{}}
-	options := []nats.Option{
-		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix(e.subject("_inbox")),
-		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retry), nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectBufSize(-1), // a message that cannot be sent now fails: it would be outdated later
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { opt.Log.Debug("NATS", "err", err) }),
-	}
-	if opt.Creds != "" {
-		options = append(options, nats.UserCredentials(opt.Creds))
-	}
 	var err error
-	if e.conn, err = nats.Connect(strings.Join(opt.URLs, ","), options...); err != nil {
-		return nil, i18n.Errorf("connecting to NATS, cluster.nats: %w", "连接 NATS（cluster.nats）失败：%w", err)
+	if e.conn, err = connect(opt, nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) })); err != nil {
+		return nil, err
 	}
 	if e.js, err = jetstream.New(e.conn); err != nil {
 		e.conn.Close()
@@ -74,6 +69,25 @@ func Open(opt Options) (*Engine, error) {
 	}
 	e.ctx, e.end = context.WithCancel(context.Background())
 	return e, nil
+}
+
+// connect connects to NATS, in the background if NATS is not reachable.
+func connect(opt Options, more ...nats.Option) (*nats.Conn, error) {
+	options := append([]nats.Option{
+		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix(subject(opt.Cluster, "_inbox")),
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retry), nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(ping), nats.MaxPingsOutstanding(lostPings),
+		nats.ReconnectBufSize(-1), // a message that cannot be sent now fails: it would be outdated later
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { opt.Log.Debug("NATS", "err", err) }),
+	}, more...)
+	if opt.Creds != "" {
+		options = append(options, nats.UserCredentials(opt.Creds))
+	}
+	conn, err := nats.Connect(strings.Join(opt.URLs, ","), options...)
+	if err != nil {
+		return nil, i18n.Errorf("connecting to NATS, cluster.nats: %w", "连接 NATS（cluster.nats）失败：%w", err)
+	}
+	return conn, nil
 }
 
 // Close ends all watches and the connection. The connection is closed first:

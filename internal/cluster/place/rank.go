@@ -11,12 +11,19 @@ import (
 
 // ranked returns the replicas that may run a server, the best first. Each
 // server has its own order, in which a replica with twice the weight is first
-// twice as often.
+// twice as often. Replicas that the others reach only through the engine come
+// and go: they are last, unless the server asks for labels.
 func ranked(name string, on map[string]string, members []cluster.Member) []cluster.Member {
 	fit := slices.DeleteFunc(slices.Clone(members), func(m cluster.Member) bool {
 		return m.State != cluster.Ready || !satisfies(m, on)
 	})
 	slices.SortFunc(fit, func(a, b cluster.Member) int {
+		if a.Carried != b.Carried && len(on) == 0 {
+			if b.Carried {
+				return -1
+			}
+			return 1
+		}
 		if x, y := score(name, a), score(name, b); x != y {
 			if x > y {
 				return -1

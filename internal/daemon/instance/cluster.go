@@ -46,8 +46,12 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		}
 	}
 	in.Held = rate.NewSessions()
+	advertise := c.Advertise
+	if c.Carried() {
+		advertise = peer.CarriedAddress(c.Node)
+	}
 	in.Cluster, err = peer.New(peer.Options{
-		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
+		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Lives: lives, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
@@ -67,7 +71,7 @@ func (in *Instance) Member() cluster.Member {
 		state = cluster.Draining
 	}
 	m := cluster.Member{
-		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
+		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
 		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
@@ -107,12 +111,18 @@ func FindMembers(ctx context.Context, in *Instance) {
 	}
 	in.Members.Store(cluster.Join(context.WithoutCancel(ctx), cluster.Options{
 		Box: in.records, Self: in.Member, Log: in.Log,
+		Reach: func(m cluster.Member) string { return reach(in, &m) },
 		Open: func() (cluster.Engine, func(), error) {
 			e, err := in.Shared.engine.open()
 			return e, func() {}, err
 		},
 	}))
 	in.placer.open(context.WithoutCancel(ctx), in.Members.Load())
+}
+
+// reach returns the address at which this replica reaches another one.
+func reach(in *Instance, m *cluster.Member) string {
+	return peer.Reach(in.Cluster, peer.Owner{Node: m.Node, Boot: m.Boot, Address: m.Address})
 }
 
 // ClusterStatus asks all replicas for their state.

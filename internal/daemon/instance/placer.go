@@ -192,7 +192,7 @@ func DrainReplica(ctx context.Context, in *Instance, node string) error {
 	}
 	for _, m := range ClusterStatus(ctx, in).Members {
 		if m.Node == node {
-			return in.Cluster.Others.Drain(ctx, m.Address)
+			return in.Cluster.Others.Drain(ctx, reach(in, &m.Member))
 		}
 	}
 	return i18n.Errorf("there is no replica called %s: see cluster members", "没有名为 %s 的副本：见 cluster members", node)

@@ -59,6 +59,7 @@ type Shared struct {
 	First     []byte
 	log       *slog.Logger
 	engine    opener
+	carriage  carriage
 	started   time.Time
 	ctx       context.Context // ends when it is closed
 	stop      context.CancelFunc
@@ -76,7 +77,8 @@ func share(cfg *config.Config, log *slog.Logger) (*Shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Shared{log: log, started: time.Now(), engine: opener{opt: natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: log}}}
+	opt := natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: log}
+	s := &Shared{log: log, started: time.Now(), engine: opener{opt: opt}, carriage: carriage{opt: opt}}
 	s.Documents = cluster.NewDocuments(cluster.DocumentsOptions{
 		Box: ring.Box(seal.Record), Open: s.engine.open, Log: log,
 		Serials: filepath.Join(folders.StateDir(), "cluster-"+c.Name+".json"),
@@ -171,6 +173,7 @@ func (s *Shared) close() {
 	s.stop()
 	s.following.Wait()
 	s.Documents.Close()
+	s.carriage.close()
 	s.engine.close()
 }
 
