@@ -47,6 +47,7 @@ var HostileModes = []string{
 	"hang-discover",  // never answers server/discover
 	"hang-init",      // never answers initialize
 	"ignore-term",    // ignores SIGTERM and the end of stdin
+	"late-discover",  // modern alone: takes 4 s for server/discover, refuses initialize at once
 	"partial",        // writes every answer in small pieces
 	"poison",         // hides instructions in its tool descriptions
 	"setsid",         // starts a child process in its own session
