@@ -53,6 +53,9 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, mcp.NotSent(err), false
 	}
 	defer release()
+	if req.Trip != nil {
+		req.Trip.Version = l.said.Version
+	}
 	resp, err = l.call(ctx, c, req)
 	if err == nil && l.there() && hasLeft(l, resp) {
 		err = &failure.Lost{Err: errMoved}
