@@ -178,6 +178,33 @@ func TestLateDiscover(t *testing.T) {
 	})
 }
 
+// A server over HTTP that is replaced by a modern one refuses the version of the
+// connection. Clients of both eras reach the new one.
+func TestReplacedByModern(t *testing.T) {
+	y := newToy()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, worldOptions{memory: memory.Open(""), transport: toWire(y)}, remote("a", "http://a.test/mcp"))
+		w.wait = time.Minute
+		w.state("a", upstream.Ready)
+		w.echoAs(clientOf(mcp.Legacy), "a")
+		y.mu.Lock()
+		y.modern = true
+		y.bend = func(w http.ResponseWriter, r *http.Request, _ string, _ int) bool {
+			if r.Header.Get("MCP-Protocol-Version") == mcp.LatestModern {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`)
+			return true
+		}
+		y.mu.Unlock()
+		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+			w.echoAs(clientOf(era), "a")
+		}
+	})
+}
+
 // echoAs calls echo like a client of the caller's era.
 func (w *world) echoAs(c *upstream.Caller, name string) {
 	w.t.Helper()

@@ -62,7 +62,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		l.refused(ctx, err)
 		return nil, err, false
 	}
-	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
+	if err == nil && modern.RefusesVersion(resp.Err, l.era) {
 		// The server was replaced by one that speaks other versions. A new handshake is
 		// needed.
 		once{&u.connections}.learn(memory.Unknown)
