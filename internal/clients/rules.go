@@ -21,7 +21,7 @@ type rules struct {
 }
 
 // ourRules apply to a file of an unknown client.
-var ourRules = rules{unit: time.Millisecond, vars: varOwn | varInput}
+var ourRules = rules{unit: time.Millisecond, vars: varOwn | varInput | varSecrets}
 
 var clientRules = map[string]rules{
 	"claude-desktop": {unit: time.Millisecond},

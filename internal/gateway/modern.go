@@ -33,7 +33,6 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
-		s.startup.hello(ctx)
 		s.startup.meet(ctx, p)
 		return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}, nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:

@@ -115,7 +115,7 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 		return s.call(ctx, p, u, req)
 	}
 	began := time.Since(t.start) // Since reads one clock, Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
+	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id}
 	s.line.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
@@ -126,10 +126,10 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 	req.Trip = &trip
 	resp, err := s.call(ctx, p, u, req)
 	o, body := t.verdict.Outcome(ctx, resp, err)
-	o.Total = time.Since(t.start) - began
+	o.Total, o.Notes = time.Since(t.start)-began, s.gw.translated.Of(p.caller.Version, trip.Version, p.caller.Era)
 	entry.Split(&o, c.Start, &trip)
 	if u.Config().Sandbox.On && s.gw.record.Denied(u.Name(), &o, body) {
-		s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", o.Notes[0])
+		s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", o.Notes[len(o.Notes)-1])
 	}
 	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err

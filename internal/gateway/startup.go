@@ -51,9 +51,14 @@ const maxHello = 4 * time.Second
 // hello waits for starting servers, so that the handshake has their capabilities.
 func (s *startup) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.left(), maxHello)) }
 
-// meet waits until servers of both eras have reported their capabilities in the
-// modern one.
-func (s *startup) meet(ctx context.Context, p party) { s.prepare(ctx, p.caller, maxHello) }
+// meet waits like hello, and until servers of both eras have reported their
+// capabilities in the modern one. Both together take no longer than maxHello.
+func (s *startup) meet(ctx context.Context, p party) {
+	ctx, cancel := context.WithTimeout(ctx, maxHello)
+	defer cancel()
+	s.hello(ctx)
+	s.prepare(ctx, p.caller, maxHello)
+}
 
 // prepare waits until each server has answered or failed once.
 func (s *startup) prepare(ctx context.Context, c *upstream.Caller, wait time.Duration) {

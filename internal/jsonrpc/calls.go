@@ -169,7 +169,7 @@ func (t *calls) fail(err error) {
 // Servers that write the id last lose it easily. A line that is not an answer,
 // such as a log line, affects no call.
 func (t *calls) broken(id []byte, answer bool) *call {
-	if n, ok := decimal(id); ok {
+	if n, ok := OwnNumber(id); ok {
 		return t.take(n)
 	}
 	if id == nil && answer {

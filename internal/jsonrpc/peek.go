@@ -94,6 +94,16 @@ func decimal(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
+// OwnNumber parses a number of ours, an id or a progress token, that a peer has
+// sent back. Peers whose JSON library has no integers write 7.0, others write
+// "7", and the official SDKs accept both.
+func OwnNumber(raw []byte) (n uint64, ok bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		return decimal(raw[1 : len(raw)-1])
+	}
+	return decimal(bytes.TrimSuffix(raw, []byte(".0")))
+}
+
 // headID finds the id in the head of a truncated message, and reports whether
 // the message was an answer.
 func headID(head []byte) (id []byte, answer bool) {

@@ -110,7 +110,7 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 		if msg.Kind == KindError {
 			resp.Err = ParseError(msg.Err)
 		}
-		if id, ok := decimal(msg.ID); ok {
+		if id, ok := OwnNumber(msg.ID); ok {
 			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}

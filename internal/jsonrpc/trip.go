@@ -10,6 +10,9 @@ import (
 // both times are added. Leave and Carry do nothing on a nil Trip, so transports
 // need not check for nil.
 type Trip struct {
+	// Version is the protocol version of the connection that was used.
+	Version string
+
 	mu      sync.Mutex
 	left    time.Time
 	carried time.Duration

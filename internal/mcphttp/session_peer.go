@@ -73,12 +73,12 @@ func (ss *session) ask(ctx context.Context, req *jsonrpc.Request, say func([]byt
 // answered handles a response from the client. If no caller waits for it, it is
 // dropped.
 func (ss *session) answered(m *jsonrpc.Message) {
-	id, err := strconv.ParseUint(string(m.ID), 10, 64)
+	id, ok := jsonrpc.OwnNumber(m.ID)
 	ss.mu.Lock()
 	answer := ss.asked[id]
 	delete(ss.asked, id)
 	ss.mu.Unlock()
-	if err != nil || answer == nil {
+	if !ok || answer == nil {
 		ss.srv.dropped.Add(1)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,14 +42,17 @@ var HostileModes = []string{
 	"cursor-loop",    // every page of a list refers to the same next page
 	"exit-discover",  // exits on server/discover
 	"exit-start",     // exits at once with an error
+	"float-ids",      // answers 7.0 to the id 7
 	"grandchild",     // starts a child process
 	"hang-discover",  // never answers server/discover
 	"hang-init",      // never answers initialize
 	"ignore-term",    // ignores SIGTERM and the end of stdin
+	"late-discover",  // modern alone: takes 4 s for server/discover, refuses initialize at once
 	"partial",        // writes every answer in small pieces
 	"poison",         // hides instructions in its tool descriptions
 	"setsid",         // starts a child process in its own session
 	"stderr-flood",   // fills stderr
+	"string-ids",     // answers "7" to the id 7
 	"trailing-blank", // blank lines after every answer
 }
 
@@ -181,11 +185,23 @@ func (h *Hostile) line(s string) {
 }
 
 func (h *Hostile) result(id json.RawMessage, result string) {
-	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
+	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, h.written(id), result))
+}
+
+// written returns an id as this server writes it.
+func (h *Hostile) written(id json.RawMessage) string {
+	switch {
+	case id[0] == '"':
+	case h.has("float-ids"):
+		return string(id) + ".0"
+	case h.has("string-ids"):
+		return strconv.Quote(string(id))
+	}
+	return string(id)
 }
 
 func (h *Hostile) fail(id json.RawMessage, code int, message string) {
-	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message))
+	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, h.written(id), code, message))
 }
 
 // Note appends a token to a journal, unless the token is empty.

@@ -36,13 +36,20 @@ func (h *Hostile) take(line []byte) error {
 		if h.has("hang-init") {
 			return nil
 		}
+		if h.has("late-discover") {
+			h.fail(r.ID, -32601, "Method not found")
+			return nil
+		}
 		h.result(r.ID, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"hostile","version":"1"}}`,
 			r.Params.ProtocolVersion))
 	case "server/discover":
 		if h.has("exit-discover") {
 			return ErrExit
 		}
-		if !h.has("hang-discover") {
+		if h.has("late-discover") {
+			time.Sleep(4 * time.Second)
+			h.result(r.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`)
+		} else if !h.has("hang-discover") {
 			h.fail(r.ID, -32601, "Method not found")
 		}
 	case "ping":

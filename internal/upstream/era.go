@@ -124,13 +124,9 @@ func (e *entry) mayHaveBoth() bool {
 }
 
 // probeModern finds out whether a server with a legacy primary connection speaks the modern
-// era too, and remembers the result.
+// era too, and remembers the result. It returns Unknown if the answer takes longer than
+// eraProbe; a later answer counts for the next call.
 func (u *connections) probeModern(ctx context.Context) memory.Eras {
-	u.probing.Lock()
-	defer u.probing.Unlock()
-	if known := (once{u}).eras(); known != memory.Unknown {
-		return known
-	}
 	l, err := u.waitPrimary(ctx)
 	if err != nil {
 		return memory.Unknown
@@ -141,18 +137,41 @@ func (u *connections) probeModern(ctx context.Context) memory.Eras {
 	if l.era == mcp.Modern {
 		return memory.Modern
 	}
-	found := memory.Legacy
-	if u.speaksModern(ctx, l) {
-		found = memory.Both
+	select {
+	case <-u.probe(l).Done():
+	case <-ctx.Done():
 	}
-	if ctx.Err() == nil {
-		once{u}.learn(found)
+	return once{u}.eras()
+}
+
+// probe asks a server for its eras, unless that is under way. The context that it returns
+// ends with the answer, at the latest after eraProbe.
+func (u *connections) probe(l *link) context.Context {
+	u.probing.Lock()
+	defer u.probing.Unlock()
+	if u.probed != nil {
+		return u.probed
 	}
-	return found
+	wait, cancel := context.WithTimeout(u.life, eraProbe)
+	u.probed = wait
+	go func() {
+		defer cancel()
+		found := memory.Legacy
+		if u.speaksModern(u.life, l) {
+			found = memory.Both
+		}
+		u.probing.Lock()
+		defer u.probing.Unlock()
+		u.probed = nil
+		if u.life.Err() == nil && l.alive() {
+			once{u}.learn(found)
+		}
+	}()
+	return wait
 }
 
 func (u *connections) speaksModern(ctx context.Context, l *link) bool {
-	ctx, cancel := context.WithTimeout(ctx, eraProbe)
+	ctx, cancel := context.WithTimeout(ctx, pipeSilence)
 	defer cancel()
 	sp := u.baseSpec()
 	sp.greeting, sp.probe = nil, true

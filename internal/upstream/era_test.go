@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,12 +54,13 @@ func TestErasOverAPipe(t *testing.T) {
 		{"sdk after 8s", mcp.LatestModern, []string{"-role", "sdk", "-delay", "8s"}},
 		{"legacy alone after 3s", mcp.LatestLegacy, []string{"-era", "legacy", "-delay", "3s"}},
 		{"modern alone after 3s", mcp.LatestModern, []string{"-era", "modern", "-delay", "3s"}},
+		{"modern alone, answers late", mcp.LatestModern, []string{"-role", "hostile", "-mode", "late-discover"}},
 		{"ends when asked", mcp.LatestLegacy, []string{"-role", "hostile", "-mode", "exit-discover"}},
 		{"never answers what it does not know", mcp.LatestLegacy, []string{"-role", "hostile", "-mode", "hang-discover"}},
 	} {
 		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
 			s := start{name: c.name + ", " + era.String() + " client", speaks: c.speaks, client: clientOf(era)}
-			if era == mcp.Legacy && c.name != "modern alone after 3s" {
+			if era == mcp.Legacy && !strings.HasPrefix(c.name, "modern alone") {
 				s.speaks = mcp.LatestLegacy
 			}
 			s.memory, s.entry = memory.Open(""), fake(t, "a", c.args...)
@@ -143,6 +145,64 @@ func TestModernListOverHTTP(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server with a legacy connection that answers server/discover late speaks both
+// eras. No call waits for that answer.
+func TestLateDiscover(t *testing.T) {
+	t.Run("true/1 late answer to the probe", func(t *testing.T) {
+		y := newToy()
+		y.modern, y.both = true, true
+		y.bend = func(_ http.ResponseWriter, _ *http.Request, method string, _ int) bool {
+			if method == mcp.MethodDiscover {
+				pass(5 * time.Second)
+			}
+			return false
+		}
+		synctest.Test(t, func(t *testing.T) {
+			m := memory.Open("")
+			w := newWorld(t, worldOptions{memory: m, transport: toWire(y)}, remote("a", "http://a.test/mcp"))
+			w.wait = time.Minute
+			w.state("a", upstream.Ready)
+			before := time.Now()
+			w.echoAs(clientOf(mcp.Modern), "a")
+			if took := time.Since(before); took > 3*time.Second {
+				t.Errorf("the call waited %v", took)
+			}
+			pass(5 * time.Second)
+			w.echoAs(clientOf(mcp.Modern), "a")
+			if modern := y.asked()[mcp.MethodDiscover]; modern < 3 {
+				t.Errorf("no modern connection was opened: %d times asked", modern)
+			}
+		})
+	})
+}
+
+// A server over HTTP that is replaced by a modern one refuses the version of the
+// connection. Clients of both eras reach the new one.
+func TestReplacedByModern(t *testing.T) {
+	y := newToy()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, worldOptions{memory: memory.Open(""), transport: toWire(y)}, remote("a", "http://a.test/mcp"))
+		w.wait = time.Minute
+		w.state("a", upstream.Ready)
+		w.echoAs(clientOf(mcp.Legacy), "a")
+		y.mu.Lock()
+		y.modern = true
+		y.bend = func(w http.ResponseWriter, r *http.Request, _ string, _ int) bool {
+			if r.Header.Get("MCP-Protocol-Version") == mcp.LatestModern {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`)
+			return true
+		}
+		y.mu.Unlock()
+		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+			w.echoAs(clientOf(era), "a")
+		}
+	})
 }
 
 // echoAs calls echo like a client of the caller's era.

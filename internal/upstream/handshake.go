@@ -68,7 +68,7 @@ func (d dialer) handshake(ctx context.Context, l *link) (err error) {
 	if err == nil || !sp.probe || !l.alive() || !failure.AnswersOtherEra(err) {
 		return err
 	}
-	if d.discover(ctx, l, eraProbe) == nil {
+	if d.discover(ctx, l, sp.silence(limit)) == nil {
 		once{u}.learn(memory.Modern)
 		return nil
 	}
@@ -76,11 +76,11 @@ func (d dialer) handshake(ctx context.Context, l *link) (err error) {
 }
 
 const (
-	// eraProbe is how long a running server may take to answer server/discover. After that
-	// it counts as a server that does not know the method.
+	// eraProbe is how long a client waits while a running server is asked server/discover.
 	eraProbe = 2 * time.Second
-	// pipeSilence is how long a new process may take to answer server/discover. After that
-	// another process is started for the legacy era.
+	// pipeSilence is how long a server may take to answer server/discover. After that it
+	// counts as one that does not know the method, and a new process, which has read it as
+	// its first message, is replaced by another for the legacy era.
 	pipeSilence = 12 * time.Second
 )
 

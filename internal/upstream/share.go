@@ -112,7 +112,8 @@ var standings atomic.Uint64
 // byOffer reports whether there is one connection for every offer. The primary one then
 // offers nothing.
 func (e *entry) byOffer() bool {
-	return e.Config().Share == "auto" && e.Config().Transport() == config.TypeHTTP && e.opt.Greeting == nil
+	t := e.Config().Transport()
+	return e.Config().Share == "auto" && (t == config.TypeHTTP || t == config.TypeSSE) && e.opt.Greeting == nil
 }
 
 // quietPool is the pool of clients that cannot be asked.

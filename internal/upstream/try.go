@@ -53,13 +53,16 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, mcp.NotSent(err), false
 	}
 	defer release()
+	if req.Trip != nil {
+		req.Trip.Version = l.said.Version
+	}
 	resp, err = l.call(ctx, c, req)
 	if err == nil && l.there() && hasLeft(l, resp) {
 		err = &failure.Lost{Err: errMoved}
 		l.refused(ctx, err)
 		return nil, err, false
 	}
-	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
+	if err == nil && modern.RefusesVersion(resp.Err, l.era) {
 		// The server was replaced by one that speaks other versions. A new handshake is
 		// needed.
 		once{&u.connections}.learn(memory.Unknown)

@@ -113,7 +113,8 @@ type connections struct {
 	wake    chan struct{} // a restart was requested
 	greeted atomic.Bool   // it has been up at least once
 	probing sync.Mutex
-	tasks   atomic.Bool // some connection has declared tasks
+	probed  context.Context // of the probe of its eras that is under way
+	tasks   atomic.Bool     // some connection has declared tasks
 
 	calls  inflight.Server
 	pins   *pin.Checker

@@ -23,10 +23,18 @@ import (
 // tools as without the gateway, and can call them.
 func TestOffersDecideWhatIsListed(t *testing.T) {
 	t.Parallel()
-	url := everythingOverHTTP(t)
+	for kind, address := range map[string]string{"http": "/mcp", "sse": "/sse"} {
+		t.Run("over "+kind, func(t *testing.T) {
+			t.Parallel()
+			offersDecide(t, fmt.Sprintf(`{"type":%q,"url":%q}`, kind, everythingAt(t, kind)+address))
+		})
+	}
+}
+
+func offersDecide(t *testing.T, entry string) {
 	needs := []string{"trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"}
 	for _, version := range []string{ours.LatestLegacy, ours.LatestModern} {
-		endpoint := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"url":%q}`, url))).URL + "/mcp"
+		endpoint := mcptest.Gateway(t, config("everything", entry)).URL + "/mcp"
 		transport := &mcp.StreamableClientTransport{Endpoint: endpoint}
 		t.Run("true/3 "+version+" client that can be asked nothing", func(t *testing.T) {
 			client := mcp.NewClient(&mcp.Implementation{Name: "quiet", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -52,7 +60,7 @@ func TestOffersDecideWhatIsListed(t *testing.T) {
 			}
 		})
 		t.Run("true/3 "+version+" client that calls without a list", func(t *testing.T) {
-			other := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"url":%q}`, url))).URL + "/mcp"
+			other := mcptest.Gateway(t, config("everything", entry)).URL + "/mcp"
 			c := connectGo(t, version, &mcp.StreamableClientTransport{Endpoint: other})
 			if text, failed := c.call(t, "everything__trigger-sampling-request", map[string]any{"prompt": "really?"}); failed || !strings.Contains(text, "yes") {
 				t.Errorf("%s", text)
@@ -75,7 +83,10 @@ func listed(t *testing.T, session *mcp.ClientSession) []string {
 }
 
 // everythingOverHTTP starts the published server and returns its address.
-func everythingOverHTTP(t *testing.T) string {
+func everythingOverHTTP(t *testing.T) string { return everythingAt(t, "http") + "/mcp" }
+
+// everythingAt starts the published server over http or sse and returns its host.
+func everythingAt(t *testing.T, kind string) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,14 +95,14 @@ func everythingOverHTTP(t *testing.T) string {
 	address := free.Addr().String()
 	free.Close()
 	_, port, _ := net.SplitHostPort(address)
-	cmd := exec.Command(node(t), npmServer("server-everything"), "streamableHttp")
+	cmd := exec.Command(node(t), npmServer("server-everything"), map[string]string{"http": "streamableHttp", "sse": "sse"}[kind])
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	accepts(t, address)
-	return "http://" + address + "/mcp"
+	return "http://" + address
 }
 
 // accepts waits until a port of this machine accepts connections.

@@ -127,6 +127,7 @@ func TestRecordOfCalls(t *testing.T) {
 	for _, server := range []string{"pipe", "http"} {
 		c.expect(t, server+"__echo", map[string]any{"message": `"isError":true`}, `"isError":true`)
 	}
+	connectGo(t, ours.LatestModern, &mcp.StreamableClientTransport{Endpoint: h.URL + "/mcp"}).expect(t, "http__echo", map[string]any{"message": "new"}, "new")
 	type call struct {
 		Server, Name, Status                  string
 		Hop                                   json.RawMessage
@@ -150,6 +151,11 @@ func TestRecordOfCalls(t *testing.T) {
 			}
 			if one.Status != want {
 				t.Errorf("%+v", one)
+			}
+		})
+		t.Run(fmt.Sprintf("true/2 %s %s %s", one.Hop, one.Server, tool), func(t *testing.T) {
+			if one.Server == "http" && len(one.Notes) > 0 {
+				t.Errorf("the server was spoken to in the era of the client, and the record says %q", one.Notes)
 			}
 		})
 		t.Run(fmt.Sprintf("true/8 %s %s %s", one.Hop, one.Server, tool), func(t *testing.T) {

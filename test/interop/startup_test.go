@@ -55,6 +55,28 @@ func TestStartUp(t *testing.T) {
 	}
 }
 
+// TestFirstAnswerComesInTime connects a client of each era to a gateway whose server
+// does not start. The gateway waits 4 s for it, since a known client waits 5 s.
+func TestFirstAnswerComesInTime(t *testing.T) {
+	t.Parallel()
+	product, file := mcptest.BuildProduct(t), mcptest.WriteConfig(t, config("never", entry("sleep", "600")))
+	for era, version := range map[string]string{"legacy": ours.LatestLegacy, "modern": ours.LatestModern} {
+		t.Run("true/4 "+era, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second) // less than twice the wait, with time for a busy machine
+			defer cancel()
+			cmd := exec.Command(product, "stdio", "--mcp-config", file)
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
+			session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			session.Close()
+		})
+	}
+}
+
 // A startUp is one client with one server that takes seconds to start.
 type startUp struct {
 	seconds        int

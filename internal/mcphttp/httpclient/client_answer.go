@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"mcp-all-in-one/internal/i18n"
@@ -177,6 +176,6 @@ func (x *exchange) outcome(msg *jsonrpc.Message, buf *answerBuffer) *jsonrpc.Res
 }
 
 func (x *exchange) isOurs(id []byte) bool {
-	var digits [20]byte
-	return string(id) == string(strconv.AppendUint(digits[:0], x.id, 10))
+	n, ok := jsonrpc.OwnNumber(id)
+	return ok && n == x.id
 }

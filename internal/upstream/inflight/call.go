@@ -175,7 +175,7 @@ func (k *Call) FinishProgress() {
 func (k *Call) touch() { k.active.Store(Ticks()) }
 
 func (k *Call) isToken(raw []byte) bool {
-	n, ok := parseToken(raw)
+	n, ok := jsonrpc.OwnNumber(raw)
 	return ok && n == k.token && n != 0
 }
 

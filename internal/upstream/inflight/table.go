@@ -222,21 +222,11 @@ func (t *Table) ofClient(k *Call) []*Call {
 
 // WithToken returns the call with the given progress token, or nil.
 func (t *Table) WithToken(raw []byte) *Call {
-	n, ok := parseToken(raw)
+	n, ok := jsonrpc.OwnNumber(raw)
 	if !ok {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byToken[n]
-}
-
-// parseToken parses a progress token of ours. Some servers send it back as a
-// string.
-func parseToken(raw []byte) (uint64, bool) {
-	if len(raw) > 1 && raw[0] == '"' {
-		raw = raw[1 : len(raw)-1]
-	}
-	n, err := strconv.ParseUint(string(raw), 10, 64)
-	return n, err == nil
 }

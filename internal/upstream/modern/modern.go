@@ -67,6 +67,13 @@ func Call(ctx context.Context, peer jsonrpc.Peer, req *jsonrpc.Request) (*jsonrp
 	return resp, err
 }
 
+// RefusesVersion reports whether an error says that the server does not speak the
+// version of a connection of an era. A legacy server may use the code for something
+// else, so there the error must name the versions, as a modern server does.
+func RefusesVersion(err *jsonrpc.Error, era mcp.Era) bool {
+	return err != nil && err.Code == mcp.CodeVersionUnsupported && (era == mcp.Modern || len(Versions(jsonrpc.Get(err.Data, "supported"))) > 0)
+}
+
 // Versions returns the strings in a JSON list of versions.
 func Versions(list []byte) []string {
 	var versions []string
