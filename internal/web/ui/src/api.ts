@@ -168,6 +168,8 @@ async function send(method: string, path: string, body?: string | Blob): Promise
   const text = await resp.text();
   let e: any = {};
   try { e = JSON.parse(text); } catch { /* not ours: the status says enough */ }
+  // The gateway has started again at another port, and answers here for a while.
+  if (e.error?.code === "moved") { const to = new URL(location.href); to.port = new URL(resp.headers.get("location")!).port; location.replace(to); }
   if (resp.status === 401 && e.error?.code === "login") hooks.onLogin();
   throw new ApiError(resp.status, e.error?.code ?? "http", e.error?.message ?? `HTTP ${resp.status}`, e.error?.run, e.lines);
 }

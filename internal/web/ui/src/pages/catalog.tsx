@@ -12,7 +12,7 @@ import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
 import { Segments, Switch } from "../parts/switch.tsx";
 import { href, query, setQuery } from "../router.ts";
-import { may } from "../state.ts";
+import { may, roomy } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
 import { CostCards } from "./catalog_cost.tsx";
 import { useCalled, usualDays, type Called } from "./overview_cost.tsx";
@@ -91,7 +91,7 @@ function Table(p: TableProps) {
   const flip = (id: string) => { const next = new Set(flipped); if (!next.delete(id)) next.add(id); setFlipped(next); };
   const choose = (rows: CatalogRow[], on: boolean) => { const next = new Set(p.chosen); for (const r of rows) if (on) next.add(keyOf(r)); else next.delete(keyOf(r)); p.onChoose(next); };
   const lens = p.page.lens && new Set(p.page.lens.listed);
-  return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
+  return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={roomy.value ? 42 : 34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
     row={(i, style) => {
       const line = lines[i]!;
       return "group" in line ? <GroupRow key={"g " + line.group.id} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.id)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.id)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />

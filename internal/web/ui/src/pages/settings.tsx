@@ -12,7 +12,7 @@ import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments, Switch } from "../parts/switch.tsx";
 import { query, setQuery } from "../router.ts";
-import { may, session, theme, type Theme } from "../state.ts";
+import { may, roomy, session, theme, type Theme } from "../state.ts";
 import { AsJSON } from "./settings_json.tsx";
 
 /** groups assign keys to groups by their prefix; the first match counts. */
@@ -73,6 +73,7 @@ function Browser() {
   return <section class="card flush" id="grp_browser" aria-labelledby="h-browser"><header><h2 id="h-browser">{t("grp_browser")}</h2></header>
     {row(t("theme"), "", <Segments id="set-theme" label={t("theme")} value={theme.value} onChange={(v: Theme) => { theme.value = v; }} choices={[["auto", t("themeAuto")], ["light", t("themeLight")], ["dark", t("themeDark")]]} />)}
     {row(t("language"), "", <Segments id="set-lang" label={t("language")} value={lang.value} onChange={(v: Lang) => setLang(v)} choices={[["en", "English"], ["zh-CN", "简体中文"]]} />)}
+    {row(t("rowHeight"), "", <Segments id="set-rows" label={t("rowHeight")} value={roomy.value ? "roomy" : "compact"} onChange={(v) => { roomy.value = v === "roomy"; }} choices={[["compact", t("rowsCompact")], ["roomy", t("rowsRoomy")]]} />)}
     {row(t("signedInAs"), t("loggedIn", session.value!.name, session.value!.scope), <button type="button" class="button" onClick={() => void logout()}>{t("logout")}</button>)}
     {row(t("licences"), t("licencesDoc"), <a class="button" href="/ui/THIRD_PARTY_NOTICES.txt" target="_blank" rel="noreferrer">{t("open")}</a>)}
   </section>;

@@ -14,7 +14,7 @@ import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
-import { phone, remembered } from "../state.ts";
+import { phone, remembered, roomy } from "../state.ts";
 import { ReplicaFilter, Silent, chosenReplica, useReplicaCalls } from "./replicas.tsx";
 import { every } from "./replicas_card.tsx";
 import { Entry } from "./traffic_entry.tsx";
@@ -89,7 +89,7 @@ export function Traffic() {
     {trouble && <Notice tone="err">{trouble}</Notice>}
     {seen.steps.length > 0 && <div class="hist"><Timeline start={seen.start} step={seen.step} steps={seen.steps} height={72} label={t("callsChart", "", count(size), count(seen.errors + seen.tool))} brush={brushOf(q)} onBrush={(s) => setQuery({ q: withBrush(q, s) })} /></div>}
     <div class="traffic-split">
-      {size > 0 ? <VirtualList class="grid" role="grid" count={size} height={phone.value ? 56 : 30} label={t("traffic")} testid="traffic-rows"
+      {size > 0 ? <VirtualList class="grid" role="grid" count={size} height={phone.value ? 56 : roomy.value ? 38 : 30} label={t("traffic")} testid="traffic-rows"
         selected={found >= 0 ? found : undefined} onMove={select} onOpen={select} onEnd={() => far ? far.older() : void older()} onTop={(is) => { top.current = is; still(); }} header={<HeaderRow />}
         row={(i, style) => { const c = row(i)!; return <CallRow key={(c.replica ?? "") + c.id} call={c} style={style} on={i === found} index={i} suffix={suffixOf(c)} scale={seen.longest} />; }} />
         : far?.loaded || !far && version.value || trouble ? <Empty><b>{t(q ? "nothingMatches" : "noCalls")}</b><span>{q ? t("tryOther") : t("noTraffic")}</span>{q ? <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button> : <a class="button" href="/ui/bench">{t("openBench")}</a>}</Empty> : <div class="scroll pad"><Skeleton cards={["c12"]} rows={10} /></div>}
