@@ -102,7 +102,7 @@ export interface Cost { bytes: number; tokens: number }
 export interface Fit { client: string; tools: number; maxTools?: number; maxName?: number; longNames?: number }
 export interface CatalogRow {
   kind: "tool" | "prompt"; server: string; own: string; listed?: string; title?: string; description?: string; effect?: string;
-  cost: Cost; on: boolean; issues?: { code: string; with?: string[] }[];
+  cost: Cost; on: boolean; /** ask is set if each call waits until a person allows it. */ ask?: boolean; issues?: { code: string; with?: string[] }[];
 }
 export interface CatalogPage {
   schema: string; schemas: string[]; mode: string; advice: { mode: string; why: string; whyZH: string }; list: { full: Cost; compact: Cost; search: Cost };
