@@ -12,10 +12,14 @@ export interface Server {
 
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; /** code of the scripts that are in files. */ code?: Record<string, string>; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
-  changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
+  accounts?: Account[]; changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
   /** approval is what waits for approval: the whole entry, or the changes. Approving sends the hash back. */
   approval?: { entry?: string; hash: string };
 }
+
+/** Account is a sign-in to a server: of the gateway, or of one of its users. */
+export interface Account { user?: string; issuer: string; scopes?: string[]; expires?: string; renews: boolean; revoked?: boolean }
+export interface Pulse { took: number; certificate?: { subject: string; issuer: string; until: string } }
 
 export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; user?: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
 

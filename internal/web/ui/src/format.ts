@@ -67,6 +67,9 @@ export function percent(part: number, whole: number): string {
 /** day formats a date: Nov 17. */
 export function day(ms: number): string { return new Intl.DateTimeFormat(lang.value, { month: "short", day: "numeric" }).format(ms); }
 
+/** date formats a day with its year: Nov 17, 2026. */
+export function date(iso: string): string { return new Intl.DateTimeFormat(lang.value, { dateStyle: "medium" }).format(Date.parse(iso)); }
+
 /** sinceDay formats how many days ago a date was, such as 2026-11-17. */
 export function sinceDay(date: string): string {
   const n = Math.round((new Date().setHours(0, 0, 0, 0) - Date.parse(date + "T00:00")) / 86_400_000);
