@@ -19,8 +19,7 @@ export function bytes(n: number): string {
 
 /** tokens is a rough estimate: four bytes per token. */
 export function tokens(size: number): string {
-  const n = Math.ceil(size / 4);
-  return "≈ " + (n < 1000 ? n : (n / 1000).toFixed(1) + "k") + " tok";
+  return `≈ ${short(Math.ceil(size / 4))} tok`;
 }
 
 const counts: Record<string, Intl.NumberFormat> = {};

@@ -52,7 +52,7 @@ export function SettingsPage() {
   const jump = (id: string) => document.getElementById(id)?.scrollIntoView({ block: "start" });
   return <div class="page settings-page">
     <Head title={t("settings")} what={session.value!.version}>
-      <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+      {!json && <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>}
       {may("admin") && !json && <button type="button" class="button" onClick={() => setQuery({ as: "json" })}><Icon name="edit" />{t("editJSON")}</button>}
     </Head>
     {json ? <AsJSON onClose={() => { setQuery({ as: undefined }); reload(); }} /> : <div class="set"><nav aria-label={t("settings")}><button type="button" onClick={() => jump("grp_browser")}>{t("grp_browser")}</button>{by.map(({ g, list }) => <button type="button" key={g} onClick={() => jump(g)}>{t(g)}<span class="n">{list.length}</span></button>)}</nav>

@@ -148,7 +148,7 @@ function Filters({ q, both, seen }: { q: string; both: boolean; seen: Summary })
     <div class="query"><label class="with-icon grow"><Icon name="filter" /><input type="search" class="mono" data-filter value={q} placeholder="client:cursor tool:github.* dur:>500ms status:error" aria-label={t("filter")} spellcheck={false} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
       <span class="seg" role="group" aria-label={t("hops")}><button type="button" aria-pressed={!both} onClick={() => { hops.value = false; }}>{t("clientCalls")}</button><button type="button" aria-pressed={both} onClick={() => { hops.value = true; }}>{t("bothHops")}</button></span></div>
     <div class="search-line chips-line">{chip("status:error", "err", t("errors"), seen.errors)}{chip("status:tool_error", "warn", t("toolErrors"), seen.tool)}{chip("dur:>1s", undefined, t("slowerThan"), seen.slow)}{chip("status:pending", "ask", t("waitingCalls"), seen.waiting)}
-      <span class="sep" />{[...known].slice(0, 4).map(([name, n]) => chip(`client:${name}`, undefined, name, n))}{choice("server", servers.value.map((s) => s.name), "server")}{choice("method", ["tools/call", "tools/list", "prompts/get", "resources/read", "initialize"], "method")}</div>
+      <span class="sep" />{[...known].slice(0, 4).map(([name, n]) => chip(`client:${name}`, undefined, name === "bench" ? t("bench") : name, n))}{choice("server", servers.value.map((s) => s.name), "server")}{choice("method", ["tools/call", "tools/list", "prompts/get", "resources/read", "initialize"], "method")}</div>
   </div>;
 }
 
