@@ -72,7 +72,7 @@ test("import shows what will run, and saves it", async () => {
   await page.locator("#import-text").fill(JSON.stringify({ servers: { imported: { type: "stdio", command: process.env.CORPUS_COMMAND } } }));
   await page.locator("td code", { hasText: process.env.CORPUS_COMMAND }).waitFor();
   await accessible(page);
-  await page.getByRole("button", { name: "Import 1" }).click();
+  await page.getByRole("button", { name: "Import 1", exact: true }).click();
   await page.waitForURL("**/ui/servers");
   await page.getByTestId("server-imported").locator("[data-state=up]").waitFor();
   await page.getByTestId("menu-imported").click();
