@@ -24,6 +24,9 @@ type Row struct {
 	Effect string `json:"effect,omitempty"`
 	Cost   Cost   `json:"cost"`
 	On     bool   `json:"on"`
+	// Ask reports that each call waits until a person allows it. The caller of
+	// Inventory sets it.
+	Ask bool `json:"ask,omitempty"`
 	// Issues lists problems that the user may want to fix.
 	Issues []RowIssue `json:"issues,omitempty"`
 }

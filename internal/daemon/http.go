@@ -37,6 +37,7 @@ type ServeFlags struct {
 // ServeHTTP runs the gateway until a signal ends it.
 func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	a.Stdout = env.Stream(a.Stdout) // a full disk for its log does not end a gateway
+	from := takeMoved()
 	cfg, err := a.LoadForServe()
 	if err != nil {
 		return err
@@ -69,6 +70,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 		in.Close(life.Hard)
 		return err
 	}
+	fr.lead(life.Soft, from)
 	reload.start(life)
 	if err := notifyReady(); err != nil {
 		log.Warn("systemd was not told that the gateway is ready", "err", err)
@@ -94,7 +96,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	fr.Drain(life.Hard)
 	in.Close(life.Hard)
 	if restart {
-		return startAgain()
+		return startAgain(fr.listener.Addr().String())
 	}
 	return err
 }

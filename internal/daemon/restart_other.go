@@ -4,4 +4,4 @@ package daemon
 
 const restarts = false
 
-func startAgain() error { return nil }
+func startAgain(string) error { return nil }

@@ -11,11 +11,11 @@ import (
 const restarts = true
 
 // startAgain makes this process run its program again, with the same arguments.
-// It returns only if that fails.
-func startAgain() error {
+// from is the address that it listened on. startAgain returns only if it fails.
+func startAgain(from string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return syscall.Exec(program, os.Args, os.Environ())
+	return syscall.Exec(program, os.Args, append(os.Environ(), movedFrom+"="+from))
 }

@@ -33,8 +33,9 @@ type front struct {
 	control  *controlServer // nil if it could not be opened
 	peer     httpServer     // nil if there are no other replicas
 	listener net.Listener
-	failed   chan error // gets the error if serving ends by itself
-	unguard  func()     // ends guardAccess
+	source   *certs.Source // nil for plain HTTP
+	failed   chan error    // gets the error if serving ends by itself
+	unguard  func()        // ends guardAccess
 }
 
 // An httpServer accepts clients.
@@ -59,7 +60,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.URL = address(source, host, in)
 	in.Console = !flags.NoUI
 	in.Private = flags.Private.Mark
-	f := &front{in: in, listener: ln, failed: make(chan error, 2)}
+	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 2)}
 	token := rand.Text()
 	guard := guardFor(in, host)
 	if f.console, err = console.New(ctx, in, a, token, guard.Named); err != nil {

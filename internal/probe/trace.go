@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -51,6 +52,24 @@ func Trace(ctx context.Context, address string) []Leg {
 		t.conn.Close()
 	}
 	return t.steps
+}
+
+// CertificateOf returns the certificate of the server at a URL; nil if the
+// connection is not encrypted, or fails.
+func CertificateOf(ctx context.Context, address string) *x509.Certificate {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return nil
+	}
+	t := &tracer{ctx: ctx, url: u}
+	ok := t.dns() && t.tcp() && t.tls()
+	if t.conn != nil {
+		defer t.conn.Close()
+	}
+	if !ok {
+		return nil
+	}
+	return t.conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
 }
 
 type tracer struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -113,12 +114,28 @@ func (u *Upstream) checkPrimary(l *link, why error) {
 		return
 	}
 	u.background.Go(func() {
-		ctx, cancel := context.WithTimeout(u.life, u.limits.Handshake)
-		defer cancel()
-		if _, err := p.ask(ctx, mcp.MethodPing, nil); err != nil {
+		if _, err := Ping(u.life, u); err != nil {
 			u.log.Debug("asking on the primary connection", "err", err)
 		}
 	})
+}
+
+// Ping asks the server for a sign of life on its primary connection. It returns how long
+// any answer took: a server may have no such method.
+func Ping(ctx context.Context, u *Upstream) (time.Duration, error) {
+	p := u.primary.current()
+	if p == nil {
+		return 0, i18n.Errorf("server %q is not connected", "服务 %q 未连接", u.name)
+	}
+	method := mcp.MethodPing
+	if p.era == mcp.Modern {
+		method = mcp.MethodDiscover
+	}
+	ctx, cancel := context.WithTimeout(ctx, u.limits.Handshake)
+	defer cancel()
+	began := time.Now()
+	_, err := p.ask(ctx, method, nil)
+	return time.Since(began), err
 }
 
 func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {

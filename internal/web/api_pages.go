@@ -23,17 +23,25 @@ func (p catalogPages) get(w http.ResponseWriter, r *api.Request) {
 
 func (p catalogPages) put(w http.ResponseWriter, r *api.Request) {
 	var body struct {
-		On bool `json:"on"`
+		On  *bool `json:"on"`
+		Ask *bool `json:"ask"`
 	}
 	if !r.Read(w, &body) {
 		return
 	}
-	kind := r.Param("kind")
+	kind, key, on := r.Param("kind"), "enabled", body.On
+	if on == nil && kind == "tool" {
+		key, on = "ask", body.Ask
+	}
+	if on == nil {
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("on or, for a tool, ask must be true or false", "on 应为 true 或 false，工具也可使用 ask"))
+		return
+	}
 	if kind != "tool" && kind != "prompt" {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 		return
 	}
-	if err := p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), body.On); err != nil {
+	if err := p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), key, *on); err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}

@@ -157,6 +157,12 @@ func (p *serverPages) post(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+func (p *serverPages) ping(w http.ResponseWriter, r *api.Request) {
+	api.Answer(func(r *api.Request) (any, error) {
+		return p.servers.Ping(r.Context(), r.Param("schema"), r.Param("name"))
+	})(w, r)
+}
+
 // changedBody answers an approval whose hash is out of date. It contains the
 // approval that is pending now.
 type changedBody struct {

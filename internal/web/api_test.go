@@ -75,6 +75,7 @@ func TestServers(t *testing.T) {
 	c.want(204, "PUT", "servers/default/new", map[string]any{"entry": entry}) // the same command needs no second confirmation
 	c.want(422, "PUT", "servers/default/bad", map[string]any{"entry": map[string]any{}})
 
+	c.want(200, "POST", "servers/default/new/ping", nil)
 	c.want(204, "POST", "servers/default/new/disable", nil)
 	c.get("servers", &list)
 	if i := slices.IndexFunc(list, func(s Server) bool { return s.Name == "new" }); list[i].State != "disabled" {

@@ -26,6 +26,8 @@ type Servers interface {
 	Remove(ctx context.Context, schema, name string) (undo func(context.Context) error, err error)
 	SetEnabled(ctx context.Context, schema, name string, on bool) error
 	Restart(ctx context.Context, schema, name string) error
+	// Ping asks the server for a sign of life, and reads its certificate.
+	Ping(ctx context.Context, schema, name string) (Pulse, error)
 	// SignIn begins a sign-in and returns the address where the user continues
 	// it. The server's state shows when it is done. watch is called for every
 	// request of the sign-in. done is called at the end, with the error or nil.
@@ -89,6 +91,8 @@ type ServerDetail struct {
 	// StderrLines is the number of lines written to stderr since the gateway
 	// started.
 	StderrLines int `json:"stderrLines,omitempty"`
+	// Accounts are the sign-ins to the server: of the gateway, or of its users.
+	Accounts []oauth.Status `json:"accounts,omitempty"`
 	// Withheld names the environment variables that the server did not get.
 	Withheld []string `json:"withheld,omitempty"`
 	// Changes lists the tools, prompts and instructions that have changed or
@@ -96,6 +100,21 @@ type ServerDetail struct {
 	Changes []pin.Change `json:"changes,omitempty"`
 	// Lookalikes lists tools that can be mistaken for other tools.
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
+}
+
+// A Pulse is a sign of life of a server.
+type Pulse struct {
+	// Took is how long the answer took.
+	Took time.Duration `json:"took"`
+	// Certificate is nil if the connection is not encrypted, or not to be had.
+	Certificate *Certificate `json:"certificate,omitempty"`
+}
+
+// A Certificate says whose it is, who signed it, and until when it holds.
+type Certificate struct {
+	Subject string    `json:"subject"`
+	Issuer  string    `json:"issuer"`
+	Until   time.Time `json:"until"`
 }
 
 // An Approval is the state that the user is asked to approve.

@@ -17,8 +17,9 @@ type Catalog interface {
 	// Look returns the part of a schema's catalogue that a principal sees. If
 	// session is not empty, it includes the view of that session's client.
 	Look(who access.Principal, schema, session string) (CatalogPage, error)
-	// Switch writes to the config file whether clients see a tool or prompt.
-	Switch(ctx context.Context, schema, server, kind, name string, on bool) error
+	// Switch writes a switch of a tool or prompt to the config file: enabled,
+	// whether clients see it; ask, whether a person has to allow each call.
+	Switch(ctx context.Context, schema, server, kind, name, key string, on bool) error
 }
 
 // A CatalogPage describes what clients see of a schema.

@@ -110,6 +110,8 @@ func TestScopes(t *testing.T) {
 		{api.ScopeAdmin, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}, Confirm: "example-server"}, 200},
 		{api.ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
 		{api.ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
+		{api.ScopeCall, "POST", "servers/default/demo/ping", nil, 403},
+		{api.ScopeAdmin, "POST", "servers/default/demo/ping", nil, 200},
 		{api.ScopeCall, "POST", "codes", nil, 403},
 		{api.ScopeAdmin, "POST", "codes", nil, 200},
 		{api.ScopeCall, "POST", "reload", nil, 403},

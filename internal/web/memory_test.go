@@ -145,6 +145,10 @@ func (m *memoryServers) Restart(_ context.Context, _, name string) error {
 	return m.edit(name, func() { m.restart[name]++ })
 }
 
+func (m *memoryServers) Ping(context.Context, string, string) (Pulse, error) {
+	return Pulse{Took: time.Millisecond}, nil
+}
+
 func (m *memoryServers) SignIn(_ context.Context, _, _ string, _ func(oauth.Step), _ func(error)) (string, error) {
 	return "", errors.New("nobody signs in here")
 }

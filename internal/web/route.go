@@ -24,6 +24,7 @@ func (h *Handler) table() []api.Route {
 		route("GET", "servers/{schema}/{name}", api.ScopeRead, h.servers.get),
 		route("PUT", "servers/{schema}/{name}", api.ScopeAdmin, h.servers.put),
 		route("DELETE", "servers/{schema}/{name}", api.ScopeAdmin, h.servers.delete),
+		route("POST", "servers/{schema}/{name}/ping", api.ScopeAdmin, h.servers.ping),
 		route("POST", "servers/{schema}/{name}/{action}", api.ScopeAdmin, h.servers.post),
 		route("GET", "servers/{schema}/{name}/signin", api.ScopeAdmin, h.signIns.get),
 		route("POST", "undo/{undo}", api.ScopeAdmin, h.undos.post),

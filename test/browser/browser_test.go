@@ -101,7 +101,9 @@ func prepared(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{string(config), []string{"CHROMIUM=" + path, "CORPUS_COMMAND=" + corpus,
+	certificate := t.TempDir()
+	mcptest.NewCertificate(t, "127.0.0.1").Write(t, certificate)
+	return &stage{string(config), []string{"CERTIFICATE=" + certificate, "CHROMIUM=" + path, "CORPUS_COMMAND=" + corpus,
 		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), // some tests run Go programs that the page writes
 		"BUNDLE=" + filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROMPTS_COMMAND=" + mcptest.Build(t) + " -role demo"}}
 }

@@ -54,3 +54,29 @@ test("the lens shows what one connected client sees", async () => {
   await accessible(page);
   await done(page);
 });
+
+test("selected tools ask before they run, and no longer", async () => {
+  const page = await newPage();
+  const call = await connect("asking-client");
+  await visit(page, "catalog?q=demo+echo");
+  const row = page.getByTestId("row-demo-echo"), bulk = page.getByTestId("bulk");
+  await row.getByRole("checkbox").check();
+  await bulk.getByRole("button", { name: "Ask before running" }).click();
+  await page.getByText("1 tool asks before running").waitFor();
+  await row.getByText("asks first").waitFor();
+  assert.deepEqual((await api(page, "GET", "servers/default/demo")).body.entry.tools, { echo: { ask: true } });
+  await accessible(page);
+  await visit(page, "servers/default/demo?tab=tools");
+  await page.getByRole("row", { name: /echo/ }).getByText("asks first").first().waitFor();
+  // It is the decision that clients meet: the call waits in the Inbox.
+  const answer = call("tools/call", { name: await toolName(call, "echo", "demo"), arguments: { message: "asked first" } });
+  await visit(page, "inbox");
+  await page.getByTestId("question-approval").getByRole("button", { name: "Allow once" }).click();
+  assert.match(await answer, /asked first/);
+  await visit(page, "catalog?q=demo+echo");
+  await row.getByRole("checkbox").check();
+  await bulk.getByRole("button", { name: "Run without asking" }).click();
+  await row.getByText("asks first").waitFor({ state: "detached" });
+  assert.equal((await api(page, "GET", "servers/default/demo")).body.entry.tools, undefined);
+  await done(page);
+});

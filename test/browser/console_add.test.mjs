@@ -142,3 +142,22 @@ test("console/add in Chinese, dark and on a phone", async () => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
   await done(page);
 });
+
+test("console/add what was typed since is not added as it was shown", async () => {
+  const page = await newPage();
+  await visit(page, "servers/new?from=command");
+  await page.locator("#s-name").fill("typed");
+  await page.locator("#s-command").fill("first-program");
+  await rows(page).getByText("first-program", { exact: true }).waitFor();
+  await page.locator("[data-testid=add-go]:enabled").waitFor();
+  // In the same task as the input, before anything is asked.
+  const off = await page.locator("#s-command").evaluate((box) => {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, "second-program");
+    box.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    return new Promise((r) => requestAnimationFrame(() => r(document.querySelector("[data-testid=add-go]").disabled)));
+  });
+  assert.ok(off, "what was shown before can be added");
+  await rows(page).getByText("second-program", { exact: true }).waitFor();
+  await page.locator("[data-testid=add-go]:enabled").waitFor();
+  await done(page);
+});

@@ -15,10 +15,10 @@ export function configured(config) {
   return { home, file };
 }
 
-/** gateway starts a gateway; without a file it has its demo server. */
-export async function gateway({ home, file }, port = 0) {
-  const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_CONFIG_HOME: join(home, "config"), XDG_RUNTIME_DIR: home };
-  const child = spawn(process.env.PROGRAM, ["http", ...(file ? ["--mcp-config", file] : []), "--port", String(port)], { env, cwd: home, stdio: ["ignore", "pipe", "pipe"] });
+/** gateway starts a gateway; without a file it has its demo server. A port of null is the one of the file. */
+export async function gateway({ home, file }, port = 0, more = {}) {
+  const env = { ...process.env, ...more, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_CONFIG_HOME: join(home, "config"), XDG_RUNTIME_DIR: home };
+  const child = spawn(process.env.PROGRAM, ["http", ...(file ? ["--mcp-config", file] : []), ...(port === null ? [] : ["--port", String(port)])], { env, cwd: home, stdio: ["ignore", "pipe", "pipe"] });
   let url;
   for await (const line of createInterface({ input: child.stdout })) if ((url = /https?:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0])) break;
   child.stdout.resume();

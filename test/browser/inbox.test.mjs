@@ -103,6 +103,9 @@ test("the call that waits stands beside the question, and Done says how each que
   const { caller, inbox } = await ask("ask_model", (page) => page.locator("#t_prompt").fill("Who is Ada?"));
   await inbox.getByTestId("caused").getByText('"ask_model"').waitFor();
   await inbox.getByTestId("caused").getByText('"Who is Ada?"').waitFor();
+  const steps = inbox.getByTestId("so-far").getByRole("listitem");
+  await steps.first().getByText("Bench → ask_model").waitFor();
+  await steps.last().getByText("asks").waitFor();
   await inbox.getByTestId("question-sampling").getByRole("button", { name: "Decline" }).click();
   await inbox.getByTestId("caused").waitFor({ state: "detached" });
   await inbox.getByRole("radio", { name: "Done" }).click();
@@ -136,4 +139,23 @@ test("console/4 a question that ended is listed as ended, and cannot be answered
   await card.waitFor({ state: "detached" });
   assert.equal(await inbox.getByTestId("ended").count(), before + 1);
   await done(inbox);
+});
+
+test("a question shows what its call did so far, and how one like it ended last time", async () => {
+  const page = await newPage();
+  const call = await connect("telling-client");
+  const name = await toolName(call, "ask_name");
+  await visit(page, "inbox");
+  for (const last of [false, true]) {
+    const answer = call("tools/call", { name, arguments: {} });
+    const card = page.getByTestId("question-elicitation");
+    await card.waitFor();
+    await page.getByTestId("so-far").getByText("telling-client → ask_name").waitFor();
+    if (last) await page.getByTestId("last-time").getByRole("link", { name: /^Declined, / }).waitFor();
+    await accessible(page);
+    await card.getByRole("button", { name: "Decline" }).click();
+    await answer;
+    await card.waitFor({ state: "detached" });
+  }
+  await done(page);
 });

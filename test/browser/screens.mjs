@@ -1,5 +1,5 @@
 // Pictures for the documentation; UPDATE=1 writes them to docs/screenshots (make screenshots). SCREENS=FOLDER
-// writes every page in every look into a folder, to be looked at.
+// writes every page in every look into a folder, to be looked at; PAGES names the pages if not all are wanted.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -200,6 +200,8 @@ const pages = {
   traffic: {
     path: "traffic",
     ready: async (page) => {
+      const call = await connect("cursor");
+      await call("tools/call", { name: await toolName(call, "fail"), arguments: {} });
       const row = page.locator(".vlist-rows .grid-row.tool, .vlist-rows .grid-row.bad").first();
       await row.waitFor();
       if (page.viewportSize().width < 720) return;
@@ -243,6 +245,26 @@ const pages = {
     },
   },
   targets: { path: "bench" },
+  "bench-failed": { path: "bench/demo/tools/fail", ready: async (page) => { await page.getByTestId("run").click(); await result(page, "tool_error"); } },
+  "bench-image": { path: "bench/demo/tools/get_image", ready: async (page) => { await page.getByTestId("run").click(); await (await result(page)).locator("img").first().waitFor(); } },
+  "bench-table": { path: "bench/corpus/tools/large", ready: async (page) => { await page.getByTestId("run").click(); await (await result(page)).getByTestId("tab-table").click(); } },
+  "bench-content": { path: "bench/corpus/tools/links", ready: async (page) => { await page.getByTestId("run").click(); await result(page); } },
+  "bench-wire": { path: "bench/demo/tools/echo?via=gateway", ready: async (page) => { await page.locator("#t_message").fill("hi"); await page.getByTestId("run").click(); await (await result(page)).getByTestId("tab-wire").click(); } },
+  "bench-diff": {
+    path: "bench/demo/tools/echo",
+    ready: async (page) => {
+      for (const text of ["one", "two"]) { await page.locator("#t_message").fill(text); await page.getByTestId("run").click(); await (await result(page)).locator("pre", { hasText: text }).waitFor(); }
+      await page.getByTestId("tab-diff").click();
+    },
+  },
+  "bench-copy": { path: "bench/demo/tools/echo?a=eyJtZXNzYWdlIjoiaGkifQ", ready: async (page) => { await page.getByTestId("run").click(); await result(page); await page.getByTestId("copy-as").click(); } },
+  "bench-form": { path: "bench/corpus/tools/form_simple" },
+  "bench-json": { path: "bench/corpus/tools/form_union", ready: (page) => page.getByRole("tab", { name: "JSON" }).or(page.getByRole("radio", { name: "JSON" })).or(page.getByRole("button", { name: "JSON" })).first().click() },
+  prompt: { path: "bench/demo/prompts/summarize" },
+  resource: { path: "bench/demo/resources", ready: (page) => page.getByTestId("feature-list").locator(".feature button").first().click() },
+  "as-json": { path: "settings?as=json", ready: (page) => page.getByTestId("as-json").locator(".cm-content").waitFor() },
+  bulk: { path: "catalog?q=demo", ready: (page) => page.getByTestId("row-demo-echo").getByRole("checkbox").check() },
+  past: { path: "inbox?tab=done" },
   script: {
     path: "bench/~default/script",
     ready: async (page) => {
@@ -255,7 +277,7 @@ const pages = {
   },
 };
 
-const all = Object.keys(pages).flatMap((id) => [[id + "-light", id, wide], [id + "-dark-zh", id, zh], [id + "-phone-zh", id, { ...phone, ...zh }], [id + "-phone", id, phone]]);
+const all = (process.env.PAGES?.split(" ") ?? Object.keys(pages)).flatMap((id) => [[id + "-light", id, wide], [id + "-dark-zh", id, zh], [id + "-phone-zh", id, { ...phone, ...zh }], [id + "-phone", id, phone]]);
 
 for (const [name, id, options] of (process.env.SCREENS ? all : documented)) {
   test("picture: " + name, async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { configured, freePorts, gateway } from "./gateway.mjs";
 import { accessible, api, done, newPage, suite, visit } from "./lib.mjs";
 
 suite();
@@ -71,7 +72,7 @@ test("import shows what will run, and saves it", async () => {
   await page.locator("#import-text").fill(JSON.stringify({ servers: { imported: { type: "stdio", command: process.env.CORPUS_COMMAND } } }));
   await page.locator("td code", { hasText: process.env.CORPUS_COMMAND }).waitFor();
   await accessible(page);
-  await page.getByRole("button", { name: "Import 1" }).click();
+  await page.getByRole("button", { name: "Import 1", exact: true }).click();
   await page.waitForURL("**/ui/servers");
   await page.getByTestId("server-imported").locator("[data-state=up]").waitFor();
   await page.getByTestId("menu-imported").click();
@@ -103,4 +104,28 @@ test("a setting is changed in the file and shown again", async () => {
   await box.waitFor();
   assert.equal(await box.inputValue(), "12s");
   await done(page);
+});
+
+test("a server's page has its ping, and over https its certificate", async () => {
+  const tls = { cert: process.env.CERTIFICATE + "/cert.pem", key: process.env.CERTIFICATE + "/key.pem" };
+  const command = process.env.PROMPTS_COMMAND.split(" ")[0], [port] = await freePorts(1);
+  const far = await gateway(configured({ server: { tls }, mcpServers: { demo: { command, args: ["-role", "demo"] } } }), port);
+  const near = await gateway(configured({ mcpServers: { far: { type: "http", url: `https://127.0.0.1:${port}/mcp` }, modern: { command, args: ["-role", "demo", "-era", "modern"] } } }), 0, { SSL_CERT_FILE: tls.cert });
+  try {
+    const page = await near.open();
+    await visit(page, "servers/default/far");
+    await page.getByTestId("ping").getByText(/^ping [\d.]+ (µs|ms|s)$/).waitFor();
+    const card = page.getByRole("region", { name: "Connection" });
+    await card.getByText(/^Valid until \w+ \d+, \d{4}$/).waitFor();
+    await card.getByText("127.0.0.1, issued by 127.0.0.1").waitFor();
+    await accessible(page);
+    const again = page.waitForRequest((r) => r.url().endsWith("/far/ping"));
+    await page.getByTestId("ping").click();
+    await again;
+    // A server of the modern era has no ping, and answers nevertheless.
+    await visit(page, "servers/default/modern");
+    await page.getByTestId("ping").getByText(/^ping [\d.]+ (µs|ms|s)$/).waitFor();
+    assert.equal(await page.getByText("Valid until").count(), 0);
+    await done(page);
+  } finally { await near.end(); await far.end(); }
 });

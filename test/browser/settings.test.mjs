@@ -84,3 +84,39 @@ test("console/settings a value that needs a restart waits for it, also for the n
     await close(page);
   } finally { await gw.end(); }
 });
+
+test("console/settings after a restart at another port the page goes there", async () => {
+  const [port, next] = await freePorts(2);
+  const gw = await gateway(configured({ server: { port }, mcpServers: { demo } }), null);
+  try {
+    const page = await gw.open();
+    page.at = `http://127.0.0.1:${port}`;
+    await visit(page, "settings?q=server.port");
+    await page.locator("[id='set-server.port']").fill(String(next));
+    await page.getByTestId("setting-server.port").getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Restart now" }).click();
+    await page.waitForURL(`http://127.0.0.1:${next}/ui/settings?q=server.port`);
+    await page.locator("[data-testid=live] [data-state=live]").waitFor();
+    assert.equal(await page.locator("[id='set-server.port']").inputValue(), String(next));
+    // An address that was kept leads there, too.
+    await page.goto(`http://127.0.0.1:${port}/ui/servers`);
+    await page.waitForURL(`http://127.0.0.1:${next}/ui/servers`);
+    await page.context().close();
+  } finally { await gw.end(); }
+});
+
+test("console/settings rows are as high as you choose, and stay so", async () => {
+  const gw = await gateway(configured({ mcpServers: { demo } }));
+  try {
+    const page = await gw.open();
+    const height = async () => Math.round((await page.getByTestId("row-demo-echo").boundingBox()).height);
+    await visit(page, "catalog?q=echo");
+    const before = await height();
+    await visit(page, "settings");
+    await page.getByRole("radiogroup", { name: "Row height" }).getByRole("radio", { name: "Comfortable" }).click();
+    await accessible(page);
+    await visit(page, "catalog?q=echo");
+    assert.equal(await height(), before + 8);
+    await close(page);
+  } finally { await gw.end(); }
+});

@@ -24,6 +24,7 @@ test("a server that wants a sign-in has a button for it", async () => {
   await tab.waitForURL(/127\.0\.0\.1:\d+\/.*code=/);
   await page.locator("main [data-state=up]").first().waitFor();
   assert.equal((await api(page, "GET", "servers/default/guarded")).body.tools, 1);
+  await page.getByRole("region", { name: "Connection" }).getByText(`at ${new URL(guarded.url).host}`).waitFor();
   await api(page, "DELETE", "servers/default/guarded");
   await done(page);
 });

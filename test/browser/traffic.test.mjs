@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, api, base, commandLine, connect, done, newPage, suite, toolName, visit, work } from "./lib.mjs";
+import { accessible, api, base, commandLine, connect, done, newPage, result, suite, toolName, visit, work } from "./lib.mjs";
 
 suite();
 
@@ -128,5 +128,34 @@ test("ten thousand rows: at most 200 in the page, no task over 50 ms while scrol
   const worst = Math.max(...took.slice(3));
   assert.ok(worst < 50, `${worst} ms of work in one step`);
   assert.ok(await page.locator(".vlist-rows .grid-row").count() <= 200);
+  await done(page);
+});
+
+test("a call of a client is run again in the Bench, once, and saved as a test", async () => {
+  const page = await newPage();
+  const call = await connect("again-client");
+  await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "once more" } });
+  await visit(page, "traffic?q=" + encodeURIComponent("client:again-client method:tools/call"));
+  await page.locator(".vlist-rows .grid-row", { hasText: "demo echo" }).first().click();
+  const entry = page.getByTestId("entry");
+  await entry.getByRole("button", { name: "Save as test" }).click();
+  await entry.locator("#suite-name").fill("from-entry");
+  await accessible(page);
+  await entry.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved to from-entry").waitFor();
+  const { body } = await api(page, "GET", "suites/from-entry");
+  for (const part of [/call: echo/, /once more/]) assert.match(body.text, part);
+  await entry.getByRole("button", { name: "Run again" }).click();
+  await page.waitForURL(/bench\/demo\/tools\/echo\?a=/);
+  await (await result(page)).getByText("once more").first().waitFor();
+  const runs = async () => (await api(page, "GET", "runs")).body.filter((r) => r.name === "echo" && JSON.stringify(r.params).includes("once more")).length;
+  assert.equal(await runs(), 1);
+  // Loading the page again does not run it again.
+  await page.reload();
+  await page.locator("#t_message").waitFor();
+  assert.equal(await page.locator("#t_message").inputValue(), "once more");
+  assert.equal(await page.locator("[data-testid=result]").count(), 0);
+  assert.equal(await runs(), 1);
+  await api(page, "DELETE", "suites/from-entry");
   await done(page);
 });

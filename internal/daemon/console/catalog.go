@@ -45,7 +45,14 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, api.ErrNotFound)
 	}
 	page.Schema = schema
+	asks := map[string]bool{}
+	for _, u := range view.Upstreams {
+		for name, tool := range u.Config().Tools {
+			asks[u.Name()+"\n"+name] = tool.Ask
+		}
+	}
 	page.Rows = catalog.Seen(catalog.Inventory(sourcesOf(view)), func(r *catalog.Row) bool {
+		r.Ask = r.Kind == "tool" && asks[r.Server+"\n"+r.Own]
 		return who.MaySee(schema, r.Server, r.Own) && (r.Kind == "tool" || who.MayRead(schema, r.Server))
 	})
 	if who.Unbound() { // the figures count all servers
@@ -86,26 +93,26 @@ func sourcesOf(view *upstream.SchemaView) []catalog.Source {
 	return sources
 }
 
-// Switch writes into the config file whether clients see a tool or prompt.
-func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name string, on bool) error {
+// Switch writes a switch of a tool or prompt into the config file.
+func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name, key string, on bool) error {
 	servers := &consoleServers{in: c.in, env: c.env}
 	return servers.edit(func(d *edit.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
 			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, api.ErrNotFound)
 		}
-		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, on))
+		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, key, on))
 	})
 }
 
-// switched returns an entry with one of its items switched on or off. Items are
-// on by default, so it writes only what differs from that.
-func switched(entry []byte, member, name string, on bool) []byte {
+// switched returns an entry with a key of one of its items set. Items are
+// enabled and do not ask by default, so it writes only what differs from that.
+func switched(entry []byte, member, name, key string, on bool) []byte {
 	filtered := jsonrpc.Get(entry, "allow") != nil || jsonrpc.Get(entry, "deny") != nil || jsonrpc.Get(entry, "disabled_tools") != nil
-	if !on || filtered {
-		return jsonrpc.Set(entry, fmt.Append(nil, on), member, name, "enabled")
+	if on != (key == "enabled") || key == "enabled" && filtered {
+		return jsonrpc.Set(entry, fmt.Append(nil, on), member, name, key)
 	}
-	for _, path := range [][]string{{member, name, "enabled"}, {member, name}, {member}} {
+	for _, path := range [][]string{{member, name, key}, {member, name}, {member}} {
 		value := jsonrpc.Get(entry, path...)
 		if value == nil || len(path) < 3 && hasMembers(value) {
 			continue

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config/approval"
@@ -19,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/web"
@@ -97,6 +100,9 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		}
 	}
 	d.Approval = approvalOf(u)
+	if u.Config().URL != "" {
+		d.Accounts = c.in.Tokens.Statuses(u.Config())
+	}
 	d.Changes, d.Lookalikes = s.Changed, c.in.Lookalikes(schema, name)
 	return d, nil
 }
@@ -179,6 +185,28 @@ func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 	}
 	u.Restart()
 	return nil
+}
+
+// Ping asks the server for a sign of life, and reads its certificate meanwhile.
+func (c *consoleServers) Ping(ctx context.Context, schema, name string) (web.Pulse, error) {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.Pulse{}, api.ErrNotFound
+	}
+	var pulse web.Pulse
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if cert := probe.CertificateOf(ctx, u.Config().URL); cert != nil {
+			pulse.Certificate = &web.Certificate{
+				Subject: cmp.Or(cert.Subject.CommonName, strings.Join(cert.DNSNames, ", ")), Until: cert.NotAfter,
+				Issuer: strings.TrimSpace(strings.Join(cert.Issuer.Organization, ", ") + " " + cert.Issuer.CommonName),
+			}
+		}
+	})
+	took, err := upstream.Ping(ctx, u)
+	wg.Wait()
+	pulse.Took = took
+	return pulse, err
 }
 
 // SignIn begins a sign-in. It continues in the background until the person

@@ -12,10 +12,14 @@ export interface Server {
 
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; /** code of the scripts that are in files. */ code?: Record<string, string>; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
-  changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
+  accounts?: Account[]; changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
   /** approval is what waits for approval: the whole entry, or the changes. Approving sends the hash back. */
   approval?: { entry?: string; hash: string };
 }
+
+/** Account is a sign-in to a server: of the gateway, or of one of its users. */
+export interface Account { user?: string; issuer: string; scopes?: string[]; expires?: string; renews: boolean; revoked?: boolean }
+export interface Pulse { took: number; certificate?: { subject: string; issuer: string; until: string } }
 
 export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; user?: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
 
@@ -102,7 +106,7 @@ export interface Cost { bytes: number; tokens: number }
 export interface Fit { client: string; tools: number; maxTools?: number; maxName?: number; longNames?: number }
 export interface CatalogRow {
   kind: "tool" | "prompt"; server: string; own: string; listed?: string; title?: string; description?: string; effect?: string;
-  cost: Cost; on: boolean; issues?: { code: string; with?: string[] }[];
+  cost: Cost; on: boolean; /** ask is set if each call waits until a person allows it. */ ask?: boolean; issues?: { code: string; with?: string[] }[];
 }
 export interface CatalogPage {
   schema: string; schemas: string[]; mode: string; advice: { mode: string; why: string; whyZH: string }; list: { full: Cost; compact: Cost; search: Cost };
@@ -168,6 +172,8 @@ async function send(method: string, path: string, body?: string | Blob): Promise
   const text = await resp.text();
   let e: any = {};
   try { e = JSON.parse(text); } catch { /* not ours: the status says enough */ }
+  // The gateway has started again at another port, and answers here for a while.
+  if (e.error?.code === "moved") { const to = new URL(location.href); to.port = new URL(resp.headers.get("location")!).port; location.replace(to); }
   if (resp.status === 401 && e.error?.code === "login") hooks.onLogin();
   throw new ApiError(resp.status, e.error?.code ?? "http", e.error?.message ?? `HTTP ${resp.status}`, e.error?.run, e.lines);
 }

@@ -19,8 +19,7 @@ export function bytes(n: number): string {
 
 /** tokens is a rough estimate: four bytes per token. */
 export function tokens(size: number): string {
-  const n = Math.ceil(size / 4);
-  return "≈ " + (n < 1000 ? n : (n / 1000).toFixed(1) + "k") + " tok";
+  return `≈ ${short(Math.ceil(size / 4))} tok`;
 }
 
 const counts: Record<string, Intl.NumberFormat> = {};
@@ -66,6 +65,9 @@ export function percent(part: number, whole: number): string {
 
 /** day formats a date: Nov 17. */
 export function day(ms: number): string { return new Intl.DateTimeFormat(lang.value, { month: "short", day: "numeric" }).format(ms); }
+
+/** date formats a day with its year: Nov 17, 2026. */
+export function date(iso: string): string { return new Intl.DateTimeFormat(lang.value, { dateStyle: "medium" }).format(Date.parse(iso)); }
 
 /** sinceDay formats how many days ago a date was, such as 2026-11-17. */
 export function sinceDay(date: string): string {

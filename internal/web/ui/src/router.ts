@@ -18,9 +18,10 @@ export function href(parts: string[], params: Record<string, string | undefined>
   return "/ui/" + parts.map(encodeURIComponent).join("/") + (s ? "?" + s : "");
 }
 
-export function go(url: string, replace = false): void {
+/** go opens a screen. state stays with the history entry; a link cannot set it. */
+export function go(url: string, replace = false, state: unknown = null): void {
   if (url === here.value) return;
-  history[replace ? "replaceState" : "pushState"](null, "", url);
+  history[replace ? "replaceState" : "pushState"](state, "", url);
   here.value = url;
 }
 

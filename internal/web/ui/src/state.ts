@@ -16,6 +16,10 @@ effect(() => {
   else document.documentElement.dataset.theme = theme.value;
 });
 
+/** roomy is set if rows of tables and lists are taller. */
+export const roomy = remembered("roomy", false);
+effect(() => { document.documentElement.classList.toggle("roomy", roomy.value); });
+
 export const dark = () => theme.value === "dark" || theme.value === "auto" && matchMedia("(prefers-color-scheme: dark)").matches;
 
 /** remembered is a signal that survives a reload. */

@@ -5,7 +5,8 @@ import { clock, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { IconButton, Panel, Tabs } from "../parts/basics.tsx";
 import { remembered } from "../state.ts";
-import { notes, type Note } from "./session.ts";
+import { noteKind, noteText } from "../note.ts";
+import { notes } from "./session.ts";
 
 const shut = remembered("bench.dock", false);
 
@@ -20,16 +21,6 @@ export function Events({ bench, run }: { bench: Bench; run?: Run }) {
     <div class="rt"><Tabs name="dock" label={t("notifications")} selected={selected} onSelect={(id) => { setTab(id); shut.value = false; }} tabs={tabs} /><span class="space" />
       <IconButton icon={shut.value ? "up" : "down"} label={t("toggle")} onClick={() => { shut.value = !shut.value; }} /></div>
     <Panel name="dock" selected={selected}>{!shut.value && <ol class="loglines" tabIndex={0} aria-label={t("notifications")}>
-      {(selected === "events" ? said : lines).slice(-100).map((n, i) => <li key={i}><time>{run ? "+" + ns(Math.max(0, Date.parse(n.at) - Date.parse(run.start)) * 1e6) : clock(n.at)}</time><span class="lv">{kindOf(n)}</span><span>{noteText(n)}</span></li>)}</ol>}</Panel>
+      {(selected === "events" ? said : lines).slice(-100).map((n, i) => <li key={i}><time>{run ? "+" + ns(Math.max(0, Date.parse(n.at) - Date.parse(run.start)) * 1e6) : clock(n.at)}</time><span class="lv">{noteKind(n.method, n.params)}</span><span>{n.text ?? noteText(n.method, n.params)}</span></li>)}</ol>}</Panel>
   </section>;
-}
-
-const kindOf = (n: Note) => (n.method === "notifications/message" ? String(n.params?.level ?? "log") : n.method.replace(/^notifications\//, ""));
-
-function noteText(n: Note): string {
-  if (n.text !== undefined) return n.text;
-  const p = n.params ?? {};
-  if (n.method === "notifications/progress") return `${p.progress}${p.total ? " / " + p.total : ""} ${p.message ?? ""}`;
-  if (n.method === "notifications/message") return `${p.logger ? p.logger + " " : ""}${typeof p.data === "string" ? p.data : JSON.stringify(p.data)}`;
-  return p.uri ?? JSON.stringify(p);
 }

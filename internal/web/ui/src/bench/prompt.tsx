@@ -73,7 +73,7 @@ export function PromptPane({ bench, prompt, target }: { bench: Bench; prompt: It
     </section>
     <Gutter pane="form" label="resizeForm" />
     <ResultPane run={run} bench={bench} target={target} empty={t("notFetched")} failure={(r) => <Failure text={failureOf(r)} />}
-      actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="prompts/get" params={() => JSON.stringify({ name: prompt.name, ...(json === "{}" ? {} : { arguments: args }) })} /></>} />
+      actions={run && <><SaveTest from={{ run: run.id }} name={run.target} /><CopyMenu bench={bench} method="prompts/get" params={() => JSON.stringify({ name: prompt.name, ...(json === "{}" ? {} : { arguments: args }) })} /></>} />
   </>;
 }
 

@@ -68,7 +68,7 @@ export function ResourcePane({ bench, item, target, resources }: { bench: Bench;
       </div>
     </section>
     <Gutter pane="form" label="resizeForm" />
-    <ResultPane run={run} bench={bench} target={target} empty={t("notRead")} actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="resources/read" params={() => JSON.stringify({ uri })} /></>} />
+    <ResultPane run={run} bench={bench} target={target} empty={t("notRead")} actions={run && <><SaveTest from={{ run: run.id }} name={run.target} /><CopyMenu bench={bench} method="resources/read" params={() => JSON.stringify({ uri })} /></>} />
   </>;
 }
 

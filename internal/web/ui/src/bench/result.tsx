@@ -116,7 +116,7 @@ function Summary({ run, tool, parts, whole }: { run: Run; tool?: Item; parts?: P
   const done = run.status !== "running";
   const asking = !done && questionsOf(run).length > 0;
   return <div class="rh" role="status" aria-live="polite">
-    <Status tone={asking ? "ask" : toneOfRun(run)} state={run.status}><b>{asking ? t("asksYou") : runStatus(run)}</b></Status>
+    <Status tone={asking ? "ask" : toneOfRun(run)} state={run.status}><b>{asking ? t("waitsAnswer") : runStatus(run)}</b></Status>
     {run.chaos && <span class="tag warn">{t("chaosOn", run.chaos)}</span>}
     {done && <><span class="took">{ns(run.total)}</span>{!whole && <Split run={run} />}<span class="space" /><span class="mut size">{bytes(run.resSize)} {tokens(run.resSize)}</span>
       {parts?.structured && tool?.outputSchema && <SchemaTag schema={tool.outputSchema} value={parts.structured} />}</>}
@@ -128,10 +128,10 @@ function Summary({ run, tool, parts, whole }: { run: Run; tool?: Item; parts?: P
 /** Split shows where the time went: gateway, network, server. */
 function Split({ run }: { run: Run }) {
   if (run.serverTime === undefined && run.gateway === undefined && run.transport === undefined) return null;
-  const parts = [["gw", "gateway", run.gateway ?? 0], ["net", "network", run.transport ?? 0], ["srv", "server", run.serverTime ?? 0]] as const;
+  const parts = ([["gw", "gateway", run.gateway ?? 0], ["net", "network", run.transport ?? 0], ["srv", "server", run.serverTime ?? 0]] as const).filter(([, , v]) => v > 0);
   const whole = Math.max(1, parts.reduce((n, [, , v]) => n + v, 0));
   const text = parts.map(([, key, v]) => `${t(key)} ${ns(v)}`).join(" · ");
-  return <><span class={"split" + (run.status === "ok" ? "" : " bad")} role="img" aria-label={text} title={text}>{parts.filter(([, , v]) => v > 0).map(([c, , v]) => <i key={c} class={"d-" + c} style={{ flexGrow: String(Math.max(v / whole, 0.01)) }} />)}</span>
+  return <><span class={"split" + (run.status === "ok" ? "" : " bad")} role="img" aria-label={text} title={text}>{parts.map(([c, , v]) => <i key={c} class={"d-" + c} style={{ flexGrow: String(Math.max(v / whole, 0.01)) }} />)}</span>
     <span class="legend" aria-hidden="true">{parts.map(([c, key, v]) => <span key={c}><i class={"key d-" + c} />{t(key)} {ns(v)}</span>)}</span></>;
 }
 

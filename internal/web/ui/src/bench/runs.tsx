@@ -40,7 +40,7 @@ function RunRow({ r, n, ...p }: RunListProps & { r: Run; n: number }) {
   const show = () => p.onShow(r.id);
   return <li aria-current={r.id === p.current ? "true" : undefined} class="run-row" onClick={show}>
     <span class="mut">#{n}</span>
-    <button type="button" class="plain-button" onClick={(e) => { e.stopPropagation(); show(); }}><Status tone={asks ? "ask" : toneOfRun(r)} state={asks ? "asking" : r.status}>{asks ? t("asksYou") : runStatus(r)}</Status></button>
+    <button type="button" class="plain-button" onClick={(e) => { e.stopPropagation(); show(); }}><Status tone={asks ? "ask" : toneOfRun(r)} state={asks ? "asking" : r.status}>{asks ? t("waitsAnswer") : runStatus(r)}</Status></button>
     <span class="r">{r.status === "running" ? "…" : ns(r.total)}</span><span class="r mut">{ago(r.start, now.value)}</span>
     <span class="act" onClick={(e) => e.stopPropagation()}>
       {p.onReuse && <IconButton icon="edit" label={t("useArguments")} onClick={() => p.onReuse!(r)} />}

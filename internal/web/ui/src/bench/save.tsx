@@ -1,6 +1,6 @@
 // Save a run as a test.
 import { useState } from "preact/hooks";
-import { ApiError, change, get, path, type Run, type Suite } from "../api.ts";
+import { ApiError, change, get, path, type Suite } from "../api.ts";
 import { t } from "../i18n/index.ts";
 import { useShortcuts } from "../keys.ts";
 import { Notice, errorText, toast } from "../parts/basics.tsx";
@@ -15,13 +15,15 @@ async function addTest(name: string, draft: string): Promise<void> {
   await change("PUT", path("suites", name), { text: old?.text ? old.text.trimEnd() + "\n" + tests : draft });
 }
 
-export function SaveTest({ run }: { run: Run }) {
+/** SaveTest saves a run of the Bench, or the calls that match a filter. name suggests the suite. */
+export function SaveTest({ from, name: suggested }: { from: { run: string } | { q: string }; name: string }) {
   const [name, setName] = useState<string>();
   const [error, setError] = useState("");
-  const start = () => { setError(""); setName((run.target.match(/^[\w.-]+/)?.[0] ?? "bench").replace(/\.$/, "")); };
+  const start = () => { setError(""); setName((suggested.match(/^[\w.-]+/)?.[0] ?? "bench").replace(/\.$/, "")); };
   const save = async () => {
     try {
-      const { text } = await change<{ text: string }>("POST", "suites/draft", { run: run.id });
+      const { text, calls } = await change<{ text: string; calls: number }>("POST", "suites/draft", from);
+      if (!calls) throw new Error(t("nothingToTest"));
       await addTest(name!, text);
       const suite = name!;
       setName(undefined);

@@ -8,6 +8,7 @@ import { t } from "../i18n/index.ts";
 import { benches, clients, refreshBenches, servers } from "../live.ts";
 import { Notice, Status, errorText, now } from "../parts/basics.tsx";
 import { Confirm, EndpointFields, complete, emptyEndpoint, fieldsOf } from "../parts/endpoint.tsx";
+import { Head } from "../parts/head.tsx";
 import { go, href } from "../router.ts";
 import { may } from "../state.ts";
 import { toneOf } from "../pages/server_state.ts";
@@ -16,18 +17,17 @@ import { connect, labelOf, nameOf } from "./session.ts";
 export function Targets() {
   useEffect(() => { void refreshBenches(); commandLine.value = command("inspect", "TARGET"); }, []);
   const schemas = [...new Set(servers.value.map((s) => s.schema))];
-  return <div class="targets">
-    <section class="card" aria-labelledby="h-configured"><h1 id="h-configured">{t("bench")}</h1>
-      <p class="mut">{t("benchText")}</p>
+  return <div class="page"><Head title={t("bench")} what={t("benchText")} /><div class="scroll"><div class="cols targets">
+    <section class="card flush c5" aria-labelledby="h-configured"><header><h2 id="h-configured">{t("servers")}</h2><span class="count">{servers.value.length}</span></header>
       <ul class="plain target-list">
         {servers.value.map((s) => <li key={s.schema + s.name}><a href={href(["bench", s.name])}><Status tone={toneOf(s)} state={s.state}><b>{s.name}</b></Status> <span class="mut">{s.transport} · {t("toolsN", s.tools)}</span></a></li>)}
         {schemas.map((s) => <li key={"~" + s}><a href={href(["bench", "~" + s])}><Status tone="ok"><b>{t("wholeGateway", s)}</b></Status> <span class="mut">{t("asClientsSee")}</span></a></li>)}
       </ul>
-      {benches.value.length > 0 && <><h2>{t("openSessions")}</h2>
-        <ul class="plain target-list">{benches.value.map((b) => <li key={b.id}><a href={href(["bench", nameOf(b)], { via: b.target.server ? viaOf(b) : undefined })}><Status tone={b.down ? "err" : "ok"}><code>{labelOf(b)}</code></Status> <span class="mut">{b.info.protocol} · {age(b.opened, now.value)}</span></a></li>)}</ul></>}
+      {benches.value.length > 0 && <><header><h2>{t("openSessions")}</h2><span class="count">{benches.value.length}</span></header>
+        <ul class="plain target-list">{benches.value.map((b) => <li key={b.id}><a href={href(["bench", nameOf(b)], { via: b.target.server ? viaOf(b) : undefined })}><Status tone={b.down ? "err" : "ok"}><code>{labelOf(b)}</code></Status> <span class="mut">{[b.target.server && b.target.via === "gateway" ? t("viaGateway") : "", b.info.protocol, age(b.opened, now.value)].filter(Boolean).join(" · ")}</span></a></li>)}</ul></>}
     </section>
     <ConnectForm />
-  </div>;
+  </div></div></div>;
 }
 
 const viaOf = (b: Bench) => (b.target.via === "gateway" ? "gateway" : undefined);
@@ -64,7 +64,7 @@ function ConnectForm() {
     setBusy(false);
   };
   const ready = (what ? may("call") : complete(end) && may("admin")) && !busy;
-  return <form class="card connect" aria-labelledby="h-connect" onSubmit={(e) => { e.preventDefault(); if (ready) void submit(); }}>
+  return <form class="card connect c7" aria-labelledby="h-connect" onSubmit={(e) => { e.preventDefault(); if (ready) void submit(); }}>
     <h2 id="h-connect">{t("connectAny")}</h2>
     <div class="field"><label for="c-what">{t("target")}</label><select id="c-what" value={what} onChange={(e) => setWhat(e.currentTarget.value)}><option value="">{t("commandOrURL")}</option>
       {configured().map(([value, label]) => <option key={value} value={value}>{label}</option>)}</select></div>

@@ -56,6 +56,9 @@ export function ToolPane({ bench, tool, target, tools }: { bench: Bench; tool: I
   const bad = problems.length + r.troubles.length > 0;
   const run = runs.value.get(runId);
   const running = run?.status === "running";
+  // "Run again" of another page runs the call once, not again with the next load.
+  const [atOnce] = useState(() => !!history.state?.run);
+  useEffect(() => { if (atOnce) { history.replaceState(null, "", location.href); latest.current.go(true); } }, []);
   const latest = useRef({ go: (_anyway: boolean) => {}, stop: () => {} });
   useEffect(() => { commandLine.value = callLine("call", target, tool.name, r.value); setQuery({ a: r.json === "{}" ? undefined : encodeArgs(r.json) }); }, [r.json]);
   const params = () => `{"name":${JSON.stringify(tool.name)},"arguments":${r.json}}`;
@@ -113,7 +116,7 @@ export function ToolPane({ bench, tool, target, tools }: { bench: Bench; tool: I
     </section>
     <Gutter pane="form" label="resizeForm" />
     {columns.length ? <Compare.Columns columns={columns} onClose={() => setColumns([])} /> : <ResultPane run={run} tool={tool} tools={tools} bench={bench} target={target}
-      actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="tools/call" params={params} /></>} />}
+      actions={run && <><SaveTest from={{ run: run.id }} name={run.target} /><CopyMenu bench={bench} method="tools/call" params={params} /></>} />}
   </>;
 }
 

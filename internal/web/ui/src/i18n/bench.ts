@@ -40,7 +40,7 @@ export const benchEn = {
   resizeList: "Resize the list",
   resizeForm: "Resize the form",
   messages: "Messages",
-  asksYou: "Waiting for your answer",
+  waitsAnswer: "Waiting for your answer",
   runNumber: "run #{0}",
   cancelRun: "Cancel run",
   schemaTag: "schema",

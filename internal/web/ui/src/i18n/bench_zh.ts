@@ -41,7 +41,7 @@ export const benchZh: Record<keyof typeof benchEn, string> = {
   resizeList: "调整列表宽度",
   resizeForm: "调整表单宽度",
   messages: "消息",
-  asksYou: "等待你的回答",
+  waitsAnswer: "等待你的回答",
   runNumber: "运行 #{0}",
   cancelRun: "取消运行",
   schemaTag: "schema",

@@ -5,6 +5,11 @@ import { addEn } from "./add.ts";
 import { benchEn } from "./bench.ts";
 import { en } from "./en.ts";
 
+/** A key stands in one file only, or else one text would replace another. */
+type Twice = keyof typeof en & (keyof typeof benchEn | keyof typeof addEn) | keyof typeof benchEn & keyof typeof addEn;
+const twice: Twice extends never ? true : Twice = true;
+void twice;
+
 export type Key = keyof typeof en | keyof typeof benchEn | keyof typeof addEn;
 export type Lang = "en" | "zh-CN";
 

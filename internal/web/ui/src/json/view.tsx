@@ -32,16 +32,17 @@ export function JsonView({ text, label, fit, member }: { text: string; label: st
     setHit(at);
     setFolded(new Set());
   };
+  const few = fit && lines.count <= 12;
   const hitLine = hit >= 0 ? lineAt(lines, hit) : -1;
-  return <div class={"json" + (fit ? " fit" : "")} style={fit ? { height: `min(${rows.length * 18 + 36}px, 60vh)` } : undefined}>
-    <div class="json-bar">
-      <input type="search" value={find} placeholder={t("find")} aria-label={t("find")} data-local-find
+  return <div class={"json" + (fit ? " fit" : "")} style={fit ? { height: few ? `${rows.length * 18 + 12}px` : `min(${rows.length * 18 + 36}px, 60vh)` } : undefined}>
+    <div class={few ? "json-bar few" : "json-bar"}>
+      {!few && <><input type="search" value={find} placeholder={t("find")} aria-label={t("find")} data-local-find
         onInput={(e) => { setFind(e.currentTarget.value); setHit(-1); }}
         onKeyDown={(e) => { if (e.key === "Enter") { e.preventDefault(); search(hit + 1); } }} />
       <span class="mut" role="status">{find && hit < 0 ? "" : hit >= 0 ? t("line", hitLine + 1) : t("lines", rows.length)}</span>
       <span class="space" />
       <button type="button" class="link" onClick={() => setFolded(new Set(deepContainers(lines)))}>{t("fold")}</button>
-      <button type="button" class="link" onClick={() => setFolded(new Set())}>{t("unfold")}</button>
+      <button type="button" class="link" onClick={() => setFolded(new Set())}>{t("unfold")}</button></>}
       <CopyButton text={() => (part ? text.slice(part.start, part.end) : text)} />
     </div>
     <VirtualList class="code" count={rows.length} height={18} label={label} testid="json-lines"

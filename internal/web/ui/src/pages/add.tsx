@@ -1,5 +1,5 @@
 // Adds a server by name, bundle, command or URL, or of scripts. It shows what will run before anything is downloaded.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { change, get, upload, type Listed, type Offer } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { t } from "../i18n/index.ts";
@@ -24,12 +24,14 @@ export function AddPage() {
   const [found, setFound] = useState<Found>();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
-  const forget = () => { setFound(undefined); setError(""); };
-  /** look asks the gateway for an offer; only the answer to the last request counts. */
   const asked = useRef(0);
-  const look = async (ask: () => Promise<Offer>, words: string[], stranger: boolean) => {
+  const forget = () => { asked.current++; setBusy(false); setFound(undefined); setError(""); };
+  /** look asks the gateway for an offer, after a wait; only the last request counts. Until its answer the offer that is shown is out of date. */
+  const look = async (ask: () => Promise<Offer>, words: string[], stranger: boolean, wait = 0) => {
     const n = ++asked.current;
     setBusy(true);
+    if (wait) await new Promise((r) => setTimeout(r, wait));
+    if (n !== asked.current) return;
     try {
       const offer = await ask();
       if (n === asked.current) { setFound({ offer, words, stranger }); setError(""); }
@@ -44,7 +46,7 @@ export function AddPage() {
     <Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("addServer")}</>}><a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a></Head>
     <div class="scroll"><div class="cols add-cols">
       {from === "script" ? <section class="card c7 add-from" aria-label={t("addFrom")}>{tabs}<Panel name="from" selected={from}><NewScripts /></Panel></section>
-        : <Offered key={found?.stranger ? found.offer.id : from} found={found} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)}>{tabs}
+        : <Offered key={found?.stranger ? found.offer.id : from} found={found} stale={busy} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)}>{tabs}
           <Panel name="from" selected={from}>
             {from === "registry" && !found && <Registry onPick={(w) => void word(w)} />}
             {from === "bundle" && !found && <Bundle busy={busy} onWord={(w) => void word(w)} onFile={(f) => void look(() => upload<Offer>("add/bundle?name=" + encodeURIComponent(f.name), f), [f.name], true)} />}
@@ -107,7 +109,7 @@ function Bundle({ busy, onWord, onFile }: { busy: boolean; onWord: (word: string
 const secretName = /key|token|secret|pass|auth|credential/i;
 
 /** Typed takes a command or a URL from the user. */
-function Typed({ kind, last, onForget, onLook }: { kind: "command" | "url"; last?: string; onForget: () => void; onLook: (ask: () => Promise<Offer>, words: string[], stranger: boolean) => Promise<void> }) {
+function Typed({ kind, last, onForget, onLook }: { kind: "command" | "url"; last?: string; onForget: () => void; onLook: (ask: () => Promise<Offer>, words: string[], stranger: boolean, wait: number) => Promise<void> }) {
   const [name, setName] = useState("");
   const [end, setEnd] = useState<Endpoint>({ ...emptyEndpoint, kind: kind === "command" ? "stdio" : "http" });
   const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set());
@@ -115,14 +117,14 @@ function Typed({ kind, last, onForget, onLook }: { kind: "command" | "url"; last
     has: (n) => secretName.test(n) !== flipped.has(n),
     flip: (n) => { const next = new Set(flipped); if (!next.delete(n)) next.add(n); setFlipped(next); },
   };
-  useEffect(() => {
+  // Before the next paint, so that what was typed is never added as it was before.
+  useLayoutEffect(() => {
     const f = fieldsOf(end) as { command?: string; args?: string[]; url?: string };
     const words = [name || "NAME", ...(kind === "url" ? [f.url || "URL"] : ["--", f.command || "COMMAND", ...(f.args ?? [])])];
     commandLine.value = command("add", ...words);
     if (!name || !complete(end)) { onForget(); return; }
     const names = [...end.env, ...end.headers].map(([k]) => k).filter((k) => k && vault.has(k));
-    const timer = setTimeout(() => void onLook(() => change<Offer>("POST", "add/look", { name, entry: fieldsOf(end), secret: names, instead: last ?? "" }), words, false), 250);
-    return () => clearTimeout(timer);
+    void onLook(() => change<Offer>("POST", "add/look", { name, entry: fieldsOf(end), secret: names, instead: last ?? "" }), words, false, 250);
   }, [name, end, flipped]);
   return <>
     <div class="field"><label for="s-name">{t("name")} <span class="err">*</span></label><input id="s-name" class="mono" value={name} spellcheck={false} autocomplete="off" onInput={(e) => setName(e.currentTarget.value.trim())} /></div>

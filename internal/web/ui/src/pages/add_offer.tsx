@@ -31,7 +31,7 @@ function flags(questions: AddQuestion[], answers: ReturnType<typeof answersOf>):
 }
 
 /** Offered shows two cards: the origin of the server with its questions, and what will run. */
-export function Offered({ found, typed, children, onAgain, onWay }: { found?: Found; typed: boolean; children: ComponentChildren; onAgain: () => void; onWay: (way: string) => void }) {
+export function Offered({ found, stale, typed, children, onAgain, onWay }: { found?: Found; stale: boolean; typed: boolean; children: ComponentChildren; onAgain: () => void; onWay: (way: string) => void }) {
   const offer = found?.offer, questions = offer?.questions ?? [];
   const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(questions.map((q) => [keyOf(q), q.default ?? ""])));
   const [name, setName] = useState(offer?.name ?? "");
@@ -65,7 +65,7 @@ export function Offered({ found, typed, children, onAgain, onWay }: { found?: Fo
     setBusy(false);
   };
   if (started) return <Outcome s={started} onAgain={() => { setStarted(undefined); onAgain(); }} />;
-  const alarms = offer?.alarms ?? [], ready = !!shown && fresh.current === state && !shown.missing?.length && alarms.every((a) => read.has(a)) && !busy;
+  const alarms = offer?.alarms ?? [], ready = !!shown && !stale && fresh.current === state && !shown.missing?.length && alarms.every((a) => read.has(a)) && !busy;
   const runsHere = shown?.rows.some((r) => r.kind === "runs") !== false;
   return <>
     <section class="card c7 add-from" aria-label={t("addFrom")}>{children}

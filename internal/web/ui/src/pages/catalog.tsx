@@ -12,7 +12,7 @@ import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
 import { Segments, Switch } from "../parts/switch.tsx";
 import { href, query, setQuery } from "../router.ts";
-import { may } from "../state.ts";
+import { may, roomy } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
 import { CostCards } from "./catalog_cost.tsx";
 import { useCalled, usualDays, type Called } from "./overview_cost.tsx";
@@ -91,7 +91,7 @@ function Table(p: TableProps) {
   const flip = (id: string) => { const next = new Set(flipped); if (!next.delete(id)) next.add(id); setFlipped(next); };
   const choose = (rows: CatalogRow[], on: boolean) => { const next = new Set(p.chosen); for (const r of rows) if (on) next.add(keyOf(r)); else next.delete(keyOf(r)); p.onChoose(next); };
   const lens = p.page.lens && new Set(p.page.lens.listed);
-  return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
+  return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={roomy.value ? 42 : 34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
     row={(i, style) => {
       const line = lines[i]!;
       return "group" in line ? <GroupRow key={"g " + line.group.id} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.id)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.id)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />
@@ -129,7 +129,7 @@ function GroupRow({ g, style, index, open, part, chosen, schema, onFlip, onChoos
     <span role="gridcell" onClick={(e) => e.stopPropagation()}><input type="checkbox" aria-label={`${t("select")} ${g.title}`} checked={picked === g.rows.length} ref={(e) => { if (e) e.indeterminate = picked > 0 && picked < g.rows.length; }} onChange={(e) => onChoose(g.rows, e.currentTarget.checked)} /></span>
     <span role="gridcell"><button type="button" class="fold-button" aria-expanded={open} aria-label={g.title} onClick={(e) => { e.stopPropagation(); onFlip(); }}><Icon name={open ? "down" : "right"} /></button><b>{g.title}</b> <span class="mut">{t("onOf", g.on, g.rows.length)}</span></span>
     <span role="gridcell" class="c-effect" /><span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{short(g.tokens)}</span></span><span role="gridcell" class="r c-calls">{count(g.calls)}</span><span role="gridcell" class="c-last" />
-    <span role="gridcell" class="c-issues mut">{g.unused ? t("unusedN", g.unused) : ""}</span><span role="gridcell" class="r"><Switch on={g.on === g.rows.length ? true : g.on ? "mixed" : false} label={t("allOf", g.title)} disabled={!may("admin")} onChange={(on) => void switchAll(schema, g.rows, on, onChanged)} /></span>
+    <span role="gridcell" class="c-issues mut">{g.unused ? t("unusedN", g.unused) : ""}</span><span role="gridcell" class="r"><Switch on={g.on === g.rows.length ? true : g.on ? "mixed" : false} label={t("allOf", g.title)} disabled={!may("admin")} onChange={(on) => void switchAll(schema, g.rows, "on", on, onChanged)} /></span>
   </div>;
 }
 
@@ -141,7 +141,7 @@ function ToolRow({ r, style, index, schema, part, calls, last, unused, chosen, o
     <span role="gridcell" class="c-name"><a class="plain-link" href={href(["bench", r.server, r.kind === "tool" ? "tools" : "prompts", r.own])}><code>{r.listed ?? r.own}</code></a>{r.listed && r.listed !== r.own && !r.listed.endsWith(r.own) && <span class="mut"> {r.own}</span>}{!r.listed && <span class="mut"> {t("notShown")}</span>}</span>
     <span role="gridcell" class="c-effect">{r.kind === "tool" ? <Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> : <span class="tag effect" title={t("prompt")}>P<span class="hidden"> {t("prompt")}</span></span>}</span>
     <span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{count(r.cost.tokens)}</span></span><span role="gridcell" class="r c-calls mut">{count(calls)}</span><span role="gridcell" class="c-last mut">{last ? sinceDay(last) : "–"}</span>
-    <span role="gridcell" class="c-issues">{seen !== undefined && <Status tone={seen ? "ok" : "idle"}>{t(seen ? "seen" : "notSeen")}</Status>}{(r.issues ?? []).map((i) => <Issue key={i.code} i={i} plain={r.listed === r.own} />)}{unused && seen === undefined && !r.issues?.length && <span class="mut">{t("unusedOne")}</span>}</span>
+    <span role="gridcell" class="c-issues">{seen !== undefined && <Status tone={seen ? "ok" : "idle"}>{t(seen ? "seen" : "notSeen")}</Status>}{(r.issues ?? []).map((i) => <Issue key={i.code} i={i} plain={r.listed === r.own} />)}{r.ask && <span class="tag acc">{t("asksFirst")}</span>} {unused && seen === undefined && !r.issues?.length && <span class="mut">{t("unusedOne")}</span>}</span>
     <span role="gridcell" class="r"><ToolSwitch schema={schema} r={r} onChanged={onChanged} /></span>
   </div>;
 }
@@ -152,21 +152,22 @@ function Issue({ i, plain }: { i: { code: string; with?: string[] }; plain: bool
   return i.code === "same" && !plain ? <span class="mut">{text}</span> : <Status tone="warn">{text}</Status>;
 }
 
-/** switchAll turns tools on or off one after the other, with undo. */
-async function switchAll(schema: string, rows: CatalogRow[], on: boolean, done: () => void): Promise<void> {
-  const changed = rows.filter((r) => r.on !== on);
-  const each = async (to: boolean) => { for (const r of changed) await change("PUT", path("catalog", schema, r.server, r.kind, r.own), { on: to }); };
+/** switchAll sets a switch of tools one after the other, with undo: whether clients see them, or whether calls wait for a person. */
+async function switchAll(schema: string, rows: CatalogRow[], key: "on" | "ask", on: boolean, done: () => void): Promise<void> {
+  const changed = rows.filter((r) => !!r[key] !== on);
+  const each = async (to: boolean) => { for (const r of changed) await change("PUT", path("catalog", schema, r.server, r.kind, r.own), { [key]: to }); };
   try {
     await each(on);
-    toast(t(on ? "turnedOnN" : "turnedOffN", changed.length), { label: "undo", run: () => void each(!on).then(done, (e) => toast(errorText(e), undefined, "err")) });
+    toast(t(key === "ask" ? on ? "askedN" : "unaskedN" : on ? "turnedOnN" : "turnedOffN", changed.length), { label: "undo", run: () => void each(!on).then(done, (e) => toast(errorText(e), undefined, "err")) });
   } catch (e) { toast(errorText(e), undefined, "err"); }
   done();
 }
 
 /** Bulk shows how many tools are selected and what they cost. */
 function Bulk({ page, chosen, onDone }: { page: CatalogPage; chosen: Set<string>; onDone: () => void }) {
-  const rows = page.rows.filter((r) => chosen.has(keyOf(r)));
+  const rows = page.rows.filter((r) => chosen.has(keyOf(r))), tools = rows.filter((r) => r.kind === "tool"), ask = tools.some((r) => !r.ask);
   return <div class="bulk" role="region" aria-label={t("selection")} data-testid="bulk"><span><b>{t("selectedN", count(rows.length))}</b> · {t("tokensN", short(rows.reduce((n, r) => n + r.cost.tokens, 0)))}</span>
-    {may("admin") && <><button type="button" class="button light" onClick={() => void switchAll(page.schema, rows, false, onDone)}>{t("disable")}</button><button type="button" class="button" onClick={() => void switchAll(page.schema, rows, true, onDone)}>{t("enable")}</button></>}
+    {may("admin") && <><button type="button" class="button light" onClick={() => void switchAll(page.schema, rows, "on", false, onDone)}>{t("disable")}</button><button type="button" class="button" onClick={() => void switchAll(page.schema, rows, "on", true, onDone)}>{t("enable")}</button>
+      {tools.length > 0 && <button type="button" class="button" onClick={() => void switchAll(page.schema, tools, "ask", ask, onDone)}>{t(ask ? "askBefore" : "askNot")}</button>}</>}
     <IconButton icon="close" label={t("clearSelection")} onClick={onDone} /></div>;
 }

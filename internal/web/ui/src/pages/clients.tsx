@@ -21,7 +21,7 @@ export function Clients() {
   const sorted = [...clients.value].sort((a, b) => seen(b) - seen(a));
   return <div class="page clients-page"><Head title={t("clientsTitle")} what={t("clientsText")} />
     {error && <Notice tone="err">{error}</Notice>}
-    <div class="scroll"><div class="cols wide">
+    <div class="scroll"><div class="cols wide top">
       <section class="card flush c6" aria-labelledby="h-here"><header><h2 id="h-here">{t("clients")}</h2><span class="count">{clients.value.length}</span></header>
         {sorted.length ? <ul class="plain client-list">{sorted.map((c) => <Connected key={c.session} c={c} />)}</ul> : <Empty><b>{t("noClients")}</b><span>{t("noClientsText")}</span></Empty>}
         <div class="body"><ByHand /></div>

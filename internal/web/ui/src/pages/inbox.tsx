@@ -4,11 +4,12 @@ import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
-import { age, hm, lasting } from "../format.ts";
+import { age, ago, hm, lasting, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
 import { approvals, inbox, loaded } from "../live.ts";
+import { noteKind, noteText } from "../note.ts";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments } from "../parts/switch.tsx";
@@ -40,7 +41,7 @@ export function InboxPage() {
           : <>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}
             {unanswered.length > 0 && <li class="h3">{t("endedQuestions")}</li>}{unanswered.map((d) => <li key={d.id} data-testid="ended"><Past d={d} on={d === over} /></li>)}</>}</ul>
         <div class="ibd">{over ? <><a class="m-only link" href={href(["inbox"], { tab: past ? "done" : undefined })}>‹ {t("inbox")}</a><Over key={over.id} d={over} /></>
-          : open && !past && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <><Item key={open.q.id} q={open.q} /><Caused key={"c" + open.q.id} q={open.q} /></> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
+          : open && !past && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <><Item key={open.q.id} q={open.q} /><Caused key={"c" + open.q.id} q={open.q} done={done} /></> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
   </div>;
 }
 
@@ -65,19 +66,35 @@ function Over({ d }: { d: Done }) {
   </article>;
 }
 
-/** callOf returns the call that waits for the answer to a question of its server, if that is known. An approval shows its call itself. */
-async function callOf(q: Question): Promise<string | undefined> {
-  if (q.kind !== "elicitation" && q.kind !== "sampling") return undefined;
-  if (q.run) return JSON.stringify((await get<Run>(path("runs", q.run))).params);
+interface Step { at: string; kind: string; text: string }
+interface Story { call?: string; steps: Step[] }
+
+/** storyOf returns the call that waits for the answer to a question of its server, and what happened since it began, if that is known. An approval shows its call itself. */
+async function storyOf(q: Question): Promise<Story> {
+  if (q.kind !== "elicitation" && q.kind !== "sampling") return { steps: [] };
+  const begun = (at: string, client?: string, name?: string): Step => ({ at, kind: t("call"), text: [client === "bench" ? t("bench") : client, name].filter(Boolean).join(" → ") });
+  const asked: Step = { at: q.asked, kind: t("asksStep"), text: Object.keys(q.params?.requestedSchema?.properties ?? {}).join(", ") || t(`kind_${q.kind}`) };
+  if (q.run) { const run = await get<Run>(path("runs", q.run)); return { call: JSON.stringify(run.params), steps: [begun(run.start, q.client ?? "bench", run.name), asked] }; }
   const { calls } = await get<{ calls: Call[] }>("traffic?limit=2&q=" + encodeURIComponent(`status:pending hop:server server:${q.server}`));
-  if (calls.length !== 1) return undefined;
-  const body = await get<Slice>(path("traffic", calls[0]!.id, "body") + "?side=req");
-  return body.whole ? body.text : undefined;
+  if (calls.length !== 1) return { steps: [] };
+  const id = calls[0]!.id, req = (id: number) => get<Slice>(path("traffic", id, "body") + "?side=req");
+  const [body, { related }] = await Promise.all([req(id), get<{ related: Call[] }>(path("traffic", id))]);
+  const notes = await Promise.all(related.filter((c) => c.kind === "notification" && c.hop === "server" && c.fromServer).slice(-20).map(async (c): Promise<Step> => {
+    const params = await req(c.id).then((s) => JSON.parse(s.text)).then((p) => p.params ?? p).catch(() => undefined);
+    return { at: c.start, kind: noteKind(c.method, params), text: noteText(c.method, params) };
+  }));
+  return { call: body.whole ? body.text : undefined, steps: [begun(calls[0]!.start, related.find((c) => c.client)?.client, calls[0]!.name), ...notes, asked] };
 }
 
-function Caused({ q }: { q: Question }) {
-  const { value } = useLoad(() => callOf(q), [q.id]);
-  return value ? <section class="caused" data-testid="caused"><h2>{t("waitingCall")}</h2><div class="json-box"><JsonView fit text={value} label={t("waitingCall")} /></div></section> : null;
+/** Caused shows the call behind a question, what happened so far, and how a question like it ended last time. */
+function Caused({ q, done }: { q: Question; done: Done[] }) {
+  const { value } = useLoad(() => storyOf(q), [q.id]);
+  const last = done.find((d) => d.id !== q.id && d.kind === q.kind && d.server === q.server && d.tool === q.tool && d.by);
+  return <>
+    {value?.call && <section class="caused" data-testid="caused"><h2>{t("waitingCall")}</h2><div class="json-box"><JsonView fit text={value.call} label={t("waitingCall")} /></div></section>}
+    {value && value.steps.length > 0 && <section class="caused" data-testid="so-far"><h2>{t("soFar")}</h2><ol class="plain log">{value.steps.map((s, i) => <li key={i}><time>{i ? "+" + ns(Math.max(0, Date.parse(s.at) - Date.parse(value.steps[0]!.at)) * 1e6) : hm(Date.parse(s.at), true)}</time><span class="level">{s.kind}</span><span class="cut" title={s.text}>{s.text}</span></li>)}</ol></section>}
+    {last && <p class="caused row last-time" data-testid="last-time"><span class="mut">{t("lastTime")}</span><Status tone={outcomeTones[last.outcome]}><a class="plain-link" href={href(["inbox", last.id], { tab: "done" })}>{outcomeOf(last)}, {ago(last.ended, now.value)}</a></Status><span class="mut">{t("answeredBy", last.by!)}</span></p>}
+  </>;
 }
 
 interface Waiting { id: string; q?: Question; s?: Server }

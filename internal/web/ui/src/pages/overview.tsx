@@ -31,7 +31,7 @@ function useWhileBusy(reload: () => void): void {
   }, []);
 }
 
-const failedQuery = (m: number) => `status:error,tool_error hop:client since:${m}m`;
+const failedQuery = (m: number) => `status:error,tool_error hop:client bench:no since:${m}m`;
 
 export function Overview() {
   const m = minutes.value;

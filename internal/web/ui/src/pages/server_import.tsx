@@ -55,7 +55,7 @@ export function ServerImport() {
     <div class="scroll editor"><FromPrograms /><section class="card">
     <div class="field"><label for="import-text">{t("importText")}</label><textarea id="import-text" class="mono" rows={10} spellcheck={false} value={text} placeholder={'{"mcpServers": {"github": {"command": "npx", "args": ["-y", "…"]}}}'} onInput={(e) => load(e.currentTarget.value)} /></div>
     {bad && <Notice tone="err">{bad}</Notice>}
-    {found.length > 0 && <table><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
+    {found.length > 0 && <table class="import-list"><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
       {found.map((s) => <tr key={s.name}><td><input type="checkbox" aria-label={s.name} checked={chosen.has(s.name)} onChange={() => {
         const next = new Set(chosen);
         if (!next.delete(s.name)) next.add(s.name);
@@ -92,7 +92,7 @@ function FromPrograms() {
     } catch (e) { setError(errorText(e)); }
   };
   return <section class="card" aria-labelledby="h-found" data-testid="from-programs"><h2 id="h-found">{t("foundHere")}</h2>
-    <table><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("client")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
+    <table class="import-list"><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("client")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
       {list.map((s) => <tr key={idOf(s)}><td><input type="checkbox" aria-label={`${s.name} ${s.program}`} disabled={!s.adds} checked={chosen(s)} onChange={() => flip(s)} /></td><td><b>{s.name}</b></td>
         <td>{programs?.find((p) => p.id === s.program)?.name ?? s.program}</td><td>{s.adds ? <code>{s.run}</code> : <Status tone="idle">{s.outcome}</Status>}{s.notes?.map((n) => <div key={n} class="mut">{n}</div>)}</td></tr>)}
     </tbody></table>

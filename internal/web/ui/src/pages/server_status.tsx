@@ -1,10 +1,10 @@
 // The summary of a server: its capabilities, its speed, its tools, changes and last lines.
 import { useEffect, useState } from "preact/hooks";
-import { at, change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat, type Usage } from "../api.ts";
-import { clock, count, ns, percent, short } from "../format.ts";
+import { at, change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type Pulse, type ServerDetail, type Stat, type Usage } from "../api.ts";
+import { clock, count, date, ns, percent, short } from "../format.ts";
 import { lang, t, type Key } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
-import { Empty, errorText, now, toast, useLoad } from "../parts/basics.tsx";
+import { Empty, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { Bar, Fig, Latency, Strip } from "../parts/chart.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Switch } from "../parts/switch.tsx";
@@ -56,24 +56,30 @@ function LatencyCard({ d, past, whole }: { d: ServerDetail; past?: Past; whole?:
   </section>;
 }
 
+const host = (url: string) => (URL.canParse(url) ? new URL(url).host : url);
+
 /** useListed reads the catalog of the server's schema. */
 const useListed = (d: ServerDetail) => useLoad(() => get<CatalogPage>(at("catalog?schema=" + encodeURIComponent(d.schema), d.replica)), [d.schema, d.name, d.tools]);
 
 function Connection({ d, page }: { d: ServerDetail; page?: CatalogPage }) {
   const { value: usage } = useLoad(() => get<Usage>(at(`usage?by=client&days=${usualDays}&server=${encodeURIComponent(d.name)}`, d.replica)), [d.name]);
+  const { value: pulse, error: silent, reload: ping } = useLoad(() => (d.state === "up" && may("admin") && !d.replica ? change<Pulse>("POST", path("servers", d.schema, d.name, "ping")) : Promise.resolve(undefined)), [d.schema, d.name, d.state, d.since]);
+  const cert = pulse?.certificate, left = cert ? (Date.parse(cert.until) - now.value) / 86_400_000 : 0, accounts = (d.accounts ?? []).filter((a) => !a.revoked);
   const users = (usage?.rows ?? []).map((r) => r.client || t("unnamed"));
   const costs = page ? costByServer(page) : [], own = costs.find(([name]) => name === d.name)?.[1], sum = costs.reduce((n, [, v]) => n + v, 0);
   const e = (d.entry ?? {}) as Record<string, any>;
   const rows: [string, preact.ComponentChildren][] = [
     e.scripts ? [t("scripts"), <code>{Object.keys(e.scripts).join(", ")}</code>] : e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
     [t("transport"), [d.transport, d.protocol].filter(Boolean).join(" · ")], ...(d.pid ? [["PID", String(d.pid)] as [string, string]] : []),
+    ...(cert ? [[t("certificate"), <span class="lines"><span class={left < 14 ? "warn" : ""}>{t("validUntil", date(cert.until))}</span><small title={cert.subject + ", " + cert.issuer}>{t("issuedBy", cert.subject, cert.issuer)}</small></span>] as [string, preact.ComponentChildren]] : []),
+    ...(accounts.length ? [[t("signedInAs"), <>{accounts.map((a) => <span class="lines" key={a.issuer + a.user}>{[a.user, t("atIssuer", host(a.issuer))].filter(Boolean).join(" ")}<small>{[...(a.scopes ?? []), ...(a.expires && !a.renews ? [t("validUntil", date(a.expires))] : [])].join(", ")}</small></span>)}</>] as [string, preact.ComponentChildren]] : []),
     ...(users.length ? [[t("usedBy"), <a class="plain-link" title={users.join(", ")} href={href(["usage"], { by: "client", server: d.name })}>{users.join(", ")}</a>] as [string, preact.ComponentChildren]] : []),
     ...(own ? [[t("contextCost"), <>{t("tokensN", short(own))} <span class="mut">{t("ofTotal", percent(own, sum))}</span></>] as [string, preact.ComponentChildren]] : []),
     [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(lang.value === "zh-CN" ? "、" : ", ")],
     ...(Object.keys(e.env ?? e.headers ?? {}).length ? [[t(e.env ? "environment" : "headers"), <code>{Object.keys(e.env ?? e.headers).join(", ")}</code>] as [string, preact.ComponentChildren]] : []),
     ...(d.source ? [[t("configFile"), <code>{d.source}</code>] as [string, preact.ComponentChildren]] : []),
   ];
-  return <section class="card flush" aria-labelledby="h-connection"><header><h2 id="h-connection">{t("via")}</h2></header><dl class="body kv">{rows.map(([k, v]) => [<dt key={k}>{k}</dt>, <dd key={k + "v"} title={typeof v === "string" ? v : undefined}>{v}</dd>])}</dl>
+  return <section class="card flush" aria-labelledby="h-connection"><header><h2 id="h-connection">{t("via")}</h2>{(pulse || silent) && <span class="end"><button type="button" class="plain-button" title={silent ?? t("pingAgain")} onClick={ping} data-testid="ping"><Status tone={silent ? "err" : "ok"}>ping {silent ? t("noAnswerShort") : ns(pulse!.took)}</Status></button></span>}</header><dl class="body kv">{rows.map(([k, v]) => [<dt key={k}>{k}</dt>, <dd key={k + "v"} title={typeof v === "string" ? v : undefined}>{v}</dd>])}</dl>
     {d.handshake && <footer><details><summary>{t("handshake")}</summary><div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div></details></footer>}</section>;
 }
 
@@ -106,7 +112,7 @@ function ToolTable({ d, limit, listed: { value: page, reload } }: { d: ServerDet
 function ToolRow({ d, r, s, most, onChanged }: { d: ServerDetail; r: CatalogRow; s?: Stat; most: number; onChanged: () => void }) {
   const open = d.replica ? href(["traffic"], { replica: d.replica, q: `tool:${d.name}.${r.own}` }) : href(["bench", d.name, "tools", r.own]);
   return <tr class={"open-row" + (r.on ? "" : " off")} onClick={() => go(open)}>
-    <td title={r.own}><Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> <a class="plain-link" href={open}><code>{r.own}</code></a></td><td class="mut" title={r.description}>{r.description}</td>
+    <td title={r.own}><Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> <a class="plain-link" href={open}><code>{r.own}</code></a></td><td class="mut" title={r.description}>{r.ask && <><span class="tag acc">{t("asksFirst")}</span> </>}{r.description}</td>
     <td class="r mut">{short(r.cost.tokens)}</td><td><span class="row calls-cell"><Bar part={(s?.calls ?? 0) / most} /><span class="num">{count(s?.calls ?? 0)}</span></span></td>
     <td class="r">{s?.calls ? ns(s.p95) : "–"}</td><td class={"r " + (s?.errors ? "err" : "mut")}>{s?.calls ? percent(s.errors, s.calls) : "–"}</td>
     <td class="r" onClick={(e) => e.stopPropagation()}><ToolSwitch schema={d.schema} r={r} fixed={!!d.replica} onChanged={onChanged} /></td></tr>;

@@ -12,7 +12,7 @@ import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments, Switch } from "../parts/switch.tsx";
 import { query, setQuery } from "../router.ts";
-import { may, session, theme, type Theme } from "../state.ts";
+import { may, roomy, session, theme, type Theme } from "../state.ts";
 import { AsJSON } from "./settings_json.tsx";
 
 /** groups assign keys to groups by their prefix; the first match counts. */
@@ -52,7 +52,7 @@ export function SettingsPage() {
   const jump = (id: string) => document.getElementById(id)?.scrollIntoView({ block: "start" });
   return <div class="page settings-page">
     <Head title={t("settings")} what={session.value!.version}>
-      <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+      {!json && <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>}
       {may("admin") && !json && <button type="button" class="button" onClick={() => setQuery({ as: "json" })}><Icon name="edit" />{t("editJSON")}</button>}
     </Head>
     {json ? <AsJSON onClose={() => { setQuery({ as: undefined }); reload(); }} /> : <div class="set"><nav aria-label={t("settings")}><button type="button" onClick={() => jump("grp_browser")}>{t("grp_browser")}</button>{by.map(({ g, list }) => <button type="button" key={g} onClick={() => jump(g)}>{t(g)}<span class="n">{list.length}</span></button>)}</nav>
@@ -73,6 +73,7 @@ function Browser() {
   return <section class="card flush" id="grp_browser" aria-labelledby="h-browser"><header><h2 id="h-browser">{t("grp_browser")}</h2></header>
     {row(t("theme"), "", <Segments id="set-theme" label={t("theme")} value={theme.value} onChange={(v: Theme) => { theme.value = v; }} choices={[["auto", t("themeAuto")], ["light", t("themeLight")], ["dark", t("themeDark")]]} />)}
     {row(t("language"), "", <Segments id="set-lang" label={t("language")} value={lang.value} onChange={(v: Lang) => setLang(v)} choices={[["en", "English"], ["zh-CN", "简体中文"]]} />)}
+    {row(t("rowHeight"), "", <Segments id="set-rows" label={t("rowHeight")} value={roomy.value ? "roomy" : "compact"} onChange={(v) => { roomy.value = v === "roomy"; }} choices={[["compact", t("rowsCompact")], ["roomy", t("rowsRoomy")]]} />)}
     {row(t("signedInAs"), t("loggedIn", session.value!.name, session.value!.scope), <button type="button" class="button" onClick={() => void logout()}>{t("logout")}</button>)}
     {row(t("licences"), t("licencesDoc"), <a class="button" href="/ui/THIRD_PARTY_NOTICES.txt" target="_blank" rel="noreferrer">{t("open")}</a>)}
   </section>;

@@ -30,7 +30,7 @@ export function SuiteNew() {
       <label class="check">{t("suiteName")} <input class="mono suite-name" value={chosen} spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></label></div>
     {error && <Notice tone="err">{error}</Notice>}
     {made && <p class="mut pad">{t("callsFound", made.calls)} · {t("draftHint")}</p>}
-    {made && made.servers.length > 1 && <Notice tone="warn">{t("severalServers")} {made.servers.map((s) => <button type="button" class="button" key={s} onClick={() => narrow(s)}>{s}</button>)}</Notice>}
+    {made && made.servers.length > 1 && <Notice tone="warn"><div class="row wrap"><span>{t("severalServers")}</span>{made.servers.map((s) => <button type="button" class="button small" key={s} onClick={() => narrow(s)}>{s}</button>)}</div></Notice>}
     {made && made.servers.length === 1 && <SuiteText key={made.text} name={chosen} text={made.text} onSaved={() => go(href(["tests", chosen]))} />}
     {made && !made.servers.length && <Empty>{t("nothingToTest")} {!servers.value.length && <a href="/ui/servers/new">{t("addServer")}</a>}</Empty>}
   </div>;

@@ -14,7 +14,7 @@ import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
-import { phone, remembered } from "../state.ts";
+import { phone, remembered, roomy } from "../state.ts";
 import { ReplicaFilter, Silent, chosenReplica, useReplicaCalls } from "./replicas.tsx";
 import { every } from "./replicas_card.tsx";
 import { Entry } from "./traffic_entry.tsx";
@@ -89,7 +89,7 @@ export function Traffic() {
     {trouble && <Notice tone="err">{trouble}</Notice>}
     {seen.steps.length > 0 && <div class="hist"><Timeline start={seen.start} step={seen.step} steps={seen.steps} height={72} label={t("callsChart", "", count(size), count(seen.errors + seen.tool))} brush={brushOf(q)} onBrush={(s) => setQuery({ q: withBrush(q, s) })} /></div>}
     <div class="traffic-split">
-      {size > 0 ? <VirtualList class="grid" role="grid" count={size} height={phone.value ? 56 : 30} label={t("traffic")} testid="traffic-rows"
+      {size > 0 ? <VirtualList class="grid" role="grid" count={size} height={phone.value ? 56 : roomy.value ? 38 : 30} label={t("traffic")} testid="traffic-rows"
         selected={found >= 0 ? found : undefined} onMove={select} onOpen={select} onEnd={() => far ? far.older() : void older()} onTop={(is) => { top.current = is; still(); }} header={<HeaderRow />}
         row={(i, style) => { const c = row(i)!; return <CallRow key={(c.replica ?? "") + c.id} call={c} style={style} on={i === found} index={i} suffix={suffixOf(c)} scale={seen.longest} />; }} />
         : far?.loaded || !far && version.value || trouble ? <Empty><b>{t(q ? "nothingMatches" : "noCalls")}</b><span>{q ? t("tryOther") : t("noTraffic")}</span>{q ? <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button> : <a class="button" href="/ui/bench">{t("openBench")}</a>}</Empty> : <div class="scroll pad"><Skeleton cards={["c12"]} rows={10} /></div>}
@@ -148,7 +148,7 @@ function Filters({ q, both, seen }: { q: string; both: boolean; seen: Summary })
     <div class="query"><label class="with-icon grow"><Icon name="filter" /><input type="search" class="mono" data-filter value={q} placeholder="client:cursor tool:github.* dur:>500ms status:error" aria-label={t("filter")} spellcheck={false} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
       <span class="seg" role="group" aria-label={t("hops")}><button type="button" aria-pressed={!both} onClick={() => { hops.value = false; }}>{t("clientCalls")}</button><button type="button" aria-pressed={both} onClick={() => { hops.value = true; }}>{t("bothHops")}</button></span></div>
     <div class="search-line chips-line">{chip("status:error", "err", t("errors"), seen.errors)}{chip("status:tool_error", "warn", t("toolErrors"), seen.tool)}{chip("dur:>1s", undefined, t("slowerThan"), seen.slow)}{chip("status:pending", "ask", t("waitingCalls"), seen.waiting)}
-      <span class="sep" />{[...known].slice(0, 4).map(([name, n]) => chip(`client:${name}`, undefined, name, n))}{choice("server", servers.value.map((s) => s.name), "server")}{choice("method", ["tools/call", "tools/list", "prompts/get", "resources/read", "initialize"], "method")}</div>
+      <span class="sep" />{[...known].slice(0, 4).map(([name, n]) => chip(`client:${name}`, undefined, name === "bench" ? t("bench") : name, n))}{choice("server", servers.value.map((s) => s.name), "server")}{choice("method", ["tools/call", "tools/list", "prompts/get", "resources/read", "initialize"], "method")}</div>
   </div>;
 }
 

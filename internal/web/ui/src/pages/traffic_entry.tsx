@@ -3,14 +3,18 @@ import { useEffect, useState } from "preact/hooks";
 import { get, path, type Call, type Slice } from "../api.ts";
 import { bytes, clock, ns } from "../format.ts";
 import { lang, t } from "../i18n/index.ts";
-import { on } from "../live.ts";
+import { useShortcuts } from "../keys.ts";
+import { on, servers } from "../live.ts";
 import { parse, stringify, isObject, type Json } from "../json/exact.ts";
 import { JsonView, TextView } from "../json/view.tsx";
 import { CopyButton, IconButton, Notice, Panel, Status, Tabs, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { PartTree } from "../parts/tree.tsx";
-import { href } from "../router.ts";
+import { go, href } from "../router.ts";
+import { may } from "../state.ts";
 import { encodeArgs } from "../bench/args.ts";
+import { SaveTest } from "../bench/save.tsx";
+import { signIn } from "./servers.tsx";
 import { failed, outcome, statusName, toneOfCall } from "./traffic.tsx";
 import { TimeSplit } from "./traffic_time.tsx";
 
@@ -34,11 +38,11 @@ export function Entry({ id, replica, onClose, onStep }: { id: number; replica: s
   const others = related.filter((c) => c.kind !== "call" || c.fromServer);
   const tabs = [...hops.map((c) => ({ id: String(c.id), label: t(c.hop === "client" ? "clientSide" : "serverSide") })), { id: "related", label: t("relatedCount", others.length) }];
   const selected = tabs.some((x) => x.id === tab) ? tab : String(hops.find((c) => c.id === id)?.id ?? tabs[0]!.id);
-  const hop = hops.find((c) => String(c.id) === selected);
+  const hop = hops.find((c) => String(c.id) === selected), locked = may("admin") && servers.value.find((s) => s.name === call.server && s.schema === (call.schema || "default") && s.state === "auth");
   return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
     <div class="dh"><Status tone={toneOfCall(call)} state={call.status} /><h2 class="cut grow">{call.server} <code>{call.name || call.method}</code></h2>{buttons}</div>
     <p class="dm">{[replica && `${t("replica")} ${replica}`, call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", String(call.id))].filter(Boolean).join(" · ")}</p>
-    {failed(call) && <Notice tone={call.status === "tool_error" ? "warn" : "err"}><b data-testid="why">{outcome(call)}</b><div class="mut">{statusName(call)}{call.reason ? ` · ${call.reason}` : ""}</div></Notice>}
+    {failed(call) && <Notice tone={call.status === "tool_error" ? "warn" : "err"}><b data-testid="why">{outcome(call)}</b><div class="mut">{statusName(call)}{call.reason ? ` · ${call.reason}` : ""}</div>{locked && <button type="button" class="button primary small" onClick={() => void signIn(locked)}>{t("signIn")}</button>}</Notice>}
     <div class="do-row"><OpenInBench calls={hops} replica={replica} /><CopyButton text={() => JSON.stringify(value, null, 2)} /></div>
     <TimeSplit call={hops.find((c) => c.hop === "client") ?? call} related={related} />
     <Notes related={related} hops={hops} />
@@ -87,7 +91,7 @@ function Body({ call, replica, side, size }: { call: Call; replica: string; side
   </section>;
 }
 
-/** OpenInBench makes a test of a client's call. */
+/** OpenInBench opens a client's call in the Bench, runs it again there, or makes a test of it. */
 function OpenInBench({ calls, replica }: { calls: Call[]; replica: string }) {
   const call = calls.find((c) => c.hop === "server" && c.server) ?? calls.find((c) => c.server);
   const [link, setLink] = useState("");
@@ -101,7 +105,10 @@ function OpenInBench({ calls, replica }: { calls: Call[]; replica: string }) {
       setLink(href(["bench", call.server!, kind, call.name!], { a: s.whole ? argsOf(s.text) : undefined }));
     }, () => setLink(href(["bench", call.server!, kind, call.name!])));
   }, [call?.id, replica]);
-  return link ? <a class="button" href={link}><Icon name="bench" />{t("openInBench")}</a> : null;
+  const again = call?.method === "tools/call" && may("call") ? () => go(link, false, { run: true }) : undefined;
+  useShortcuts([{ keys: "b", label: "openInBench", run: () => { if (link) go(link); } }, { keys: "r", label: "rerun", run: () => { if (link) again?.(); } }]);
+  return link ? <><a class="button small" href={link}><Icon name="bench" />{t("openInBench")}</a>{again && <button type="button" class="button small" onClick={again}><Icon name="refresh" />{t("rerun")}</button>}
+    {call!.hop === "server" && call!.status !== "pending" && !replica && <SaveTest key={call!.id} from={{ q: "id:" + call!.id }} name={call!.server!} />}</> : null;
 }
 
 function argsOf(body: string): string | undefined {

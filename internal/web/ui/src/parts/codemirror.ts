@@ -4,7 +4,7 @@ import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
-import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 const colours = HighlightStyle.define([
@@ -17,8 +17,6 @@ const theme = EditorView.theme({
   "&.cm-focused": { outline: "2px solid var(--acc)", outlineOffset: "-1px" },
   ".cm-content": { fontFamily: "ui-monospace, Menlo, 'DejaVu Sans Mono', monospace", caretColor: "var(--tx)", minHeight: "160px" },
   ".cm-gutters": { backgroundColor: "var(--bg)", color: "var(--mut)", border: "none" },
-  ".cm-cursor": { borderLeftColor: "var(--tx)" },
-  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accbg)" },
 });
 
 export function mount(host: HTMLElement, text: string, label: string, onChange: (text: string) => void) {
@@ -29,7 +27,7 @@ export function mount(host: HTMLElement, text: string, label: string, onChange: 
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), json(), syntaxHighlighting(colours), theme,
+        lineNumbers(), history(), indentOnInput(), bracketMatching(), json(), syntaxHighlighting(colours), theme,
         EditorView.contentAttributes.of({ "aria-label": label }), EditorView.lineWrapping,
         keymap.of([{ key: "Mod-Enter", run: () => true }, ...historyKeymap, ...standardKeymap]),
         EditorView.updateListener.of((u) => { if (u.docChanged) onChange(u.state.doc.toString()); }),
