@@ -73,8 +73,6 @@ func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 
 func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_" + bucket }
 
-func (e *Engine) subject(topic string) string { return "aio." + e.name + "." + topic }
-
 // bounded adds a timeout to ctx unless it has a deadline.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {

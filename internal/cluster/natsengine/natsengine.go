@@ -55,7 +55,7 @@ type Engine struct {
 func Open(opt Options) (*Engine, error) {
 	e := &Engine{name: opt.Cluster, buckets: map[string]jetstream.KeyValue{}}
 	options := []nats.Option{
-		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix(e.subject("_inbox")),
+		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix("aio." + e.name + "._inbox"),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retry), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectBufSize(-1), // a message that cannot be sent now fails: it would be outdated later
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) }),
@@ -165,38 +165,6 @@ func (e *Engine) Watch(ctx context.Context, bucket, prefix string, see func(clus
 				see(cluster.Value{Key: decode(entry.Key()), Revision: entry.Revision(), Deleted: true})
 			}
 		}
-	})
-	return nil
-}
-
-// Tell sends a message.
-func (e *Engine) Tell(_ context.Context, topic string, data []byte) error {
-	if err := e.conn.Publish(e.subject(encode(topic)), data); err != nil {
-		return i18n.Errorf("telling the other replicas: %w", "通知其他副本失败：%w", err)
-	}
-	return nil
-}
-
-// Hear receives messages.
-func (e *Engine) Hear(ctx context.Context, topic string, hear func([]byte)) error {
-	ctx, stop := e.within(ctx)
-	sub, err := e.conn.Subscribe(e.subject(encode(topic)), func(m *nats.Msg) {
-		if ctx.Err() == nil {
-			hear(m.Data)
-		}
-	})
-	if err == nil {
-		flush, done := bounded(ctx)
-		err = e.conn.FlushWithContext(flush) // then NATS has the subscription
-		done()
-	}
-	if err != nil {
-		stop()
-		return i18n.Errorf("listening to the other replicas: %w", "接收其他副本的消息失败：%w", err)
-	}
-	context.AfterFunc(ctx, func() {
-		stop()
-		sub.Unsubscribe() // a closed connection has no subscription
 	})
 	return nil
 }
