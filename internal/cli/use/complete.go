@@ -19,7 +19,9 @@ func CompleteCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	cmd := target.NewOnce(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
 		a.T("ask a server to complete an argument", "请求服务补全参数"), &f,
-		func(b *target.Connection, words []string) error { return completeArgument(b, words[0], words[1], words[2:]) })
+		func(b *target.Connection, words []string) error {
+			return completeArgument(b, words[0], words[1], words[2:])
+		})
 	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
 	f.Shared = true
 	cmd.ValidArgsFunction = target.CompleteTarget(a, &f, 0, catalog.Prompts, catalog.Templates)
