@@ -7,7 +7,7 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_NPM    := $(UI)/node_modules/.package-lock.json
-NOTICES   := $(DIST)/THIRD_PARTY_NOTICES.txt
+NOTICES   := $(DIST)/THIRD_PARTY_NOTICES.txt.gz
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 # What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
 COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
@@ -28,10 +28,10 @@ IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(if $(UI_FILES),$(DIST)/index.html $(NOTICES)) ## bin/mcp-all-in-one, with the web page when npm is there
+build: $(if $(UI_FILES),$(DIST)/index.html.gz $(NOTICES)) ## bin/mcp-all-in-one, with the web page when npm is there
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) .
 
-$(DIST)/index.html: $(UI_FILES)
+$(DIST)/index.html.gz: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
 	  $(MAKE) $(UI_NPM) && cd $(UI) && npm run build && touch $(CURDIR)/$@; \
 	else echo "npm not found: building without the web page"; fi
@@ -41,7 +41,7 @@ $(UI_NPM): $(UI)/package-lock.json
 
 notices: $(NOTICES) ## the licences of works of others, as the console, the program and the extension contain them
 
-$(NOTICES): go.mod go.sum $(UI)/package-lock.json $(DIST)/index.html
+$(NOTICES): go.mod go.sum $(UI)/package-lock.json $(DIST)/index.html.gz
 	@if [ -d $(UI)/node_modules ]; then $(GO) run ./packaging -notices $@; fi
 
 vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code

@@ -56,7 +56,7 @@ func main() {
 	flag.StringVar(&r.flags, "ldflags", "-s -w", "flags of the linker")
 	flag.StringVar(&r.key, "key", releaseKey, "public key that signs the release, of minisign")
 	platforms := flag.String("platforms", "", "platforms to build for, such as linux-amd64,macos-arm64; all when empty")
-	notices := flag.String("notices", "", "write the licences of works of others to this file, and nothing else")
+	notices := flag.String("notices", "", "write the licences of works of others to this file, with gzip, and nothing else")
 	only := flag.String("only", "", "steps to run, such as archives,npm; all when empty")
 	flag.Parse()
 	if *only != "" {
@@ -80,6 +80,9 @@ func main() {
 func (r *release) writeNotices(path string) error {
 	data, err := r.notices()
 	if err != nil {
+		return err
+	}
+	if data, err = gzipOf(data); err != nil {
 		return err
 	}
 	return os.WriteFile(path, data, 0o644)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
@@ -198,12 +199,7 @@ func (c compact) show(all *catalog.Catalog, ref catalog.Ref) inspected {
 }
 
 func knows(env *Env, view catalog.View, server string) bool {
-	for _, s := range env.Catalog().Servers(view) {
-		if s.Name == server {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(env.Catalog().Servers(view), func(s catalog.ServerInfo) bool { return s.Name == server })
 }
 
 func serverNames(env *Env, view catalog.View) []string {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"sort"
 
 	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
@@ -40,6 +41,6 @@ func Lookalikes(sources []Source) []Lookalike {
 		slices.Sort(found.Tools)
 		list = append(list, found)
 	}
-	slices.SortFunc(list, func(a, b Lookalike) int { return slices.Compare(a.Tools, b.Tools) })
+	sort.Slice(list, func(i, j int) bool { return slices.Compare(list[i].Tools, list[j].Tools) < 0 })
 	return list
 }

@@ -81,20 +81,14 @@ type Miss struct {
 // of its server and the server's own name for it. Nil means everything.
 type Visible func(server, name string) bool
 
-// Tool finds a tool by any name that a client may use: the listed name,
-// service__tool, the older service##tool, service-tool and service.tool, or the
-// plain name if only one server has it.
-func (d *directory) Tool(name string) (Ref, *Miss) { return d.find(d.tools(), name, nil) }
-
-// ToolFor is Tool, limited to the tools that the caller may see.
+// ToolFor finds a tool that the caller may see by any name that a client may
+// use: the listed name, service__tool, the older service##tool, service-tool and
+// service.tool, or the plain name if only one server has it.
 func (d *directory) ToolFor(name string, may Visible) (Ref, *Miss) {
 	return d.find(d.tools(), name, may)
 }
 
-// Prompt finds a prompt in the same way as Tool.
-func (d *directory) Prompt(name string) (Ref, *Miss) { return d.find(&d.prompts, name, nil) }
-
-// PromptFor is Prompt, limited to the prompts that the caller may see.
+// PromptFor finds a prompt in the same way as ToolFor.
 func (d *directory) PromptFor(name string, may Visible) (Ref, *Miss) {
 	return d.find(&d.prompts, name, may)
 }

@@ -144,12 +144,7 @@ func (n *namespace) Lists(server string, k Kind, name string) bool {
 }
 
 func matchAny(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if Match(p, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool { return Match(p, name) })
 }
 
 // Match reports whether the whole name matches the pattern, in which * matches

@@ -88,13 +88,8 @@ func (d *directory) made(source int32, uri string) bool {
 	})
 }
 
-// Completion finds the server that completes a reference and returns the
-// reference in that server's terms.
-func (d *directory) Completion(ref []byte) (server string, own []byte, miss *Miss) {
-	return d.CompletionFor(ref, nil)
-}
-
-// CompletionFor is Completion, limited to the items that the caller may see.
+// CompletionFor finds the server that completes a reference to an item that the
+// caller may see, and returns the reference in that server's terms.
 func (d *directory) CompletionFor(ref []byte, may Visible) (server string, own []byte, miss *Miss) {
 	member, find := "uri", d.ResourceFor
 	if kind, _ := jsonrpc.GetString(ref, "type"); kind == "ref/prompt" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
@@ -136,10 +137,5 @@ func (h entries) meansSame(name string, one, other map[string]any) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	for _, d := range config.Diff(a, b) {
-		if !d.Empty() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(config.Diff(a, b), func(d config.SchemaDiff) bool { return !d.Empty() })
 }

@@ -180,10 +180,8 @@ func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]
 const behind = 50 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

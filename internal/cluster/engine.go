@@ -11,9 +11,8 @@ import (
 )
 
 // An Engine stores the shared state of replicas: values by key, each with a
-// revision, and messages to all replicas. A key consists of words separated by
-// slashes. Methods may be called by several goroutines, and fail while the
-// engine is away.
+// revision. A key consists of words separated by slashes. Methods may be called
+// by several goroutines, and fail while the engine is away.
 type Engine interface {
 	// Get returns a value, or ErrNone.
 	Get(ctx context.Context, bucket, key string) (Value, error)
@@ -29,12 +28,6 @@ type Engine interface {
 	// time: first the present values, then a Value without a key, then changes.
 	// see must return quickly.
 	Watch(ctx context.Context, bucket, prefix string, see func(Value)) error
-	// Tell sends a message to all current listeners of the topic, including
-	// this replica.
-	Tell(ctx context.Context, topic string, data []byte) error
-	// Hear returns when it listens, and calls hear for each message until ctx
-	// ends. hear must return quickly.
-	Hear(ctx context.Context, topic string, hear func(data []byte)) error
 }
 
 // Live is the bucket of values that may be lost with the engine: running

@@ -125,10 +125,8 @@ func (m *Members) Bury(ctx context.Context, node, boot string) error {
 	if r, ok := m.open(v); !ok || r.Boot != boot {
 		return nil
 	}
-	wait := time.NewTimer(unrenewed)
-	defer wait.Stop()
 	select {
-	case <-wait.C:
+	case <-time.After(unrenewed):
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-m.done: // this replica ends

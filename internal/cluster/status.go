@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
@@ -129,11 +129,9 @@ func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 	for i := range list {
 		list[i].Differs = list[i].Config != "" && list[i].Config != self.Config
 	}
-	slices.SortStableFunc(list, func(a, b MemberStatus) int {
-		if a.Node == "" || b.Node == "" { // unnamed replicas last
-			return strings.Compare(b.Node, a.Node)
-		}
-		return strings.Compare(a.Node, b.Node)
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := list[i].Node, list[j].Node
+		return a != "" && (b == "" || a < b) // unnamed replicas last
 	})
 	return list
 }

@@ -85,10 +85,8 @@ func (f *front) retire(ctx context.Context) {
 		return
 	}
 	instance.Retire(f.in)
-	noticed := time.NewTimer(f.in.Config.Cluster.DrainDelay)
-	defer noticed.Stop()
 	select {
-	case <-noticed.C:
+	case <-time.After(f.in.Config.Cluster.DrainDelay):
 	case <-ctx.Done():
 	}
 	instance.GiveAway(ctx, f.in)

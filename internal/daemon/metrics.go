@@ -1,11 +1,10 @@
 package daemon
 
 import (
-	"cmp"
 	"net/http"
 	"os"
 	"runtime/metrics"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -170,7 +169,7 @@ func boundedTools(list []traffic.Series) []traffic.Series {
 	if len(list) <= maxToolSeries {
 		return list
 	}
-	slices.SortStableFunc(list, func(a, b traffic.Series) int { return cmp.Compare(b.Calls, a.Calls) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Calls > list[j].Calls })
 	other := traffic.Series{Name: "other", Reasons: map[string]int64{}, Buckets: make([]int64, len(traffic.Bounds()))}
 	for _, s := range list[maxToolSeries:] {
 		other.Calls, other.Errors, other.Sum = other.Calls+s.Calls, other.Errors+s.Errors, other.Sum+s.Sum

@@ -117,10 +117,8 @@ func (p *placed) leave(conn *jsonrpc.Conn) {
 	if conn.Notify(context.Background(), &jsonrpc.Notification{Method: hop.Leaving}) != nil {
 		return
 	}
-	late := time.NewTimer(lastAnswers)
-	defer late.Stop()
 	select {
 	case <-conn.Done():
-	case <-late.C:
+	case <-time.After(lastAnswers):
 	}
 }

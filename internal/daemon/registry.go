@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -203,7 +204,7 @@ func (rt *router) published(r *http.Request) []registryRecord {
 		}
 		add(space+"."+s.Schema+"/"+s.Name, "the server "+s.Name+" of the schema "+s.Schema, version, "/api/"+s.Schema+"/s/"+s.Name+"/mcp")
 	}
-	slices.SortFunc(all, func(a, b registryRecord) int { return strings.Compare(a.Server.Name, b.Server.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Server.Name < all[j].Server.Name })
 	return all
 }
 

@@ -122,8 +122,7 @@ func FixNetwork(a *env.Env, why error) string {
 
 // fixCommand returns what to do about a command that did not become a server.
 func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) string {
-	var start *stdio.StartError
-	if errors.As(why, &start) { // it never ran, so it cannot have missed a variable
+	if start, ok := errors.AsType[*stdio.StartError](why); ok { // it never ran, so it cannot have missed a variable
 		_, err := exec.LookPath(cfg.Command)
 		switch {
 		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):

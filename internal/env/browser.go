@@ -29,12 +29,10 @@ func OpenBrowser(url string) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // ends with the browser
-	late := time.NewTimer(browserPatience)
-	defer late.Stop()
 	select {
 	case err := <-ended:
 		return err
-	case <-late.C:
+	case <-time.After(browserPatience):
 		return nil
 	}
 }

@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +67,7 @@ func (g *Gateway) Clients() []Client {
 	for _, s := range sessions {
 		clients = append(clients, s.describe())
 	}
-	slices.SortFunc(clients, func(a, b Client) int { return cmp.Compare(a.Since.UnixNano(), b.Since.UnixNano()) })
+	sort.Slice(clients, func(i, j int) bool { return clients[i].Since.Before(clients[j].Since) })
 	return clients
 }
 

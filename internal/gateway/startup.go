@@ -93,11 +93,9 @@ func (s *startup) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Respon
 
 // awaitServer waits until one server has answered or failed once.
 func awaitServer(ctx context.Context, u *upstream.Upstream, wait time.Duration) {
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
 	case <-u.Settled():
-	case <-t.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }

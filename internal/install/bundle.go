@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"mcp-all-in-one/internal/env"
@@ -195,13 +194,14 @@ func (b *Bundle) checkEntries() error {
 	if len(b.zip.File) > maxEntries {
 		return badBundle("it has more than %d entries", "条目超过 %d 个", maxEntries)
 	}
-	seen, fold := make(map[string]bool, len(b.zip.File)), cases.Fold()
+	seen := make(map[string]bool, len(b.zip.File))
 	var total uint64
 	for _, f := range b.zip.File {
 		if err := checkEntry(f); err != nil {
 			return err
 		}
-		key := fold.String(norm.NFC.String(strings.TrimSuffix(f.Name, "/")))
+		// A file system that folds more letters refuses the second file: each is created.
+		key := strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSuffix(f.Name, "/"))))
 		if seen[key] {
 			return badBundle("two entries have the name %s", "两个条目同名：%s", Show(f.Name))
 		}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -105,9 +106,7 @@ func (b *Bundle) parseManifest(in io.Reader) error {
 
 func (m *Manifest) check() error {
 	version := m.Version
-	if version == "" {
-		version = m.Older
-	}
+	version = cmp.Or(version, m.Older)
 	switch {
 	case !slices.Contains([]string{"0.1", "0.2", "0.3", "0.4"}, version):
 		return badBundle("the version %s of its manifest is not known", "manifest 版本 %s 未知", Show(version))

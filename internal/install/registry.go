@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -99,9 +100,7 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 		return nil, fail(env.CodeUnknownName, "no registry is asked: \"registries\" is empty", "没有可询问的注册表：\"registries\" 为空")
 	}
 	wanted := version
-	if wanted == "" {
-		wanted = "latest"
-	}
+	wanted = cmp.Or(wanted, "latest")
 	for _, g := range asked {
 		data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(wanted), nil)
 		switch {

@@ -148,9 +148,6 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Pending returns the number of our calls that wait for an answer.
-func (c *Conn) Pending() int { return int(c.calls.pending.Load()) }
-
 // Notify sends a notification.
 func (c *Conn) Notify(ctx context.Context, n *Notification) error { return tell(ctx, c, n, nil) }
 

@@ -308,3 +308,6 @@ func TestConnDeadline(t *testing.T) {
 		expect(t, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"context deadline exceeded"}}`)
 	})
 }
+
+// Pending returns the number of our calls that wait for an answer.
+func (c *Conn) Pending() int { return int(c.calls.pending.Load()) }

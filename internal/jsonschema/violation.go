@@ -3,6 +3,7 @@ package jsonschema
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -138,8 +139,9 @@ func violationAt(where *at) Violation {
 
 // sorted sorts violations by path and keeps the first ones.
 func sorted(found []Violation) []Violation {
-	slices.SortFunc(found, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message.String(), b.Message.String()))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message.String(), b.Message.String())) < 0
 	})
 	found = slices.CompactFunc(found, func(a, b Violation) bool { return a.Path == b.Path && a.Message.String() == b.Message.String() })
 	return found[:min(len(found), maxViolations)]

@@ -45,7 +45,6 @@ const (
 	NotificationPrompts    = "notifications/prompts/list_changed"
 	NotificationResources  = "notifications/resources/list_changed"
 	NotificationUpdated    = "notifications/resources/updated"
-	NotificationElicited   = "notifications/elicitation/complete"
 	NotificationListening  = "notifications/subscriptions/acknowledged"
 	NotificationTasks      = "notifications/tasks" // also the prefix of the notification of 2025-11-25
 	NotificationTaskStatus = "notifications/tasks/status"

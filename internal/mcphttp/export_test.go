@@ -1,8 +1,53 @@
 package mcphttp
 
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
 // Unfinished returns the memory of the incomplete bodies of principal.
 func (s *Server) Unfinished(principal string) int64 {
 	s.unfinished.mu.Lock()
 	defer s.unfinished.mu.Unlock()
 	return s.unfinished.of[principal]
+}
+
+// A SessionInfo describes a session without its id.
+type SessionInfo struct {
+	// Ref is a part of the id: enough to tell sessions apart, too little to use one.
+	Ref        string
+	Transport  Transport
+	Endpoint   Endpoint
+	Principal  string
+	RemoteAddr string
+	Version    string
+	Opened     time.Time
+	LastUsed   time.Time
+	InFlight   int
+	Streams    int // open GET or SSE streams
+	Queued     int // messages that wait for a stream
+}
+
+// Sessions lists the sessions, oldest first.
+func (s *Server) Sessions() []SessionInfo {
+	var infos []SessionInfo
+	for _, ss := range s.table.all() {
+		infos = append(infos, ss.info())
+	}
+	slices.SortFunc(infos, func(a, b SessionInfo) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Ref, b.Ref))
+	})
+	return infos
+}
+
+func (ss *session) info() SessionInfo {
+	version := ss.handler.Version()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return SessionInfo{
+		Ref: ss.ref(), Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
+		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
+		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
+	}
 }

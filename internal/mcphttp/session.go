@@ -187,14 +187,3 @@ func (ss *session) countStreams(n int) {
 	defer ss.mu.Unlock()
 	ss.streams += n
 }
-
-func (ss *session) info() SessionInfo {
-	version := ss.handler.Version()
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	return SessionInfo{
-		Ref: ss.ref(), Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
-		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
-		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
-	}
-}

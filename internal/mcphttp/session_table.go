@@ -1,11 +1,8 @@
 package mcphttp
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"sync"
-	"time"
 )
 
 // A table holds the sessions by id. The ids are secret.
@@ -115,34 +112,6 @@ func (t *table) all() []*session {
 		list = append(list, ss)
 	}
 	return list
-}
-
-// A SessionInfo describes a session without its id.
-type SessionInfo struct {
-	// Ref is a part of the id: enough to tell sessions apart, too little to use one.
-	Ref        string
-	Transport  Transport
-	Endpoint   Endpoint
-	Principal  string
-	RemoteAddr string
-	Version    string
-	Opened     time.Time
-	LastUsed   time.Time
-	InFlight   int
-	Streams    int // open GET or SSE streams
-	Queued     int // messages that wait for a stream
-}
-
-// Sessions lists the sessions, oldest first.
-func (s *Server) Sessions() []SessionInfo {
-	var infos []SessionInfo
-	for _, ss := range s.table.all() {
-		infos = append(infos, ss.info())
-	}
-	slices.SortFunc(infos, func(a, b SessionInfo) int {
-		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Ref, b.Ref))
-	})
-	return infos
 }
 
 // CloseSessionsOf ends all sessions, streams and calls of principal.

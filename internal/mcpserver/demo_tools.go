@@ -92,12 +92,10 @@ func longTask(ctx context.Context, c *Call) (any, error) {
 	args.Steps = max(args.Steps, 1)
 	step := time.Duration(args.Seconds / float64(args.Steps) * float64(time.Second))
 	for i := range args.Steps {
-		timer := time.NewTimer(step)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, context.Cause(ctx)
-		case <-timer.C:
+		case <-time.After(step):
 		}
 		c.Progress(ctx, float64(i+1), float64(args.Steps), fmt.Sprintf("step %d of %d", i+1, args.Steps))
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,9 +121,8 @@ func (k *Keeper) Statuses(s *config.Server) []Status {
 			list = append(list, g.status())
 		}
 	}
-	slices.SortFunc(list, func(a, b Status) int {
-		return strings.Compare(a.Server+"\x00"+a.User+"\x00"+a.Issuer, b.Server+"\x00"+b.User+"\x00"+b.Issuer)
-	})
+	key := func(i int) string { return list[i].Server + "\x00" + list[i].User + "\x00" + list[i].Issuer }
+	sort.Slice(list, func(i, j int) bool { return key(i) < key(j) })
 	return list
 }
 

@@ -11,7 +11,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"time"
 
@@ -155,7 +155,7 @@ func (d *Directory) askAll(ctx context.Context, path string, header http.Header,
 		})
 	}
 	all.Wait()
-	slices.SortFunc(list, func(a, b Reply) int { return strings.Compare(a.Name+" "+a.Address, b.Name+" "+b.Address) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name+" "+list[i].Address < list[j].Name+" "+list[j].Address })
 	return list
 }
 

@@ -145,12 +145,7 @@ func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool
 
 // hasPatterns reports whether a schema may define members outside properties.
 func hasPatterns(schema []byte) bool {
-	for _, key := range []string{"patternProperties", "anyOf", "oneOf", "allOf", "$ref"} {
-		if jsonrpc.Get(schema, key) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"patternProperties", "anyOf", "oneOf", "allOf", "$ref"}, func(key string) bool { return jsonrpc.Get(schema, key) != nil })
 }
 
 // ResolveRef follows references within the schema itself.

@@ -40,8 +40,6 @@ type Exchange struct {
 	// Exactly one of Result and Err is set.
 	Result json.RawMessage
 	Err    *jsonrpc.Error
-	// Status is the HTTP status of an error; otherwise 0.
-	Status int
 	Timing Timing
 	Wire   []Frame
 	// Notices counts the progress notifications, Rounds the answers of a modern
@@ -116,8 +114,8 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
 		resp, err := s.link.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
-		if status, ok := errors.AsType[*httpclient.StatusError](err); ok && resp != nil {
-			x.Status, err = status.Status, nil // the body is an answer
+		if errors.As(err, new(*httpclient.StatusError)) && resp != nil {
+			err = nil // the body is an answer
 		}
 		if err != nil {
 			return err

@@ -62,8 +62,6 @@ var errNotConfirmed = i18n.Errorf("the server did not confirm the subscription i
 // await opens a subscription and waits until the server has confirmed it.
 func (s *subscriptions) await(ctx context.Context, req *jsonrpc.Request) (func(), error) {
 	confirmed, ended, stop := s.open(req)
-	timer := time.NewTimer(ackWait)
-	defer timer.Stop()
 	select {
 	case <-confirmed:
 		return stop, nil
@@ -73,7 +71,7 @@ func (s *subscriptions) await(ctx context.Context, req *jsonrpc.Request) (func()
 			err = i18n.Errorf("the server ended the subscription at once", "服务立即结束了订阅")
 		}
 		return nil, err
-	case <-timer.C:
+	case <-time.After(ackWait):
 		stop()
 		return nil, errNotConfirmed
 	case <-ctx.Done():

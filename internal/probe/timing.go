@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -55,7 +56,7 @@ func ownFrames(frames []Frame, owner uint64, method string, params []byte) []Fra
 			}
 			ids = append(ids, id)
 		case !f.Sent && (kind == jsonrpc.KindResult || kind == jsonrpc.KindError):
-			if !contains(ids, id) {
+			if !slices.Contains(ids, id) {
 				continue
 			}
 		}
@@ -79,13 +80,4 @@ func sameParams(body, params []byte) bool {
 	sent := jsonrpc.Get(body, "params")
 	// A frame with hidden secrets cannot be compared.
 	return len(sent) != len(params) || string(sent) == string(params)
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }

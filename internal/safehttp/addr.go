@@ -1,6 +1,9 @@
 package safehttp
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // globalUnicast6 is the only part of IPv6 that is routed on the Internet. Addresses
 // outside it (loopback, mapped, NAT64, unique local, link local, multicast) are not
@@ -56,10 +59,5 @@ func Public(addr netip.Addr) bool {
 }
 
 func contains(addr netip.Addr, list []netip.Prefix) bool {
-	for _, p := range list {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

@@ -177,12 +177,10 @@ func (c *Child) Kill() { c.ctl.kill(c) }
 
 // wait reports whether the child exits before limit and before ctx ends.
 func (c *Child) wait(ctx context.Context, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-c.done:
 		return true
-	case <-timer.C:
+	case <-time.After(limit):
 	case <-ctx.Done():
 	}
 	select {

@@ -307,13 +307,11 @@ func (h *helperClient) look(c *Child) {
 	if h.link.send(order{Op: opLook, ID: c.id}) != nil {
 		return
 	}
-	timer := time.NewTimer(lookWait)
-	defer timer.Stop()
 	select {
 	case <-c.looked:
 	case <-c.done:
 	case <-h.dead:
-	case <-timer.C:
+	case <-time.After(lookWait):
 	}
 }
 

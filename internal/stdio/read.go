@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync/atomic"
-	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -23,13 +21,9 @@ type lineReader struct {
 	scanned    int   // chunk[start:scanned] has no delimiter
 	hint       int   // expected size of the next long line
 	err        error // why the stream ended; returned after the last line
-
-	pending atomic.Int64 // bytes of an incomplete line
-	since   atomic.Int64 // when its first byte came, in Unix nanoseconds
 }
 
 func (r *lineReader) next() ([]byte, func(), error) {
-	defer r.settle()
 	for {
 		if line, next := r.found(); next > 0 {
 			r.start, r.scanned = next, next
@@ -70,7 +64,7 @@ func (r *lineReader) found() (line []byte, next int) {
 // fill reads more data into the chunk.
 func (r *lineReader) fill() {
 	room := r.room()
-	r.end += r.read(room, int64(r.end))
+	r.end += r.read(room)
 }
 
 // room returns the free part of the chunk. It moves and grows the chunk as needed.
@@ -92,10 +86,8 @@ func (r *lineReader) room() []byte {
 	return r.chunk[r.end:]
 }
 
-// read reads at least one byte or sets r.err. have is how many bytes of an
-// incomplete line have already been read.
-func (r *lineReader) read(p []byte, have int64) int {
-	r.await(have)
+// read reads at least one byte or sets r.err.
+func (r *lineReader) read(p []byte) int {
 	for range 100 {
 		n, err := r.r.Read(p)
 		if err != nil {
@@ -142,7 +134,7 @@ func (r *lineReader) long() ([]byte, func(), error) {
 		}
 		l = r.grow(l, size)
 		room := l.buf[size:min(len(l.buf), max(size+chunkSize, min(r.hint, size+longRead)))]
-		n := r.read(room, int64(size))
+		n := r.read(room)
 		if i := bytes.IndexByte(room[:n], r.delim); i >= 0 {
 			r.keep(room[i+1 : n])
 			return r.whole(l, size+i)
@@ -201,7 +193,7 @@ func (r *lineReader) skip(line []byte) error {
 	size := int64(len(line))
 	head := bytes.Clone(line[:min(len(line), headSize)])
 	for r.err == nil {
-		n := r.read(r.chunk, size)
+		n := r.read(r.chunk)
 		i := bytes.IndexByte(r.chunk[:n], r.delim)
 		if i >= 0 {
 			r.start, r.scanned, r.end = i+1, i+1, n
@@ -225,32 +217,6 @@ func (r *lineReader) trim(line []byte) []byte {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	return line
-}
-
-// await records the size of an incomplete line before waiting for the rest.
-func (r *lineReader) await(have int64) {
-	if have > 0 {
-		r.pending.Store(have)
-		if r.since.Load() == 0 {
-			r.since.Store(time.Now().UnixNano())
-		}
-	}
-}
-
-// settle records that no incomplete line is awaited.
-func (r *lineReader) settle() {
-	if r.since.Load() != 0 {
-		r.since.Store(0)
-		r.pending.Store(0)
-	}
-}
-
-func (r *lineReader) partial() (int64, time.Time) {
-	since := r.since.Load()
-	if since == 0 {
-		return 0, time.Time{}
-	}
-	return r.pending.Load(), time.Unix(0, since)
 }
 
 // blank reports whether line has only white space.

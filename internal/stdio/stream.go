@@ -62,13 +62,6 @@ func (s *Stream) Read() (msg []byte, release func(), err error) {
 	}
 }
 
-// Partial describes an incomplete line: how many bytes have arrived, and since when
-// the rest is awaited. Both are zero if there is none. It may be called
-// concurrently with Read.
-func (s *Stream) Partial() (size int64, since time.Time) {
-	return s.in.partial()
-}
-
 // Buffered reports whether data is buffered that Read has not returned. Only the
 // goroutine that calls Read may call it.
 func (s *Stream) Buffered() bool { return s.in.end > s.in.start }

@@ -69,11 +69,6 @@ func (f *Filter) Only(allowed func(*Call) bool) *Filter {
 	return f
 }
 
-// Match reports whether a call, including its heads, matches.
-func (f *Filter) Match(c *Call, now time.Time) bool {
-	return f == nil || f.match(c, now) && f.matchText(c, c.ReqHead, c.ResHead)
-}
-
 func (f *Filter) match(c *Call, now time.Time) bool {
 	for i := range f.terms {
 		if f.terms[i].match(c, now) == f.terms[i].not {

@@ -26,8 +26,7 @@ type Options struct {
 // A Recorder keeps the last messages. All methods may be called concurrently. A
 // nil Recorder records nothing.
 type Recorder struct {
-	enabled atomic.Bool
-	mu      sync.Mutex
+	mu sync.Mutex
 	record
 }
 
@@ -58,7 +57,7 @@ type record struct {
 	began   time.Time
 }
 
-// New returns an enabled Recorder.
+// New returns a Recorder.
 func New(opt Options) *Recorder {
 	if opt.Calls <= 0 {
 		opt.Calls = 10_000
@@ -89,15 +88,11 @@ func New(opt Options) *Recorder {
 		reasons: newTable[string, struct{}](), notes: newTable[string, remarks](),
 	}}
 	r.stats.init()
-	r.enabled.Store(true)
 	return r
 }
 
-// SetEnabled switches recording on or off. Existing records stay.
-func (r *Recorder) SetEnabled(on bool) { r.enabled.Store(on) }
-
-// Enabled reports whether messages are recorded. It costs one atomic load.
-func (r *Recorder) Enabled() bool { return r != nil && r.enabled.Load() }
+// Enabled reports whether messages are recorded.
+func (r *Recorder) Enabled() bool { return r != nil }
 
 // Attach makes the recorder keep whole bodies until detach is called. The last
 // detach drops the bodies.
@@ -119,8 +114,8 @@ func (r *Recorder) Attach() (detach func()) {
 // Attached reports whether whole bodies are kept.
 func (r *Recorder) Attached() bool { return r != nil && r.attached.Load() > 0 }
 
-// Begin records a running call and returns its id for End and for Parent; 0 if
-// disabled. The part of req that is kept is copied.
+// Begin records a running call and returns its id for End and for Parent; 0 if r
+// is nil. The part of req that is kept is copied.
 func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	if !r.Enabled() {
 		return 0

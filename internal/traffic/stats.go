@@ -1,9 +1,9 @@
 package traffic
 
 import (
+	"cmp"
 	"math/bits"
-	"slices"
-	"strings"
+	"sort"
 	"time"
 )
 
@@ -191,11 +191,8 @@ func (r *Recorder) Stats() []Stat {
 		}
 		out = append(out, o)
 	}
-	slices.SortFunc(out, func(a, b Stat) int {
-		if c := strings.Compare(a.Server, b.Server); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+	sort.Slice(out, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(out[i].Server, out[j].Server), cmp.Compare(out[i].Name, out[j].Name)) < 0
 	})
 	return out
 }

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"context"
 	"slices"
 )
 
@@ -42,21 +41,6 @@ func (s *Subscription) Close() {
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
 	delete(s.r.subs, s)
-}
-
-// Next waits for changes and returns them. An entry that changed twice appears
-// once, in its current state.
-func (s *Subscription) Next(ctx context.Context) (Batch, error) {
-	for {
-		select {
-		case <-s.wake:
-		case <-ctx.Done():
-			return Batch{}, context.Cause(ctx)
-		}
-		if b := s.Take(); b.Reset || len(b.Calls)+len(b.Lines) > 0 {
-			return b, nil
-		}
-	}
 }
 
 // C returns a channel that is ready when Take may return changes.

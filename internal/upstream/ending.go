@@ -32,12 +32,10 @@ func (e *ending) ended() bool {
 	if e.child == nil {
 		return false
 	}
-	late := time.NewTimer(explainWait)
-	defer late.Stop()
 	select {
 	case <-e.done:
 		return e.err != nil
-	case <-late.C:
+	case <-time.After(explainWait):
 		return false
 	}
 }

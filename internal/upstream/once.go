@@ -132,14 +132,12 @@ func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 		if !errors.Is(err, errMoved) && !failure.IsRefusal(err) {
 			return nil, err
 		}
-		retry := time.NewTimer(onceRetry)
 		select {
 		case <-spot.Change:
-		case <-retry.C:
+		case <-time.After(onceRetry):
 		case <-bound.Done():
 			return nil, err
 		}
-		retry.Stop()
 	}
 }
 

@@ -24,7 +24,6 @@ type Status struct {
 	PerUser            bool // it works for users who have set their values
 	Since              time.Time
 	Version, Era       string
-	Speaks             []string
 	PID                int
 	Restarts           int
 	Running, Queued    int64
@@ -63,7 +62,7 @@ func (u *Upstream) Status() Status {
 	s.Connections = u.slots.connected()
 	if l := u.primary.current(); l != nil {
 		s.Connections++
-		s.Version, s.Era, s.Speaks = l.said.Version, l.era.String(), l.said.Speaks
+		s.Version, s.Era = l.said.Version, l.era.String()
 		s.ServerInfo, s.Capabilities, s.Instructions = l.said.Info, l.said.Capabilities, l.said.Instructions
 		if l.child != nil {
 			s.PID = l.child.PID()

@@ -20,12 +20,10 @@ func (l *link) watch(conn *jsonrpc.Conn, stream *watch.Stream) {
 		err := stream.Err
 		if l.child != nil {
 			err = i18n.Errorf("it closed its standard output", "它关闭了标准输出")
-			late := time.NewTimer(exitWait)
-			defer late.Stop()
 			select {
 			case <-l.child.Done():
 				err = i18n.Errorf("%v", "%v", l.child.Exit())
-			case <-late.C:
+			case <-time.After(exitWait):
 			}
 		}
 		l.finish(leftBy(l, err))

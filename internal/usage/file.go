@@ -1,13 +1,12 @@
 package usage
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -82,7 +81,7 @@ func sorted(d *day) []line {
 	text := func(k *Key) string {
 		return strings.Join([]string{k.Principal, k.Client, string(k.Door), k.Schema, k.Server, k.Kind, k.Name}, "\x00")
 	}
-	slices.SortFunc(list, func(a, b line) int { return cmp.Compare(text(&a.Key), text(&b.Key)) })
+	sort.Slice(list, func(i, j int) bool { return text(&list[i].Key) < text(&list[j].Key) })
 	return list
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
@@ -183,8 +184,9 @@ func Read(dir string, now time.Time, q Query) Report {
 	for k, f := range rows {
 		r.Rows = append(r.Rows, Row{k, f.figure(), latest[k]})
 	}
-	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Calls(), a.Calls()), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Client+a.Principal, b.Client+b.Principal))
+	sort.Slice(r.Rows, func(i, j int) bool {
+		a, b := &r.Rows[i], &r.Rows[j]
+		return cmp.Or(cmp.Compare(b.Calls(), a.Calls()), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Client+a.Principal, b.Client+b.Principal)) < 0
 	})
 	return r
 }

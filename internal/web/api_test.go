@@ -2,6 +2,8 @@ package web
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -231,9 +233,18 @@ func TestValidateAndSettings(t *testing.T) {
 	c.want(204, "POST", "restart", nil)
 }
 
+// packed returns a text as the build stores it.
+func packed(text string) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return out.Bytes()
+}
+
 func TestPage(t *testing.T) {
 	text := strings.Repeat("const a = 1;\n", 200)
-	p := newPage(fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "assets/app.js": {Data: []byte(text)}})
+	p := page{fstest.MapFS{"index.html.gz": {Data: packed("<!doctype html>")}, "assets/app.js.gz": {Data: packed(text)}}}
 	get := func(path string, header ...string) *http.Response {
 		r := httptest.NewRequest("GET", path, nil)
 		for i := 0; i+1 < len(header); i += 2 {
@@ -247,6 +258,15 @@ func TestPage(t *testing.T) {
 	if js.Header.Get("Content-Encoding") != "gzip" || !strings.HasPrefix(js.Header.Get("Content-Type"), "text/javascript") {
 		t.Errorf("header = %v", js.Header)
 	}
+	for _, encoding := range []string{"gzip", "br", ""} {
+		body, err := io.ReadAll(get("/ui/assets/app.js", "Accept-Encoding", encoding).Body)
+		if encoding == "gzip" {
+			body = unpack(body)
+		}
+		if err != nil || string(body) != text {
+			t.Errorf("for a client that accepts %q: %d bytes, %v", encoding, len(body), err)
+		}
+	}
 	if again := get("/ui/assets/app.js", "If-None-Match", js.Header.Get("ETag")); again.StatusCode != 304 {
 		t.Errorf("status with an ETag = %d", again.StatusCode)
 	}
@@ -258,7 +278,7 @@ func TestPage(t *testing.T) {
 	if got := get("/ui/assets/none.js").StatusCode; got != 404 {
 		t.Errorf("a missing file = %d", got)
 	}
-	p = newPage(fstest.MapFS{})
+	p = page{fstest.MapFS{}}
 	if body, _ := io.ReadAll(get("/ui/").Body); !strings.Contains(string(body), "make build") {
 		t.Errorf("without a page: %s", body)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
+	"sort"
 	"strconv"
 
 	"mcp-all-in-one/internal/access"
@@ -113,7 +113,7 @@ func (p *usagePages) unused(who access.Principal, report *usage.Report) []Unused
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b UnusedTool) int { return b.Tokens - a.Tokens })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Tokens > list[j].Tokens })
 	return list
 }
 

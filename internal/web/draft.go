@@ -80,7 +80,7 @@ func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
-	t := record.Turn{Method: k.Method, Params: k.Params, Took: k.Total, Err: k.Error}
+	t := record.Turn{Method: k.Method, Params: k.Params, Err: k.Error}
 	switch k.Status {
 	case "ok":
 		t.Result = json.RawMessage(`{}`)
@@ -113,7 +113,7 @@ func (d *drafts) turn(c *traffic.Call) (record.Turn, bool) {
 	if !whole || len(params) == 0 || params[0] != '{' {
 		return record.Turn{}, false
 	}
-	t := record.Turn{Method: c.Method, Params: params, Took: c.Total}
+	t := record.Turn{Method: c.Method, Params: params}
 	switch c.Status {
 	case traffic.StatusError:
 		t.Err, _ = json.Marshal(map[string]int64{"code": c.Code})

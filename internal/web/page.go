@@ -2,16 +2,17 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web/api"
@@ -31,11 +32,24 @@ func embedded() fs.FS {
 // Notices returns the licences of works of others in the program; nil if it was
 // built without them.
 func Notices() []byte {
-	text, err := dist.ReadFile("dist/THIRD_PARTY_NOTICES.txt")
+	packed, err := dist.ReadFile("dist/THIRD_PARTY_NOTICES.txt.gz")
 	if err != nil {
 		return nil
 	}
-	return text
+	return unpack(packed)
+}
+
+// unpack returns the content of an embedded file.
+func unpack(packed []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err) // the build wrote it
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 const noPage = `<!doctype html>
@@ -47,23 +61,12 @@ const noPage = `<!doctype html>
 </html>
 `
 
-// page serves the built files from memory. Each file is compressed once.
-type page struct {
-	files fs.FS
-	mu    sync.Mutex
-	cache map[string]*asset
-}
-
-type asset struct {
-	data, gzipped []byte
-	kind, etag    string
-}
-
-func newPage(files fs.FS) *page { return &page{files: files, cache: map[string]*asset{}} }
+// page serves the built files, which are stored compressed.
+type page struct{ files fs.FS }
 
 // ServeHTTP serves a file below /ui/. Any other path gets the page itself,
 // whose router shows the matching screen.
-func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use GET", "请使用 GET"))
@@ -74,63 +77,34 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isAsset {
 		name = "index.html"
 	}
-	a := p.load(name)
-	if a == nil && !isAsset {
+	packed, err := fs.ReadFile(p.files, name+".gz")
+	switch {
+	case err == nil:
+		serve(w, r, name, packed)
+	case isAsset:
+		api.Fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such file", "没有这个文件"))
+	default:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusNotImplemented)
 		_, _ = w.Write([]byte(noPage))
-		return
 	}
-	if a == nil {
-		api.Fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such file", "没有这个文件"))
-		return
-	}
-	a.serve(w, r)
 }
 
-func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
+func serve(w http.ResponseWriter, r *http.Request, name string, packed []byte) {
+	sum := sha256.Sum256(packed)
+	etag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	h := w.Header()
-	h.Set("Content-Type", a.kind)
-	h.Set("ETag", a.etag)
+	h.Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(name)), "application/octet-stream"))
+	h.Set("ETag", etag)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == a.etag {
+	switch {
+	case r.Header.Get("If-None-Match") == etag:
 		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	data := a.data
-	if a.gzipped != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	case strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
 		h.Set("Content-Encoding", "gzip")
-		data = a.gzipped
+		_, _ = w.Write(packed)
+	default:
+		_, _ = w.Write(unpack(packed))
 	}
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(data)
-	}
-}
-
-func (p *page) load(name string) *asset {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if a, ok := p.cache[name]; ok {
-		return a
-	}
-	data, err := fs.ReadFile(p.files, name)
-	if err != nil {
-		return nil
-	}
-	sum := sha256.Sum256(data)
-	a := &asset{data: data, kind: mime.TypeByExtension(path.Ext(name)), etag: `"` + hex.EncodeToString(sum[:12]) + `"`}
-	if a.kind == "" {
-		a.kind = "application/octet-stream"
-	}
-	var buf bytes.Buffer
-	zw, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
-	if err == nil {
-		_, err = zw.Write(data)
-	}
-	if err == nil && zw.Close() == nil && buf.Len() < len(data) {
-		a.gzipped = buf.Bytes()
-	}
-	p.cache[name] = a
-	return a
 }

@@ -1,12 +1,11 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -96,7 +95,7 @@ func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) 
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b Replica) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return list, all
 }
 
@@ -219,7 +218,7 @@ func (j *joined) traffic(r *api.Request, body trafficBody, limit int) trafficBod
 		}
 		body.Calls, body.More = append(body.Calls, other.Calls...), body.More || other.More
 	}
-	slices.SortStableFunc(body.Calls, func(a, b shownCall) int { return b.Start.Compare(a.Start) })
+	sort.SliceStable(body.Calls, func(i, j int) bool { return body.Calls[i].Start.After(body.Calls[j].Start) })
 	if len(body.Calls) > limit {
 		body.Calls, body.More = body.Calls[:limit], true
 	}

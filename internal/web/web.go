@@ -90,7 +90,7 @@ type Handler struct {
 	Visits  visit.Book
 	Logins  *login.Logins
 	opt     Options
-	page    *page
+	page    page
 	hub     *hub
 	bench   *bench.Benches
 	history *histories
@@ -120,7 +120,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{opt: opt, page: newPage(embedded())}
+	h := &Handler{opt: opt, page: page{embedded()}}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	var err error
 	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})

@@ -89,7 +89,7 @@ func prepared(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare(t, root, "make", "internal/web/dist/index.html")
+	prepare(t, root, "make", "internal/web/dist/index.html.gz")
 	corpus := filepath.Join(t.TempDir(), "corpus")
 	prepare(t, root, "go", "build", "-o", corpus, "./test/browser/corpus")
 	config, err := json.Marshal(map[string]any{"registries": []any{map[string]any{"name": "work", "url": registry(t, root), "names": []string{"*"}}}, "mcpServers": map[string]any{

@@ -6,9 +6,11 @@ package main
 
 import (
 	"archive/zip"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"log"
 	"os"
@@ -96,11 +98,25 @@ func pack(from, to, platform, binary string) (string, error) {
 	if files["extension/LICENSE.txt"], err = os.ReadFile(filepath.Join(from, "..", "LICENSE")); err != nil {
 		return "", err
 	}
-	if files["extension/THIRD_PARTY_NOTICES.txt"], err = os.ReadFile(filepath.Join(from, "../internal/web/dist/THIRD_PARTY_NOTICES.txt")); err != nil {
+	if files["extension/THIRD_PARTY_NOTICES.txt"], err = unpack(filepath.Join(from, "../internal/web/dist/THIRD_PARTY_NOTICES.txt.gz")); err != nil {
 		return "", fmt.Errorf("%w (make notices writes it)", err)
 	}
 	name = filepath.Join(to, name)
 	return name, write(name, files)
+}
+
+// unpack reads a file that is packed with gzip.
+func unpack(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // take reads a file or a folder.

@@ -55,8 +55,7 @@ func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, words []string) err
 
 // said adds the exit code and a hint to an error of the installer.
 func said(a *env.Env, err error) error {
-	var taken *offer.Exists
-	if errors.As(err, &taken) {
+	if taken, ok := errors.AsType[*offer.Exists](err); ok {
 		return env.Fail(env.ExitUsage, env.CodeServerExists, "", "%s", a.T(taken.Name+" exists; --name OTHER, or --replace", taken.Name+" 已存在；请用 --name OTHER 或 --replace"))
 	}
 	var e *install.Error
@@ -97,8 +96,7 @@ func wayOut(a *env.Env, code string) string {
 // loadOrNew returns the configuration, or an empty one if there is no file yet.
 func loadOrNew(a *env.Env) (*config.Config, error) {
 	cfg, err := a.Load(false)
-	var missing *problem.LoadError
-	if errors.As(err, &missing) && missing.Has("AIO2001") {
+	if missing, ok := errors.AsType[*problem.LoadError](err); ok && missing.Has("AIO2001") {
 		return config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 	}
 	return cfg, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -181,7 +182,7 @@ func (u *upgrade) compare(ctx context.Context, a *env.Env, cfg *config.Config, f
 			u.Packages = append(u.Packages, packageChange{name, p.Version, ""})
 		}
 	}
-	slices.SortFunc(u.Packages, func(a, b packageChange) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(u.Packages, func(i, j int) bool { return u.Packages[i].Name < u.Packages[j].Name })
 	fresh := staged.Servers[u.Name]
 	for _, script := range fresh.Scripts {
 		if !slices.Contains(file.Servers[u.Name].Scripts, script) {

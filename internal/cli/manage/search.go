@@ -39,8 +39,7 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 		return said(a, faults[0])
 	}
 	for _, fault := range faults {
-		var e *install.Error
-		if errors.As(fault, &e) {
+		if e, ok := errors.AsType[*install.Error](fault); ok {
 			fmt.Fprintln(a.Stderr, e.In(a.Lang))
 		}
 	}

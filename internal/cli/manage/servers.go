@@ -94,8 +94,7 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 		return err
 	}
 	err = editFile(ctx, a, true, r.Write)
-	var taken *offer.Exists
-	if errors.As(err, &taken) {
+	if _, ok := errors.AsType[*offer.Exists](err); ok {
 		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务 "+name+" 已存在"))
 	}
 	return err

@@ -27,6 +27,28 @@ func NewCommand(a *env.Env, use, short string, f *Flags, run func(cmd *cobra.Com
 	return cmd
 }
 
+// NewOnce returns a command that connects to its target once. The words of use
+// after TARGET are required, unless in brackets; run gets them and the rest.
+func NewOnce(a *env.Env, use, short string, f *Flags, run func(b *Connection, words []string) error) *cobra.Command {
+	return NewCommand(a, use, short, f, func(cmd *cobra.Command, args []string) error {
+		m, err := ParseTarget(a, cmd, f, args)
+		if err != nil {
+			return err
+		}
+		words := m.Rest
+		_, names, _ := strings.Cut(use, "TARGET")
+		for what := range strings.FieldsSeq(names) {
+			if strings.HasPrefix(what, "[") {
+				break
+			}
+			if _, err := m.Name(a, cmd, what); err != nil {
+				return err
+			}
+		}
+		return Once(cmd.Context(), a, f, m, func(b *Connection) error { return run(b, words) })
+	})
+}
+
 // ShortForm allows a target in place of a command: NAME alone is inspected,
 // NAME.TOOL is called.
 func ShortForm(a *env.Env, root *cobra.Command, args []string) []string {

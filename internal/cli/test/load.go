@@ -19,18 +19,8 @@ import (
 func LoadCommand(a *env.Env) *cobra.Command {
 	var f use.CallFlags
 	var o probe.LoadOptions
-	cmd := target.NewCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.T("call a tool repeatedly and measure how long it takes", "反复调用工具并统计耗时"), &f.Flags,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f.Flags, args)
-			if err != nil {
-				return err
-			}
-			tool, err := m.Name(a, cmd, "TOOL")
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error { return loadServer(b, &f, o, tool, m.Rest) })
-		})
+	cmd := target.NewOnce(a, "load TARGET TOOL [NAME=VALUE ...]", a.T("call a tool repeatedly and measure how long it takes", "反复调用工具并统计耗时"), &f.Flags,
+		func(b *target.Connection, words []string) error { return loadServer(b, &f, o, words[0], words[1:]) })
 	cmd.ValidArgsFunction = target.CompleteTarget(a, &f.Flags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
 	flags := cmd.Flags()

@@ -35,18 +35,8 @@ type CallFlags struct {
 
 func CallCommand(a *env.Env) *cobra.Command {
 	var f CallFlags
-	cmd := target.NewCommand(a, "call TARGET TOOL [NAME=VALUE ...]", a.T("call a tool", "调用工具"), &f.Flags,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f.Flags, args)
-			if err != nil {
-				return err
-			}
-			tool, err := m.Name(a, cmd, "TOOL")
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error { return callTool(b, &f, tool, m.Rest) })
-		})
+	cmd := target.NewOnce(a, "call TARGET TOOL [NAME=VALUE ...]", a.T("call a tool", "调用工具"), &f.Flags,
+		func(b *target.Connection, words []string) error { return callTool(b, &f, words[0], words[1:]) })
 	cmd.Long = a.T("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
 		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")

@@ -17,22 +17,10 @@ import (
 
 func CompleteCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
+	cmd := target.NewOnce(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
 		a.T("ask a server to complete an argument", "请求服务补全参数"), &f,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f, args)
-			if err != nil {
-				return err
-			}
-			ref, err := m.Name(a, cmd, "PROMPT|TEMPLATE")
-			if err != nil {
-				return err
-			}
-			argument, err := m.Name(a, cmd, "ARGUMENT=TYPED")
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return completeArgument(b, ref, argument, m.Rest) })
+		func(b *target.Connection, words []string) error {
+			return completeArgument(b, words[0], words[1], words[2:])
 		})
 	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
 	f.Shared = true

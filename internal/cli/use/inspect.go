@@ -19,14 +19,8 @@ import (
 
 func InspectCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "inspect TARGET", a.T("show a server: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f, args)
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f, m, inspectServer)
-		})
+	cmd := target.NewOnce(a, "inspect TARGET", a.T("show a server: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
+		func(b *target.Connection, _ []string) error { return inspectServer(b) })
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
 	f.AddOutput(a, cmd.Flags(), output.Formats)

@@ -17,14 +17,8 @@ func PingCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var count int
 	var every time.Duration
-	cmd := target.NewCommand(a, "ping TARGET", a.T("check whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f, args)
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return pingServer(b, count, every) })
-		})
+	cmd := target.NewOnce(a, "ping TARGET", a.T("check whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
+		func(b *target.Connection, _ []string) error { return pingServer(b, count, every) })
 	cmd.Flags().IntVarP(&count, "count", "n", 1, a.T("ping `N` times (1)", "次数 `N`（1）"))
 	cmd.Flags().DurationVar(&every, "interval", time.Second, a.T("`TIME` between two pings (1s)", "间隔 `TIME`（1s）"))
 	return cmd

@@ -21,18 +21,8 @@ import (
 func PromptCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var noValidate bool
-	cmd := target.NewCommand(a, "prompt TARGET PROMPT [NAME=VALUE ...]", a.T("get a prompt", "获取提示词"), &f,
-		func(cmd *cobra.Command, args []string) error {
-			m, err := target.ParseTarget(a, cmd, &f, args)
-			if err != nil {
-				return err
-			}
-			name, err := m.Name(a, cmd, "PROMPT")
-			if err != nil {
-				return err
-			}
-			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return getPrompt(b, name, m.Rest, noValidate) })
-		})
+	cmd := target.NewOnce(a, "prompt TARGET PROMPT [NAME=VALUE ...]", a.T("get a prompt", "获取提示词"), &f,
+		func(b *target.Connection, words []string) error { return getPrompt(b, words[0], words[1:], noValidate) })
 	cmd.Example = "  mcp-all-in-one prompt greeting -- mcp-all-in-one demo\n  mcp-all-in-one prompt summarize text=@notes.txt style=formal -- mcp-all-in-one demo"
 	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.T("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
 	f.Shared = true

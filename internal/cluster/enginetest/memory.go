@@ -20,7 +20,6 @@ type Memory struct {
 	last     uint64
 	values   map[place]kept
 	watchers []*watcher
-	hearers  []*hearer
 }
 
 type place struct{ bucket, key string }
@@ -40,7 +39,7 @@ func (m *Memory) Away(err error) {
 	defer m.mu.Unlock()
 	m.away = err
 	if err != nil {
-		m.watchers, m.hearers = nil, nil
+		m.watchers = nil
 	}
 }
 
@@ -153,49 +152,10 @@ func (m *Memory) Watch(ctx context.Context, bucket, prefix string, see func(clus
 		w.queue.add(v)
 	}
 	m.watchers = append(m.watchers, w)
-	w.queue.serve(ctx, see, func() { m.forget(func() { m.watchers = without(m.watchers, w) }) })
+	w.queue.serve(ctx, see, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.watchers = slices.DeleteFunc(slices.Clone(m.watchers), func(o *watcher) bool { return o == w })
+	})
 	return nil
-}
-
-type hearer struct {
-	topic string
-	queue queue[[]byte]
-}
-
-// Tell sends a message.
-func (m *Memory) Tell(_ context.Context, topic string, data []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.away != nil {
-		return m.away
-	}
-	for _, h := range m.hearers {
-		if h.topic == topic {
-			h.queue.add(slices.Clone(data))
-		}
-	}
-	return nil
-}
-
-// Hear receives messages.
-func (m *Memory) Hear(ctx context.Context, topic string, hear func([]byte)) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.away != nil {
-		return m.away
-	}
-	h := &hearer{topic: topic}
-	m.hearers = append(m.hearers, h)
-	h.queue.serve(ctx, hear, func() { m.forget(func() { m.hearers = without(m.hearers, h) }) })
-	return nil
-}
-
-func (m *Memory) forget(remove func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	remove()
-}
-
-func without[T comparable](list []T, one T) []T {
-	return slices.DeleteFunc(slices.Clone(list), func(o T) bool { return o == one })
 }

@@ -32,7 +32,6 @@ var Properties = []Property{
 	{"watch shows present ones first", watchPresentFirst},
 	{"watch shows an end", watchShowsEnd},
 	{"watch ends with its context", watchEnds},
-	{"all who hear are told", tellAll},
 	{"keys of every character", everyCharacter},
 	{"one of many writers wins", oneWins},
 	{"fault/T50 fifty writers of a document", fiftyWriters},
@@ -230,37 +229,6 @@ func watchEnds(t *testing.T, e cluster.Engine) {
 	ended.Store(true)
 	put(t, e, "a", "after", 0, 0)
 	other.until(t, "a", func(v cluster.Value) bool { return v.Key == "a" })
-}
-
-func tellAll(t *testing.T, e cluster.Engine) {
-	heard := make(chan string, 10)
-	for _, who := range []string{"one", "two"} {
-		if err := e.Hear(t.Context(), "news/of all", func(data []byte) { heard <- who + " " + string(data) }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := e.Hear(t.Context(), "other", func(data []byte) { heard <- "other " + string(data) }); err != nil {
-		t.Fatal(err)
-	}
-	for _, topic := range []string{"other", "news/of all"} {
-		if err := e.Tell(t.Context(), topic, []byte(topic)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	want := map[string]bool{"one news/of all": true, "two news/of all": true, "other other": true}
-	for len(want) > 0 {
-		select {
-		case got := <-heard:
-			if !want[got] {
-				t.Fatalf("heard %q", got)
-			}
-			delete(want, got)
-		case <-ctx.Done():
-			t.Fatalf("not heard: %v", want)
-		}
-	}
 }
 
 func everyCharacter(t *testing.T, e cluster.Engine) {

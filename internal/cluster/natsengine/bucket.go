@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"mcp-all-in-one/internal/cluster"
 )
-
-// wait limits a request to NATS if the caller's context has no deadline.
-const wait = 5 * time.Second
 
 // kept is how many versions of a document are kept, so that people can restore
 // an earlier one.
@@ -73,18 +69,8 @@ func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 
 func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_" + bucket }
 
-func (e *Engine) subject(topic string) string { return subject(e.name, topic) }
-
 // subject returns the subject of a topic of a cluster.
 func subject(cluster, topic string) string { return "aio." + cluster + "." + topic }
-
-// bounded adds a timeout to ctx unless it has a deadline.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, has := ctx.Deadline(); has {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, wait)
-}
 
 // encode converts a key to a subject: words separated by dots. Other characters
 // become = and two hex digits.

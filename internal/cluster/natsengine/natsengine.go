@@ -183,38 +183,6 @@ func (e *Engine) Watch(ctx context.Context, bucket, prefix string, see func(clus
 	return nil
 }
 
-// Tell sends a message.
-func (e *Engine) Tell(_ context.Context, topic string, data []byte) error {
-	if err := e.conn.Publish(e.subject(encode(topic)), data); err != nil {
-		return i18n.Errorf("telling the other replicas: %w", "通知其他副本失败：%w", err)
-	}
-	return nil
-}
-
-// Hear receives messages.
-func (e *Engine) Hear(ctx context.Context, topic string, hear func([]byte)) error {
-	ctx, stop := e.within(ctx)
-	sub, err := e.conn.Subscribe(e.subject(encode(topic)), func(m *nats.Msg) {
-		if ctx.Err() == nil {
-			hear(m.Data)
-		}
-	})
-	if err == nil {
-		flush, done := bounded(ctx)
-		err = e.conn.FlushWithContext(flush) // then NATS has the subscription
-		done()
-	}
-	if err != nil {
-		stop()
-		return i18n.Errorf("listening to the other replicas: %w", "接收其他副本的消息失败：%w", err)
-	}
-	context.AfterFunc(ctx, func() {
-		stop()
-		sub.Unsubscribe() // a closed connection has no subscription
-	})
-	return nil
-}
-
 // within returns a context that also ends with the engine.
 func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)

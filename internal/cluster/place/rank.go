@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sort"
 
 	"mcp-all-in-one/internal/cluster"
 )
@@ -17,20 +18,11 @@ func ranked(name string, on map[string]string, members []cluster.Member) []clust
 	fit := slices.DeleteFunc(slices.Clone(members), func(m cluster.Member) bool {
 		return m.State != cluster.Ready || !satisfies(m, on)
 	})
-	slices.SortFunc(fit, func(a, b cluster.Member) int {
-		if a.Carried != b.Carried && len(on) == 0 {
-			if b.Carried {
-				return -1
-			}
-			return 1
+	sort.Slice(fit, func(i, j int) bool {
+		if a, b := fit[i].Carried, fit[j].Carried; a != b && len(on) == 0 {
+			return b
 		}
-		if x, y := score(name, a), score(name, b); x != y {
-			if x > y {
-				return -1
-			}
-			return 1
-		}
-		return 0
+		return score(name, fit[i]) > score(name, fit[j])
 	})
 	return fit
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ func editJSON(data []byte, edits []edit) ([]byte, error) {
 	// Removing an item shifts the items after it, so the last item is removed
 	// first.
 	ordered := slices.Clone(edits)
-	slices.SortStableFunc(ordered, func(a, b edit) int { return removalOrder(b) - removalOrder(a) })
+	sort.SliceStable(ordered, func(i, j int) bool { return removalOrder(ordered[i]) > removalOrder(ordered[j]) })
 	for _, e := range ordered {
 		if err := j.apply(e); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func (y *yamlEditor) apply() []string {
 	lines := y.lines
 	order := slices.Clone(y.splices)
 	slices.Reverse(order) // splices at the same line keep their order
-	slices.SortStableFunc(order, func(a, b splice) int { return b.from - a.from })
+	sort.SliceStable(order, func(i, j int) bool { return order[i].from > order[j].from })
 	for _, s := range order {
 		lines = slices.Replace(slices.Clone(lines), s.from, s.to, s.lines...)
 	}

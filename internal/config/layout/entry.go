@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"sort"
 	"strings"
 
 	"mcp-all-in-one/internal/config/document"
@@ -79,7 +80,7 @@ func Canonical(n *document.Node) *document.Node {
 	for i, m := range c.Members {
 		c.Members[i].Value = Canonical(m.Value)
 	}
-	slices.SortFunc(c.Members, func(a, b document.Member) int { return strings.Compare(a.Key, b.Key) })
+	sort.Slice(c.Members, func(i, j int) bool { return c.Members[i].Key < c.Members[j].Key })
 	return &c
 }
 

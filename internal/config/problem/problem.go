@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -99,12 +100,7 @@ func (e *LoadError) In(l i18n.Lang) string {
 
 // Has reports whether one of the problems has that code.
 func (e *LoadError) Has(code string) bool {
-	for _, p := range e.Problems {
-		if p.Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Problems, func(p Problem) bool { return p.Code == code })
 }
 
 // New returns a problem with the texts of code; args are the arguments of its
@@ -162,12 +158,7 @@ func (l *List) Add(sev Severity, at Pos, path, code string, args ...any) *Proble
 
 // Failed reports whether one of the problems is an error.
 func (l *List) Failed() bool {
-	for _, p := range l.Problems {
-		if p.Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Problems, func(p Problem) bool { return p.Severity == SeverityError })
 }
 
 // Err returns a LoadError if one of the problems is an error, else nil.

@@ -13,7 +13,6 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -29,14 +28,7 @@ import (
 
 // consoleBench opens the tester sessions of the console, with the same tester
 // as the command line.
-type consoleBench struct {
-	in  *instance.Instance
-	env *env.Env
-}
-
-func newBench(in *instance.Instance, a *env.Env) bench.Opener {
-	return &consoleBench{in: in, env: a}
-}
+type consoleBench struct{ in *instance.Instance }
 
 // Open connects a principal to the target that the page names.
 func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {

@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/bench"
 	"mcp-all-in-one/internal/web/inbox"
@@ -44,7 +43,7 @@ func benchInstance(t *testing.T) *instance.Instance {
 
 func TestConsoleBench(t *testing.T) {
 	in := benchInstance(t)
-	opener := newBench(in, &env.Env{Getenv: os.LookupEnv})
+	opener := &consoleBench{in}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

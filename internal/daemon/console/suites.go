@@ -8,7 +8,6 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
@@ -31,8 +30,8 @@ func suiteDir(in *instance.Instance) string {
 }
 
 // suiteOptions returns the source with which the console runs test files.
-func suiteOptions(in *instance.Instance, a *env.Env) suites.Source {
-	opener := &consoleBench{in: in, env: a}
+func suiteOptions(in *instance.Instance) suites.Source {
+	opener := &consoleBench{in}
 	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
 		if err := opener.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {

@@ -129,8 +129,7 @@ func Outcome(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Ou
 }
 
 func failure(ctx context.Context, err error) (traffic.Outcome, []byte) {
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return refusal(wire)
 	}
 	if ctx.Err() != nil {

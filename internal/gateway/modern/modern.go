@@ -15,8 +15,7 @@ import (
 // Outcome gives errors the codes of the modern era.
 func Outcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err != nil {
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) {
+		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			return nil, Error(wire)
 		}
 		return nil, err

@@ -350,11 +350,9 @@ func (b *Bridge) look(ctx context.Context) (*jsonrpc.Response, error) {
 
 // await waits for the result of a task that has ended, up to resultWait.
 func (b *Bridge) await(ctx context.Context) {
-	timer := time.NewTimer(resultWait)
-	defer timer.Stop()
 	select {
 	case <-b.done:
-	case <-timer.C:
+	case <-time.After(resultWait):
 	case <-ctx.Done():
 	}
 }

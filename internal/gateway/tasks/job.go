@@ -83,12 +83,10 @@ func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jso
 // whether there is a task. If the client cancels its request, the job is
 // cancelled.
 func (j *Job) quick(ctx context.Context) bool {
-	wait := time.NewTimer(jobPoll)
-	defer wait.Stop()
 	select {
 	case <-j.done:
 		return true
-	case <-wait.C:
+	case <-time.After(jobPoll):
 		return false
 	case <-ctx.Done():
 		j.stop(context.Cause(ctx))

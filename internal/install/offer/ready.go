@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -45,9 +46,7 @@ type Ready struct {
 // Check runs before any question is asked. It refuses a name that is in use,
 // and answers to unknown questions, which are usually misspelt.
 func (o *Offer) Check(cfg *config.Config, t *Terms) error {
-	if t.Local == "" {
-		t.Local = o.Local
-	}
+	t.Local = cmp.Or(t.Local, o.Local)
 	if s := cfg.Schema(t.Schema); s != nil && s.Server(t.Local) != nil && !t.Replace {
 		return &Exists{t.Local}
 	}

@@ -104,7 +104,7 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 	if bad != nil {
 		reason = i18n.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)
 	}
-	return nil, &AnswerError{Reason: reason, Head: append([]byte(nil), buf.b[:min(len(buf.b), 512)]...)}
+	return nil, &AnswerError{Reason: reason}
 }
 
 // readWhole reads a body into one buffer, of exactly its size if that is known.

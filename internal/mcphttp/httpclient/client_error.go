@@ -49,11 +49,8 @@ func (e *StatusError) In(l i18n.Lang) string {
 
 // An AnswerError is a 2xx response that is not MCP.
 type AnswerError struct {
-	Reason i18n.Text
-	// ContentType is the media type of the response; Head is the beginning of its
-	// body.
-	ContentType string
-	Head        []byte
+	Reason      i18n.Text
+	ContentType string // the media type of the response
 }
 
 func (e *AnswerError) Error() string { return e.In(i18n.English) }

@@ -25,11 +25,9 @@ func (c *Client) OpenStream(ctx context.Context) {
 // for limit. A request that the server sends on the stream before it is open would
 // be lost.
 func (c *Client) AwaitStream(ctx context.Context, limit time.Duration) {
-	t := time.NewTimer(limit)
-	defer t.Stop()
 	select {
 	case <-c.listening:
-	case <-t.C:
+	case <-time.After(limit):
 	case <-ctx.Done():
 	}
 }

@@ -134,12 +134,11 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 	case "text/event-stream":
 		return x.stream(ctx, resp.Body)
 	}
-	head := readHead(resp.Body, 512)
 	reason := i18n.New("the answer is neither JSON nor an event stream", "应答既不是 JSON，也不是事件流")
-	if len(head) == 0 {
+	if len(readHead(resp.Body, 512)) == 0 {
 		reason = i18n.New("the answer is empty", "应答为空")
 	}
-	return nil, &AnswerError{Reason: reason, ContentType: contentType, Head: head}
+	return nil, &AnswerError{Reason: reason, ContentType: contentType}
 }
 
 func (x *exchange) message() []byte {

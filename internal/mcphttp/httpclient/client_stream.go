@@ -53,10 +53,8 @@ func (p *position) delay(failures int) time.Duration {
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -207,7 +205,8 @@ func (e *endpoint) get(ctx context.Context, lastEvent string) (io.ReadCloser, er
 		return nil, newStatusError(resp)
 	}
 	if ct := resp.Header.Get("Content-Type"); mediaType(ct) != "text/event-stream" || resp.Header.Get("Content-Encoding") != "" {
-		return nil, &AnswerError{Reason: i18n.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct, Head: readHead(resp.Body, 512)}
+		resp.Body.Close()
+		return nil, &AnswerError{Reason: i18n.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct}
 	}
 	return resp.Body, nil
 }

@@ -143,11 +143,9 @@ func (m *API) Ask(ctx context.Context, q *Question) (*Reply, error) {
 		if n == tries || *wait > longestWait {
 			return nil, err
 		}
-		timer := time.NewTimer(*wait)
 		select {
-		case <-timer.C:
+		case <-time.After(*wait):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, context.Cause(ctx)
 		}
 	}

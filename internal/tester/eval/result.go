@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
@@ -103,7 +104,7 @@ func (r *Row) sum() {
 	if r.Of == 0 {
 		return
 	}
-	slices.SortStableFunc(r.Why, func(a, b Reason) int { return b.Runs - a.Runs })
+	sort.SliceStable(r.Why, func(i, j int) bool { return r.Why[i].Runs > r.Why[j].Runs })
 	slices.Sort(took)
 	r.Rate, r.Turns = float64(r.Passed)/float64(r.Of), float64(turns)/float64(r.Of)
 	r.In, r.Out, r.Took = in/r.Of, out/r.Of, took[len(took)/2]

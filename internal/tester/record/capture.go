@@ -92,9 +92,7 @@ func (c *CaptureWriter) Err() error {
 
 // A Capture is a recording.
 type Capture struct {
-	Target  string
-	Started time.Time
-	Frames  []probe.Frame
+	Frames []probe.Frame
 }
 
 var errNotCapture = i18n.Errorf("this is not a recording", "这不是录制文件")
@@ -110,7 +108,7 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 	if head.Format > captureFormat {
 		return nil, i18n.Errorf("the recording has format %d, and only %d is known here", "录制文件的格式为 %d，此处只支持 %d", head.Format, captureFormat)
 	}
-	c := &Capture{Target: head.Target, Started: head.Started}
+	c := new(Capture)
 	for n := 2; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
@@ -137,7 +135,6 @@ type Turn struct {
 	// Exactly one of Result and Err is set; both are nil for an unanswered
 	// request.
 	Result, Err json.RawMessage
-	Took        time.Duration
 }
 
 // Turns pairs the requests of a recording with their answers, in the order of
@@ -149,7 +146,6 @@ func (c *Capture) Turns() []Turn {
 	}
 	var turns []Turn
 	open := make(map[key]int)
-	began := make(map[int]time.Time)
 	for _, f := range c.Frames {
 		msg, bad := jsonrpc.ScanAnswer(f.Body, nil)
 		if bad != nil {
@@ -158,7 +154,6 @@ func (c *Capture) Turns() []Turn {
 		switch msg.Kind {
 		case jsonrpc.KindRequest:
 			open[key{f.Sent, string(msg.ID)}] = len(turns)
-			began[len(turns)] = f.At
 			turns = append(turns, Turn{FromServer: !f.Sent, Method: msg.Method, Params: msg.Params})
 		case jsonrpc.KindResult, jsonrpc.KindError:
 			k := key{!f.Sent, string(msg.ID)}
@@ -167,7 +162,7 @@ func (c *Capture) Turns() []Turn {
 				continue
 			}
 			delete(open, k)
-			turns[at].Result, turns[at].Err, turns[at].Took = msg.Result, msg.Err, f.At.Sub(began[at])
+			turns[at].Result, turns[at].Err = msg.Result, msg.Err
 		}
 	}
 	return turns

@@ -30,10 +30,8 @@ func Jitter(d time.Duration) time.Duration {
 
 // Wait returns after d, or earlier with the context's error.
 func Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -46,10 +46,8 @@ func (c Chaos) String() string {
 func (x *bench) send(ctx context.Context, c Chaos, method string, params json.RawMessage) (*Exchange, error) {
 	began := time.Now()
 	if c.Delay > 0 {
-		held := time.NewTimer(time.Duration(c.Delay) * time.Millisecond)
-		defer held.Stop()
 		select {
-		case <-held.C:
+		case <-time.After(time.Duration(c.Delay) * time.Millisecond):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

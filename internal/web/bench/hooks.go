@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -91,9 +92,7 @@ func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error)
 		defer run.renew()
 	}
 	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.ID
-	if q.Client == "" {
-		q.Client = "bench"
-	}
+	q.Client = cmp.Or(q.Client, "bench")
 	return x.all.opt.Ask(ctx, q)
 }
 

@@ -159,8 +159,7 @@ func (h *Webhook) send(ctx context.Context, q *notice) error {
 		return i18n.Errorf("inbox.webhook.url is not a URL", "inbox.webhook.url 不是 URL")
 	}
 	resp, err := h.client.Do(req.WithContext(ctx))
-	var failed *url.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
 	}
 	if err != nil {

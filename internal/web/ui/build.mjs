@@ -1,6 +1,8 @@
-// Builds the page into ../dist, or, with "test", the unit tests into test/out.
+// Builds the page into ../dist, each file packed with gzip as it is served, or,
+// with "test", the unit tests into test/out.
 import { build } from "esbuild";
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 
 /** oneLocale leaves out the languages of zod's messages, which nobody reads: half of what an app's host weighs. */
 const oneLocale = {
@@ -24,9 +26,11 @@ const shared = {
 
 async function page() {
   const out = new URL("../dist/", import.meta.url);
-  await rm(new URL("assets/", out), { recursive: true, force: true });
   await mkdir(out, { recursive: true });
-  await build({
+  for (const file of await readdir(out)) if (file !== ".gitkeep") await rm(new URL(file, out), { recursive: true });
+  await mkdir(new URL("assets/", out));
+  const pack = (path, data) => writeFile(path + ".gz", gzipSync(data, { level: 9 }));
+  const built = await build({
     ...shared,
     entryPoints: { app: "src/main.tsx", style: "src/style.css" },
     outdir: out.pathname + "assets",
@@ -37,8 +41,10 @@ async function page() {
     splitting: true,
     minify: true,
     legalComments: "none",
+    write: false,
   });
-  for (const file of await readdir("public")) await cp("public/" + file, out.pathname + file);
+  for (const file of built.outputFiles) await pack(file.path, file.contents);
+  for (const file of await readdir("public")) await pack(out.pathname + file, await readFile("public/" + file));
 }
 
 async function tests() {
