@@ -15,6 +15,7 @@ DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --f
 MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
+LONGEST   = $(MODULE)/internal/cli
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide\|/test/cluster\|/test/torture')
 # Everything is compiled one way, that of a release, so that nothing is compiled
 # twice. The race detector alone needs cgo.
@@ -57,7 +58,7 @@ run: build ## build, then serve over HTTP
 unit: export GORACE = atexit_sleep_ms=0
 unit: export CGO_ENABLED = 1
 unit: # with the race detector
-	test/again.sh -race -p 3 -parallel 4 -timeout 20m -- $(filter-out $(MODULE),$(UNIT)) # they wait more than they compute
+	test/again.sh -race -vet=off -p 3 -parallel 4 -timeout 20m -- $(LONGEST) $(filter-out $(MODULE) $(LONGEST),$(UNIT)) # they wait more than they compute; check has vetted them
 
 # Reading the source takes four times as long with the race detector; noasm is
 # what runs where there is no assembly.
@@ -95,10 +96,10 @@ test: check build ## everything that guards a change (about 15 minutes)
 	$(GO) test -count=1 ./test/requirements
 
 e2e: ## the source documents, decisions and scripts, against the binary
-	test/again.sh -count=1 -timeout 30m -p 1 -- $(E2E)
+	test/again.sh -count=1 -timeout 30m -p 2 -- $(E2E) # they wait more than they compute
 
 cluster: ## replicas, against the binary
-	test/again.sh -count=1 -timeout 30m -parallel 3 -- ./test/cluster # it waits more than it computes
+	test/again.sh -count=1 -timeout 30m -parallel 4 -- ./test/cluster # it waits more than it computes
 
 faults: ## the fault tests in small size
 	test/again.sh -count=1 -timeout 30m -- ./test/torture
@@ -159,8 +160,8 @@ torture: interop-deps ## the fault tests in full size; writes docs/torture.md (a
 	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run '^TestNATS$$' ./internal/cluster/natsengine
 	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run '^TestConformanceCluster$$' ./test/interop
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
-	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Differential|RouteMatrix|OriginMatrix' ./internal/jsonrpc ./internal/cli
-	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts' ./internal/stdio
+	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Differential|RouteMatrix|OriginMatrix|NothingIsExpanded' ./internal/jsonrpc ./internal/cli
+	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts|GarbageBetweenMessages' ./internal/stdio
 
 soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
 	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture

@@ -38,16 +38,24 @@ type issuer struct {
 	fetches   atomic.Int32   // how often the keys were fetched
 }
 
+// rsaKeys are the keys rsa and rsa2 of every issuer: making one takes a second
+// with the race detector.
+var rsaKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
+	for i := range keys {
+		if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+			return keys, err
+		}
+	}
+	return keys, nil
+})
+
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	is := &issuer{}
-	var err error
-	if is.rsa, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+	keys, err := rsaKeys()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if is.rsa2, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
-		t.Fatal(err)
-	}
+	is := &issuer{rsa: keys[0], rsa2: keys[1]}
 	if is.ec, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 func TestTokens(t *testing.T) {
 	is := newIssuer(t)
 	other := newIssuer(t)
+	other.rsa = other.rsa2
 	rs := is.resourceServer(t, func(c *config.OAuth) { c.Audience = []string{"api://extra"} })
 	moment := time.Now()
 	rs.now = func() time.Time { return moment }

@@ -16,6 +16,7 @@ import (
 // TestOneKey starts a gateway as a container does: on all addresses, with one
 // key from the environment or from a file, and requests its health and status.
 func TestOneKey(t *testing.T) {
+	t.Parallel()
 	binary := mcptest.BuildProduct(t)
 	const key = "0123456789abcdef0123456789abcdef"
 	for name, value := range map[string]string{"environment": "${MCP_AIO_KEY}", "file": "${file:key.txt}"} {
@@ -71,6 +72,7 @@ func TestOneKey(t *testing.T) {
 // TestFirstKey creates the first key while the gateway runs. From then on the
 // gateway requires a key and ends the sessions that have none.
 func TestFirstKey(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {

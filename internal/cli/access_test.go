@@ -16,6 +16,7 @@ import (
 // TestKeys connects clients with keys, checks what each key may see, and checks
 // that the sessions of a revoked key end.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
 	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]},"two":{"command":%q,"args":["demo"]}}}`,

@@ -33,6 +33,7 @@ func product(t *testing.T, home, dir string, args ...string) (out string, code i
 // TestApprovalFollowsTheFile lets a client add a server through one name of the
 // config file, and checks it through the other names.
 func TestApprovalFollowsTheFile(t *testing.T) {
+	t.Parallel()
 	t.Run("door/2 through a symbolic link", func(t *testing.T) {
 		dir := t.TempDir()
 		target := filepath.Join(dir, "kept", "real.json")
@@ -82,6 +83,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 // A user's server that a client replaces keeps running unchanged, also after a
 // restart, until the user approves the new entry.
 func TestReplacedServerRunsOn(t *testing.T) {
+	t.Parallel()
 	s := openSettings(t, `{"elicitation":{}}`)
 	home := filepath.Dir(s.path)
 	answers := func(when string) {
@@ -141,6 +143,7 @@ func TestReplacedServerRunsOn(t *testing.T) {
 
 // TestApprovalShowsEverything checks the text of the approval question.
 func TestApprovalShowsEverything(t *testing.T) {
+	t.Parallel()
 	t.Run("door/5 nothing that runs is hidden in the question", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
 		const entry = `{"name":"x","command":"true","env":{"BASH_ENV":"/tmp/evil.sh"},"replace":true%s}`
@@ -304,6 +307,7 @@ func (c *console) shown(key, name string) (entry, hash string) {
 }
 
 func TestConsoleApproval(t *testing.T) {
+	t.Parallel()
 	c := openConsole(t)
 	marker := filepath.Join(c.dir, "marker")
 	c.propose(`{"name":"x","command":"true","env":{"BASH_ENV":"literal"}}`)
@@ -347,6 +351,7 @@ func TestConsoleApproval(t *testing.T) {
 // TestApprovalCoversPolicies changes each key of an approved project entry in
 // turn.
 func TestApprovalCoversPolicies(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".mcp.json")
 	put := func(more string) {

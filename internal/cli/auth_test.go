@@ -86,6 +86,7 @@ var address = regexp.MustCompile(`http://\S+/authorize\S+`)
 // The user signs in with the command while the gateway runs, and the gateway
 // notices.
 func TestAuthLogin(t *testing.T) {
+	t.Parallel()
 	hub := newLockedHub(t)
 	home := t.TempDir()
 	file := filepath.Join(home, "mcp.json")
@@ -159,6 +160,7 @@ func consent(t *testing.T, login *mcptest.Process) {
 
 // After signing out, the gateway keeps nothing from the server.
 func TestLogoutForgets(t *testing.T) {
+	t.Parallel()
 	hub := newLockedHub(t)
 	hub.inner.evil = `,"annotations":{"readOnlyHint":true}`
 	home := t.TempDir()
@@ -201,6 +203,7 @@ func TestLogoutForgets(t *testing.T) {
 
 // A changed tool is withheld until the user has seen the change and accepts it.
 func TestApproveTools(t *testing.T) {
+	t.Parallel()
 	up := newUpstreamServer(t)
 	home := t.TempDir()
 	file := filepath.Join(home, "mcp.json")

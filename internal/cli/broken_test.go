@@ -45,6 +45,7 @@ func brokenServer(events bool) http.HandlerFunc {
 // TestBrokenResultOverHTTP checks that a broken result is reported as an error
 // of its server, on both paths.
 func TestBrokenResultOverHTTP(t *testing.T) {
+	t.Parallel()
 	for name, events := range map[string]bool{"body": false, "event": true} {
 		t.Run("true/15 "+name, func(t *testing.T) {
 			server := httptest.NewServer(brokenServer(events))

@@ -14,6 +14,7 @@ import (
 // TestConnectWaits connects a client, lets it start the command in its file,
 // and checks that its arrival is reported.
 func TestConnectWaits(t *testing.T) {
+	t.Parallel()
 	home, binary := t.TempDir(), mcptest.BuildProduct(t)
 	env := []string{"HOME=" + home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=" + t.TempDir(), "MCP_AIO_LANG=en"}
 	t.Run("over stdio", func(t *testing.T) {

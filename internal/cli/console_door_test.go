@@ -15,6 +15,7 @@ import (
 // TestConsoleActsForPrincipals requests data and actions of other principals
 // from the console.
 func TestConsoleActsForPrincipals(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	t.Run("door/1 a bench has the rights of its caller", func(t *testing.T) { g.rightsOfTheCaller(t) })
 	t.Run("door/1 nobody answers what they asked", func(t *testing.T) { g.answers(t) })
@@ -295,6 +296,7 @@ func (g *guarded) audited(t *testing.T) {
 // Without keys the owner decides for clients, and no client decides for the
 // owner.
 func TestOwnerDecidesForOthers(t *testing.T) {
+	t.Parallel()
 	g := unguarded(t)
 	trail := filepath.Join(g.dir, "audit.jsonl")
 	g.write("mcp.json", fmt.Sprintf(`{"audit":{"file":%q},"mcpServers":{"one":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, trail, g.binary))
@@ -359,6 +361,7 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 
 // A server that waits for approval is announced once, with a link.
 func TestInboxWebhookServers(t *testing.T) {
+	t.Parallel()
 	type message struct{ ID, Kind, Server, From, Text, Link string }
 	got := make(chan message, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -404,6 +407,7 @@ func TestInboxWebhookServers(t *testing.T) {
 
 // The link in a message leads to the waiting call.
 func TestInboxWebhook(t *testing.T) {
+	t.Parallel()
 	links := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var message struct{ Link string }

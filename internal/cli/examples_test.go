@@ -16,6 +16,7 @@ import (
 // TestExamples parses every example of every help text: the command and its
 // flags exist, and the number of arguments is right.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	checked := 0
 	for name, p := range env.Personalities() {
 		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,7 +95,11 @@ func TestNothingIsExpanded(t *testing.T) {
 		call(t, where, "set-mcp-config", map[string]any{"config-content": string(raw), "apply": true})
 		call(t, where, "validate-mcp-config", map[string]any{})
 	}
-	for _, ref := range []string{"${file:" + held + "}", "${HELD}", "${secret:held}", "x ${secret:held} ${env:HELD}"} {
+	refs := []string{"${file:" + held + "}", "${HELD}", "${secret:held}"}
+	if os.Getenv("TORTURE") == "" {
+		refs = refs[rand.IntN(len(refs)):][:1] // all of them are in the next one
+	}
+	for _, ref := range append(refs, "x ${secret:held} ${env:HELD} ${HELD} ${file:"+held+"}") {
 		t.Run("door/3 "+strings.ReplaceAll(ref, dir, ""), func(t *testing.T) {
 			for where, doc := range keysOf(server, ref) {
 				for key, target := range map[string]string{"command": "true", "url": "http://127.0.0.1:9/"} {

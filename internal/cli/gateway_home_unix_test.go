@@ -62,6 +62,7 @@ func (h *gatewayHome) run(extra []string, args ...string) (stdout, stderr string
 // TestSecondGateway checks the message that another gateway serves the same
 // file.
 func TestSecondGateway(t *testing.T) {
+	t.Parallel()
 	t.Run("true/15 a second gateway on one file", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
 		first := h.start()
@@ -83,6 +84,7 @@ func TestSecondGateway(t *testing.T) {
 // TestBrowser checks that the message about the opened console is printed only
 // if the browser was opened.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
 	for name, test := range map[string]struct{ script, out, err string }{
@@ -107,6 +109,7 @@ func TestBrowser(t *testing.T) {
 // TestKeyScopes checks that an unknown schema is refused, and that unknown
 // servers and tools, which may be added later, cause a warning.
 func TestKeyScopes(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {"demo": {"command": "PRODUCT", "args": ["demo"]}}, "schemas": {"work": {"mcpServers": {}}}}`)
 	text, err := os.ReadFile(h.config)
 	if err != nil {
@@ -151,6 +154,7 @@ func TestKeyScopes(t *testing.T) {
 
 // TestMockKnowsItsArguments checks that a mock answers only recorded requests.
 func TestMockKnowsItsArguments(t *testing.T) {
+	t.Parallel()
 	t.Run("true/15 mock", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
 		h.run(nil, "call", "add", "a=1", "b=2", "--trace", "run.mcpcap", "--", h.program, "demo")
@@ -168,6 +172,7 @@ func TestMockKnowsItsArguments(t *testing.T) {
 // TestDemoIsFound calls the demo server by name if nothing is configured, also
 // in a working tree that has its own file.
 func TestDemoIsFound(t *testing.T) {
+	t.Parallel()
 	t.Run("true/15 call demo", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {"mine": {"command": "ls"}}}`)
 		for _, tree := range []bool{false, true} {
@@ -190,6 +195,7 @@ func TestDemoIsFound(t *testing.T) {
 
 // TestTesterCommands runs commands of the tester under its name.
 func TestTesterCommands(t *testing.T) {
+	t.Parallel()
 	t.Run("true/15 mcp-tester prompt", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
 		out, errs, code := h.run(nil, "mcp-tester", "prompt", "greeting", "--", h.program, "demo")

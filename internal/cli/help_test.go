@@ -21,6 +21,7 @@ var update = cmdflag.Bool("update", false, "rewrite the golden help")
 // TestHelp compares the help of every command, in both languages, with the
 // golden files.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for _, lang := range []string{"en", "zh"} {
 		for name, p := range env.Personalities() {
 			if name == "mcps_proxy" {

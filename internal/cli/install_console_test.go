@@ -78,6 +78,7 @@ type shownOffer struct {
 }
 
 func TestAddThroughTheConsole(t *testing.T) {
+	t.Parallel()
 	g := newAdding(t)
 	look := func(t *testing.T, body string) shownOffer {
 		t.Helper()

@@ -77,6 +77,7 @@ func (p *typist) end() (string, int) {
 
 // TestInstallAsks answers the questions of add as a user does.
 func TestInstallAsks(t *testing.T) {
+	t.Parallel()
 	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello.mcpb"))
 	if err != nil {
 		t.Fatal(err)

@@ -67,6 +67,7 @@ func (i *installer) run(t *testing.T, args ...string) (stdout, stderr string, co
 }
 
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	const name = "io.github.domdomegg/airtable-mcp-server"
 	i := newInstaller(t)
 	for id, tt := range map[string]struct {
@@ -135,6 +136,7 @@ func TestInstallWaysOut(t *testing.T) {
 // A bundle that the official tool packed is installed, started and called. Its
 // secret is in the store, and the entry exists once.
 func TestInstallBundle(t *testing.T) {
+	t.Parallel()
 	i := newInstaller(t)
 	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello-signed.mcpb"))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // TestKeySight uses keys with different rights. Anything that a key may not see
 // is answered and counted as if it did not exist.
 func TestKeySight(t *testing.T) {
+	t.Parallel()
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
 	demo := fmt.Sprintf(`{"command": %q, "args": ["demo"]}`, binary)

@@ -109,6 +109,7 @@ func (l *locked) raw(t *testing.T, method, target, header string) (int, http.Hea
 
 // Without a key, only the public paths answer.
 func TestRouteMatrix(t *testing.T) {
+	t.Parallel()
 	l := newLocked(t)
 	bearer := "Authorization: Bearer "
 	credentials := map[string]string{
@@ -145,6 +146,7 @@ func TestRouteMatrix(t *testing.T) {
 
 // A request with a valid key from another site is refused.
 func TestOriginMatrix(t *testing.T) {
+	t.Parallel()
 	l := newLocked(t)
 	key := "Authorization: Bearer " + l.admin + "\r\n"
 	_, port, _ := net.SplitHostPort(l.host)
@@ -208,6 +210,7 @@ func TestOriginMatrix(t *testing.T) {
 
 // A listener that other machines can reach does not start without keys.
 func TestOpenListenerRefuses(t *testing.T) {
+	t.Parallel()
 	lan := "192.0.2.1"
 	if addrs, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range addrs {

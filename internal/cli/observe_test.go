@@ -125,6 +125,7 @@ const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 // TestObserved compares the metrics, traces and audit trail of the same calls,
 // on a gateway with keys.
 func TestObserved(t *testing.T) {
+	t.Parallel()
 	up := newUpstreamServer(t)
 	collector, spans := spansOf(t)
 	dir := t.TempDir()
@@ -244,6 +245,7 @@ func TestObserved(t *testing.T) {
 }
 
 func TestMetricsSwitchedOff(t *testing.T) {
+	t.Parallel()
 	gw := mcptest.Gateway(t, `{"mcpServers":{},"metrics":{"enabled":false}}`)
 	if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusNotFound {
 		t.Errorf("status %d", status)

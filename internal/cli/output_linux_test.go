@@ -51,6 +51,7 @@ func (h *gatewayHome) onto(out *os.File, args ...string) (stderr string, code in
 // TestFullDisk runs commands whose output cannot be written. Each of them says
 // so and fails.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	tests := filepath.Join(h.dir, "tests.yaml")
 	if err := os.WriteFile(tests, []byte("target: demo\ntests:\n  - call: add\n    args: {a: 1, b: 2}\n"), 0o600); err != nil {
@@ -78,6 +79,7 @@ func TestFullDisk(t *testing.T) {
 // TestFullDiskFollow follows the traffic onto a full disk, which ends it. The
 // gateway, whose own output nobody takes, goes on.
 func TestFullDiskFollow(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
 	h.run(nil, "call", "demo", "add", "a=1", "b=2", "-c", h.config)
@@ -89,6 +91,7 @@ func TestFullDiskFollow(t *testing.T) {
 // TestKeyNobodySaw creates keys that cannot be shown: they are not valid, and no
 // client is asked for one.
 func TestKeyNobodySaw(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	errs, code := h.full("key", "create", "once")
 	if code != 1 || !strings.Contains(errs, "error[AIO4007]: the key once could not be shown, and was revoked: writing standard output: no space left on device") {
@@ -109,6 +112,7 @@ func TestKeyNobodySaw(t *testing.T) {
 // TestNobodyReads lists onto a pipe that nobody reads. The command ends its
 // session with the gateway before it ends itself.
 func TestNobodyReads(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.start()
 	for _, args := range [][]string{{"list", "tools", "."}, {"call", "demo", "add", "a=1", "b=2"}} {

@@ -12,6 +12,7 @@ import (
 // TestPromptsOnTheCommandLine runs the prompt cases of MCP Tester against the
 // demo server.
 func TestPromptsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	product := mcptest.BuildProduct(t)
 	for _, tt := range []struct {
 		id   string

@@ -91,6 +91,7 @@ func whereText(t *testing.T, result []byte) (pid, dir string) {
 // process, and that a process starts in the folder if its clients may choose
 // it.
 func TestProjectsOverHTTP(t *testing.T) {
+	t.Parallel()
 	home, x, y := realDir(t), realDir(t), realDir(t)
 	path := filepath.Join(home, "mcp.json")
 	content := fmt.Sprintf(`{"access":{"keys":%q},%s}`, filepath.Join(home, "keys.json"), projectEntry(t, ""))
@@ -152,6 +153,7 @@ func TestProjectsOverHTTP(t *testing.T) {
 
 // TestProjectOnStdio lets the only client switch to another folder.
 func TestProjectOnStdio(t *testing.T) {
+	t.Parallel()
 	x, y := realDir(t), realDir(t)
 	open := func(t *testing.T, capabilities, more string) (call func(id int, roots ...string) (pid, dir string), client *mcptest.RawStdio) {
 		program := mcptest.Product(t, "stdio", "--mcp-config", mcptest.WriteConfig(t, `{`+projectEntry(t, more)+`}`))
@@ -217,6 +219,7 @@ func TestProjectOnStdio(t *testing.T) {
 // TestProjectsWithoutAsking uses modern clients with requests during which they
 // cannot be asked for their roots.
 func TestProjectsWithoutAsking(t *testing.T) {
+	t.Parallel()
 	home, x, y := realDir(t), realDir(t), realDir(t)
 	path := filepath.Join(home, "mcp.json")
 	// Each process writes its input to the folder that it runs in.

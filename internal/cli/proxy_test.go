@@ -19,6 +19,7 @@ import (
 // TestBehindProxy uses a gateway on this machine through a reverse proxy whose
 // clients may be on other machines.
 func TestBehindProxy(t *testing.T) {
+	t.Parallel()
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	write := func(name, access string) string {

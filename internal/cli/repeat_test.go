@@ -16,6 +16,7 @@ import (
 // TestEveryCallIsTheSame repeats a call on one connection. All responses must
 // be the same, on the fast path and on the normal one.
 func TestEveryCallIsTheSame(t *testing.T) {
+	t.Parallel()
 	binary := mcptest.BuildProduct(t)
 	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"server":{"cors":{"origins":["https://app.example"]}},"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, binary))
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"message":"hello"}}}`
@@ -64,6 +65,7 @@ func TestEveryCallIsTheSame(t *testing.T) {
 // TestEveryModernCallIsTheSame is TestEveryCallIsTheSame for modern clients, which
 // identify themselves in each request.
 func TestEveryModernCallIsTheSame(t *testing.T) {
+	t.Parallel()
 	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t)))
 	const echo = `{"name":"demo__echo","arguments":{"message":"hello"}`
 	for name, tc := range map[string]struct {
@@ -113,6 +115,7 @@ func TestEveryModernCallIsTheSame(t *testing.T) {
 // TestLaneFollowsTheFile removes and restores a server while a client calls it on
 // the fast path.
 func TestLaneFollowsTheFile(t *testing.T) {
+	t.Parallel()
 	with := fmt.Sprintf(`{"mcpServers":{"mine":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t))
 	file := mcptest.WriteConfig(t, with)
 	gateway := mcptest.Start(t, mcptest.Product(t, "http", "--mcp-config", file, "--port", "0", "--watch"))

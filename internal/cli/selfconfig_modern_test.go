@@ -37,6 +37,7 @@ func (s *settings) modern(tool, arguments, more string) (round, string) {
 // TestApprovalByModernClient lets the user of a modern client approve a server:
 // the call returns the question, and is repeated with the answer.
 func TestApprovalByModernClient(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, answer string
 		starts       bool

@@ -102,6 +102,7 @@ func quote(s string) string {
 }
 
 func TestSelfConfiguration(t *testing.T) {
+	t.Parallel()
 	s := openSettings(t, `{}`)
 	t.Run("show", func(t *testing.T) {
 		v := s.object("show-mcp-config", `{}`)
@@ -204,6 +205,7 @@ func TestSelfConfiguration(t *testing.T) {
 // TestSelfConfigurationAbuse tries to run a command from a client without the
 // user's approval. The marker file must never be created.
 func TestSelfConfigurationAbuse(t *testing.T) {
+	t.Parallel()
 	t.Run("fault/T31", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
 		attempts := []struct{ name, tool, arguments string }{

@@ -97,6 +97,7 @@ func (s sharedTester) runs() bool {
 // TestSharedTester checks that the programs of a user share one tester in the
 // background.
 func TestSharedTester(t *testing.T) {
+	t.Parallel()
 	t.Run("get/vscode: several that start at once get one", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
 		const windows = 6

@@ -11,6 +11,7 @@ import (
 // A server that ignores the case of member names runs the tool that we allowed,
 // not a denied one that was smuggled in another member.
 func TestSmuggledNames(t *testing.T) {
+	t.Parallel()
 	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"d":{"command":%q,"args":["demo"],"deny":["add"]}}}`, mcptest.BuildProduct(t)))
 	c := mcptest.NewRawHTTP(t, gw.URL+"/mcp")
 	for _, params := range []string{

@@ -12,6 +12,7 @@ import (
 
 // TestStoppedGateway checks that commands work while a gateway does not answer.
 func TestStoppedGateway(t *testing.T) {
+	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.run(nil, "key", "create", "a", "-c", h.config)
 	p := h.start()

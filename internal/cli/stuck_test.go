@@ -17,6 +17,7 @@ import (
 // TestStuckClient requests more than a pipe holds and reads nothing. The
 // gateway must still end when it is told to.
 func TestStuckClient(t *testing.T) {
+	t.Parallel()
 	t.Run("fault/F11", func(t *testing.T) {
 		product := mcptest.BuildProduct(t)
 		config := mcptest.WriteConfig(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, product))

@@ -101,6 +101,7 @@ func secureClient(pool *x509.CertPool, h2 bool) *http.Client {
 
 // TestTLS serves with a certificate from two files.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	first, second := mcptest.NewCertificate(t, "localhost", "127.0.0.1"), mcptest.NewCertificate(t, "localhost", "127.0.0.1")
 	s := startSecured(t, `{"host":"0.0.0.0","tls":{"cert":"cert.pem","key":"key.pem"}}`)
 	s.start(t, first)
@@ -172,6 +173,7 @@ func TestTLS(t *testing.T) {
 
 // TestListenPlain starts gateways that would send keys over plain HTTP.
 func TestListenPlain(t *testing.T) {
+	t.Parallel()
 	binary := mcptest.BuildProduct(t)
 	for _, row := range []struct {
 		name, server string
@@ -213,6 +215,7 @@ func TestListenPlain(t *testing.T) {
 // TestConsoleNames requests the page of the console under the names of the
 // gateway, and makes a change as the page does.
 func TestConsoleNames(t *testing.T) {
+	t.Parallel()
 	s := startSecured(t, `{"hosts":["mcp.example.test"],"tls":{"cert":"cert.pem","key":"key.pem"}}`)
 	cert := mcptest.NewCertificate(t, "mcp.example.test")
 	s.start(t, cert)

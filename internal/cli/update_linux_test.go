@@ -66,6 +66,7 @@ func repacked(t *testing.T, path string, change func(manifest map[string]any)) {
 // A bundle gets a new version: what its entry says stays, what is new is asked,
 // and nothing is written before the yes.
 func TestUpdateBundle(t *testing.T) {
+	t.Parallel()
 	i := newInstaller(t)
 	bundle := filepath.Join(i.dir, "hello.mcpb")
 	repacked(t, bundle, func(map[string]any) {})
@@ -189,6 +190,7 @@ func TestUpdateBundle(t *testing.T) {
 
 // A bundle that another signer signed, or none, needs a person's yes.
 func TestUpdateSigner(t *testing.T) {
+	t.Parallel()
 	files := filepath.Join("..", "install", "testdata", "bundles")
 	i := newInstaller(t)
 	bundle := filepath.Join(i.dir, "hello.mcpb")
@@ -240,6 +242,7 @@ func TestUpdateSigner(t *testing.T) {
 // A registry lists a newer version of a package: its secret is not asked for
 // again, and what cannot be updated says why.
 func TestUpdateRegistry(t *testing.T) {
+	t.Parallel()
 	files := filepath.Join("..", "install", "testdata", "registry")
 	const base = "/v0.1/servers/io.github.domdomegg%2Fairtable-mcp-server/versions"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -305,6 +308,7 @@ func TestUpdateRegistry(t *testing.T) {
 // A new version of a remote server is at another host: its secrets go there only
 // after a question that --yes does not answer.
 func TestUpdateHost(t *testing.T) {
+	t.Parallel()
 	var newest atomic.Value // the address of the new version
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		version, address := "2.0.0", newest.Load().(string)

@@ -13,17 +13,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"aead.dev/minisign"
 
-	ours "mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/upgrade"
 )
 
-const newVersion = "99.0.0"
+// The versions of both programs are of one length, so that one program is made
+// from the other without linking it.
+const oldVersion, newVersion = "11.22.33", "99.88.77"
 
 // A releasePage serves files as the release page does, with downloads on
 // another host.
@@ -62,8 +65,8 @@ func newReleasePage(t *testing.T) *releasePage {
 	return p
 }
 
-// put makes a release of a program.
-func (p *releasePage) put(t *testing.T, version string, program []byte) {
+// pack returns the archive of a program in a release.
+func pack(t *testing.T, version string, program []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.NoCompression) // 30 MB, and the race detector is slow
@@ -83,27 +86,32 @@ func (p *releasePage) put(t *testing.T, version string, program []byte) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	archive := fmt.Sprintf("mcp-all-in-one-%s-%s.tar.gz", version, upgrade.Platform(runtime.GOOS, runtime.GOARCH))
-	sums := fmt.Appendf(nil, "%x  %s\n%x  npm/mcp-all-in-one-%s.tgz\n", sha256.Sum256(out.Bytes()), archive, sha256.Sum256(nil), version)
-	clear(p.files)
-	p.files[archive], p.files["SHA256SUMS"], p.files["SHA256SUMS.minisig"] = out.Bytes(), sums, minisign.Sign(p.private, sums)
+	return out.Bytes()
 }
 
-// build builds the program as a release does, with its own version.
-func (p *releasePage) build(t *testing.T, version, key string) []byte {
+// put makes a release of an archive.
+func (p *releasePage) put(version string, data []byte) {
+	archive := fmt.Sprintf("mcp-all-in-one-%s-%s.tar.gz", version, upgrade.Platform(runtime.GOOS, runtime.GOARCH))
+	sums := fmt.Appendf(nil, "%x  %s\n%x  npm/mcp-all-in-one-%s.tgz\n", sha256.Sum256(data), archive, sha256.Sum256(nil), version)
+	clear(p.files)
+	p.files[archive], p.files["SHA256SUMS"], p.files["SHA256SUMS.minisig"] = data, sums, minisign.Sign(p.private, sums)
+}
+
+// build builds the program as a release does, in both versions.
+func (p *releasePage) build(t *testing.T) (old, fresh []byte) {
 	t.Helper()
 	root, path := filepath.Join("..", ".."), filepath.Join(t.TempDir(), "mcp-all-in-one")
 	const in = "mcp-all-in-one/internal"
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags", fmt.Sprintf("-s -w -X %s/upgrade.source=%s -X %s/upgrade.key=%s -X %s/mcp.ProductVersion=%s", in, p.url, in, key, in, version), "-o", path, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags", fmt.Sprintf("-s -w -X %s/upgrade.source=%s -X %s/upgrade.key=%s -X %s/mcp.ProductVersion=%s", in, p.url, in, p.public, in, oldVersion), "-o", path, ".")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	program, err := os.ReadFile(path)
+	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return program
+	return old, bytes.ReplaceAll(old, []byte(oldVersion), []byte(newVersion))
 }
 
 // writeProgram writes a program that is run immediately. No parallel test may
@@ -122,7 +130,8 @@ func writeProgram(t *testing.T, path string, program []byte) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	page := newReleasePage(t)
-	old, fresh := page.build(t, ours.ProductVersion, page.public), page.build(t, newVersion, page.public)
+	old, fresh := page.build(t)
+	packed := pack(t, newVersion, fresh)
 	place := func(t *testing.T, program []byte) (path string, run func(args ...string) (string, int)) {
 		t.Helper()
 		dir := t.TempDir()
@@ -142,16 +151,16 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	t.Run("get/upgrade says how and changes nothing", func(t *testing.T) {
-		page.put(t, newVersion, fresh)
+		page.put(newVersion, packed)
 		_, run := place(t, old)
 		out, code := run("upgrade")
-		if code != 0 || !strings.Contains(out, "version 99.0.0 is available") || !strings.Contains(out, "upgrade --yes") {
+		if code != 0 || !strings.Contains(out, "version "+newVersion+" is available") || !strings.Contains(out, "upgrade --yes") {
 			t.Errorf("%d %s", code, out)
 		}
-		is(t, run, ours.ProductVersion)
+		is(t, run, oldVersion)
 	})
 	t.Run("get/upgrade replaces, and goes back", func(t *testing.T) {
-		page.put(t, newVersion, fresh)
+		page.put(newVersion, packed)
 		path, run := place(t, old)
 		if out, code := run("upgrade", "--yes"); code != 0 || !strings.Contains(out, newVersion) {
 			t.Fatalf("%d %s", code, out)
@@ -163,7 +172,7 @@ func TestUpgrade(t *testing.T) {
 		if out, code := run("upgrade", "--undo"); code != 0 {
 			t.Errorf("undo: %d %s", code, out)
 		}
-		is(t, run, ours.ProductVersion)
+		is(t, run, oldVersion)
 		if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 3 {
 			t.Errorf("left in the folder: %v %v", left, err)
 		}
@@ -176,13 +185,12 @@ func TestUpgrade(t *testing.T) {
 	})
 	refused := func(name, why string, program []byte, spoil func()) {
 		t.Run("get/upgrade refuses "+name, func(t *testing.T) {
-			page.put(t, newVersion, fresh)
+			page.put(newVersion, packed)
 			spoil()
 			path, run := place(t, program)
 			if out, code := run("upgrade", "--yes"); code != 1 || !strings.Contains(out, why) {
 				t.Errorf("%d %s", code, out)
 			}
-			is(t, run, ours.ProductVersion)
 			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, program) {
 				t.Errorf("the program has changed: %v", err)
 			}
@@ -192,7 +200,7 @@ func TestUpgrade(t *testing.T) {
 		})
 	}
 	archive := fmt.Sprintf("mcp-all-in-one-%s-%s.tar.gz", newVersion, upgrade.Platform(runtime.GOOS, runtime.GOARCH))
-	refused("another archive", "checksum", old, func() { page.files[archive] = append(page.files[archive], 0) })
+	refused("another archive", "checksum", old, func() { page.files[archive] = append(slices.Clip(packed), 0) })
 	refused("a list that was changed", "signature", old, func() { page.files["SHA256SUMS"] = append(page.files["SHA256SUMS"], '\n') })
 	refused("a list without a signature", "404", old, func() { delete(page.files, "SHA256SUMS.minisig") })
 	refused("the signature of another key", "signature", old, func() {
@@ -202,11 +210,15 @@ func TestUpgrade(t *testing.T) {
 		}
 		page.files["SHA256SUMS.minisig"] = minisign.Sign(private, page.files["SHA256SUMS"])
 	})
-	refused("a program that does not start", "does not start", old, func() { page.put(t, newVersion, []byte("nonsense")) })
-	refused("a program of another version", "not 99.0.0", old, func() { page.put(t, newVersion, old) })
-	refused("without a key", "git pull", page.build(t, ours.ProductVersion, ""), func() {})
+	refused("a program that does not start", "does not start", old, func() { page.put(newVersion, pack(t, newVersion, []byte("nonsense"))) })
+	refused("a program of another version", "not "+newVersion, old, func() { page.put(newVersion, pack(t, newVersion, old)) })
+	built, err := os.ReadFile(mcptest.BuildProduct(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("without a key", "git pull", built, func() {})
 	t.Run("get/upgrade leaves files of package managers", func(t *testing.T) {
-		page.put(t, newVersion, fresh)
+		page.put(newVersion, packed)
 		dir := filepath.Join(t.TempDir(), "node_modules", "mcp-all-in-one")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -220,7 +232,7 @@ func TestUpgrade(t *testing.T) {
 		}
 	})
 	t.Run("get/upgrade does not go back by itself", func(t *testing.T) {
-		page.put(t, "0.9.0", old)
+		page.put("0.9.0", pack(t, "0.9.0", old))
 		_, run := place(t, old)
 		if out, code := run("upgrade", "--yes"); code != 0 || !strings.Contains(out, "is the newest") {
 			t.Errorf("%d %s", code, out)

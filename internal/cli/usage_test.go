@@ -46,6 +46,7 @@ func (h usageHome) usage(t *testing.T, lang string, args ...string) (stdout, std
 
 // usage/days: a number of days for which nothing is stored is refused.
 func TestUsageDays(t *testing.T) {
+	t.Parallel()
 	h := newUsageHome(t, `{"mcpServers":{}}`)
 	for _, days := range []string{"-1", "0", "367", "800000", "1000000000"} {
 		for lang, want := range map[string]string{"en": "from 1 to 366", "zh": "1 到 366"} {
@@ -61,6 +62,7 @@ func TestUsageDays(t *testing.T) {
 
 // usage/off: if nothing is counted, there is no output about calls.
 func TestUsageOff(t *testing.T) {
+	t.Parallel()
 	off, on := newUsageHome(t, `{"usage":{"enabled":false},"mcpServers":{}}`), newUsageHome(t, `{"mcpServers":{}}`)
 	for lang, want := range map[string]string{"en": "calls are not counted: usage.enabled is false", "zh": "未统计调用：usage.enabled 为 false"} {
 		if _, says, code := off.usage(t, lang); code != 0 || strings.TrimSpace(says) != want {
@@ -88,6 +90,7 @@ func TestUsageOff(t *testing.T) {
 
 // usage/unreadable: an unreadable day is not a day without calls.
 func TestUsageUnreadable(t *testing.T) {
+	t.Parallel()
 	h := newUsageHome(t, `{"mcpServers":{}}`)
 	folder, day := filepath.Join(h.dir, "state", "mcp-all-in-one", "usage"), time.Now().AddDate(0, 0, -2).Format(time.DateOnly)
 	if err := os.MkdirAll(folder, 0o700); err != nil {

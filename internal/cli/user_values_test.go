@@ -104,6 +104,7 @@ func (w *valuesWorld) token(key string) string {
 
 // Every key gets the value that was set for it, while the gateway runs.
 func TestUserValues(t *testing.T) {
+	t.Parallel()
 	w := newValuesWorld(t)
 	expect := func(when string, want map[string]string) {
 		t.Helper()
@@ -168,6 +169,7 @@ func TestUserValues(t *testing.T) {
 // A client that can open a URL is led to a page where the user enters the
 // value. Then the call runs.
 func TestUserValuesPage(t *testing.T) {
+	t.Parallel()
 	w := newValuesWorld(t)
 	link := regexp.MustCompile(`"url":"(http://[^"]+/ui/value/[^"]+)"`)
 	const able = `{"elicitation":{"url":{}}}`
@@ -280,6 +282,7 @@ func TestUserValuesPage(t *testing.T) {
 // A user whose value the server refuses is asked for another one, which replaces
 // only the refused value.
 func TestUserValueRefused(t *testing.T) {
+	t.Parallel()
 	inner := &upstreamServer{}
 	hub := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer good" {

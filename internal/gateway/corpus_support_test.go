@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,12 +61,15 @@ func (p *pieces) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		b.Write(part.Base64)
-		if !strings.Contains(part.Repeat, "{n}") {
+		before, after, numbered := strings.Cut(part.Repeat, "{n}")
+		if !numbered {
 			b.WriteString(strings.Repeat(part.Repeat, part.Count))
 			continue
 		}
 		for i := range part.Count {
-			b.WriteString(strings.ReplaceAll(part.Repeat, "{n}", fmt.Sprint(i)))
+			b.WriteString(before)
+			b.WriteString(strconv.Itoa(i))
+			b.WriteString(after)
 		}
 	}
 	*p = pieces(b.String())

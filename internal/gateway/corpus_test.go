@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -80,8 +81,15 @@ func (e *envelope) overHTTP(t *testing.T, r *rig) {
 	if e.ID == "J77" {
 		status = append(status, http.StatusRequestEntityTooLarge) // refused because of its size
 	}
-	if reply := client.Post(string(e.In)); !slices.Contains(status, reply.Status) {
+	reply := client.Post(string(e.In))
+	if !slices.Contains(status, reply.Status) {
 		t.Errorf("status %d, want %v: %.200s", reply.Status, status, reply.Body)
+	}
+	if e.Want.Code != 0 && reply.Status == http.StatusBadRequest {
+		m := reply.Answer(t)
+		if code, id := codeOf(&m), cmp.Or(string(m.ID), "null"); code != e.Want.Code || id != cmp.Or(e.Want.IDEcho, "null") {
+			t.Errorf("code %d, id %s: %.200s", code, id, reply.Body)
+		}
 	}
 	if e.Want.Code == 0 || e.Want.Kind != "invalid" || e.HTTPStatus != http.StatusBadRequest || e.ID == "J77" {
 		return // accepted, or not a message of the modern era

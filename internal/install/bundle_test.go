@@ -34,7 +34,9 @@ func packed(t *testing.T, change func(*zip.FileHeader), entries ...string) strin
 		h.SetMode(0o644)
 		if strings.HasSuffix(h.Name, "/") {
 			h.SetMode(fs.ModeDir | 0o755)
-			h.Method = zip.Store
+		}
+		if entries[i+1] == "" {
+			h.Method = zip.Store // a compressor clears a megabyte before each entry
 		}
 		if change != nil && entries[i] != "manifest.json" {
 			change(h)

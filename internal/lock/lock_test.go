@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -286,6 +287,10 @@ func TestRefusals(t *testing.T) {
 	r := newRegistry(t)
 	r.publish(t, oldCode, "")
 	path, s := server(t, r.URL, "")
+	dir, saved := locked(t, path, s).Dir("s"), filepath.Join(t.TempDir(), "saved")
+	if err := os.Rename(dir, saved); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		change func(t *testing.T, f *File)
 		want   string
@@ -310,7 +315,13 @@ func TestRefusals(t *testing.T) {
 		}, "there are no lock files in"},
 	} {
 		t.Run("install/lock/"+name, func(t *testing.T) {
-			f := locked(t, path, s)
+			if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(saved))); err != nil {
+				t.Fatal(err)
+			}
+			f, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
 			tt.change(t, f)
 			if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)

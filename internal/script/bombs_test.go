@@ -54,10 +54,13 @@ func (nobody) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notific
 
 func TestBombs(t *testing.T) {
 	r := newRunner(t)
-	limits := Defaults
-	limits.CPU = 2 * time.Second
 	for _, b := range bombs {
 		t.Run("code/bomb "+b.name, func(t *testing.T) {
+			limits := Defaults
+			limits.CPU = 2 * time.Second
+			if strings.Contains(b.limit, "cpu") && !strings.Contains(b.limit, "memory") {
+				limits.CPU /= 4
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			start := time.Now()

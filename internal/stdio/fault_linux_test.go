@@ -15,14 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// torture returns the number of repetitions: usual, or all if requested.
-func torture(usual, all int) int {
-	if os.Getenv("TORTURE") != "" {
-		return all
-	}
-	return usual
-}
-
 func TestNoChildOutlivesUs(t *testing.T) {
 	t.Run("fault/T10", func(t *testing.T) {
 		var worst time.Duration
@@ -93,7 +85,7 @@ func TestRestarts(t *testing.T) {
 		helper := helperPID(t, l)
 		rss := rssKiB(t, helper)
 		ours, theirs, routines := openFiles(t, os.Getpid()), openFiles(t, helper), runtime.NumGoroutine()
-		for i := range torture(300, 1000) {
+		for i := range torture(120, 1000) {
 			restart(i)
 			if z := zombiesOf(before, helper, os.Getpid()); len(z) > 0 {
 				t.Fatalf("zombies after restart %d: %v", i, z)

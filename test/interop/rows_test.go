@@ -22,31 +22,28 @@ import (
 // with it. Commands run in it reach that gateway.
 type home struct {
 	*mcptest.Process
-	t         *testing.T
-	dir, file string
+	t    *testing.T
+	env  []string
+	file string
 }
 
 func newHome(t *testing.T, config string) *home {
 	t.Helper()
-	return &home{t: t, dir: t.TempDir(), file: mcptest.WriteConfig(t, config)}
+	return &home{t: t, env: append(mcptest.Product(t).Env, "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"), file: mcptest.WriteConfig(t, config)}
 }
 
 // serve starts the gateway.
 func (h *home) serve() {
 	h.t.Helper()
-	h.Process = mcptest.Start(h.t, mcptest.Program{Path: mcptest.BuildProduct(h.t), Args: []string{"http", "-p", "0", "-c", h.file}, Env: h.env()})
+	h.Process = mcptest.Start(h.t, mcptest.Program{Path: mcptest.BuildProduct(h.t), Args: []string{"http", "-p", "0", "-c", h.file}, Env: h.env})
 	h.Listening()
-}
-
-func (h *home) env() []string {
-	return []string{"HOME=" + h.dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"}
 }
 
 // run runs a command to its end, which has to be 0, and returns its output.
 func (h *home) run(stdin string, args ...string) string {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), mcptest.BuildProduct(h.t), append(args, "-c", h.file)...)
-	cmd.Env = append(os.Environ(), h.env()...)
+	cmd.Env = append(os.Environ(), h.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,36 +21,49 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// A starting is what a client saw of servers that start slowly.
-type starting struct {
-	Tools []string
-	Text  string
+// A start is one connection: the era of the client, and the command of a gateway
+// whose server takes its time to start.
+type start struct {
+	Era     string   `json:"era"`
+	Command []string `json:"command"`
 }
 
-// A starter connects a published client to a command on stdio, lists, calls
+// A starting is what a client saw of it.
+type starting struct {
+	Tools       []string
+	Text, Error string
+}
+
+// A starter connects a published client for each start, all at once, lists, calls
 // demo__echo, and lists again.
-type starter func(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error)
+type starter func(ctx context.Context, t *testing.T, starts []start) []starting
 
 // TestStartUp has published clients of both eras wait for servers of both eras
-// that take up to 8 s to start, in parallel.
+// that take up to 8 s to start, in parallel. It runs before other tests, because
+// some of the clients have their own limits.
 func TestStartUp(t *testing.T) {
 	product, demo := mcptest.BuildProduct(t), mcptest.Build(t)
-	for name, start := range map[string]starter{
+	for name, run := range map[string]starter{
 		"Python SDK": pythonStart("python"), "FastMCP": pythonStart("fastmcp"), "openai-agents": pythonStart("agents"),
-		"TypeScript SDK": typescriptStart, "Go SDK": goStart, "mcp-go": mark3Start,
+		"TypeScript SDK": typescriptStart, "Go SDK": each(goStart), "mcp-go": each(mark3Start),
 	} {
 		t.Run("true/1 "+name, func(t *testing.T) {
-			if name == "Go SDK" || name == "mcp-go" {
-				t.Parallel() // these only wait; the others also load their packages, and have their own limits
-			}
-			var wg sync.WaitGroup
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			var tried []startUp
+			var starts []start
 			for _, s := range startUps {
 				if name == "openai-agents" && s.client == "modern" {
 					continue // its SDK chooses the era
 				}
-				wg.Go(func() { s.run(t, start, product, demo) })
+				tried, starts = append(tried, s), append(starts, s.start(t, product, demo))
 			}
-			wg.Wait()
+			for i, got := range run(ctx, t, starts) {
+				if got.Error != "" || got.Text != "hello" || !slices.Contains(got.Tools, "demo__echo") {
+					t.Errorf("%+v: answered %q, lists %q, failed: %s", tried[i], got.Text, got.Tools, got.Error)
+				}
+			}
 		})
 	}
 }
@@ -88,49 +101,58 @@ var startUps = []startUp{
 	{8, "legacy", "legacy"}, {8, "legacy", "modern"}, {8, "modern", "legacy"}, {8, "modern", "modern"},
 }
 
-func (s startUp) run(t *testing.T, start starter, product, demo string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+func (s startUp) start(t *testing.T, product, demo string) start {
 	server := entry("sh", "-c", fmt.Sprintf("sleep %d; exec %q -role demo -era %s", s.seconds, demo, s.server))
-	got, err := start(ctx, t, s.client, product, "stdio", "--mcp-config", mcptest.WriteConfig(t, config("demo", server)))
-	if err != nil {
-		t.Errorf("%+v: %v", s, err)
-	} else if got.Text != "hello" || !slices.Contains(got.Tools, "demo__echo") {
-		t.Errorf("%+v: answered %q, lists %q", s, got.Text, got.Tools)
-	}
+	return start{s.client, []string{"env", "HOME=" + t.TempDir(), product, "stdio", "--mcp-config", mcptest.WriteConfig(t, config("demo", server))}}
 }
 
-// reportOf runs a script that prints its report.
-func reportOf(cmd *exec.Cmd) (*starting, error) {
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
+// startAll runs a script that makes all connections, so that it loads its packages
+// once.
+func startAll(t *testing.T, cmd *exec.Cmd, starts []start) (all []starting) {
+	input, err := json.Marshal(starts)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said.String())
+		t.Fatal(err)
 	}
-	var s starting
-	return &s, json.Unmarshal(out, &s)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &logWriter{t}
+	out, err := cmd.Output()
+	if err != nil || json.Unmarshal(out, &all) != nil || len(all) != len(starts) {
+		t.Fatalf("the client: %v\n%s", err, out)
+	}
+	return all
 }
 
 func pythonStart(kind string) starter {
-	return func(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error) {
+	return func(ctx context.Context, t *testing.T, starts []start) []starting {
 		python := filepath.Join(cache, "python", "bin", "python")
-		cmd := exec.CommandContext(ctx, python, append([]string{filepath.Join("scripts", "startup_client.py"), kind, era, command}, args...)...)
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-		return reportOf(cmd)
+		return startAll(t, exec.CommandContext(ctx, python, filepath.Join("scripts", "startup_client.py"), kind), starts)
 	}
 }
 
-func typescriptStart(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error) {
-	cmd := exec.CommandContext(ctx, node(t), append([]string{script(t, "startup_client.mjs"), "typescript", era, command}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	return reportOf(cmd)
+func typescriptStart(ctx context.Context, t *testing.T, starts []start) []starting {
+	return startAll(t, exec.CommandContext(ctx, node(t), script(t, "startup_client.mjs")), starts)
 }
 
-func goStart(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error) {
-	cmd := exec.Command(command, args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	version := map[string]string{"legacy": ours.LatestLegacy, "modern": ours.LatestModern}[era]
+// each makes the connections of a client that is written in Go.
+func each(connect func(ctx context.Context, version string, command []string) (*starting, error)) starter {
+	return func(ctx context.Context, t *testing.T, starts []start) []starting {
+		all := make([]starting, len(starts))
+		var wg sync.WaitGroup
+		for i, s := range starts {
+			wg.Go(func() {
+				got, err := connect(ctx, map[string]string{"legacy": ours.LatestLegacy, "modern": ours.LatestModern}[s.Era], s.Command)
+				if err != nil {
+					got = &starting{Error: err.Error()}
+				}
+				all[i] = *got
+			})
+		}
+		wg.Wait()
+		return all
+	}
+}
+
+func goStart(ctx context.Context, version string, command []string) (*starting, error) {
+	cmd := exec.Command(command[0], command[1:]...)
 	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
@@ -155,14 +177,14 @@ func goStart(ctx context.Context, t *testing.T, era, command string, args ...str
 	return s, nil
 }
 
-func mark3Start(ctx context.Context, t *testing.T, era, command string, args ...string) (*starting, error) {
-	client, err := mark3client.NewStdioMCPClient(command, append(os.Environ(), "HOME="+t.TempDir()), args...)
+func mark3Start(ctx context.Context, version string, command []string) (*starting, error) {
+	client, err := mark3client.NewStdioMCPClient(command[0], os.Environ(), command[1:]...)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	hello := mark3.InitializeRequest{}
-	hello.Params.ProtocolVersion = map[string]string{"legacy": ours.LatestLegacy, "modern": ours.LatestModern}[era]
+	hello.Params.ProtocolVersion = version
 	hello.Params.ClientInfo = mark3.Implementation{Name: "mcp-go", Version: "1"}
 	if _, err := client.Initialize(ctx, hello); err != nil {
 		return nil, err

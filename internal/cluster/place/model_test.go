@@ -3,6 +3,7 @@ package place_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -362,4 +363,11 @@ func TestModel(t *testing.T) {
 	})
 }
 
-func TestMain(m *testing.M) { os.Exit(figures.Run(m)) }
+// A schedule takes a tenth of a second with the race detector; make torture plays
+// 10,000.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil { // as a default: flags are parsed later
+		panic(err)
+	}
+	os.Exit(figures.Run(m))
+}

@@ -1,47 +1,59 @@
-"""Published Python clients against a server that takes its time to start: connects,
-lists, calls demo__echo, lists again, and prints the last list and the text.
+"""Published Python clients against gateways whose servers take their time to start.
+Reads [{era, command}] from standard input and runs them all at once: each connects,
+lists, calls demo__echo and lists again. Prints the last list and the text of each, or
+its error.
 
-    startup_client.py python|fastmcp|agents legacy|modern COMMAND ARGS...
+    startup_client.py python|fastmcp|agents
 """
 
 import asyncio
 import json
 import sys
 
-kind, era, command, *args = sys.argv[1:]
-mode = {"legacy": "legacy", "modern": "auto"}[era]
 ECHO = ("demo__echo", {"message": "hello"})
 
 
-async def python():
+async def python(mode, command, *args):
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
-    transport = stdio_client(StdioServerParameters(command=command, args=args))
+    transport = stdio_client(StdioServerParameters(command=command, args=list(args)))
     async with Client(transport, mode=mode) as client:
         await client.list_tools()
         result = await client.call_tool(*ECHO)
         return (await client.list_tools()).tools, result.content[0].text
 
 
-async def fastmcp():
+async def fastmcp(mode, command, *args):
     from fastmcp import Client
     from fastmcp.client.transports import StdioTransport
 
-    async with Client(StdioTransport(command, args), mode=mode) as client:
+    async with Client(StdioTransport(command, list(args)), mode=mode) as client:
         await client.list_tools()
         result = await client.call_tool(*ECHO)
         return await client.list_tools(), result.content[0].text
 
 
-async def agents():
+async def agents(_, command, *args):
     from agents.mcp import MCPServerStdio
 
-    async with MCPServerStdio(params={"command": command, "args": args}) as client:
+    async with MCPServerStdio(params={"command": command, "args": list(args)}) as client:
         await client.list_tools()
         result = await client.call_tool(*ECHO)
         return await client.list_tools(), result.content[0].text
 
 
-tools, text = asyncio.run(globals()[kind]())
-print(json.dumps({"tools": [tool.name for tool in tools], "text": text}))
+async def seen(start):
+    try:
+        mode = {"legacy": "legacy", "modern": "auto"}[start["era"]]
+        tools, text = await globals()[sys.argv[1]](mode, *start["command"])
+        return {"tools": [tool.name for tool in tools], "text": text}
+    except Exception as e:
+        return {"error": repr(e)}
+
+
+async def main():
+    return await asyncio.gather(*map(seen, json.load(sys.stdin)))
+
+
+print(json.dumps(asyncio.run(main())))
