@@ -20,7 +20,12 @@ type batch struct {
 func (c *Conn) takeBatch(data []byte, release func()) {
 	parts, err := c.opt.splitBatch(data)
 	if err != nil {
-		c.reject(&Message{}, data, err, nil)
+		var msg Message
+		if !c.opt.Strict { // a call may wait for the first message of the array
+			data = data[bytes.IndexByte(data, '[')+1:]
+			msg, _ = c.opt.scan(data)
+		}
+		c.reject(&msg, data, err, nil)
 		free(release)
 		return
 	}

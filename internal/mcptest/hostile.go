@@ -34,6 +34,7 @@ type Hostile struct {
 
 // HostileModes are the values of Hostile.Modes.
 var HostileModes = []string{
+	"arrays",         // every message is in an array
 	"banner",         // text on stdout before the first message
 	"garbage",        // invalid data before every answer
 	"bad-tools",      // lists invalid tools among valid ones
@@ -167,6 +168,9 @@ func (h *Hostile) line(s string) {
 	}
 	if h.has("trailing-blank") {
 		end += "\n\n"
+	}
+	if h.has("arrays") {
+		s = "[" + s + "]"
 	}
 	if h.has("garbage") {
 		s = "\x00\xff garbage {\"half\":\n" + s

@@ -127,7 +127,7 @@ func (c *connection) clientOptions() httpclient.ClientOptions {
 
 func (c *connection) talk(stream jsonrpc.Stream) {
 	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
-		Handler: c.handler, CancelMethod: mcp.NotificationCancelled,
+		Handler: c.handler, CancelMethod: mcp.NotificationCancelled, Batch: func() bool { return true },
 		OnDropped: func(reason string, head []byte) {
 			c.opt.Log.Warn("ignoring an invalid message of the server", "reason", reason, "head", fmt.Sprintf("%.200q", head))
 		},

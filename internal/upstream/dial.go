@@ -125,6 +125,7 @@ func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
 		MaxInFlight:  d.up.limits.InFlightPerSession,
+		Batch:        func() bool { return true }, // servers of 2025-03-26 send them
 		OnDropped:    d.up.dropped,
 	}
 }

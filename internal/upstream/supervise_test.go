@@ -194,7 +194,7 @@ func (s silent) Handle(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) 
 func (silent) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
 func TestMisbehaviour(t *testing.T) {
-	modes := []string{"", "banner", "garbage", "crlf", "partial", "trailing-blank", "stderr-flood", "exit-discover", "hang-discover", "cursor-loop", "changing", "bad-tools", "float-ids", "string-ids"}
+	modes := []string{"", "banner", "garbage", "crlf", "partial", "trailing-blank", "stderr-flood", "exit-discover", "hang-discover", "cursor-loop", "changing", "bad-tools", "float-ids", "string-ids", "arrays"}
 	var servers []*config.Server
 	for _, mode := range modes {
 		servers = append(servers, hostile(t, "x"+mode, "-mode", mode))
