@@ -137,10 +137,13 @@ docs: ## rewrite the generated pages and help texts
 interop-deps: ## install the published clients and servers that tests run against
 	test/interop/deps.sh
 
-interop: interop-deps ## official SDKs and published servers around the gateway
+# Not a prerequisite: make -j would start every other target before interop.
+interop: ## official SDKs and published servers around the gateway
+	test/interop/deps.sh
 	test/again.sh -count=1 -timeout 30m -parallel 3 -skip '^TestConformance' -- ./test/interop # they wait more than they compute
 
-conformance-once: interop-deps ## the official conformance suite, once per era, and with the gateway as its client
+conformance-once: ## the official conformance suite, once per era, and with the gateway as its client
+	test/interop/deps.sh
 	test/again.sh -count=1 -timeout 30m -run '^TestConformance' -v -- ./test/interop
 
 conformance: interop-deps ## the official conformance suite before every kind of upstream; writes docs/conformance.md
