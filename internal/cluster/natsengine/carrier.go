@@ -127,8 +127,8 @@ func (c *Carrier) Dial(ctx context.Context, node string) (net.Conn, error) {
 		one.Close()
 	}
 	if err == errReset {
-		// It may be about to connect again: its record tells whether it has ended,
-		// like that of a replica whose name does not resolve.
+		// The replica may connect again. As after a name that does not resolve, the
+		// caller looks at the replica's record to find out whether it has ended.
 		return nil, i18n.Errorf("%s is not connected to NATS: %w", "%s 未连接到 NATS：%w", node, &net.DNSError{Err: "no replica listens", Name: node, IsNotFound: true})
 	}
 	return nil, i18n.Errorf("connecting to %s through NATS: %w", "经由 NATS 连接 %s 失败：%w", node, err)
