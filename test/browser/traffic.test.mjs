@@ -76,11 +76,11 @@ test("a body of megabytes is a tree that is read part by part", async () => {
   const page = await newPage();
   await visit(page, "traffic"); // whole bodies are kept while a console is open
   await page.locator("[data-testid=live] [data-state=live]").waitFor();
-  const call = await connect("large-client");
+  const call = await connect("heavy-client");
   await call("tools/call", { name: await toolName(call, "large", "corpus"), arguments: { megabytes: 2 } });
   const read = [];
   page.on("response", async (r) => { if (r.url().includes("/body?") && r.url().includes("path=")) read.push((await r.body()).length); });
-  await page.locator(".grid-row", { hasText: "large-client" }).filter({ hasText: "large" }).first().locator("a").click();
+  await page.locator(".grid-row", { hasText: "heavy-client" }).filter({ hasText: "large" }).first().locator("a").click();
   const tree = page.getByTestId("tree");
   await tree.getByRole("button", { name: /structuredContent|content/ }).first().click();
   await tree.getByRole("button", { name: /items|0/ }).first().click();
