@@ -40,6 +40,7 @@ func TestCorpusRefused(t *testing.T) {
 		{"corpus/C01", "C01-comment.yaml", problem.Empty, 1, 1, ""},
 		{"corpus/C02", "C02.json", problem.Syntax, 2, 23, "ends"},
 		{"corpus/C02", "C02.yaml", problem.Syntax, 3, 14, ""},
+		{"corpus/C02", "C02-hash.json", problem.Syntax, 2, 3, "// does"},
 		{"corpus/C03", "C03-duplicate.json", problem.Duplicate, 3, 3, "line 2, column 3"},
 		{"corpus/C03", "C03-duplicate.yaml", problem.Duplicate, 4, 3, "line 2, column 3"},
 		{"corpus/C03", "C03-case.json", problem.SameName, 3, 3, `"Time" at line 2, column 3`},

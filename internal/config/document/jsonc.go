@@ -94,9 +94,13 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
-	at := lines.Pos(lines.starts[line-1] + col - 1)
+	offset := lines.starts[line-1] + col - 1
+	at := lines.Pos(offset)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
+	}
+	if offset < len(lines.data) && lines.data[offset] == '#' {
+		return at, i18n.New("# begins no comment in JSON; // does", "# 在 JSON 中不是注释的开头；请用 //")
 	}
 	text, _, _ := strings.Cut(m[3], "invalid literal:") // the rest of the text may be a secret
 	if text == "" {
