@@ -176,7 +176,7 @@ fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 10x ./$$(dirname $$file) </dev/null || exit 1; \
 	  done || exit 1; done
 
-BENCHED = ./internal/jsonrpc ./internal/stdio ./internal/jsonschema ./internal/catalog ./internal/mcphttp/... ./internal/gateway
+BENCHED = ./internal/jsonrpc/... ./internal/stdio ./internal/jsonschema ./internal/catalog ./internal/mcphttp/... ./internal/gateway
 
 bench: build ## measure calls beside hand-written floors; writes docs/performance.md
 	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md

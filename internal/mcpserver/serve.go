@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -14,7 +15,7 @@ import (
 func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 	session := s.Open(nil)
 	defer session.Close()
-	conn := jsonrpc.NewConn(lastWord{stream, session.end}, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(lastWord{stream, session.end}, duplex.ConnOptions{
 		Handler:       session,
 		Strict:        true,
 		CancelMethod:  mcp.NotificationCancelled,

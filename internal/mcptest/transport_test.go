@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
@@ -17,7 +18,7 @@ import (
 
 func TestPipeKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, mcptest.StreamDialer(func(*testing.T) (client, server jsonrpc.Stream) {
-		return jsonrpc.Pipe()
+		return duplex.Pipe()
 	}))
 }
 
@@ -74,7 +75,7 @@ func TestSSEKeepsTheContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
+		conn := duplex.NewConn(stream, duplex.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
 		return mcptest.Link{Peer: conn, Close: func() { conn.Close() }}
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
@@ -120,8 +120,8 @@ func (d dialer) newLink() *link {
 	return l
 }
 
-func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
-	return jsonrpc.ConnOptions{
+func (d dialer) connOptions(l *link) duplex.ConnOptions {
+	return duplex.ConnOptions{
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
 		MaxInFlight:  d.up.limits.InFlightPerSession,
@@ -150,7 +150,7 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 		u.hear(child.Stderr())
 	}
 	stream := watch.New(child.Stream())
-	conn := jsonrpc.NewConn(stream, d.connOptions(l))
+	conn := duplex.NewConn(stream, d.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
@@ -192,7 +192,7 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 		}
 	}
 	watched := watch.New(stream)
-	conn := jsonrpc.NewConn(watched, d.connOptions(l))
+	conn := duplex.NewConn(watched, d.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
 	l.watch(conn, watched)

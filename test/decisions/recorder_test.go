@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/stdio"
@@ -95,7 +96,7 @@ func record(journal string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &recorder{Handler: session, server: os.Getenv(envName), file: file, life: ctx}
-	conn := jsonrpc.NewConn(stdio.NewStream(untilEnd{os.Stdin, end}, os.Stdout, stdio.StreamOptions{}), jsonrpc.ConnOptions{
+	conn := duplex.NewConn(stdio.NewStream(untilEnd{os.Stdin, end}, os.Stdout, stdio.StreamOptions{}), duplex.ConnOptions{
 		Handler: r, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	defer context.AfterFunc(ctx, func() { conn.Close() })()

@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // gate is a handler that blocks each request until it is released.
@@ -16,17 +18,17 @@ type gate struct {
 	open    chan struct{}
 }
 
-func (g *gate) Handle(ctx context.Context, from Peer, req *Request) (*Response, error) {
+func (g *gate) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	g.running.Add(1)
 	defer g.running.Add(-1)
 	if req.Method == "ask" {
-		return from.Call(ctx, &Request{Method: "question"})
+		return from.Call(ctx, &jsonrpc.Request{Method: "question"})
 	}
 	<-g.open
 	return done(`{}`)
 }
 
-func (g *gate) HandleNotification(context.Context, Peer, *Notification) {}
+func (g *gate) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
 func TestConnMaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -61,11 +63,11 @@ func TestConnMaxInFlightAsking(t *testing.T) {
 		}
 		for answers := 0; answers < 20; {
 			msg := []byte(next(t, s))
-			if Get(msg, "method") == nil {
+			if jsonrpc.Get(msg, "method") == nil {
 				answers++
 				continue
 			}
-			send(t, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, Get(msg, "id")))
+			send(t, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, jsonrpc.Get(msg, "id")))
 		}
 	})
 }
@@ -75,7 +77,7 @@ func TestConnMaxInFlightAsking(t *testing.T) {
 func TestConnOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var opened atomic.Bool
-		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			if req.Method == "initialize" {
 				<-time.After(time.Second)
 				opened.Store(true)
@@ -93,7 +95,7 @@ func TestConnOpening(t *testing.T) {
 func TestConnNotificationOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		s, c := raw(t, ConnOptions{Handler: funcs{notify: func(_ context.Context, _ Peer, n *Notification) {
+		s, c := raw(t, ConnOptions{Handler: funcs{notify: func(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
 			if n.Method == "panic" {
 				panic("boom")
 			}
@@ -101,7 +103,7 @@ func TestConnNotificationOrder(t *testing.T) {
 		}}})
 		called := make(chan []string)
 		go func() {
-			if _, err := c.Call(t.Context(), &Request{Method: "work"}); err != nil {
+			if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: "work"}); err != nil {
 				t.Error(err)
 			}
 			called <- slices.Clone(got) // no race: all notifications are delivered
@@ -125,12 +127,12 @@ func TestConnSlowNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost drops
 		release := make(chan struct{})
-		s, c := raw(t, ConnOptions{OnDropped: lost.add, Handler: funcs{notify: func(context.Context, Peer, *Notification) { <-release }}})
+		s, c := raw(t, ConnOptions{OnDropped: lost.add, Handler: funcs{notify: func(context.Context, jsonrpc.Peer, *jsonrpc.Notification) { <-release }}})
 		defer close(release)
 		answered := make(chan time.Duration)
 		call := func() {
 			start := time.Now()
-			if _, err := c.Call(t.Context(), &Request{Method: "work"}); err != nil {
+			if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: "work"}); err != nil {
 				t.Error(err)
 			}
 			answered <- time.Since(start)
@@ -157,8 +159,8 @@ func TestConnSlowNotification(t *testing.T) {
 func TestConnAskingNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan error, 1)
-		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{notify: func(ctx context.Context, from Peer, _ *Notification) {
-			_, err := from.Call(ctx, &Request{Method: "roots/list"})
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{notify: func(ctx context.Context, from jsonrpc.Peer, _ *jsonrpc.Notification) {
+			_, err := from.Call(ctx, &jsonrpc.Request{Method: "roots/list"})
 			heard <- err
 		}}})
 		start := time.Now()
@@ -177,7 +179,7 @@ func TestConnRequestAfterNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard atomic.Int64
 		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{
-			notify: func(ctx context.Context, _ Peer, n *Notification) {
+			notify: func(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
 				late := time.NewTimer(patience / 2)
 				if n.Method == "slow" {
 					late.Reset(3 * patience)
@@ -185,7 +187,9 @@ func TestConnRequestAfterNotification(t *testing.T) {
 				<-late.C
 				heard.Add(1)
 			},
-			handle: func(context.Context, Peer, *Request) (*Response, error) { return done(fmt.Sprint(heard.Load())) },
+			handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
+				return done(fmt.Sprint(heard.Load()))
+			},
 		}})
 		for i, tt := range []struct {
 			method, want string

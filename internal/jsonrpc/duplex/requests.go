@@ -1,10 +1,12 @@
-package jsonrpc
+package duplex
 
 import (
 	"bytes"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // requests holds the requests of the peer that are in flight.
@@ -99,7 +101,7 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (adm
 		r.room.Wait()
 	}
 	if r.closed {
-		in.cancel(ErrClosed)
+		in.cancel(jsonrpc.ErrClosed)
 	}
 	r.running++
 	n := len(r.idle)
@@ -162,7 +164,7 @@ func (r *requests) close() {
 	r.room.Broadcast()
 	r.mu.Unlock()
 	for _, in := range r.inFlight() {
-		in.cancel(ErrClosed)
+		in.cancel(jsonrpc.ErrClosed)
 	}
 }
 

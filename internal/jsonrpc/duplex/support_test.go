@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -7,32 +7,36 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // funcs is a Handler made of functions.
 type funcs struct {
-	handle func(ctx context.Context, from Peer, req *Request) (*Response, error)
-	notify func(ctx context.Context, from Peer, n *Notification)
+	handle func(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error)
+	notify func(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification)
 }
 
-func (f funcs) Handle(ctx context.Context, from Peer, req *Request) (*Response, error) {
+func (f funcs) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return f.handle(ctx, from, req)
 }
 
-func (f funcs) HandleNotification(ctx context.Context, from Peer, n *Notification) {
+func (f funcs) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if f.notify != nil {
 		f.notify(ctx, from, n)
 	}
 }
 
 // echo answers with the params.
-var echo = funcs{handle: func(_ context.Context, _ Peer, req *Request) (*Response, error) {
-	return &Response{Result: append([]byte(nil), req.Params...)}, nil
+var echo = funcs{handle: func(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return &jsonrpc.Response{Result: append([]byte(nil), req.Params...)}, nil
 }}
 
-func done(result string) (*Response, error) { return &Response{Result: []byte(result)}, nil }
+func done(result string) (*jsonrpc.Response, error) {
+	return &jsonrpc.Response{Result: []byte(result)}, nil
+}
 
 const cancelled = "notifications/cancelled"
 
@@ -55,7 +59,7 @@ func (d *drops) String() string {
 }
 
 // pair connects a caller with an accepting side.
-func pair(t testing.TB, client, server Handler) (*Conn, *Conn) {
+func pair(t testing.TB, client, server jsonrpc.Handler) (*Conn, *Conn) {
 	t.Helper()
 	a, b := Pipe()
 	asking := NewConn(a, ConnOptions{Handler: client, CancelMethod: cancelled, Uncancellable: "initialize"})
@@ -68,7 +72,7 @@ func pair(t testing.TB, client, server Handler) (*Conn, *Conn) {
 }
 
 // raw returns an accepting Conn whose peer is the test itself.
-func raw(t testing.TB, opt ConnOptions) (Stream, *Conn) {
+func raw(t testing.TB, opt ConnOptions) (jsonrpc.Stream, *Conn) {
 	t.Helper()
 	a, b := Pipe()
 	opt.CancelMethod, opt.Uncancellable = cancelled, "initialize"
@@ -80,7 +84,7 @@ func raw(t testing.TB, opt ConnOptions) (Stream, *Conn) {
 	return a, c
 }
 
-func send(t testing.TB, s Stream, messages ...string) {
+func send(t testing.TB, s jsonrpc.Stream, messages ...string) {
 	t.Helper()
 	for _, m := range messages {
 		if err := s.Write([]byte(m)); err != nil {
@@ -90,7 +94,7 @@ func send(t testing.TB, s Stream, messages ...string) {
 }
 
 // next returns the next message of a stream.
-func next(t testing.TB, s Stream) string {
+func next(t testing.TB, s jsonrpc.Stream) string {
 	t.Helper()
 	msg, release, err := s.Read()
 	if err != nil {
@@ -100,7 +104,7 @@ func next(t testing.TB, s Stream) string {
 	return string(msg)
 }
 
-func expect(t testing.TB, s Stream, want string) {
+func expect(t testing.TB, s jsonrpc.Stream, want string) {
 	t.Helper()
 	if got := next(t, s); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)

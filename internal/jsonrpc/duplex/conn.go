@@ -1,4 +1,6 @@
-package jsonrpc
+// Package duplex speaks JSON-RPC over a Stream in both directions: calls of ours,
+// requests and notifications of the peer, in order and within limits.
+package duplex
 
 import (
 	"context"
@@ -7,26 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/i18n"
-)
-
-// Errors of a call or a request that ends without an answer.
-var (
-	// ErrClosed means that the connection ended.
-	ErrClosed = i18n.Errorf("connection closed", "连接已关闭")
-	// ErrCancelled is the cause of a handler's context when the peer
-	// cancelled the request.
-	ErrCancelled = i18n.Errorf("cancelled by the peer", "已由对方取消")
-	// ErrTooLarge means that the answer was over the limit of the stream.
-	ErrTooLarge = i18n.Errorf("answer too large", "应答过大")
-	// ErrBadAnswer means that the answer could not be parsed.
-	ErrBadAnswer = i18n.Errorf("answer not understood", "无法理解应答")
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // ConnOptions says how a Conn behaves.
 type ConnOptions struct {
 	// Handler answers the requests of the peer; nil refuses all of them.
-	Handler Handler
+	Handler jsonrpc.Handler
 	// Strict is for the accepting side: messages are scanned strictly,
 	// malformed messages are answered with an error, an id in flight may not be
 	// reused, and a request waits for a limited time until earlier
@@ -55,12 +44,12 @@ type ConnOptions struct {
 	// sides must set them.
 	Tags *Tags
 	// Limits limits each message.
-	Limits ScanLimits
+	Limits jsonrpc.ScanLimits
 }
 
 // A Conn speaks JSON-RPC over a Stream, both as caller and as callee.
 type Conn struct {
-	stream Stream
+	stream jsonrpc.Stream
 	opt    ConnOptions
 	ctx    context.Context // of handlers; ends with Close
 	cancel context.CancelCauseFunc
@@ -74,7 +63,7 @@ type Conn struct {
 	sending sync.WaitGroup // the goroutines that send cancel notifications
 	closing atomic.Bool
 	// draining, set by Drain, is the error with which new requests are refused.
-	draining atomic.Pointer[Error]
+	draining atomic.Pointer[jsonrpc.Error]
 	done     chan struct{}
 
 	mu    sync.Mutex
@@ -83,11 +72,10 @@ type Conn struct {
 }
 
 // NewConn starts reading from s and takes ownership of it.
-func NewConn(s Stream, opt ConnOptions) *Conn {
+func NewConn(s jsonrpc.Stream, opt ConnOptions) *Conn {
 	if opt.MaxInFlight <= 0 {
 		opt.MaxInFlight = 64
 	}
-	opt.Limits = opt.Limits.orDefaults()
 	c := &Conn{stream: s, opt: opt, done: make(chan struct{})}
 	// A connection outlives the function that accepted it, so only Close ends
 	// the context.
@@ -104,7 +92,7 @@ func (c *Conn) run() {
 	if c.opt.OnEnd != nil {
 		c.opt.OnEnd()
 	}
-	c.calls.fail(ErrClosed)
+	c.calls.fail(jsonrpc.ErrClosed)
 	c.running.Wait()
 	c.requests.dismiss()
 	c.workers.Wait()
@@ -112,14 +100,14 @@ func (c *Conn) run() {
 	switch {
 	case c.err != nil:
 	case c.closing.Load():
-		c.err = ErrClosed
+		c.err = jsonrpc.ErrClosed
 	case !errors.Is(err, io.EOF):
 		c.err = err
 	}
 	c.ended = true
 	c.mu.Unlock()
 	c.sending.Wait()
-	c.cancel(ErrClosed)
+	c.cancel(jsonrpc.ErrClosed)
 	close(c.done)
 }
 
@@ -127,8 +115,8 @@ func (c *Conn) run() {
 // handlers and waits for them. A handler must not call Close.
 func (c *Conn) Close() error {
 	c.closing.Store(true)
-	c.calls.fail(ErrClosed)
-	c.cancel(ErrClosed)
+	c.calls.fail(jsonrpc.ErrClosed)
+	c.cancel(jsonrpc.ErrClosed)
 	c.requests.close()
 	err := c.stream.Close()
 	<-c.done
@@ -149,13 +137,15 @@ func (c *Conn) Err() error {
 }
 
 // Notify sends a notification.
-func (c *Conn) Notify(ctx context.Context, n *Notification) error { return tell(ctx, c, n, nil) }
+func (c *Conn) Notify(ctx context.Context, n *jsonrpc.Notification) error {
+	return tell(ctx, c, n, nil)
+}
 
 // tell sends a notification. in is the request of the peer on whose behalf it
 // is sent; nil for none.
-func tell(ctx context.Context, c *Conn, n *Notification, in *inbound) error {
+func tell(ctx context.Context, c *Conn, n *jsonrpc.Notification, in *inbound) error {
 	if c.closing.Load() {
-		return ErrClosed
+		return jsonrpc.ErrClosed
 	}
 	o := newOutgoing()
 	defer o.free()

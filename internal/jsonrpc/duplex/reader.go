@@ -1,10 +1,12 @@
-package jsonrpc
+package duplex
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // read takes messages from the stream until it ends.
@@ -15,7 +17,7 @@ func (c *Conn) read() error {
 			c.take(data, release)
 			continue
 		}
-		var frame *FrameError
+		var frame *jsonrpc.FrameError
 		if !errors.As(err, &frame) {
 			return err
 		}
@@ -27,47 +29,46 @@ func (c *Conn) read() error {
 func (c *Conn) take(data []byte, release func()) {
 	tag, data := c.opt.Tags.cut(data)
 	if tag == nil && !c.opt.Strict {
-		if id, result, ok := PeekAnswer(data); ok {
-			c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
+		if id, result, ok := jsonrpc.PeekAnswer(data); ok {
+			c.finishCall(id, outcome{resp: jsonrpc.NewResponse(result, release)}, data)
 			return
 		}
 	}
 	switch {
-	case skipSpace(data, 0) == len(data):
+	case len(bytes.TrimLeft(data, " \t\r\n")) == 0:
 		free(release)
-	case IsBatch(data):
+	case jsonrpc.IsBatch(data):
 		c.takeBatch(data, release)
 	default:
 		msg, err := c.opt.scan(data)
-		msg.tag = tag
 		if err != nil {
 			c.reject(&msg, data, err, nil)
 			free(release)
 		} else {
-			c.route(&msg, data, release, nil)
+			c.route(&msg, tag, data, release, nil)
 		}
 	}
 }
 
 // scan reads a message, strictly if the peer is a client.
-func (o *ConnOptions) scan(data []byte) (Message, *Error) {
+func (o *ConnOptions) scan(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	if o.Strict {
-		return Scan(data, &o.Limits)
+		return jsonrpc.Scan(data, &o.Limits)
 	}
-	return ScanAnswer(data, &o.Limits)
+	return jsonrpc.ScanAnswer(data, &o.Limits)
 }
 
 // reject answers or drops a refused message. An answer is never answered, and a
 // peer that is not scanned strictly gets errors for requests only. If the
 // message is the answer to a call, the call fails.
-func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
+func (c *Conn) reject(msg *jsonrpc.Message, data []byte, err *jsonrpc.Error, b *batch) {
 	answer := msg.Result != nil || msg.Err != nil
 	if !c.opt.Strict {
-		answer = Get(data, "method") == nil
+		answer = jsonrpc.Get(data, "method") == nil
 	}
-	if msg.Kind == KindRequest || c.opt.Strict && !answer && msg.Kind != KindNotification {
+	if msg.Kind == jsonrpc.KindRequest || c.opt.Strict && !answer && msg.Kind != jsonrpc.KindNotification {
 		c.opt.dropped(err.Message, data)
-		c.answer(msg.ID, &Response{Err: err}, b)
+		c.answer(msg.ID, &jsonrpc.Response{Err: err}, b)
 		return
 	}
 	c.opt.dropped(err.Message, data)
@@ -75,42 +76,42 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		return
 	}
 	id, result := msg.ID, msg.Result != nil
-	if err.Code == CodeParse && !c.opt.Strict {
-		id, result = headID(data)
+	if err.Code == jsonrpc.CodeParse && !c.opt.Strict {
+		id, result = jsonrpc.HeadID(data)
 	}
 	if k := c.calls.broken(id, result); k != nil {
-		k.outcome <- outcome{err: i18n.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)}
+		k.outcome <- outcome{err: i18n.Errorf("%w: %s", "%w：%s", jsonrpc.ErrBadAnswer, err.Message)}
 	}
 }
 
 // route passes a valid message to its handler or to the waiting call.
-func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
+func (c *Conn) route(msg *jsonrpc.Message, tag, data []byte, release func(), b *batch) {
 	switch msg.Kind {
-	case KindRequest:
-		c.accept(msg, release, b)
-	case KindNotification:
+	case jsonrpc.KindRequest:
+		c.accept(msg, tag, release, b)
+	case jsonrpc.KindNotification:
 		if msg.Method == c.opt.CancelMethod && msg.Method != "" {
-			if id := Get(msg.Params, "requestId"); id != nil {
+			if id := jsonrpc.Get(msg.Params, "requestId"); id != nil {
 				c.requests.cancel(id, c.opt.Uncancellable)
 			}
 			free(release)
 			return
 		}
 		ctx, handler := c.ctx, c.opt.Handler
-		if msg.tag != nil {
-			ctx, handler = c.opt.Tags.whose(c, ctx, msg.tag)
+		if tag != nil {
+			ctx, handler = c.opt.Tags.whose(c, ctx, tag)
 		}
 		if handler == nil {
 			free(release)
 			return
 		}
-		c.notices.add(notice{Notification{msg.Method, msg.Params}, ctx, handler, release}, c.calls.newest(), data)
+		c.notices.add(notice{jsonrpc.Notification{Method: msg.Method, Params: msg.Params}, ctx, handler, release}, c.calls.newest(), data)
 	default:
-		resp := &Response{Result: msg.Result, release: release}
-		if msg.Kind == KindError {
-			resp.Err = ParseError(msg.Err)
+		resp := jsonrpc.NewResponse(msg.Result, release)
+		if msg.Kind == jsonrpc.KindError {
+			resp.Err = jsonrpc.ParseError(msg.Err)
 		}
-		if id, ok := OwnNumber(msg.ID); ok {
+		if id, ok := jsonrpc.OwnNumber(msg.ID); ok {
 			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}
@@ -139,15 +140,15 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 }
 
 // takeBroken handles a message that could not be read from the stream.
-func (c *Conn) takeBroken(frame *FrameError) {
+func (c *Conn) takeBroken(frame *jsonrpc.FrameError) {
 	_, head := c.opt.Tags.cut(frame.Head)
-	id, answer := headID(head)
+	id, answer := jsonrpc.HeadID(head)
 	if c.opt.Strict && !answer {
-		c.answer(id, &Response{Err: Errorf(CodeInvalidRequest, "%s", frame.Error())}, nil)
+		c.answer(id, &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", frame.Error())}, nil)
 		return
 	}
 	c.opt.dropped(frame.Reason.String(), frame.Head)
 	if k := c.calls.broken(id, answer); k != nil {
-		k.outcome <- outcome{err: i18n.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)}
+		k.outcome <- outcome{err: i18n.Errorf("%w: %v", "%w：%v", jsonrpc.ErrTooLarge, frame)}
 	}
 }

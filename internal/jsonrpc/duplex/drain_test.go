@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func TestConnDrain(t *testing.T) {
-	last, cut := Errorf(-32000, "shutting down"), Errorf(-32001, "cut short")
+	last, cut := jsonrpc.Errorf(-32000, "shutting down"), jsonrpc.Errorf(-32001, "cut short")
 	refused := func(id int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"shutting down"},"id":%d}`, id)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s, c := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		s, c := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			wait := time.Minute
 			if req.Method == "short" {
 				wait = time.Second

@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 type whoKey struct{}
@@ -15,20 +17,22 @@ type whoKey struct{}
 // calls, and the callee knows the client of each call.
 func TestTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := funcs{handle: func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+		server := funcs{handle: func(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			who, _ := ctx.Value(whoKey{}).(string)
-			if err := from.Notify(ctx, &Notification{Method: "progress", Params: fmt.Appendf(nil, "{%q:1}", who)}); err != nil {
+			if err := from.Notify(ctx, &jsonrpc.Notification{Method: "progress", Params: fmt.Appendf(nil, "{%q:1}", who)}); err != nil {
 				return nil, err
 			}
-			resp, err := from.Call(ctx, &Request{Method: "who"})
+			resp, err := from.Call(ctx, &jsonrpc.Request{Method: "who"})
 			if err != nil || resp.Err != nil {
 				return resp, err
 			}
 			return done(fmt.Sprintf(`{"said":%s,"tag":%q}`, resp.Result, who))
 		}}
 		stranger := funcs{
-			handle: func(context.Context, Peer, *Request) (*Response, error) { return done(`"stranger"`) },
-			notify: func(_ context.Context, _ Peer, n *Notification) { t.Errorf("heard %s", n.Params) },
+			handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
+				return done(`"stranger"`)
+			},
+			notify: func(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) { t.Errorf("heard %s", n.Params) },
 		}
 		a, b := Pipe()
 		asking := NewConn(a, ConnOptions{Handler: stranger, Tags: &Tags{For: func(ctx context.Context) string { return "=" + ctx.Value(whoKey{}).(string) }}})
@@ -42,10 +46,12 @@ func TestTags(t *testing.T) {
 			all.Go(func() {
 				name, heard := fmt.Sprint("c", i), ""
 				back := funcs{
-					handle: func(context.Context, Peer, *Request) (*Response, error) { return done(fmt.Sprintf("%q", name)) },
-					notify: func(_ context.Context, _ Peer, n *Notification) { heard += string(n.Params) },
+					handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
+						return done(fmt.Sprintf("%q", name))
+					},
+					notify: func(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) { heard += string(n.Params) },
 				}
-				resp, err := asking.Call(context.WithValue(t.Context(), whoKey{}, name), &Request{Method: "tell", Back: back})
+				resp, err := asking.Call(context.WithValue(t.Context(), whoKey{}, name), &jsonrpc.Request{Method: "tell", Back: back})
 				if err != nil || string(resp.Result) != fmt.Sprintf(`{"said":%q,"tag":%q}`, name, name) || heard != fmt.Sprintf("{%q:1}", name) {
 					t.Errorf("%s: %+v, %v, heard %q", name, resp, err, heard)
 				}
@@ -61,10 +67,12 @@ func TestTagsOfNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []string
 		s, c := raw(t, ConnOptions{Tags: &Tags{}, Handler: funcs{
-			handle: func(context.Context, Peer, *Request) (*Response, error) { return done(`"here"`) },
-			notify: func(_ context.Context, _ Peer, n *Notification) { heard = append(heard, n.Method) },
+			handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
+				return done(`"here"`)
+			},
+			notify: func(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) { heard = append(heard, n.Method) },
 		}})
-		go c.Call(t.Context(), &Request{Method: "ping"})
+		go c.Call(t.Context(), &jsonrpc.Request{Method: "ping"})
 		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		for _, tag := range []string{"@2", "@", "@x", "@18446744073709551616"} {
 			send(t, s, tag+`{"jsonrpc":"2.0","method":"lost"}`)

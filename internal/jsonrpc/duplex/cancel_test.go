@@ -1,10 +1,12 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func TestConnCancelSent(t *testing.T) {
@@ -14,7 +16,7 @@ func TestConnCancelSent(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		result := make(chan error)
 		go func() {
-			_, err := c.Call(ctx, &Request{Method: "slow"})
+			_, err := c.Call(ctx, &jsonrpc.Request{Method: "slow"})
 			result <- err
 		}()
 		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
@@ -30,7 +32,7 @@ func TestConnCancelSent(t *testing.T) {
 			t.Errorf("dropped %s", &lost)
 		}
 		go func() {
-			_, err := c.Call(t.Context(), &Request{Method: "next"})
+			_, err := c.Call(t.Context(), &jsonrpc.Request{Method: "next"})
 			result <- err
 		}()
 		expect(t, s, `{"jsonrpc":"2.0","id":2,"method":"next"}`)
@@ -38,7 +40,7 @@ func TestConnCancelSent(t *testing.T) {
 		if err := <-result; err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Call(ctx, &Request{Method: "never"}); !errors.Is(err, context.Canceled) {
+		if _, err := c.Call(ctx, &jsonrpc.Request{Method: "never"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("calling with a context that ended: %v", err)
 		}
 	})
@@ -53,10 +55,10 @@ func TestConnCancelUncancellable(t *testing.T) {
 			next(t, s)
 			cancel()
 		}()
-		if _, err := c.Call(ctx, &Request{Method: "initialize"}); !errors.Is(err, context.Canceled) {
+		if _, err := c.Call(ctx, &jsonrpc.Request{Method: "initialize"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if err := c.Notify(t.Context(), &Notification{Method: "first"}); err != nil {
+		if err := c.Notify(t.Context(), &jsonrpc.Notification{Method: "first"}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, s, `{"jsonrpc":"2.0","method":"first"}`)
@@ -66,12 +68,12 @@ func TestConnCancelUncancellable(t *testing.T) {
 func TestConnCancelReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 3)
-		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			switch req.Method {
 			case "ping":
 				return done(`{}`)
 			case "initialize":
-				go from.Call(t.Context(), &Request{Method: "question"})
+				go from.Call(t.Context(), &jsonrpc.Request{Method: "question"})
 			}
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
@@ -90,7 +92,7 @@ func TestConnCancelReceived(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}`,
 		)
 		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"question"}`)
-		if err := <-causes; !errors.Is(err, ErrCancelled) {
+		if err := <-causes; !errors.Is(err, jsonrpc.ErrCancelled) {
 			t.Errorf("cause is %v", err)
 		}
 		synctest.Wait()
@@ -107,12 +109,12 @@ func TestConnCancelReceived(t *testing.T) {
 func TestConnCancelAcross(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reached := make(chan error, 1)
-		inner, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ Peer, _ *Request) (*Response, error) {
+		inner, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {
 			<-ctx.Done()
 			reached <- context.Cause(ctx)
 			return nil, ctx.Err()
 		}})
-		outer, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		outer, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			return inner.Call(ctx, req)
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -120,10 +122,10 @@ func TestConnCancelAcross(t *testing.T) {
 			synctest.Wait()
 			cancel()
 		}()
-		if _, err := outer.Call(ctx, &Request{Method: "slow"}); !errors.Is(err, context.Canceled) {
+		if _, err := outer.Call(ctx, &jsonrpc.Request{Method: "slow"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if err := <-reached; !errors.Is(err, ErrCancelled) {
+		if err := <-reached; !errors.Is(err, jsonrpc.ErrCancelled) {
 			t.Errorf("cause is %v", err)
 		}
 	})

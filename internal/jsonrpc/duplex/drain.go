@@ -1,8 +1,10 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 // flight finish until ctx ends. It then cancels the remaining requests with the
 // cause cut, and returns their number. Their handlers answer them; cut is the
 // answer to a request whose handler has no other or does not return.
-func (c *Conn) Drain(ctx context.Context, last, cut *Error) int {
+func (c *Conn) Drain(ctx context.Context, last, cut *jsonrpc.Error) int {
 	c.draining.Store(last)
 	left, ended := c.drained(ctx)
 	if ended {
@@ -29,7 +31,7 @@ func (c *Conn) Drain(ctx context.Context, last, cut *Error) int {
 	late, _ := c.drained(grace)
 	for _, in := range late {
 		if in.state.CompareAndSwap(requestRuns, requestDone) {
-			c.answer(in.id, &Response{Err: cut}, in.batch)
+			c.answer(in.id, &jsonrpc.Response{Err: cut}, in.batch)
 		}
 	}
 	return len(left)

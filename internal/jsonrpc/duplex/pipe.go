@@ -1,13 +1,15 @@
-package jsonrpc
+package duplex
 
 import (
 	"io"
 	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // Pipe returns two connected in-memory streams. Each direction buffers up to
 // 1,024 messages; then Write blocks.
-func Pipe() (Stream, Stream) {
+func Pipe() (jsonrpc.Stream, jsonrpc.Stream) {
 	ab, ba := newLane(), newLane()
 	return &pipeEnd{in: ba, out: ab}, &pipeEnd{in: ab, out: ba}
 }

@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 // A worker is a goroutine that answers requests of the peer, one after the
 // other. It is reused because its stack has grown to the size that a request

@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -10,21 +10,23 @@ import (
 	"testing/synctest"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/corpus"
 )
 
 // TestConnCorpus sends each message of the corpus to a connection, as it would
 // arrive as a line of stdio.
 func TestConnCorpus(t *testing.T) {
-	for _, row := range loadCorpus(t) {
+	for _, row := range corpus.Load(t, "../../..") {
 		if row.Flight != nil {
 			continue
 		}
-		t.Run(row.name(), func(t *testing.T) {
+		t.Run(row.Name(), func(t *testing.T) {
 			var lost drops
-			s, _ := raw(t, ConnOptions{Strict: true, OnDropped: lost.add, Handler: funcs{handle: func(context.Context, Peer, *Request) (*Response, error) {
+			s, _ := raw(t, ConnOptions{Strict: true, OnDropped: lost.add, Handler: funcs{handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
 				return done(`{}`)
 			}}})
-			send(t, s, string(row.In.bytes(t)), `{"jsonrpc":"2.0","id":"after","method":"ping"}`)
+			send(t, s, string(row.In.Bytes(t)), `{"jsonrpc":"2.0","id":"after","method":"ping"}`)
 			var got []string
 			for len(got) == 0 || !strings.HasSuffix(got[len(got)-1], `"id":"after"}`) {
 				got = append(got, next(t, s))
@@ -51,8 +53,8 @@ func TestConnCorpus(t *testing.T) {
 					t.Errorf("got %.200s", got[0])
 				}
 			default:
-				code := string(Get([]byte(got[0]), "error", "code"))
-				if code != fmt.Sprint(row.Want.Code) || string(Get([]byte(got[0]), "id")) != echo {
+				code := string(jsonrpc.Get([]byte(got[0]), "error", "code"))
+				if code != fmt.Sprint(row.Want.Code) || string(jsonrpc.Get([]byte(got[0]), "id")) != echo {
 					t.Errorf("got %.200s", got[0])
 				}
 			}
@@ -62,11 +64,11 @@ func TestConnCorpus(t *testing.T) {
 
 // TestConnCorpusFlight runs two requests at the same time.
 func TestConnCorpusFlight(t *testing.T) {
-	for _, row := range loadCorpus(t) {
+	for _, row := range corpus.Load(t, "../../..") {
 		if row.Flight == nil {
 			continue
 		}
-		t.Run(row.name(), func(t *testing.T) {
+		t.Run(row.Name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &gate{open: make(chan struct{})}
 				s, _ := raw(t, ConnOptions{Handler: g, Strict: true})
@@ -77,10 +79,10 @@ func TestConnCorpusFlight(t *testing.T) {
 				for range row.Flight {
 					msg := []byte(next(t, s))
 					var code int64
-					if e := Get(msg, "error"); e != nil {
-						code = ParseError(e).Code
+					if e := jsonrpc.Get(msg, "error"); e != nil {
+						code = jsonrpc.ParseError(e).Code
 					}
-					id := string(Get(msg, "id"))
+					id := string(jsonrpc.Get(msg, "id"))
 					if code != 0 {
 						id += " again"
 					}
@@ -130,10 +132,10 @@ func TestConnBatch(t *testing.T) {
 		send(t, s, many(50))
 		got := []byte(next(t, s))
 		n := 0
-		for range Elements(got) {
+		for range jsonrpc.Elements(got) {
 			n++
 		}
-		if n != 50 || !Valid(got) {
+		if n != 50 || !jsonrpc.Valid(got) {
 			t.Errorf("%d answers: %s", n, got)
 		}
 		allowed = false
@@ -145,7 +147,7 @@ func TestConnBatch(t *testing.T) {
 // TestConnBatchFlight cancels one request of a batch and repeats an id.
 func TestConnBatchFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := raw(t, ConnOptions{Strict: true, Batch: func() bool { return true }, Handler: funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		s, _ := raw(t, ConnOptions{Strict: true, Batch: func() bool { return true }, Handler: funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			if req.Method == "wait" {
 				<-ctx.Done()
 			}
@@ -160,7 +162,7 @@ func TestConnBatchFlight(t *testing.T) {
 
 // A script is a stream that returns prepared messages and errors.
 type script struct {
-	Stream
+	jsonrpc.Stream
 	items chan any
 }
 
@@ -176,7 +178,7 @@ func (s *script) Read() ([]byte, func(), error) {
 
 func TestConnTooLarge(t *testing.T) {
 	tooLong := func(head string) error {
-		return &FrameError{Size: 1 << 25, Head: []byte(head), Reason: i18n.Plain("line too long")}
+		return &jsonrpc.FrameError{Size: 1 << 25, Head: []byte(head), Reason: i18n.Plain("line too long")}
 	}
 	for _, c := range []struct {
 		name, head string
@@ -197,7 +199,7 @@ func TestConnTooLarge(t *testing.T) {
 				conn := NewConn(s, ConnOptions{OnDropped: lost.add})
 				result := make(chan error, 1)
 				go func() {
-					_, err := conn.Call(t.Context(), &Request{Method: "big"})
+					_, err := conn.Call(t.Context(), &jsonrpc.Request{Method: "big"})
 					result <- err
 				}()
 				next(t, a)
@@ -205,7 +207,7 @@ func TestConnTooLarge(t *testing.T) {
 				if !c.fails {
 					s.items <- `{"jsonrpc":"2.0","id":1,"result":{}}`
 				}
-				if err := <-result; errors.Is(err, ErrTooLarge) != c.fails || err != nil && !c.fails {
+				if err := <-result; errors.Is(err, jsonrpc.ErrTooLarge) != c.fails || err != nil && !c.fails {
 					t.Errorf("the call ended with %v", err)
 				}
 				if lost.String() != "line too long" {
@@ -277,7 +279,7 @@ func TestConnServerLines(t *testing.T) {
 				s, conn := raw(t, ConnOptions{OnDropped: lost.add})
 				result := make(chan error, 1)
 				go func() {
-					_, err := conn.Call(t.Context(), &Request{Method: "x"})
+					_, err := conn.Call(t.Context(), &jsonrpc.Request{Method: "x"})
 					result <- err
 				}()
 				next(t, s)
@@ -292,28 +294,10 @@ func TestConnServerLines(t *testing.T) {
 				if !c.bad && !c.ok {
 					send(t, s, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 				}
-				if err := <-result; errors.Is(err, ErrBadAnswer) != c.bad {
+				if err := <-result; errors.Is(err, jsonrpc.ErrBadAnswer) != c.bad {
 					t.Errorf("the call ended with %v", err)
 				}
 			})
 		})
-	}
-}
-
-func TestParseError(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{`{"code":-32601,"message":"no","data":{"a":1},"x":2}`, `{"code":-32601,"message":"no","data":{"a":1},"x":2}`},
-		{`{"code":"7","message":"no"}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":"7","message":"no"}}`},
-		{`{"code":7}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":7}}`},
-		{`"oops"`, `{"code":-32603,"message":"the server sent a malformed error","data":"oops"}`},
-		{`{oops}`, `{"code":-32603,"message":"the server sent a malformed error","data":"{oops}"}`},
-	} {
-		if got := string(AppendError(nil, ParseError([]byte(c.in)))); got != c.want {
-			t.Errorf("%s became %s", c.in, got)
-		}
-	}
-	e := ParseError([]byte(`{"code":-1,"message":"a\nb"}`))
-	if e.Code != -1 || e.Message != "a\nb" || e.Data != nil {
-		t.Errorf("got %+v", e)
 	}
 }

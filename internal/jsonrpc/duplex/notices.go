@@ -1,10 +1,12 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // notices delivers the peer's notifications in order, in their own goroutine. A
@@ -13,7 +15,7 @@ import (
 type notices struct {
 	opt     *ConnOptions
 	ctx     context.Context // of handlers
-	from    Peer
+	from    jsonrpc.Peer
 	running *sync.WaitGroup // counts the delivering goroutine
 
 	busy atomic.Bool // a goroutine is delivering
@@ -28,9 +30,9 @@ type notices struct {
 }
 
 type notice struct {
-	Notification
+	jsonrpc.Notification
 	ctx     context.Context
-	handler Handler
+	handler jsonrpc.Handler
 	release func()
 }
 

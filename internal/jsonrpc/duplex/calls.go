@@ -1,13 +1,15 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // calls holds the pending calls. Ids count upwards; the low bits of an id are
@@ -27,12 +29,12 @@ type calls struct {
 type call struct {
 	id      uint64
 	outcome chan outcome
-	trip    *Trip   // of the request; nil if the call is not measured
-	back    Handler // of the request; nil without tags
+	trip    *jsonrpc.Trip   // of the request; nil if the call is not measured
+	back    jsonrpc.Handler // of the request; nil without tags
 }
 
 type outcome struct {
-	resp *Response
+	resp *jsonrpc.Response
 	err  error
 	// aborted is why the caller stopped waiting while the peer still works.
 	aborted error
@@ -40,7 +42,7 @@ type outcome struct {
 }
 
 // add allocates a slot for a new call.
-func (t *calls) add(trip *Trip, back Handler) (*call, error) {
+func (t *calls) add(trip *jsonrpc.Trip, back jsonrpc.Handler) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
@@ -73,7 +75,7 @@ func (t *calls) grow() {
 }
 
 // backOf returns the Back of a pending call; false if there is no such call.
-func (t *calls) backOf(id uint64) (Handler, bool) {
+func (t *calls) backOf(id uint64) (jsonrpc.Handler, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.slots) == 0 {
@@ -169,7 +171,7 @@ func (t *calls) fail(err error) {
 // Servers that write the id last lose it easily. A line that is not an answer,
 // such as a log line, affects no call.
 func (t *calls) broken(id []byte, answer bool) *call {
-	if n, ok := OwnNumber(id); ok {
+	if n, ok := jsonrpc.OwnNumber(id); ok {
 		return t.take(n)
 	}
 	if id == nil && answer {
@@ -191,13 +193,13 @@ func (t *calls) newest() uint64 {
 // Call sends a request and waits for its answer. If ctx ends first, Call sends
 // CancelMethod to the peer and discards a late answer. Back is used only with
 // Tags: without them the stream does not say which call a message belongs to.
-func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
+func (c *Conn) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return request(ctx, c, req, nil)
 }
 
 // request sends a request and waits, like Call. in is the request of the peer
 // on whose behalf it is sent; nil for none.
-func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response, error) {
+func request(ctx context.Context, c *Conn, req *jsonrpc.Request, in *inbound) (*jsonrpc.Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
@@ -217,7 +219,7 @@ func request(ctx context.Context, c *Conn, req *Request, in *inbound) (*Response
 		}
 		c.calls.spent.Put(k)
 		if c.closing.Load() {
-			return nil, ErrClosed
+			return nil, jsonrpc.ErrClosed
 		}
 		return nil, i18n.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
 	}
@@ -264,11 +266,11 @@ func (c *Conn) Abort(id uint64, err error) {
 	}
 }
 
-func (c *Conn) send(ctx context.Context, id uint64, req *Request, in *inbound) error {
+func (c *Conn) send(ctx context.Context, id uint64, req *jsonrpc.Request, in *inbound) error {
 	o := newOutgoing()
 	defer o.free()
 	o.head = c.opt.Tags.append(o.head, ctx, in)
-	o.head = append(o.head, idFirst...)
+	o.head = append(o.head, `{"jsonrpc":"2.0","id":`...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')
 	o.call(req.Method, req.Params)
@@ -281,17 +283,19 @@ func (c *Conn) sendCancel(id uint64, cause error) {
 	if c.opt.CancelMethod == "" {
 		return
 	}
+	why := cause.Error()
+	why = strings.ToValidUTF8(why[:min(len(why), 256)], "")
 	params := append([]byte(nil), `{"requestId":`...)
 	params = strconv.AppendUint(params, id, 10)
 	params = append(params, `,"reason":`...)
-	params = append(appendQuoted(params, clip(cause.Error(), 256)), '}')
+	params = append(jsonrpc.AppendQuoted(params, why), '}')
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return
 	}
 	c.sending.Go(func() {
-		c.Notify(c.ctx, &Notification{Method: c.opt.CancelMethod, Params: params})
+		c.Notify(c.ctx, &jsonrpc.Notification{Method: c.opt.CancelMethod, Params: params})
 	})
 }
 

@@ -1,8 +1,11 @@
-package jsonrpc
+package duplex
 
 import (
 	"bytes"
 	"context"
+	"strconv"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // Tags let one connection carry the requests of many clients. The text before a
@@ -35,7 +38,7 @@ func (t *Tags) append(head []byte, ctx context.Context, in *inbound) []byte {
 }
 
 // back returns the handler for messages that the peer sends because of req.
-func (t *Tags) back(req *Request) Handler {
+func (t *Tags) back(req *jsonrpc.Request) jsonrpc.Handler {
 	if t == nil {
 		return nil
 	}
@@ -56,9 +59,9 @@ func (t *Tags) cut(data []byte) (tag, msg []byte) {
 // whose returns the handler of a tagged message. For a tag that refers to a
 // call, this is the Back of the call, or nil if the call has ended. Otherwise
 // it is the handler of the connection.
-func (t *Tags) whose(c *Conn, ctx context.Context, tag []byte) (context.Context, Handler) {
+func (t *Tags) whose(c *Conn, ctx context.Context, tag []byte) (context.Context, jsonrpc.Handler) {
 	if tag[0] == about {
-		id, _ := decimal(tag[1:])
+		id, _ := strconv.ParseUint(string(tag[1:]), 10, 64)
 		back, waits := c.calls.backOf(id)
 		if waits && back == nil {
 			back = c.opt.Handler

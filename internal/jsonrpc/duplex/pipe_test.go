@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func TestPipe(t *testing.T) {
@@ -59,7 +60,7 @@ func TestPipeKeepsWhatWasWritten(t *testing.T) {
 
 // A mute stream refuses writes.
 type mute struct {
-	Stream
+	jsonrpc.Stream
 	refuse func(size int) error
 }
 
@@ -79,7 +80,7 @@ func TestConnCannotWrite(t *testing.T) {
 		broken := errors.New("broken pipe")
 		a, b := Pipe()
 		c := NewConn(&mute{b, func(int) error { return broken }}, ConnOptions{Handler: echo, Strict: true})
-		if _, err := c.Call(t.Context(), &Request{Method: "x"}); !errors.Is(err, broken) || c.Pending() != 0 {
+		if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: "x"}); !errors.Is(err, broken) || c.Pending() != 0 {
 			t.Errorf("the call failed with %v, %d pending", err, c.Pending())
 		}
 		send(t, a, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}`)
@@ -97,7 +98,7 @@ func TestConnAnswerTooLarge(t *testing.T) {
 		a, b := Pipe()
 		c := NewConn(&mute{b, func(size int) error {
 			if size > 150 {
-				return &FrameError{Size: int64(size), Reason: i18n.Plain("line too long")}
+				return &jsonrpc.FrameError{Size: int64(size), Reason: i18n.Plain("line too long")}
 			}
 			return nil
 		}}, ConnOptions{Handler: echo, Strict: true})
@@ -118,13 +119,13 @@ func TestConnStalledPeer(t *testing.T) {
 		defer cancel()
 		go func() {
 			for i := range laneSize - 1 {
-				if c.Notify(ctx, &Notification{Method: "fill"}) != nil {
+				if c.Notify(ctx, &jsonrpc.Notification{Method: "fill"}) != nil {
 					t.Errorf("message %d does not fit", i)
 				}
 			}
 		}()
 		synctest.Wait()
-		if _, err := c.Call(ctx, &Request{Method: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Call(ctx, &jsonrpc.Request{Method: "x"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		c.Close()

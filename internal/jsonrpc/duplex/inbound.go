@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // An inbound is one request of the peer, and the Peer to call back while it
 // runs.
 type inbound struct {
 	conn    *Conn
-	req     Request
+	req     jsonrpc.Request
 	id      []byte
 	hash    uint64
 	next    *inbound // next request in the same bucket
@@ -23,7 +24,7 @@ type inbound struct {
 	cancel  context.CancelCauseFunc
 	release func()
 	batch   *batch
-	handler Handler
+	handler jsonrpc.Handler
 	state   atomic.Uint32
 	left    bool // has freed its place; see requests.leave
 	idBytes [24]byte
@@ -37,9 +38,9 @@ const (
 )
 
 // accept starts or queues a request of the peer.
-func (c *Conn) accept(msg *Message, release func(), b *batch) {
+func (c *Conn) accept(msg *jsonrpc.Message, tag []byte, release func(), b *batch) {
 	if last := c.draining.Load(); last != nil {
-		c.answer(msg.ID, &Response{Err: last}, b)
+		c.answer(msg.ID, &jsonrpc.Response{Err: last}, b)
 		if b != nil {
 			b.done()
 		}
@@ -48,7 +49,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	in := &inbound{
 		conn:    c,
-		req:     Request{Method: msg.Method, Params: msg.Params},
+		req:     jsonrpc.Request{Method: msg.Method, Params: msg.Params},
 		hash:    maphash.Bytes(idSeed, msg.ID),
 		release: release,
 		batch:   b,
@@ -59,14 +60,14 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	// would contend for that parent's lock. Closing the connection cancels each
 	// request instead.
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
-	if msg.tag != nil {
-		in.ctx, in.handler = c.opt.Tags.whose(c, in.ctx, msg.tag)
+	if tag != nil {
+		in.ctx, in.handler = c.opt.Tags.whose(c, in.ctx, tag)
 	}
 	c.running.Add(1)
 	admitted, w := c.requests.admit(in, &c.opt, c.calls.asking)
 	switch admitted {
 	case requestRefused:
-		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
+		c.answer(in.id, &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "duplicate id")}, b)
 		in.cancel(nil)
 		in.discard()
 		c.running.Done()
@@ -80,15 +81,15 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 }
 
-func (in *inbound) handle() (resp *Response, err error) {
+func (in *inbound) handle() (resp *jsonrpc.Response, err error) {
 	c := in.conn
 	if in.handler == nil {
-		return nil, Errorf(CodeMethodNotFound, "method not found: %s", in.req.Method)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method not found: %s", in.req.Method)
 	}
 	defer func() {
 		if v := recover(); v != nil {
 			c.opt.panicked(in.req.Method, v)
-			resp, err = nil, Errorf(CodeInternal, "internal error")
+			resp, err = nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
 		}
 	}()
 	if c.opt.Strict {
@@ -109,7 +110,7 @@ func (in *inbound) handle() (resp *Response, err error) {
 
 // finish sends the outcome unless the peer has cancelled the request. The id is
 // freed before the answer is sent, because the peer may reuse it at once.
-func (in *inbound) finish(resp *Response, err error) {
+func (in *inbound) finish(resp *jsonrpc.Response, err error) {
 	if in.end() {
 		in.conn.answer(in.id, outcomeOf(resp, err), in.batch)
 	}
@@ -136,22 +137,22 @@ func (in *inbound) discard() {
 }
 
 // outcomeOf returns the response for the results of a handler.
-func outcomeOf(resp *Response, err error) *Response {
+func outcomeOf(resp *jsonrpc.Response, err error) *jsonrpc.Response {
 	if err != nil {
-		var e *Error
+		var e *jsonrpc.Error
 		if !errors.As(err, &e) {
-			e = &Error{Code: CodeInternal, Message: err.Error()}
+			e = &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
 		}
-		return &Response{Err: e}
+		return &jsonrpc.Response{Err: e}
 	}
 	if resp == nil || resp.Result == nil && resp.Err == nil {
-		return &Response{Err: Errorf(CodeInternal, "internal error: no answer")}
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error: no answer")}
 	}
 	return resp
 }
 
 // answer sends a response, or adds it to its batch.
-func (c *Conn) answer(id []byte, resp *Response, b *batch) {
+func (c *Conn) answer(id []byte, resp *jsonrpc.Response, b *batch) {
 	if b != nil {
 		b.add(id, resp)
 		return
@@ -162,8 +163,8 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 	if err == nil {
 		return
 	}
-	if errors.As(err, new(*FrameError)) && resp.Err == nil {
-		c.answer(id, &Response{Err: Errorf(CodeInternal, "sending the answer: %v", err)}, nil)
+	if errors.As(err, new(*jsonrpc.FrameError)) && resp.Err == nil {
+		c.answer(id, &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "sending the answer: %v", err)}, nil)
 		return
 	}
 	c.opt.dropped("answer not sent", id)
@@ -172,21 +173,21 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 
 func (in *inbound) cancelByPeer() {
 	if in.state.CompareAndSwap(requestRuns, requestCancelled) {
-		in.cancel(ErrCancelled)
+		in.cancel(jsonrpc.ErrCancelled)
 	}
 }
 
 // Call sends a request to the peer while the peer's own request runs.
-func (in *inbound) Call(ctx context.Context, req *Request) (*Response, error) {
+func (in *inbound) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if in.state.Load() == requestDone {
-		return nil, ErrClosed
+		return nil, jsonrpc.ErrClosed
 	}
 	return request(ctx, in.conn, req, in)
 }
 
 // Notify sends the peer a notification about its request. It does nothing once
 // the request is answered.
-func (in *inbound) Notify(ctx context.Context, n *Notification) error {
+func (in *inbound) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 	if in.state.Load() == requestDone {
 		return nil
 	}

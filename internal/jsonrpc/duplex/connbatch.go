@@ -1,10 +1,11 @@
-package jsonrpc
+package duplex
 
 import (
 	"bytes"
 	"sync"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // A batch collects the answers to the requests of one array.
@@ -20,7 +21,7 @@ type batch struct {
 func (c *Conn) takeBatch(data []byte, release func()) {
 	parts, err := c.opt.splitBatch(data)
 	if err != nil {
-		var msg Message
+		var msg jsonrpc.Message
 		if !c.opt.Strict { // a call may wait for the first message of the array
 			data = data[bytes.IndexByte(data, '[')+1:]
 			msg, _ = c.opt.scan(data)
@@ -36,35 +37,35 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 			c.reject(&msg, part, err, b)
 			continue
 		}
-		if msg.Kind == KindRequest {
+		if msg.Kind == jsonrpc.KindRequest {
 			b.hold()
-			c.accept(&msg, nil, b)
+			c.accept(&msg, nil, nil, b)
 			continue
 		}
 		// The message outlives the batch, so it gets its own copy of the bytes.
 		msg.Params = bytes.Clone(msg.Params)
 		msg.Result = bytes.Clone(msg.Result)
-		c.route(&msg, part, nil, nil)
+		c.route(&msg, nil, part, nil, nil)
 	}
 	b.done()
 }
 
 // splitBatch returns the messages of a batch, or an error if batches are not
 // accepted.
-func (o *ConnOptions) splitBatch(data []byte) ([][]byte, *Error) {
+func (o *ConnOptions) splitBatch(data []byte) ([][]byte, *jsonrpc.Error) {
 	if o.Batch == nil || !o.Batch() {
-		if _, err := Scan(data, &o.Limits); err.Code == CodeParse {
+		if _, err := jsonrpc.Scan(data, &o.Limits); err.Code == jsonrpc.CodeParse {
 			return nil, err
 		}
-		return nil, Errorf(CodeInvalidRequest, "batches are not supported")
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported")
 	}
-	parts, err := SplitBatch(data, &o.Limits)
+	parts, err := jsonrpc.SplitBatch(data, &o.Limits)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
-		if name, _ := GetString(part, "method"); name != "" && name == o.Uncancellable {
-			return nil, Errorf(CodeInvalidRequest, "%s is not allowed in a batch", name)
+		if name, _ := jsonrpc.GetString(part, "method"); name != "" && name == o.Uncancellable {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s is not allowed in a batch", name)
 		}
 	}
 	return parts, nil
@@ -76,7 +77,7 @@ func (b *batch) hold() {
 	b.open++
 }
 
-func (b *batch) add(id []byte, resp *Response) {
+func (b *batch) add(id []byte, resp *jsonrpc.Response) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.out) == 0 {
@@ -84,7 +85,7 @@ func (b *batch) add(id []byte, resp *Response) {
 	} else {
 		b.out = append(b.out, ',')
 	}
-	b.out = AppendResponse(b.out, id, resp)
+	b.out = jsonrpc.AppendResponse(b.out, id, resp)
 }
 
 // done counts down and sends the answers after the last request.

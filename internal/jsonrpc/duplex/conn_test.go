@@ -1,4 +1,4 @@
-package jsonrpc
+package duplex
 
 import (
 	"context"
@@ -10,13 +10,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func TestConnCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := pair(t, nil, echo)
 		for range 3 {
-			resp, err := c.Call(t.Context(), &Request{Method: "ping", Params: []byte(`{"a":1}`)})
+			resp, err := c.Call(t.Context(), &jsonrpc.Request{Method: "ping", Params: []byte(`{"a":1}`)})
 			if err != nil || string(resp.Result) != `{"a":1}` {
 				t.Fatalf("got %v, %v", resp, err)
 			}
@@ -31,11 +33,11 @@ func TestConnCall(t *testing.T) {
 func TestConnBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := raw(t, ConnOptions{Handler: echo})
-		go c.Call(t.Context(), &Request{Method: "a\"b", Params: []byte(`{}`)})
+		go c.Call(t.Context(), &jsonrpc.Request{Method: "a\"b", Params: []byte(`{}`)})
 		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"a\"b","params":{}}`)
-		go c.Call(t.Context(), &Request{Method: "ping"})
+		go c.Call(t.Context(), &jsonrpc.Request{Method: "ping"})
 		expect(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-		if err := c.Notify(t.Context(), &Notification{Method: "note"}); err != nil {
+		if err := c.Notify(t.Context(), &jsonrpc.Notification{Method: "note"}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, s, `{"jsonrpc":"2.0","method":"note"}`)
@@ -48,19 +50,19 @@ func TestConnBytes(t *testing.T) {
 func TestConnReentrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deeper funcs
-		deeper.handle = func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+		deeper.handle = func(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			n := len(req.Params) - len(`{"x":""}`)
 			if n == 0 {
 				return done(`{"depth":0}`)
 			}
-			return from.Call(ctx, &Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", n-1) + `"}`)})
+			return from.Call(ctx, &jsonrpc.Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", n-1) + `"}`)})
 		}
 		a, b := pair(t, deeper, deeper)
 		var all sync.WaitGroup
 		for i := range 60 {
 			c := []*Conn{a, b}[i%2]
 			all.Go(func() {
-				resp, err := c.Call(t.Context(), &Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", i%4) + `"}`)})
+				resp, err := c.Call(t.Context(), &jsonrpc.Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", i%4) + `"}`)})
 				if err != nil || string(resp.Result) != `{"depth":0}` {
 					t.Errorf("got %v, %v", resp, err)
 				}
@@ -72,15 +74,15 @@ func TestConnReentrant(t *testing.T) {
 
 func TestConnOutcomes(t *testing.T) {
 	var lost drops
-	own := &Error{Code: -32042, Message: "ask", Data: []byte(`{"a":1}`)}
-	h := funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+	own := &jsonrpc.Error{Code: -32042, Message: "ask", Data: []byte(`{"a":1}`)}
+	h := funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 		switch req.Method {
 		case "own":
 			return nil, own
 		case "wrapped":
 			return nil, fmt.Errorf("calling: %w", own)
 		case "raw":
-			return &Response{Err: &Error{Code: 1, Raw: []byte(`{"code":1,"message":"m","extra":true}`)}}, nil
+			return &jsonrpc.Response{Err: &jsonrpc.Error{Code: 1, Raw: []byte(`{"code":1,"message":"m","extra":true}`)}}, nil
 		case "plain":
 			return nil, errors.New("disk on fire")
 		case "panic":
@@ -88,7 +90,7 @@ func TestConnOutcomes(t *testing.T) {
 		case "nothing":
 			return nil, nil
 		}
-		return nil, Errorf(CodeMethodNotFound, "method not found")
+		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method not found")
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := raw(t, ConnOptions{Handler: h, Strict: true, OnDropped: lost.add})
@@ -121,10 +123,10 @@ func TestConnWithoutHandler(t *testing.T) {
 // TestConnFrom uses from after the request is answered.
 func TestConnFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kept Peer
-		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from Peer, _ *Request) (*Response, error) {
+		var kept jsonrpc.Peer
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {
 			kept = from
-			if err := from.Notify(ctx, &Notification{Method: "progress"}); err != nil {
+			if err := from.Notify(ctx, &jsonrpc.Notification{Method: "progress"}); err != nil {
 				t.Error(err)
 			}
 			return done(`{}`)
@@ -132,10 +134,10 @@ func TestConnFrom(t *testing.T) {
 		send(t, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		expect(t, s, `{"jsonrpc":"2.0","method":"progress"}`)
 		expect(t, s, `{"jsonrpc":"2.0","result":{},"id":1}`)
-		if err := kept.Notify(t.Context(), &Notification{Method: "progress"}); err != nil {
+		if err := kept.Notify(t.Context(), &jsonrpc.Notification{Method: "progress"}); err != nil {
 			t.Errorf("a late notification: %v", err)
 		}
-		if _, err := kept.Call(t.Context(), &Request{Method: "ping"}); !errors.Is(err, ErrClosed) {
+		if _, err := kept.Call(t.Context(), &jsonrpc.Request{Method: "ping"}); !errors.Is(err, jsonrpc.ErrClosed) {
 			t.Errorf("a late call: %v", err)
 		}
 		send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
@@ -147,10 +149,10 @@ func TestConnFrom(t *testing.T) {
 func TestConnRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var released atomic.Int32
-		c, _ := pair(t, nil, funcs{handle: func(context.Context, Peer, *Request) (*Response, error) {
-			return NewResponse([]byte(`{"big":true}`), func() { released.Add(1) }), nil
+		c, _ := pair(t, nil, funcs{handle: func(context.Context, jsonrpc.Peer, *jsonrpc.Request) (*jsonrpc.Response, error) {
+			return jsonrpc.NewResponse([]byte(`{"big":true}`), func() { released.Add(1) }), nil
 		}})
-		if _, err := c.Call(t.Context(), &Request{Method: "ping"}); err != nil {
+		if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: "ping"}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -164,12 +166,12 @@ func TestConnEOF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pipe()
 		finish := make(chan struct{})
-		c := NewConn(b, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+		c := NewConn(b, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 			<-finish
 			if ctx.Err() != nil {
 				t.Errorf("cancelled by the end of the stream: %v", context.Cause(ctx))
 			}
-			if _, err := from.Call(ctx, &Request{Method: "ask"}); !errors.Is(err, ErrClosed) {
+			if _, err := from.Call(ctx, &jsonrpc.Request{Method: "ask"}); !errors.Is(err, jsonrpc.ErrClosed) {
 				t.Errorf("asking nobody: %v", err)
 			}
 			return done(`{}`)
@@ -198,7 +200,7 @@ func TestConnEOF(t *testing.T) {
 func TestConnClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var causes []error
-		wait := funcs{handle: func(ctx context.Context, _ Peer, _ *Request) (*Response, error) {
+		wait := funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, _ *jsonrpc.Request) (*jsonrpc.Response, error) {
 			<-ctx.Done()
 			causes = append(causes, context.Cause(ctx))
 			return nil, ctx.Err()
@@ -206,27 +208,27 @@ func TestConnClose(t *testing.T) {
 		a, b := pair(t, nil, wait)
 		failed := make(chan error)
 		go func() {
-			_, err := a.Call(t.Context(), &Request{Method: "slow"})
+			_, err := a.Call(t.Context(), &jsonrpc.Request{Method: "slow"})
 			failed <- err
 		}()
 		synctest.Wait()
 		var both sync.WaitGroup
 		both.Go(func() { b.Close() })
 		both.Go(func() { b.Close() })
-		if err := <-failed; !errors.Is(err, ErrClosed) {
+		if err := <-failed; !errors.Is(err, jsonrpc.ErrClosed) {
 			t.Errorf("the call failed with %v", err)
 		}
 		both.Wait()
-		if len(causes) != 1 || !errors.Is(causes[0], ErrClosed) {
+		if len(causes) != 1 || !errors.Is(causes[0], jsonrpc.ErrClosed) {
 			t.Errorf("causes %v", causes)
 		}
-		if !errors.Is(b.Err(), ErrClosed) || a.Err() != nil {
+		if !errors.Is(b.Err(), jsonrpc.ErrClosed) || a.Err() != nil {
 			t.Errorf("errors %v and %v", b.Err(), a.Err())
 		}
-		if _, err := b.Call(t.Context(), &Request{Method: "x"}); !errors.Is(err, ErrClosed) {
+		if _, err := b.Call(t.Context(), &jsonrpc.Request{Method: "x"}); !errors.Is(err, jsonrpc.ErrClosed) {
 			t.Errorf("calling a closed connection: %v", err)
 		}
-		if err := b.Notify(t.Context(), &Notification{Method: "x"}); !errors.Is(err, ErrClosed) {
+		if err := b.Notify(t.Context(), &jsonrpc.Notification{Method: "x"}); !errors.Is(err, jsonrpc.ErrClosed) {
 			t.Errorf("notifying a closed connection: %v", err)
 		}
 	})
@@ -244,8 +246,8 @@ func TestConnManyRequests(t *testing.T) {
 		seen := make(map[string]bool, n)
 		for range n {
 			msg := []byte(next(t, s))
-			id := string(Get(msg, "id"))
-			if string(Get(msg, "result", "n")) != id || seen[id] {
+			id := string(jsonrpc.Get(msg, "id"))
+			if string(jsonrpc.Get(msg, "result", "n")) != id || seen[id] {
 				t.Fatalf("got %s", msg)
 			}
 			seen[id] = true
@@ -256,7 +258,7 @@ func TestConnManyRequests(t *testing.T) {
 // TestConnConcurrent calls from many goroutines and gives up some calls at
 // once.
 func TestConnConcurrent(t *testing.T) {
-	c, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+	c, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 		if req.Method == "wait" {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -269,7 +271,7 @@ func TestConnConcurrent(t *testing.T) {
 			for i := range 200 {
 				params := fmt.Appendf(nil, `{"g":%d,"i":%d}`, g, i)
 				ctx, cancel := context.WithCancel(t.Context())
-				req := &Request{Method: "ping", Params: params}
+				req := &jsonrpc.Request{Method: "ping", Params: params}
 				if i%7 == 0 {
 					req.Method = "wait"
 				}
@@ -300,7 +302,7 @@ func TestConnDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		_, err := c.Call(ctx, &Request{Method: "slow"})
+		_, err := c.Call(ctx, &jsonrpc.Request{Method: "slow"})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

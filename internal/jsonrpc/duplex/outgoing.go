@@ -1,6 +1,10 @@
-package jsonrpc
+package duplex
 
-import "sync"
+import (
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
 
 // An outgoing message is assembled around its payload without copying it.
 type outgoing struct {
@@ -31,7 +35,7 @@ func (o *outgoing) around(payload []byte) [][]byte {
 // is the payload.
 func (o *outgoing) call(method string, params []byte) {
 	o.head = append(o.head, `"method":`...)
-	o.head = appendQuoted(o.head, method)
+	o.head = jsonrpc.AppendQuoted(o.head, method)
 	if params != nil {
 		o.head = append(o.head, `,"params":`...)
 	}
@@ -40,13 +44,13 @@ func (o *outgoing) call(method string, params []byte) {
 
 // answer builds a response and returns its payload. AppendResponse explains the
 // position of the id.
-func (o *outgoing) answer(id []byte, r *Response) []byte {
-	o.tail = appendIDLast(o.tail, id)
+func (o *outgoing) answer(id []byte, r *jsonrpc.Response) []byte {
+	o.tail = jsonrpc.AppendIDLast(o.tail, id)
 	if r.Err != nil {
 		o.head = append(o.head, `{"jsonrpc":"2.0","error":`...)
-		o.own = AppendError(o.own, r.Err)
+		o.own = jsonrpc.AppendError(o.own, r.Err)
 		return o.own
 	}
-	o.head = append(o.head, resultMid...)
+	o.head = append(o.head, `{"jsonrpc":"2.0","result":`...)
 	return r.Result
 }
