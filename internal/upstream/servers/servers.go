@@ -1,4 +1,6 @@
-package upstream
+// Package servers holds the upstreams of all configured servers, and starts, replaces and
+// stops them when the configuration changes.
+package servers
 
 import (
 	"context"
@@ -7,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
@@ -21,7 +23,7 @@ type Snapshot struct {
 // A SchemaView is one schema of a snapshot.
 type SchemaView struct {
 	Config    *config.Schema
-	Upstreams []*Upstream // in the order of the configuration
+	Upstreams []*upstream.Upstream // in the order of the configuration
 }
 
 // Schema returns the schema with the given name; nil if there is none or it is disabled.
@@ -35,9 +37,9 @@ func (s *Snapshot) Schema(name string) *SchemaView {
 }
 
 // Upstream returns the upstream with the given name, or nil.
-func (v *SchemaView) Upstream(name string) *Upstream {
+func (v *SchemaView) Upstream(name string) *upstream.Upstream {
 	for _, u := range v.Upstreams {
-		if u.name == name {
+		if u.Name() == name {
 			return u
 		}
 	}
@@ -46,7 +48,7 @@ func (v *SchemaView) Upstream(name string) *Upstream {
 
 // A Set holds all upstreams and reconciles them with the configuration.
 type Set struct {
-	opt  Options
+	opt  upstream.Options
 	life context.Context
 	kill context.CancelFunc
 
@@ -62,12 +64,12 @@ type Set struct {
 const dialsAtOnce = 32
 
 // NewSet returns an empty set. Its upstreams stop when the context ends.
-func NewSet(ctx context.Context, opt Options) *Set {
+func NewSet(ctx context.Context, opt upstream.Options) *Set {
 	s := &Set{opt: opt}
 	s.life, s.kill = context.WithCancel(ctx)
-	s.opt.dials = queue.NewSemaphore(dialsAtOnce)
+	s.opt.Dials = queue.NewSemaphore(dialsAtOnce)
 	tell := opt.OnChange
-	s.opt.OnChange = func(u *Upstream) {
+	s.opt.OnChange = func(u *upstream.Upstream) {
 		s.revision.Add(1)
 		if tell != nil {
 			tell(u)
@@ -95,8 +97,8 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 	}
 	old := s.current.Load()
 	next := &Snapshot{Config: cfg}
-	var replaced [][2]*Upstream
-	kept := make(map[*Upstream]bool)
+	var replaced [][2]*upstream.Upstream
+	kept := make(map[*upstream.Upstream]bool)
 	for _, schema := range cfg.Schemas {
 		if !schema.Enabled || only != nil && !slices.Contains(only, schema.Name) {
 			continue
@@ -106,7 +108,7 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 		for _, server := range schema.Servers {
 			u, was := s.place(before, server)
 			if was != nil && u != was {
-				replaced = append(replaced, [2]*Upstream{was, u})
+				replaced = append(replaced, [2]*upstream.Upstream{was, u})
 				view.Upstreams = append(view.Upstreams, was)
 				kept[was] = true
 				continue
@@ -135,18 +137,14 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 
 // place returns the upstream for a configured server: the running one if no relevant
 // setting changed, otherwise a new one. was is the running one that u replaces.
-func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
+func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *upstream.Upstream) {
 	if before != nil {
 		was = before.Upstream(cfg.Name)
 	}
-	if was != nil && was.hash == cfg.Hash() && was.Config().Runnable() == cfg.Runnable() {
-		was.config.Store(cfg)
-		restand(&was.entry)
-		was.repin()
+	if was != nil && was.Adopt(cfg) {
 		return was, was
 	}
-	u = newUpstream(s.life, cfg, &s.opt)
-	u.start()
+	u = upstream.Start(s.life, cfg, &s.opt)
 	if was != nil && !was.Config().Runnable() {
 		s.retire(was)
 		was = nil
@@ -158,31 +156,16 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 func (s *Set) Repin() {
 	for _, view := range s.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
-			u.repin()
+			u.Repin()
 		}
-	}
-}
-
-func (u *Upstream) start() {
-	cfg := u.Config()
-	switch {
-	case !cfg.Enabled:
-		u.setState(Disabled, nil)
-	case cfg.Pending:
-		u.setState(Pending, nil)
-	case len(cfg.Missing) > 0:
-		u.setState(Unconfigured, &failure.MissingError{Names: cfg.Missing})
-	default:
-		u.state = Starting
-		u.background.Go(u.supervisor.run)
 	}
 }
 
 // replace waits until the new upstream has answered or failed once, puts it in the place of
 // the old one, and retires the old one.
-func (s *Set) replace(was, now *Upstream) {
+func (s *Set) replace(was, now *upstream.Upstream) {
 	select {
-	case <-now.settled:
+	case <-now.Settled():
 	case <-s.life.Done():
 	}
 	s.mu.Lock()
@@ -204,11 +187,27 @@ func (s *Set) replace(was, now *Upstream) {
 }
 
 // retire stops an upstream after its calls in flight have finished.
-func (s *Set) retire(u *Upstream) {
-	s.draining.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, s.opt.Limits.Drain)
-		defer cancel()
-		u.queue.Idle(ctx)
-		u.close(context.WithoutCancel(ctx))
-	})
+func (s *Set) retire(u *upstream.Upstream) {
+	s.draining.Go(func() { u.Close(s.life, s.opt.Limits.Drain) })
+}
+
+// Close stops all upstreams in parallel and waits for them.
+func (s *Set) Close(ctx context.Context) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	snap := s.current.Load()
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, view := range snap.Schemas {
+		for _, u := range view.Upstreams {
+			wg.Go(func() { u.Close(ctx, 0) })
+		}
+	}
+	wg.Wait()
+	s.kill()
+	s.draining.Wait()
 }
