@@ -1,4 +1,5 @@
-package config
+// Package watch reloads the config file when it changes.
+package watch
 
 import (
 	"bytes"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/disk"
@@ -23,9 +25,8 @@ const debounce = 200 * time.Millisecond
 
 // Watcher reloads a file when it changes.
 type Watcher struct {
-	path    string
-	load    LoadOptions
-	deliver func(*Config, error)
+	load    config.LoadOptions
+	deliver func(*config.Config, error)
 	notify  *fsnotify.Watcher
 	dirs    map[string]bool
 	last    [sha256.Size]byte
@@ -35,19 +36,18 @@ type Watcher struct {
 	done    sync.WaitGroup
 }
 
-// Watch calls deliver with every new version of the file of cfg, or with the
+// File calls deliver with every new version of the file of cfg, or with the
 // error why the new version cannot be used; then the last good version stays in
-// use. One goroutine makes all calls of deliver, one at a time. Watch follows
+// use. One goroutine makes all calls of deliver, one at a time. File follows
 // the rename of an editor, a link with a new target, and a file that is removed
 // and created again. An empty or unfinished file is never delivered as a
 // Config.
-func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, error) {
+func File(cfg *config.Config, o config.LoadOptions, deliver func(*config.Config, error)) (*Watcher, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, i18n.Errorf("watching %s: %w", "监视 %s 失败：%w", cfg.Path, err)
 	}
-	o.Path, o.Create, o.Project, o.Home = cfg.Path, false, cfg.Project, cfg.home
-	w := &Watcher{path: cfg.Path, load: o, deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
+	w := &Watcher{load: o.Again(cfg), deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
 	w.follow()
 	if len(w.dirs) == 0 {
 		n.Close()
@@ -68,8 +68,8 @@ func (w *Watcher) Close() error {
 // follow watches the directories of the file and of every link on the way to
 // it. A watch on the file itself would be lost at the first rename.
 func (w *Watcher) follow() {
-	paths := append([]string{w.path}, approval.Of(w.path, w.load.Home, w.load.Project).Files()...)
-	for path, hops := w.path, 0; hops < 20; hops++ {
+	paths := append([]string{w.load.Path}, approval.Of(w.load.Path, w.load.Home, w.load.Project).Files()...)
+	for path, hops := w.load.Path, 0; hops < 20; hops++ {
 		next, err := readLink(path)
 		if err != nil {
 			break
@@ -77,10 +77,10 @@ func (w *Watcher) follow() {
 		paths = append(paths, next)
 		path = next
 	}
-	paths = append(paths, disk.RealPath(w.path))
+	paths = append(paths, disk.RealPath(w.load.Path))
 	// A directory on the way may itself be a link that gets a new target.
-	if dir, err := readLink(filepath.Dir(w.path)); err == nil {
-		paths = append(paths, filepath.Dir(w.path), dir)
+	if dir, err := readLink(filepath.Dir(w.load.Path)); err == nil {
+		paths = append(paths, filepath.Dir(w.load.Path), dir)
 	}
 	for _, path := range paths {
 		dir := filepath.Dir(path)
@@ -136,7 +136,7 @@ func (w *Watcher) look() {
 	if err == nil && sum == w.last && w.lastErr == "" {
 		return
 	}
-	cfg, err := Load(w.load)
+	cfg, err := config.Load(w.load)
 	if err != nil {
 		w.last = [sha256.Size]byte{}
 		if err.Error() != w.lastErr {
@@ -155,22 +155,22 @@ func (w *Watcher) look() {
 // fingerprint covers the files that Load reads: the config file and the
 // approval record beside it.
 func (w *Watcher) fingerprint() ([sha256.Size]byte, error) {
-	return fingerprint(w.path, w.load.Home, w.load.Project)
+	return fingerprint(w.load)
 }
 
 // Fingerprint changes if the file of a configuration or its approval record
 // changes.
-func Fingerprint(cfg *Config) ([sha256.Size]byte, error) {
-	return fingerprint(cfg.Path, cfg.home, cfg.Project)
+func Fingerprint(cfg *config.Config) ([sha256.Size]byte, error) {
+	return fingerprint(config.LoadOptions{}.Again(cfg))
 }
 
-func fingerprint(path, home string, project bool) ([sha256.Size]byte, error) {
-	data, _, err := disk.Read(path, document.MaxBytes)
+func fingerprint(o config.LoadOptions) ([sha256.Size]byte, error) {
+	data, _, err := disk.Read(o.Path, document.MaxBytes)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	parts := [][]byte{data}
-	for _, record := range approval.Of(path, home, project).Files() {
+	for _, record := range approval.Of(o.Path, o.Home, o.Project).Files() {
 		marks, _, err := disk.Read(record, document.MaxBytes)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return [sha256.Size]byte{}, err

@@ -1,4 +1,4 @@
-package config_test
+package watch_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/watch"
 )
 
 // watched is a watched file, and the configs and errors that were delivered.
@@ -21,7 +22,7 @@ type watched struct {
 	errs    chan error
 }
 
-func watch(t *testing.T, path string) *watched {
+func follow(t *testing.T, path string) *watched {
 	t.Helper()
 	w := &watched{path: path, configs: make(chan *config.Config, 100), errs: make(chan error, 100)}
 	o := configtest.Options(t, path, nil)
@@ -29,7 +30,7 @@ func watch(t *testing.T, path string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watcher, err := config.Watch(cfg, o, func(c *config.Config, err error) {
+	watcher, err := watch.File(cfg, o, func(c *config.Config, err error) {
 		if err != nil {
 			w.errs <- err
 			return
@@ -83,7 +84,7 @@ func (w *watched) expectError(t *testing.T, code string) {
 func TestWatch(t *testing.T) {
 	start := func(t *testing.T) *watched {
 		dir := t.TempDir()
-		return watch(t, configtest.Put(t, filepath.Join(dir, "mcp.json"), content("start")))
+		return follow(t, configtest.Put(t, filepath.Join(dir, "mcp.json"), content("start")))
 	}
 	t.Run("fault/F17 written in place", func(t *testing.T) {
 		w := start(t)
@@ -185,7 +186,7 @@ func TestWatchLinks(t *testing.T) {
 		link := filepath.Join(dir, "links", "mcp.json")
 		configtest.Put(t, filepath.Join(dir, "links", "x"), "")
 		swap(t, one, link)
-		w := watch(t, link)
+		w := follow(t, link)
 		swap(t, two, link)
 		w.expect(t, "two")
 		configtest.Put(t, two, content("again"))
@@ -197,7 +198,7 @@ func TestWatchLinks(t *testing.T) {
 		configtest.Put(t, filepath.Join(dir, "v2", "mcp.json"), content("two"))
 		swap(t, "v1", filepath.Join(dir, "..data"))
 		swap(t, filepath.Join("..data", "mcp.json"), filepath.Join(dir, "mcp.json"))
-		w := watch(t, filepath.Join(dir, "mcp.json"))
+		w := follow(t, filepath.Join(dir, "mcp.json"))
 		swap(t, "v2", filepath.Join(dir, "..data"))
 		w.expect(t, "two")
 	})
@@ -207,7 +208,7 @@ func TestWatchLinks(t *testing.T) {
 // be delivered, and the last one must be.
 func TestWatchRandomEdits(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
-		w := watch(t, configtest.Put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))
+		w := follow(t, configtest.Put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))
 		rng := rand.New(rand.NewPCG(1, 2))
 		valid := map[string]bool{"start": true}
 		for i := range 300 {
