@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -251,7 +252,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	// For another server with the same name, the person is asked again.
 	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })
 	if yes != (traffic.Yes{}) {
-		traced(ctx).agreed(yes)
+		entry.Traced(ctx).Agreed(yes)
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -288,7 +289,7 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	}
 	switch {
 	case yes != traffic.Yes{}:
-		traced(ctx).agreed(yes)
+		entry.Traced(ctx).Agreed(yes)
 		t.agreed = ids
 		return nil
 	case ctx.Err() != nil:

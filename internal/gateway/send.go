@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"time"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/cache"
@@ -12,7 +11,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
-	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
@@ -73,7 +71,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
-	l.Hit = func() { traced(ctx).recalled() }
+	l.Hit = func() { entry.Traced(ctx).Recalled() }
 	return l
 }
 
@@ -110,28 +108,14 @@ func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, re
 
 // callServer calls a server and records that hop.
 func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	t := traced(ctx)
-	if t == nil || !s.gw.record.Detailed() {
-		return s.call(ctx, p, u, req)
-	}
-	began := time.Since(t.start) // Since reads one clock, Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id}
-	s.line.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
-	var span traffic.Span
-	if t.span.ID != [8]byte{} {
-		span = t.span.Child()
-	}
-	id := s.gw.record.Traffic.Begin(&c, req.Params)
-	var trip jsonrpc.Trip
-	req.Trip = &trip
+	hop := s.line.journal.Hop(ctx, u.Name(), req)
 	resp, err := s.call(ctx, p, u, req)
-	o, body := t.verdict.Outcome(ctx, resp, err)
-	o.Total, o.Notes = time.Since(t.start)-began, s.gw.translated.Of(p.caller.Version, trip.Version, p.caller.Era)
-	entry.Split(&o, c.Start, &trip)
-	if u.Config().Sandbox.On && s.gw.record.Denied(u.Name(), &o, body) {
-		s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", o.Notes[len(o.Notes)-1])
+	if hop != nil {
+		notes := s.gw.translated.Of(p.caller.Version, req.Trip.Version, p.caller.Era)
+		if why := hop.End(ctx, resp, err, notes, u.Config().Sandbox.On); why != "" {
+			s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", why)
+		}
 	}
-	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err
 }
 
