@@ -113,7 +113,7 @@ var layers = map[string][]string{
 	"gateway/roots":      {"jsonrpc", "upstream/project"},
 	"gateway/scripts":    {"builtin", "config", "jsonrpc", "mcp", "script", "traffic"},
 	"gateway/skills":     {"catalog", "jsonrpc", "mcp"},
-	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp", "upstream/project"},
+	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp", "upstream", "upstream/project"},
 	"gateway/view":       {"builtin", "catalog", "jsonrpc", "mcp"},
 	"gateway/visit":      {"access", "jsonrpc", "mcp", "upstream", "upstream/failure"},
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},

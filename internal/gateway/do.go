@@ -107,7 +107,6 @@ type dispatcher struct {
 	finder        finder
 	guard         guard
 	sender        sender
-	translator    translator
 }
 
 // connect sets the pointers between the parts of a dispatcher.
@@ -121,7 +120,6 @@ func (d *dispatcher) connect() {
 	d.finder = finder{&d.viewer, &d.startup}
 	d.guard.viewer = &d.viewer
 	d.sender = sender{&d.viewer, &d.line}
-	d.translator.sender = &d.sender
 }
 
 // Do makes a call: it resolves the target, authorizes the call, sends it, and
