@@ -173,6 +173,7 @@ var layers = map[string][]string{
 	"mcptest/cmd/fakeserver": {"mcpserver", "mcptest"},
 	"mcptest/sparing":        {},
 	"mcptest/corpus":         {},
+	"mcptest/random":         {},
 	"config/configtest":      {"config", "config/problem"},
 }
 

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -97,7 +97,7 @@ func TestNothingIsExpanded(t *testing.T) {
 	}
 	refs := []string{"${file:" + held + "}", "${HELD}", "${secret:held}"}
 	if os.Getenv("TORTURE") == "" {
-		refs = refs[rand.IntN(len(refs)):][:1] // all of them are in the next one
+		refs = refs[random.New(t).IntN(len(refs)):][:1] // all of them are in the next one
 	}
 	for _, ref := range append(refs, "x ${secret:held} ${env:HELD} ${HELD} ${file:"+held+"}") {
 		t.Run("door/3 "+strings.ReplaceAll(ref, dir, ""), func(t *testing.T) {

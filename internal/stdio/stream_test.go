@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 var _ jsonrpc.Stream = (*Stream)(nil)
@@ -243,11 +245,11 @@ func TestLongLineBufferIsUsedAgain(t *testing.T) {
 
 func TestSplitWrites(t *testing.T) {
 	t.Run("fault/T14", func(t *testing.T) {
-		random := rand.New(rand.NewPCG(14, 14))
+		numbers := random.New(t)
 		var want []string
 		var input []byte
 		for i := range 20_000 {
-			line := fmt.Sprintf("%d %s", i, strings.Repeat("é🙂", random.IntN(20)))
+			line := fmt.Sprintf("%d %s", i, strings.Repeat("é🙂", numbers.IntN(20)))
 			if i%1000 == 0 {
 				line = "\ufeff" + strings.Repeat(line, 20_000)
 			}
@@ -262,8 +264,8 @@ func TestSplitWrites(t *testing.T) {
 		go func() {
 			defer w.Close()
 			for len(input) > 0 {
-				n := min(len(input), 1+random.IntN(200))
-				if random.IntN(10) == 0 {
+				n := min(len(input), 1+numbers.IntN(200))
+				if numbers.IntN(10) == 0 {
 					n = min(len(input), 100_000)
 				}
 				if _, err := w.Write(input[:n]); err != nil {
@@ -291,17 +293,19 @@ func torture(usual, all int) int {
 func TestGarbageBetweenMessages(t *testing.T) {
 	t.Run("fault/T13", func(t *testing.T) {
 		messages := torture(2_000, 10_000)
+		var key [32]byte
+		binary.LittleEndian.PutUint64(key[:], random.Seed(t))
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() {
 			defer w.Close()
-			random := rand.NewChaCha8([32]byte{13})
+			noise := rand.NewChaCha8(key)
 			garbage := make([]byte, 64<<10)
 			for i := range messages {
-				random.Read(garbage[:64])
-				line := garbage[:random.Uint64()%uint64(len(garbage))]
+				noise.Read(garbage[:64])
+				line := garbage[:noise.Uint64()%uint64(len(garbage))]
 				fmt.Fprintf(w, "%s\nmessage %d\n{\"half\":\n", bytes.ReplaceAll(line, []byte("\n"), []byte{0}), i)
 			}
 		}()

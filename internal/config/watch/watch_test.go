@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/config/watch"
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // watched is a watched file, and the configs and errors that were delivered.
@@ -209,7 +209,7 @@ func TestWatchLinks(t *testing.T) {
 func TestWatchRandomEdits(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		w := follow(t, configtest.Put(t, filepath.Join(t.TempDir(), "mcp.json"), content("start")))
-		rng := rand.New(rand.NewPCG(1, 2))
+		rng := random.New(t)
 		valid := map[string]bool{"start": true}
 		for i := range 300 {
 			name := fmt.Sprintf("v%d", i)
