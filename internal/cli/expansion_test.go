@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,9 +105,7 @@ func TestNothingIsExpanded(t *testing.T) {
 			for where, doc := range keysOf(server, ref) {
 				for key, target := range map[string]string{"command": "true", "url": "http://127.0.0.1:9/"} {
 					entry := map[string]any{key: target}
-					for k, v := range doc.(map[string]any) {
-						entry[k] = v
-					}
+					maps.Copy(entry, doc.(map[string]any))
 					set(t, where, map[string]any{"mcpServers": map[string]any{"x": entry}})
 					entry["name"], entry["replace"], entry["apply"] = "y", true, true
 					call(t, where, "add-mcp-server", entry)

@@ -418,7 +418,7 @@ func FuzzStream(f *testing.F) {
 		data := append(bytes.Repeat(line, int(repeat)%(1+200_000/(1+len(line)))), line...)
 		max := int64(limit) + 1
 		var want []string
-		for _, line := range bytes.Split(data, []byte("\n")) {
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 			switch {
 			case len(bytes.Trim(line, " \t\r")) == 0 && int64(len(line)) <= max:
