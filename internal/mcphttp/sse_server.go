@@ -72,8 +72,8 @@ func (s *Server) openLine(ss *session, r *http.Request) error {
 	l.conn = conn
 	ss.line = l
 	opened, err := s.open(ss.ctx, &Opening{
-		Transport: TransportSSE, Endpoint: ss.ep, Principal: ss.principal, Client: conn,
-		Header: r.Header, RemoteAddr: r.RemoteAddr, Host: r.Host, End: ss.end,
+		Transport: TransportSSE, Endpoint: ss.ep, Client: conn,
+		Header: r.Header, Host: r.Host, End: ss.end,
 	})
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request)
 func (q *questions) answer(ctx context.Context, r *running, req *jsonrpc.Request) (json.RawMessage, error) {
 	question := &Question{Method: req.Method, Params: append([]byte(nil), req.Params...)}
 	if r != nil {
-		question.Call, question.Name = r.method, r.name
+		question.Name = r.name
 	}
 	if question.Method == mcp.MethodRootsList {
 		if script, ok := q.answerer.(*Script); !ok || script.Values["roots"] == nil {

@@ -34,7 +34,6 @@ type Spec struct {
 	Program string   // absolute path
 	Args    []string // arguments of the program
 	Path    string   // the PATH for finding servers
-	Home    string   // the user's home folder
 }
 
 // A Status is the state of the service.

@@ -45,7 +45,7 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 		// The message outlives the batch, so it gets its own copy of the bytes.
 		msg.Params = bytes.Clone(msg.Params)
 		msg.Result = bytes.Clone(msg.Result)
-		c.route(&msg, nil, part, nil, nil)
+		c.route(&msg, nil, part, nil)
 	}
 	b.done()
 }

@@ -45,7 +45,7 @@ func (c *Conn) take(data []byte, release func()) {
 			c.reject(&msg, data, err, nil)
 			free(release)
 		} else {
-			c.route(&msg, tag, data, release, nil)
+			c.route(&msg, tag, data, release)
 		}
 	}
 }
@@ -85,10 +85,10 @@ func (c *Conn) reject(msg *jsonrpc.Message, data []byte, err *jsonrpc.Error, b *
 }
 
 // route passes a valid message to its handler or to the waiting call.
-func (c *Conn) route(msg *jsonrpc.Message, tag, data []byte, release func(), b *batch) {
+func (c *Conn) route(msg *jsonrpc.Message, tag, data []byte, release func()) {
 	switch msg.Kind {
 	case jsonrpc.KindRequest:
-		c.accept(msg, tag, release, b)
+		c.accept(msg, tag, release, nil)
 	case jsonrpc.KindNotification:
 		if msg.Method == c.opt.CancelMethod && msg.Method != "" {
 			if id := jsonrpc.Get(msg.Params, "requestId"); id != nil {
