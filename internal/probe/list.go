@@ -148,3 +148,13 @@ func KindWord(k catalog.Kind) string {
 	}
 	return k.Member()
 }
+
+// SubjectOf returns the tool, prompt or resource that a request is about.
+func SubjectOf(params []byte) string {
+	for _, key := range []string{"name", "uri"} {
+		if s, ok := jsonrpc.GetString(params, key); ok {
+			return s
+		}
+	}
+	return ""
+}

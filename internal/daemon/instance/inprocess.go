@@ -2,7 +2,6 @@ package instance
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"time"
 
@@ -50,15 +49,6 @@ func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (clo
 	})
 	client <- conn
 	return func() { conn.Close(); s.Close() }, nil
-}
-
-func SubjectOf(params json.RawMessage) string {
-	for _, key := range []string{"name", "uri"} {
-		if s, ok := jsonrpc.GetString(params, key); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 // Measured returns the times of the newest call of a method since began, from a
