@@ -2,7 +2,6 @@ package http1
 
 import (
 	"net"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,12 +22,8 @@ var dropFirst = []unix.SockFilter{
 // connection that is already in the backlog and reports whether there is one; it is
 // nil if the platform cannot tell.
 func noMore(ln net.Listener) (waits func(time.Duration) bool) {
-	sc, ok := ln.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := rawOf(ln)
+	if raw == nil {
 		return nil
 	}
 	raw.Control(func(fd uintptr) {
