@@ -248,7 +248,7 @@ func (r *running) ask(ctx context.Context, params []byte) ([]byte, *thrown) {
 	case err != nil:
 		t := refusedBy(err)
 		if wire := wireOf(err); wire != nil && wire.Code == jsonrpc.CodeMethodNotFound {
-			t.Message = "nobody can be asked: the client does not offer this"
+			t.Message = "no person can be asked: the client does not offer this"
 		}
 		return nil, t
 	case resp.Err != nil:

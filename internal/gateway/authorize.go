@@ -258,7 +258,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
+	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's approval, and no person approved it")
 }
 
 // approve asks a person to approve a call, if the gateway can ask one.
@@ -296,5 +296,5 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 		return context.Cause(ctx)
 	}
 	return mcp.Failure(mcp.PolicyDenied, "", "removing "+strings.Join(ids, ", ")+
-		` needs a person's yes, and nobody gave it; a person removes a server with "mcp-all-in-one remove NAME" or in the console`)
+		` needs a person's approval, and no person approved it; a person can remove a server with "mcp-all-in-one remove NAME" or in the console`)
 }

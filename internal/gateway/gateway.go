@@ -323,9 +323,9 @@ func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Re
 	if resp != nil || err != nil {
 		return resp, err
 	}
-	reason := "no sampling backend and no answers.sampling are configured"
+	reason := "neither a sampling backend nor answers.sampling is configured"
 	if req.Method == mcp.MethodElicit {
-		reason = "nobody is at the console and no answers.elicitation are configured"
+		reason = "no person is at the console and answers.elicitation is not configured"
 	}
 	return nil, jsonrpc.MethodNotFound(req.Method, reason)
 }

@@ -90,7 +90,7 @@ func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request)
 	switch {
 	case errors.As(err, &pending):
 		r.cancelWith(pending)
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "nobody is there to answer")}, nil
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "no person is there to answer")}, nil
 	case errors.As(err, &wire):
 		return &jsonrpc.Response{Err: wire}, nil
 	}

@@ -140,7 +140,7 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 		k.Back.HandleNotification(ctx, from, n)
 		return
 	}
-	l.up.observed.Count("notification for nobody")
+	l.up.observed.Count("notification for no call")
 }
 
 // Unanswered handles a question that no client can answer: a person may answer it;
