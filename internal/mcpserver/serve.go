@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // Serve serves one client on a stream until the stream or ctx ends.
@@ -52,5 +53,5 @@ func (l lastWord) Read() ([]byte, func(), error) {
 
 // ServeStdio serves one client on a pair of pipes until the input or ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.Serve(ctx, stdio.Serve(in, out, stdio.StreamOptions{}))
+	return s.Serve(ctx, stdio.Serve(in, out, lines.StreamOptions{}))
 }

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 func TestPipeKeepsTheContract(t *testing.T) {
@@ -26,7 +26,7 @@ func TestStdioKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, mcptest.StreamDialer(func(t *testing.T) (client, server jsonrpc.Stream) {
 		down, downEnd := pipe(t)
 		up, upEnd := pipe(t)
-		return stdio.NewStream(up, downEnd, stdio.StreamOptions{}), stdio.NewStream(down, upEnd, stdio.StreamOptions{})
+		return lines.NewStream(up, downEnd, lines.StreamOptions{}), lines.NewStream(down, upEnd, lines.StreamOptions{})
 	}))
 }
 

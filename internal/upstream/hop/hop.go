@@ -12,7 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // Leaving is the notification that a replica sends before it ends a connection.
@@ -26,7 +26,7 @@ const envelope = 64 << 10
 // Stream returns a stream over conn. Messages are at most limit plus envelope
 // bytes long.
 func Stream(conn io.ReadWriteCloser, limit int64) jsonrpc.Stream {
-	return stdio.NewStream(conn, conn, stdio.StreamOptions{MaxLine: limit + envelope})
+	return lines.NewStream(conn, conn, lines.StreamOptions{MaxLine: limit + envelope})
 }
 
 type clientKey struct{}

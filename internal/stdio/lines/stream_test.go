@@ -1,4 +1,4 @@
-package stdio
+package lines
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func readAll(t testing.TB, s *Stream) (got []string) {
 }
 
 func TestFramingCorpus(t *testing.T) {
-	inputs, err := filepath.Glob("../../testdata/corpus/S/*.in")
+	inputs, err := filepath.Glob("../../../testdata/corpus/S/*.in")
 	if err != nil || len(inputs) < 7 {
 		t.Fatalf("found %q (%v)", inputs, err)
 	}
@@ -282,17 +282,12 @@ func TestSplitWrites(t *testing.T) {
 	})
 }
 
-// torture returns the number of repetitions: usual, or all if requested.
-func torture(usual, all int) int {
-	if os.Getenv("TORTURE") != "" {
-		return all
-	}
-	return usual
-}
-
 func TestGarbageBetweenMessages(t *testing.T) {
 	t.Run("fault/T13", func(t *testing.T) {
-		messages := torture(2_000, 10_000)
+		messages := 2_000
+		if os.Getenv("TORTURE") != "" {
+			messages = 10_000
+		}
 		var key [32]byte
 		binary.LittleEndian.PutUint64(key[:], random.Seed(t))
 		r, w, err := os.Pipe()

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package stdio
+package lines
 
 import "io"
 
