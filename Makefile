@@ -164,7 +164,7 @@ torture: interop-deps ## the fault tests in full size; writes docs/torture.md (a
 	TORTURE=full $(GO) test -count=1 -timeout 30m -v -run '^TestConformanceCluster$$' ./test/interop
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Differential|RouteMatrix|OriginMatrix|NothingIsExpanded' ./internal/jsonrpc ./internal/cli
-	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts|GarbageBetweenMessages' ./internal/stdio
+	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts|GarbageBetweenMessages' ./internal/stdio/...
 
 soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
 	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture
@@ -176,7 +176,7 @@ fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 10x ./$$(dirname $$file) </dev/null || exit 1; \
 	  done || exit 1; done
 
-BENCHED = ./internal/jsonrpc ./internal/stdio ./internal/jsonschema ./internal/catalog ./internal/mcphttp/... ./internal/gateway
+BENCHED = ./internal/jsonrpc/... ./internal/stdio/... ./internal/jsonschema ./internal/catalog ./internal/mcphttp/... ./internal/gateway
 
 bench: build ## measure calls beside hand-written floors; writes docs/performance.md
 	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md

@@ -141,7 +141,7 @@ func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.E
 		return t
 	}
 	t.Reason = "url_elicitation"
-	for q := range jsonrpc.Elements(orArray(jsonrpc.Get(e.Data, "elicitations"))) {
+	for q := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(e.Data, "elicitations"))) {
 		url, _ := jsonrpc.GetString(q, "url")
 		resp, err := r.env.Ask(ctx, mcp.MethodElicit, q)
 		if err != nil || resp.Err != nil {
@@ -158,20 +158,13 @@ func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.E
 	return t
 }
 
-func orArray(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '[' {
-		return []byte(`[]`)
-	}
-	return raw
-}
-
 // valueOf returns the value of a result: its structured content, otherwise its
 // text, parsed if it is JSON, otherwise its blocks.
 func valueOf(result []byte) []byte {
 	if v := jsonrpc.Get(result, "structuredContent"); len(v) > 0 && v[0] != 'n' {
 		return v
 	}
-	content := orArray(jsonrpc.Get(result, "content"))
+	content := jsonrpc.AsArray(jsonrpc.Get(result, "content"))
 	text, isText := joined(content)
 	if !isText {
 		return content
@@ -202,7 +195,7 @@ func joined(content []byte) (string, bool) {
 
 // textOf returns the message of a tool error.
 func textOf(result []byte) string {
-	if text, ok := joined(orArray(jsonrpc.Get(result, "content"))); ok {
+	if text, ok := joined(jsonrpc.AsArray(jsonrpc.Get(result, "content"))); ok {
 		return clipText(text, maxThrown)
 	}
 	return "the tool failed"
@@ -255,7 +248,7 @@ func (r *running) ask(ctx context.Context, params []byte) ([]byte, *thrown) {
 	case err != nil:
 		t := refusedBy(err)
 		if wire := wireOf(err); wire != nil && wire.Code == jsonrpc.CodeMethodNotFound {
-			t.Message = "nobody can be asked: the client does not offer this"
+			t.Message = "no person can be asked: the client does not offer this"
 		}
 		return nil, t
 	case resp.Err != nil:

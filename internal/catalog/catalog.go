@@ -94,10 +94,6 @@ type Source struct {
 
 // Options are the settings of a whole catalogue.
 type Options struct {
-	// TTLMillis and CacheScope tell modern clients how to cache a list; an
-	// empty CacheScope means "private".
-	TTLMillis  int64
-	CacheScope string
 	// Meta is the raw _meta of modern list results; nil for none.
 	Meta []byte
 	// Addresses remembers which server each address was given to; nil for a

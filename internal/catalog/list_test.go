@@ -157,7 +157,7 @@ func TestListByVersion(t *testing.T) {
 	list := func(output string, v View) string {
 		s := server("s", fmt.Sprintf(item, output))
 		s.Policy.Naming = NamingNone
-		return string(Merge([]Source{s}, Options{TTLMillis: 5, Meta: []byte(`{"a":1}`)}).List(Tools, v))
+		return string(Merge([]Source{s}, Options{Meta: []byte(`{"a":1}`)}).List(Tools, v))
 	}
 	array, object := `{"type":"array"}`, `{"type":"object"}`
 	for _, tt := range []struct {
@@ -168,7 +168,7 @@ func TestListByVersion(t *testing.T) {
 		{"bridge/R3/array-for-legacy", array, View{Version: "2025-11-25"}, `{"tools":[{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`},
 		{"bridge/R3/object-for-legacy", object, View{Version: "2025-06-18"}, `{"tools":[` + fmt.Sprintf(item, object) + `]}`},
 		{"bridge/U/modern", array, View{Version: "2026-07-28"},
-			`{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}],"resultType":"complete","ttlMs":5,"cacheScope":"private","_meta":{"a":1}}`},
+			`{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"a":1}}`},
 	} {
 		t.Run(tt.id, func(t *testing.T) { equalTo(t, tt.want, list(tt.output, tt.v)) })
 	}

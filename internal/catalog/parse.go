@@ -183,10 +183,8 @@ func duplicateMember(obj []byte) (string, bool) {
 			many[name] = true
 			continue
 		}
-		for _, n := range names {
-			if n == name {
-				return name, true
-			}
+		if slices.Contains(names, name) {
+			return name, true
 		}
 		names = append(names, name)
 	}

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"cmp"
-	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog/fit"
@@ -40,10 +38,7 @@ func (c *Catalog) render(r *rendering, key viewKey, may Visible) {
 }
 
 func (c *Catalog) appendModern(out []byte) []byte {
-	scope := cmp.Or(c.opt.CacheScope, "private")
-	out = append(out, `,"resultType":"complete","ttlMs":`...)
-	out = strconv.AppendInt(out, c.opt.TTLMillis, 10)
-	out = append(append(append(out, `,"cacheScope":"`...), scope...), '"')
+	out = append(out, `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`...)
 	if c.opt.Meta != nil {
 		out = append(append(out, `,"_meta":`...), c.opt.Meta...)
 	}

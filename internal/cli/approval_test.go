@@ -254,7 +254,7 @@ func openConsole(t *testing.T) *console {
 		if code != 0 {
 			t.Fatal(out)
 		}
-		for _, word := range strings.Fields(out) {
+		for word := range strings.FieldsSeq(out) {
 			if strings.HasPrefix(word, "mcp_") || len(word) > 30 {
 				return word
 			}

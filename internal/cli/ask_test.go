@@ -27,7 +27,7 @@ func TestNobodyToAsk(t *testing.T) {
 		if got := call("demo__add", `{"a":1,"b":2}`); !strings.Contains(got, "3") {
 			t.Errorf("another tool: %s", got)
 		}
-		if got := call("demo__echo", `{"message":"secret"}`); !strings.Contains(got, "a person's yes") || strings.Contains(got, "secret") {
+		if got := call("demo__echo", `{"message":"secret"}`); !strings.Contains(got, "a person's approval") || strings.Contains(got, "secret") {
 			t.Errorf("it ran unasked: %s", got)
 		}
 	}

@@ -3,7 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -97,16 +98,14 @@ func TestNothingIsExpanded(t *testing.T) {
 	}
 	refs := []string{"${file:" + held + "}", "${HELD}", "${secret:held}"}
 	if os.Getenv("TORTURE") == "" {
-		refs = refs[rand.IntN(len(refs)):][:1] // all of them are in the next one
+		refs = refs[random.New(t).IntN(len(refs)):][:1] // all of them are in the next one
 	}
 	for _, ref := range append(refs, "x ${secret:held} ${env:HELD} ${HELD} ${file:"+held+"}") {
 		t.Run("door/3 "+strings.ReplaceAll(ref, dir, ""), func(t *testing.T) {
 			for where, doc := range keysOf(server, ref) {
 				for key, target := range map[string]string{"command": "true", "url": "http://127.0.0.1:9/"} {
 					entry := map[string]any{key: target}
-					for k, v := range doc.(map[string]any) {
-						entry[k] = v
-					}
+					maps.Copy(entry, doc.(map[string]any))
 					set(t, where, map[string]any{"mcpServers": map[string]any{"x": entry}})
 					entry["name"], entry["replace"], entry["apply"] = "y", true, true
 					call(t, where, "add-mcp-server", entry)

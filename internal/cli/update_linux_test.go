@@ -188,7 +188,7 @@ func TestUpdateBundle(t *testing.T) {
 	})
 }
 
-// A bundle that another signer signed, or none, needs a person's yes.
+// A bundle that another signer signed, or none, needs a person's approval.
 func TestUpdateSigner(t *testing.T) {
 	t.Parallel()
 	files := filepath.Join("..", "install", "testdata", "bundles")

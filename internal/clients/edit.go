@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -175,28 +176,5 @@ func replaceClientFile(path string, before, after []byte) (backup string, err er
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	return backup, writeAtOnce(path, after, mode)
-}
-
-// writeAtOnce replaces a file atomically: a reader sees either the old content
-// or the new.
-func writeAtOnce(path string, data []byte, mode os.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".mcp-all-in-one-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	if _, err = tmp.Write(data); err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return backup, disk.Replace(disk.OS{}, path, after, mode)
 }

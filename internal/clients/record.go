@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
 )
 
@@ -82,10 +83,7 @@ func remember(id string, c *connection) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folders.StateDir(), 0o700); err != nil {
-		return err
-	}
-	return writeAtOnce(connectionsFile(), data, 0o600)
+	return disk.Write(connectionsFile(), data, 0o600)
 }
 
 func HashOf(data []byte) string {

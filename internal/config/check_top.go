@@ -63,7 +63,7 @@ func (r *reader) reportTop(sev problem.Severity, path, code string, value any, m
 // at finds a top-level key by its path, or its nearest ancestor that exists.
 func (r *reader) at(path string) *document.Node {
 	n := r.Layout.Top
-	for _, key := range strings.Split(path, ".") {
+	for key := range strings.SplitSeq(path, ".") {
 		next := n.Get(key)
 		if next == nil {
 			break

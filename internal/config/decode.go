@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,10 +87,8 @@ func (d *decoder) unknown(m document.Member, in reflect.Type, path string) {
 		return
 	}
 	names := append([]string(nil), d.extra...)
-	for _, x := range d.extra {
-		if x == m.Key {
-			return
-		}
+	if slices.Contains(d.extra, m.Key) {
+		return
 	}
 	for _, f := range fieldsOf(in) {
 		names = append(names, f.name)
@@ -177,10 +176,8 @@ func (d *decoder) oneOf(n *document.Node, s string, f field, path string) bool {
 	if len(f.enum) == 0 || s == "" {
 		return true
 	}
-	for _, e := range f.enum {
-		if s == e {
-			return true
-		}
+	if slices.Contains(f.enum, s) {
+		return true
 	}
 	p := d.report(n, path, problem.NotOneOf, shown(n), i18n.New("one of %s", "允许的取值 %s 之一", strings.Join(f.enum, ", ")))
 	if name := spelling.Nearest(shown(n), f.enum); name != "" {

@@ -57,6 +57,12 @@ func (o LoadOptions) WithDefaults() LoadOptions {
 	return o
 }
 
+// Again returns the options with which the file of cfg is loaded again.
+func (o LoadOptions) Again(cfg *Config) LoadOptions {
+	o.Path, o.Create, o.Project, o.Home = cfg.Path, false, cfg.Project, cfg.home
+	return o
+}
+
 func (o LoadOptions) places() folders.Places {
 	return folders.Places{Getenv: o.LookupEnv, Home: o.Home}
 }

@@ -51,7 +51,7 @@ func metricsPage(in *instance.Instance, front mcphttp.ServerStats) []byte {
 	p.Sample(float64(front.Sessions))
 	p.Family("mcp_gateway_requests_in_flight", telemetry.Gauge, "Requests of clients that are being answered.")
 	p.Sample(float64(front.InFlight))
-	p.Family("mcp_gateway_client_messages_dropped_total", telemetry.Counter, "Messages that no client took, and answers that nobody waited for.")
+	p.Family("mcp_gateway_client_messages_dropped_total", telemetry.Counter, "Messages that no client took, and answers to calls that had ended.")
 	p.Sample(float64(front.Dropped))
 	p.Family("mcp_gateway_client_streams_cut_off_total", telemetry.Counter, "Streams closed because the client did not read.")
 	p.Sample(float64(front.CutOff))

@@ -44,7 +44,7 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 			p.Sample(float64(count[memberKind{state, config}]), "state", string(state), "config", config)
 		}
 	}
-	p.Family("mcp_gateway_cluster_placed", telemetry.Gauge, "Servers that run once in the cluster, by the replica that has them; none where nobody has.")
+	p.Family("mcp_gateway_cluster_placed", telemetry.Gauge, "Servers that run once in the cluster, by the replica that runs them; node is none for servers that no replica runs.")
 	placed := instance.Placed(in)
 	for _, node := range env.SortedKeys(placed) {
 		p.Sample(float64(placed[node]), "node", node)

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/upstream/hop"
@@ -28,7 +29,7 @@ func servePlaced(in *instance.Instance, j *peer.Join) {
 	p.schema, p.server, _ = strings.Cut(j.Server, "/")
 	p.client = make(instance.LateClient, 1)
 	lim := &in.Config.Limits
-	conn := jsonrpc.NewConn(hop.Stream(j, lim.ClientMessage), jsonrpc.ConnOptions{
+	conn := duplex.NewConn(hop.Stream(j, lim.ClientMessage), duplex.ConnOptions{
 		Handler: p, Strict: true, MaxInFlight: maxPlaced, Limits: scanLimits(lim),
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 		Tags: hop.Asked(known),
@@ -113,7 +114,7 @@ func (p *placed) open(o gateway.Opening) (*gateway.Session, error) {
 // leave asks the other replica to disconnect and refuses further requests.
 // Calls that do not end in time are lost with the connection: they may have
 // run.
-func (p *placed) leave(conn *jsonrpc.Conn) {
+func (p *placed) leave(conn *duplex.Conn) {
 	if conn.Notify(context.Background(), &jsonrpc.Notification{Method: hop.Leaving}) != nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/watch"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -27,7 +28,7 @@ type reloader struct {
 	flags ServeFlags
 
 	mu      sync.Mutex
-	watcher *config.Watcher
+	watcher *watch.Watcher
 	done    chan struct{}
 	wg      sync.WaitGroup
 	cancel  context.CancelFunc
@@ -76,7 +77,7 @@ func (r *reloader) start(life *instance.Lifetime) {
 	if !r.flags.Watch {
 		return
 	}
-	w, err := config.Watch(r.in.Config, r.env.LoadOptions(false), r.deliver)
+	w, err := watch.File(r.in.Config, r.env.LoadOptions(false), r.deliver)
 	if err != nil {
 		r.in.Log.Error("config not watched", "err", err)
 		return
@@ -190,7 +191,7 @@ func (r *reloader) unread() *web.Unread {
 		u.Error, u.ErrorZH = i18n.Why(err).Both()
 		return u
 	}
-	now, err := config.Fingerprint(r.in.Config)
+	now, err := watch.Fingerprint(r.in.Config)
 	if r.fileless && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -12,11 +12,12 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // StandardStream returns the stream over standard input and output.
 func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
-	return stdio.Serve(a.Stdin, env.Stream(a.Stdout), stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)})
+	return stdio.Serve(a.Stdin, env.Stream(a.Stdout), lines.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)})
 }
 
 // delimiter returns the byte that ends a message. The protocol fixes it, but

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -58,7 +59,7 @@ func serveClient(in *instance.Instance, life *instance.Lifetime, stream jsonrpc.
 		return err
 	}
 	defer s.Close()
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(stream, duplex.ConnOptions{
 		Handler: &instance.Greeter{Session: s}, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession, Limits: scanLimits(&in.Config.Limits),
 		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
@@ -78,7 +79,7 @@ func serveClient(in *instance.Instance, life *instance.Lifetime, stream jsonrpc.
 }
 
 // finishClient waits for running calls within the bound.
-func finishClient(ctx context.Context, in *instance.Instance, conn *jsonrpc.Conn) {
+func finishClient(ctx context.Context, in *instance.Instance, conn *duplex.Conn) {
 	in.Draining.Store(true)
 	in.Gateway.Drain()
 	in.Gateway.Stop()

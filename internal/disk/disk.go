@@ -73,6 +73,14 @@ func Replace(d Disk, path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
+// Write writes data to path like Replace, and creates the folder if it is missing.
+func Write(path string, data []byte, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return Replace(OS{}, path, data, mode)
+}
+
 // fillFile writes and closes f.
 func fillFile(f File, data []byte, mode fs.FileMode) error {
 	err := f.Chmod(mode)

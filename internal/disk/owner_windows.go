@@ -21,7 +21,7 @@ func WritableByOthers(path string, _ fs.FileInfo) i18n.Text {
 		}
 		owner, _, err := sd.Owner()
 		if err != nil || !isTrusted(owner) {
-			return i18n.New("%s belongs to somebody else", "%s 属于其他用户", name)
+			return i18n.New("%s belongs to another user", "%s 属于其他用户", name)
 		}
 		if name != real {
 			continue // a user who may add files to the folder owns only those files

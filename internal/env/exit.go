@@ -71,7 +71,7 @@ func Silent(code int) error { return &ExitError{Code: code} }
 func WriteLine(w io.Writer, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		raw = []byte(fmt.Sprintf("%q", err.Error()))
+		raw = fmt.Appendf(nil, "%q", err.Error())
 	}
 	_, err = fmt.Fprintf(w, "%s\n", raw)
 	return err

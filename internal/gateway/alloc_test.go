@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/servers"
 	"mcp-all-in-one/internal/usage"
 )
 
@@ -71,7 +72,7 @@ func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.
 }
 
 // inFrontOf returns a gateway in front of one server over HTTP.
-func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gateway.Options) (*gateway.Gateway, *upstream.Set) {
+func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gateway.Options) (*gateway.Gateway, *servers.Set) {
 	tb.Helper()
 	server := config.NewServer("up")
 	server.Schema, server.Type, server.URL = config.DefaultSchema, config.TypeHTTP, url
@@ -79,7 +80,7 @@ func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gatew
 	schema.Servers = append(schema.Servers, server)
 	cfg := &config.Config{Schemas: []*config.Schema{schema}, Limits: config.DefaultLimits(), Compat: "auto"}
 	log := slog.New(slog.DiscardHandler)
-	set := upstream.NewSet(tb.Context(), upstream.Options{
+	set := servers.NewSet(tb.Context(), upstream.Options{
 		Transport: transport, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
 		Roots: func() []config.Root { return nil }, Memory: memory.Open(filepath.Join(tb.TempDir(), "servers.json")),
 	})

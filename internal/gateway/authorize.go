@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -251,13 +252,13 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	// For another server with the same name, the person is asked again.
 	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })
 	if yes != (traffic.Yes{}) {
-		traced(ctx).agreed(yes)
+		entry.Traced(ctx).Agreed(yes)
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
+	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's approval, and no person approved it")
 }
 
 // approve asks a person to approve a call, if the gateway can ask one.
@@ -288,12 +289,12 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	}
 	switch {
 	case yes != traffic.Yes{}:
-		traced(ctx).agreed(yes)
+		entry.Traced(ctx).Agreed(yes)
 		t.agreed = ids
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return mcp.Failure(mcp.PolicyDenied, "", "removing "+strings.Join(ids, ", ")+
-		` needs a person's yes, and nobody gave it; a person removes a server with "mcp-all-in-one remove NAME" or in the console`)
+		` needs a person's approval, and no person approved it; a person can remove a server with "mcp-all-in-one remove NAME" or in the console`)
 }

@@ -52,7 +52,7 @@ var refusals = map[string][]refusedCase{
 		g.config().Limits.SameCall = 1
 		g.rates.Answered(&g.config().Limits, situated(g, []byte(`{}`)), &jsonrpc.Response{Result: []byte(`{"content":[]}`)})
 	}, want: "1 times in a row"}},
-	"ask": {{change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's yes"}},
+	"ask": {{change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's approval"}},
 }
 
 const refusalTools = `{"tools":[
@@ -158,7 +158,7 @@ func TestAskThroughExec(t *testing.T) {
 			}
 			s := open(t, g, "", mcp.V2025_11_25, `{}`)
 			params := `{"name":"exec","arguments":{"server_name":"up","tool_name":"echo","arguments":{}}}`
-			if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "needs a person's yes") {
+			if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "needs a person's approval") {
 				t.Errorf("without a yes: %s", got)
 			}
 			select {

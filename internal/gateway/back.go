@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -21,20 +22,21 @@ type back struct {
 func (b *back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	start := time.Now()
 	resp, err := b.line.question(ctx, b.from, req)
-	b.line.asked(b.trace, start, req, resp, err)
+	b.line.journal.Asked(b.trace, start, req, resp, err)
 	return resp, err
 }
 
 func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	b.line.told(b.trace, n)
+	b.line.journal.Told(b.trace, n)
 	b.line.pass(ctx, b.from, n)
 }
 
 // A line carries questions and notifications of servers to the client.
 type line struct {
-	*journal
-	level atomic.Pointer[string] // lowest level of log messages for the client; nil for all
-	roots roots.Told
+	*identity
+	journal *entry.Journal
+	level   atomic.Pointer[string] // lowest level of log messages for the client; nil for all
+	roots   roots.Told
 }
 
 // question passes a server's question to the client, if the client declared the

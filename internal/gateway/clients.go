@@ -9,10 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -129,6 +131,23 @@ func (id *identity) clientName() string {
 		return *name
 	}
 	return ""
+}
+
+// Keeper returns the record of the gateway.
+func (id *identity) Keeper() *entry.Keeper { return &id.gw.record }
+
+// Sign fills in the client of a call, and its door.
+func (id *identity) Sign(c *traffic.Call) {
+	c.Session, c.Client = id.caller.Session, id.clientName()
+	c.Principal, c.Door, c.Schema = id.opening.Who.ID, id.opening.Via, id.opening.Schema
+}
+
+// Traceparent returns the trace context that the client sent with a request.
+func (id *identity) Traceparent(params []byte) string {
+	if text, ok := jsonrpc.GetString(params, "_meta", "traceparent"); ok {
+		return text
+	}
+	return id.opening.Header.Get("Traceparent")
 }
 
 // finishTool adapts a result to the client's dialect.

@@ -74,7 +74,7 @@ func TestServersOnStdio(t *testing.T) {
 	r := newRig(t, string(config))
 	list := r.stdio.Ask(`{"jsonrpc":"2.0","id":"tools","method":"tools/list"}`)
 	for order := range orders() {
-		for _, row := range shuffled(rows, order) {
+		for _, row := range shuffled(t, rows, order) {
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
 				for _, bad := range row.Hidden {
 					quoted, _ := json.Marshal(bad)
@@ -105,7 +105,7 @@ func TestServersOverHTTP(t *testing.T) {
 	t.Cleanup(toy.Close)
 	r := newRig(t, fmt.Sprintf(`{"mcpServers":{"toy":{"type":"http","url":%q}}}`, toy.URL+"/mcp"))
 	for order := range orders() {
-		for _, i := range shuffled(indexes(len(rows)), order) {
+		for _, i := range shuffled(t, indexes(len(rows)), order) {
 			row := &rows[i]
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
 				r.callBoth(t, fmt.Sprintf("toy__row_%d", i), json.RawMessage(`{}`), &row.Want)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // orders is how often the corpus runs on one session: once in order, and with
@@ -24,10 +24,10 @@ func orders() int {
 	return 1
 }
 
-func shuffled[T any](rows []T, order int) []T {
+func shuffled[T any](t testing.TB, rows []T, order int) []T {
 	rows = slices.Clone(rows)
 	if order > 0 {
-		rand.New(rand.NewPCG(uint64(order), 41)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		random.New(t).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	}
 	return rows
 }
@@ -62,7 +62,7 @@ func TestEnvelopes(t *testing.T) {
 	r := newRig(t, demoConfig(t))
 	rows := slices.DeleteFunc(corpus[envelope](t, "J/*.json"), func(e envelope) bool { return e.Flight != nil })
 	for order := range orders() {
-		for _, row := range shuffled(rows, order) {
+		for _, row := range shuffled(t, rows, order) {
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
 				row.overHTTP(t, r)
 				row.overStdio(t, r)
@@ -157,7 +157,7 @@ func TestMethods(t *testing.T) {
 	r := newRig(t, demoConfig(t))
 	id := 0
 	for order := range orders() {
-		for _, row := range shuffled(corpus[methodRow](t, "M/*.json"), order) {
+		for _, row := range shuffled(t, corpus[methodRow](t, "M/*.json"), order) {
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
 				for _, era := range []string{"legacy", "modern"} {
 					for _, over := range []string{"stdio", "http"} {

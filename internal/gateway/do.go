@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -60,6 +61,22 @@ type target struct {
 // readOnly reports whether the target is a tool that claims to be read-only.
 func (t *target) readOnly() bool { return t.item != nil && t.item.ReadOnly() }
 
+// Describe fills in the server and the item for the record.
+func (t *target) Describe(o *traffic.Outcome) {
+	switch {
+	case t.upstream != nil:
+		o.Server, o.Item = t.upstream.Name(), t.name
+		if t.stored != nil {
+			o.Script = t.stored.Code
+		}
+		if t.instead != nil {
+			o.Notes = []string{traffic.Rehearsed}
+		}
+	case t.own != nil && t.own.Name != builtin.ExecName: // exec is skipped: its inner call has an end of its own
+		o.Item = t.own.Name
+	}
+}
+
 // An itemKind is the kind of a target.
 type itemKind uint8
 
@@ -81,7 +98,7 @@ func (k itemKind) of() catalog.Kind {
 // A dispatcher makes the calls of one client.
 type dispatcher struct {
 	viewer
-	journal       journal
+	journal       entry.Journal
 	line          line
 	startup       startup
 	account       account
@@ -90,13 +107,12 @@ type dispatcher struct {
 	finder        finder
 	guard         guard
 	sender        sender
-	translator    translator
 }
 
 // connect sets the pointers between the parts of a dispatcher.
 func (d *dispatcher) connect() {
-	d.journal.identity = &d.identity
-	d.line.journal = &d.journal
+	d.journal.Client = &d.identity
+	d.line.identity, d.line.journal = &d.identity, &d.journal
 	d.startup.sight = &d.sight
 	d.account.viewer = &d.viewer
 	d.shelf.account = &d.account
@@ -104,19 +120,18 @@ func (d *dispatcher) connect() {
 	d.finder = finder{&d.viewer, &d.startup}
 	d.guard.viewer = &d.viewer
 	d.sender = sender{&d.viewer, &d.line}
-	d.translator.sender = &d.sender
 }
 
 // Do makes a call: it resolves the target, authorizes the call, sends it, and
 // records the outcome. It is the only path from a request to a server.
 func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	var t *trace
+	var t *entry.Trace
 	if c.Via != d.opening.Via { // otherwise Handle keeps the record
-		ctx, t = d.journal.begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
+		ctx, t = d.journal.Begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
 	resp, err := d.do(ctx, c)
 	resp, err = d.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
-	d.journal.end(ctx, t, resp, err)
+	d.journal.End(ctx, t, resp, err)
 	return resp, refusal.Discreet(err, &d.opening.Who)
 }
 
@@ -140,7 +155,7 @@ func (d *dispatcher) do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 
 // attempt sends a call to one target, if the call is authorized.
 func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
-	traced(ctx).leadsTo(t)
+	entry.Traced(ctx).LeadsTo(t)
 	if err := mcp.NotSent(d.guard.authorize(ctx, c, t)); err != nil {
 		if c.Via == d.opening.Via {
 			return refusal.AsToolError(c.client.rules, err)

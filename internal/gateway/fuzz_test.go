@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/servers"
 )
 
 // A relayServer is an MCP server over HTTP whose only tool answers with given
@@ -75,7 +76,7 @@ func newRelay(tb testing.TB) (*relayServer, *Session) {
 		tb.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	set := upstream.NewSet(tb.Context(), upstream.Options{
+	set := servers.NewSet(tb.Context(), upstream.Options{
 		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"fuzz","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
 		Memory: memory.Open(filepath.Join(tb.TempDir(), "memory.json")),

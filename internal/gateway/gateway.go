@@ -41,12 +41,13 @@ import (
 	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/servers"
 	"mcp-all-in-one/internal/usage"
 )
 
 // Options make a Gateway.
 type Options struct {
-	Set *upstream.Set
+	Set *servers.Set
 	Log *slog.Logger
 	// Info is the implementation name and version that clients are told.
 	Info mcp.Implementation
@@ -93,7 +94,7 @@ type Options struct {
 // A Gateway holds the state that all sessions share.
 type Gateway struct {
 	opt  Options
-	set  *upstream.Set
+	set  *servers.Set
 	log  *slog.Logger
 	info []byte // raw Implementation
 
@@ -234,12 +235,12 @@ func (g *Gateway) schemasOf(who access.Principal) []string {
 }
 
 // serversOf lists the servers of a schema that a principal can use.
-func serversOf(view *upstream.SchemaView, who access.Principal) []string {
+func serversOf(view *servers.SchemaView, who access.Principal) []string {
 	return slices.DeleteFunc(view.Config.Names(), func(name string) bool { return !isThere(view, name, who) })
 }
 
 // isThere reports whether a server can be used and the principal sees it.
-func isThere(view *upstream.SchemaView, server string, who access.Principal) bool {
+func isThere(view *servers.SchemaView, server string, who access.Principal) bool {
 	u := view.Upstream(server)
 	return u != nil && who.MaySee(view.Config.Name, server, "") && !u.Absent()
 }
@@ -322,9 +323,9 @@ func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Re
 	if resp != nil || err != nil {
 		return resp, err
 	}
-	reason := "no sampling backend and no answers.sampling are configured"
+	reason := "neither a sampling backend nor answers.sampling is configured"
 	if req.Method == mcp.MethodElicit {
-		reason = "nobody is at the console and no answers.elicitation are configured"
+		reason = "no person is at the console and answers.elicitation is not configured"
 	}
 	return nil, jsonrpc.MethodNotFound(req.Method, reason)
 }

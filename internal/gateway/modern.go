@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/roots"
 	"mcp-all-in-one/internal/gateway/welcome"
@@ -92,7 +93,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 			return s.forward(ctx, p, req)
 		},
 		Owner:   func(ctx context.Context, req *jsonrpc.Request) string { return s.ownerFor(ctx, p, req) },
-		Resumed: func(began context.Context) { traced(ctx).resumes(traced(began)) },
+		Resumed: func(began context.Context) { entry.Traced(ctx).Resumes(entry.Traced(began)) },
 	}, req)
 	return modern.Finished(resp, err, finish)
 }

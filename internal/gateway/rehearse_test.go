@@ -40,7 +40,7 @@ func TestRehearsal(t *testing.T) {
 		{"lacks an argument", builtin.ModeFull, `{"name":"write","arguments":{}}`, true, "Missing required parameter 'path'", ""},
 		{"looks around", builtin.ModeCompact, `{"name":"inspect","arguments":{"server_name":"s"}}`, true, "input_schema", ""},
 		{"would change something", builtin.ModeFull, `{"name":"write","arguments":{"path":"a"}}`, false, "this is a rehearsal", `s write {"path":"a"} false`},
-		{"wants a person's yes", builtin.ModeFull, `{"name":"peek"}`, false, "needs a person's yes", "s peek {} true"},
+		{"needs a person's approval", builtin.ModeFull, `{"name":"peek"}`, false, "needs a person's approval", "s peek {} true"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			picked := ""

@@ -2,17 +2,16 @@ package gateway
 
 import (
 	"context"
-	"time"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/listen"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/rate"
-	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
@@ -39,7 +38,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 			if t.stored != nil {
 				return d.run(ctx, c, t, t.stored)
 			}
-			return d.translator.perform(ctx, c, t, req)
+			return d.sender.perform(ctx, c, t, req)
 		})
 		if err == nil {
 			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
@@ -52,9 +51,9 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 	if t.kind == taskItem {
 		switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
 		case ok && era == mcp.Legacy && c.client.rules.Era == mcp.Modern:
-			return d.translator.modernTask(ctx, c, t)
+			return d.sender.modernTask(ctx, c, t)
 		case ok && era == mcp.Modern && c.client.rules.Era == mcp.Legacy:
-			return d.translator.legacyTask(ctx, c, t)
+			return d.sender.translator(c.client, t.upstream).Answer(ctx, t.name, c.Method)
 		}
 	}
 	return d.sender.exchange(ctx, c.client, t.upstream, req)
@@ -73,7 +72,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
-	l.Hit = func() { traced(ctx).recalled() }
+	l.Hit = func() { entry.Traced(ctx).Recalled() }
 	return l
 }
 
@@ -110,28 +109,14 @@ func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, re
 
 // callServer calls a server and records that hop.
 func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	t := traced(ctx)
-	if t == nil || !s.gw.record.Detailed() {
-		return s.call(ctx, p, u, req)
-	}
-	began := time.Since(t.start) // Since reads one clock, Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id}
-	s.line.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
-	var span traffic.Span
-	if t.span.ID != [8]byte{} {
-		span = t.span.Child()
-	}
-	id := s.gw.record.Traffic.Begin(&c, req.Params)
-	var trip jsonrpc.Trip
-	req.Trip = &trip
+	hop := s.line.journal.Hop(ctx, u.Name(), req)
 	resp, err := s.call(ctx, p, u, req)
-	o, body := t.verdict.Outcome(ctx, resp, err)
-	o.Total, o.Notes = time.Since(t.start)-began, s.gw.translated.Of(p.caller.Version, trip.Version, p.caller.Era)
-	entry.Split(&o, c.Start, &trip)
-	if u.Config().Sandbox.On && s.gw.record.Denied(u.Name(), &o, body) {
-		s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", o.Notes[len(o.Notes)-1])
+	if hop != nil {
+		notes := s.gw.translated.Of(p.caller.Version, req.Trip.Version, p.caller.Era)
+		if why := hop.End(ctx, resp, err, notes, u.Config().Sandbox.On); why != "" {
+			s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", why)
+		}
 	}
-	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err
 }
 
@@ -142,6 +127,71 @@ func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *j
 	resp, err := u.Call(ctx, p.caller, req)
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
 		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
+	}
+	return resp, err
+}
+
+// perform calls a tool of a server, as a task if the client or the server wants
+// that.
+func (s *sender) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	p, u := c.client, t.upstream
+	era, has := u.Tasks(ctx, p.caller)
+	if !has {
+		return s.exchange(ctx, p, u, req)
+	}
+	return s.translator(p, u).Perform(ctx, era, t.item, c.Via == s.opening.Via, req)
+}
+
+// translator returns the translator between a client and the server of its
+// tasks.
+func (s *sender) translator(p party, u *upstream.Upstream) *tasks.Translator {
+	as := func(caller *upstream.Caller) party {
+		p := p
+		p.caller = caller
+		return p
+	}
+	return &tasks.Translator{
+		Book: s.gw.tasks, Caller: p.caller, Rules: p.rules,
+		Link: tasks.Link{
+			Schema: s.opening.Schema, Server: u.Name(), Principal: s.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: s.gw.log,
+			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
+		},
+		Session: func() string { return "task-" + formatID(s.gw.ids.Add(1)) },
+		Call: func(ctx context.Context, c *upstream.Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+			return s.callServer(ctx, as(c), u, req)
+		},
+		Exchange: func(ctx context.Context, c *upstream.Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+			return s.exchange(ctx, as(c), u, req)
+		},
+		Adapt:   func(resp *jsonrpc.Response) { s.adapt(p.rules, u, resp) },
+		Rewrite: func(result []byte) []byte { return s.look().All.RewriteURIs(u.Name(), result) },
+	}
+}
+
+// bridgeOf returns the bridge of a task that a modern client names. A task that
+// was begun before this process started gets a new bridge.
+func (s *sender) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
+	if known := s.gw.tasks.Bridge(s.taskKey(t)); known != nil {
+		return known, nil
+	}
+	if t.upstream == nil {
+		return nil, refusal.NoTask(t.name)
+	}
+	return s.translator(p, t.upstream).Adopt(ctx, t.name)
+}
+
+// modernTask answers a modern client's request about a task of a legacy server.
+func (s *sender) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	if !c.client.caller.Offer.TakesTasks() {
+		return nil, refusal.NeedsTasks()
+	}
+	b, err := s.bridgeOf(ctx, c.client, t)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := b.Answer(ctx, c.Method, t.params)
+	if err == nil && resp.Err == nil {
+		resp.Result = s.nameTasks(t.upstream.Name(), resp.Result)
 	}
 	return resp, err
 }
@@ -272,7 +322,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
 	case !ok:
 		return nil
 	case era == mcp.Legacy:
-		b, err := l.s.translator.bridgeOf(ctx, c.client, t)
+		b, err := l.s.sender.bridgeOf(ctx, c.client, t)
 		if err != nil {
 			return nil
 		}

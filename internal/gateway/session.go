@@ -135,8 +135,8 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 // plain returns the party for a request of a legacy session.
 func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
-	if t := traced(ctx); t != nil {
-		p.back = &t.back
+	if t := entry.Traced(ctx); t != nil && t.Back != nil {
+		p.back = t.Back
 	} else {
 		p.back = &back{line: &s.line, from: from}
 	}
@@ -175,11 +175,11 @@ func (s *Session) Bound() bool {
 
 // recorded answers a request and records it.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	ctx, t := s.journal.begin(ctx, s.opening.Via, req, s.opening.Server, entry.Subject(req.Params))
+	ctx, t := s.journal.Begin(ctx, s.opening.Via, req, s.opening.Server, entry.Subject(req.Params))
 	if t != nil {
-		t.back = back{&s.line, from, t.id}
+		t.Back = &back{&s.line, from, t.ID}
 	}
 	resp, err := s.handle(ctx, from, req)
-	s.journal.end(ctx, t, resp, err)
+	s.journal.End(ctx, t, resp, err)
 	return resp, err
 }

@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/servers"
 )
 
 // TestTimeAddsUp checks that the parts of a call's time add up on both hops,
@@ -136,17 +137,17 @@ func pass(ctx context.Context, d time.Duration) {
 	<-ctx.Done()
 }
 
-func inFrontOfAll(t *testing.T, record *traffic.Recorder, servers ...*config.Server) *gateway.Session {
+func inFrontOfAll(t *testing.T, record *traffic.Recorder, entries ...*config.Server) *gateway.Session {
 	t.Helper()
 	schema := config.NewSchema(config.DefaultSchema)
-	for _, s := range servers {
+	for _, s := range entries {
 		s.Schema = config.DefaultSchema
 		schema.Servers = append(schema.Servers, s)
 	}
 	cfg := &config.Config{Schemas: []*config.Schema{schema}, Limits: config.DefaultLimits(), Compat: "auto"}
 	log := slog.New(slog.DiscardHandler)
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{Exe: mcptest.BuildProduct(t)})
-	set := upstream.NewSet(t.Context(), upstream.Options{
+	set := servers.NewSet(t.Context(), upstream.Options{
 		Launcher: launcher, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
 		Roots: func() []config.Root { return nil }, Memory: memory.Open(filepath.Join(t.TempDir(), "servers.json")),
 	})

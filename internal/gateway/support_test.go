@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
+	"mcp-all-in-one/internal/upstream/servers"
 )
 
 // A raw is a server over HTTP that answers each method with a fixed result, and
@@ -139,10 +140,10 @@ func (r *raw) sent(t *testing.T, method string) string {
 }
 
 // newGateway returns a gateway in front of servers over HTTP, by name.
-func newGateway(t *testing.T, servers map[string]string, change func(*config.Config)) *Gateway {
+func newGateway(t *testing.T, urls map[string]string, change func(*config.Config)) *Gateway {
 	t.Helper()
 	schema := config.NewSchema(config.DefaultSchema)
-	for name, url := range servers {
+	for name, url := range urls {
 		s := config.NewServer(name)
 		s.Schema, s.Type, s.URL = schema.Name, config.TypeHTTP, url
 		schema.Servers = append(schema.Servers, s)
@@ -154,7 +155,7 @@ func newGateway(t *testing.T, servers map[string]string, change func(*config.Con
 	log := slog.New(slog.DiscardHandler)
 	var g *Gateway
 	ctx, cancel := context.WithCancel(context.Background())
-	set := upstream.NewSet(ctx, upstream.Options{
+	set := servers.NewSet(ctx, upstream.Options{
 		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: memory.Open(""),
 		Pins:  pin.Open(t.TempDir(), nil),
 		Roots: func() []config.Root { return nil },

@@ -3,13 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"slices"
-	"strings"
-
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"slices"
+	"strings"
 )
 
 // Tasks have two dialects: that of 2025-11-25, and the extension of the modern
@@ -109,4 +108,27 @@ func (id *identity) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.No
 		return n
 	}
 	return &jsonrpc.Notification{Method: n.Method, Params: id.nameTasks(server, n.Params)}
+}
+
+func (id *identity) taskKey(t *target) tasks.Key {
+	k := tasks.Key{Schema: id.opening.Schema, ID: t.name}
+	if t.upstream != nil {
+		k.Server = t.upstream.Name()
+	}
+	return k
+}
+
+// wantsTask reports whether a script call should run as a task.
+func (d *dispatcher) wantsTask(c *Call, t *target) bool {
+	script := t.stored != nil || t.own != nil && t.own.Script
+	return script && c.Via == d.opening.Via && tasks.Wanted(c.client.rules, c.client.caller.Offer, t.params)
+}
+
+// ours returns the link between a client and its scripts that run as tasks.
+func (d *dispatcher) ours(c *Call) tasks.Link {
+	return tasks.Link{
+		Schema: d.opening.Schema, Principal: d.opening.Who.ID, Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
+		Rename: func(message []byte) []byte { return d.nameTasks("", message) },
+		Enter:  func() (func(), error) { return d.gw.scripts.Enter(d.opening.Who.ID) },
+	}
 }

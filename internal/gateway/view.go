@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/servers"
 )
 
 // A viewer holds the client's view of the servers, and which state it was last
@@ -111,7 +111,7 @@ func (w *viewer) merge(sources []catalog.Source, mode string) view.View {
 
 // sources returns the servers of the session with the features that it may see,
 // and an id that is equal for equal sources.
-func (w *viewer) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
+func (w *viewer) sources(v *servers.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
 	file := w.gw.config().Results
 	fmt.Fprintf(&id, "%t/%s/%s/%p/%p/%s/%d/%d/%s", w.opening.Peer, w.opening.Schema, w.opening.Server, v.Config, w.own(), w.scope, w.opening.Who.Results, file.Limit, file.Structured)

@@ -13,28 +13,31 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // misbehave answers a request in one of the ways in which servers misbehave. It
 // reports false if the connection must be closed.
-func misbehave(conn net.Conn, body string) bool {
+func misbehave(r *rand.Rand, conn net.Conn, body string) bool {
 	measured := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	switch rand.IntN(10) {
+	switch r.IntN(10) {
 	case 0: // a response without a request
 		io.WriteString(conn, measured+theNext)
 	case 1:
-		io.WriteString(conn, measured[:rand.IntN(len(measured))])
+		io.WriteString(conn, measured[:r.IntN(len(measured))])
 		return false
 	case 2:
-		io.WriteString(conn, chunked[:rand.IntN(len(chunked))])
+		io.WriteString(conn, chunked[:r.IntN(len(chunked))])
 		return false
 	case 3:
 		io.WriteString(conn, measured)
 		return false
 	case 4:
-		io.WriteString(conn, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", rand.IntN(30))+chunked)
+		io.WriteString(conn, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", r.IntN(30))+chunked)
 	case 5:
 		for i := range chunked {
 			io.WriteString(conn, chunked[i:i+1])
@@ -50,10 +53,12 @@ func misbehave(conn net.Conn, body string) bool {
 // TestClientRandom checks that, whatever servers do and whenever callers give up,
 // no response reaches another call and no call is sent twice.
 func TestClientRandom(t *testing.T) {
-	c := newTestClient(t)
+	c, seed := newTestClient(t), random.Seed(t)
+	var conns atomic.Uint64
 	var mu sync.Mutex
 	seen := make(map[string]int)
 	p := play(t, func(conn net.Conn, br *bufio.Reader) {
+		r := rand.New(rand.NewPCG(seed, conns.Add(1)))
 		for {
 			_, body, err := heardRequest(br)
 			if err != nil {
@@ -62,7 +67,7 @@ func TestClientRandom(t *testing.T) {
 			mu.Lock()
 			seen[string(body)]++
 			mu.Unlock()
-			if !misbehave(conn, string(body)) {
+			if !misbehave(r, conn, string(body)) {
 				return
 			}
 		}
@@ -70,8 +75,9 @@ func TestClientRandom(t *testing.T) {
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(caller)<<32))
 			for i := range 100 {
-				askOnce(t, c, p.url, fmt.Sprintf("%d-%d-%s", caller, i, strings.Repeat("z", rand.IntN(300))))
+				askOnce(t, r, c, p.url, fmt.Sprintf("%d-%d-%s", caller, i, strings.Repeat("z", r.IntN(300))))
 			}
 		})
 	}
@@ -87,12 +93,13 @@ func TestClientRandom(t *testing.T) {
 
 // askOnce sends one call. At times it cancels the call, early or during the
 // response.
-func askOnce(t *testing.T, c http.RoundTripper, url, body string) {
+func askOnce(t *testing.T, r *rand.Rand, c http.RoundTripper, url, body string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if rand.IntN(5) == 0 {
+	if r.IntN(5) == 0 {
+		pause := r.IntN(50)
 		go func() {
-			for range rand.IntN(50) {
+			for range pause {
 				runtime.Gosched()
 			}
 			cancel()
@@ -103,7 +110,7 @@ func askOnce(t *testing.T, c http.RoundTripper, url, body string) {
 		return
 	}
 	defer resp.Body.Close()
-	if rand.IntN(10) == 0 {
+	if r.IntN(10) == 0 {
 		return
 	}
 	if got, err := io.ReadAll(resp.Body); err == nil && string(got) != body {

@@ -35,12 +35,8 @@ type talker struct {
 
 // newTalker returns nil for a connection without a file descriptor.
 func newTalker(conn net.Conn) *talker {
-	sc, ok := conn.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := rawOf(conn)
+	if raw == nil {
 		return nil
 	}
 	t := &talker{raw: raw}

@@ -2,7 +2,6 @@ package http1
 
 import (
 	"net"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,12 +22,8 @@ var dropFirst = []unix.SockFilter{
 // connection that is already in the backlog and reports whether there is one; it is
 // nil if the platform cannot tell.
 func noMore(ln net.Listener) (waits func(time.Duration) bool) {
-	sc, ok := ln.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := rawOf(ln)
+	if raw == nil {
 		return nil
 	}
 	raw.Control(func(fd uintptr) {
@@ -36,12 +31,12 @@ func noMore(ln net.Listener) (waits func(time.Duration) bool) {
 		// Close loses its connection.
 		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(dropFirst)), Filter: &dropFirst[0]})
 	})
-	return func(wait time.Duration) (somebody bool) {
+	return func(wait time.Duration) (waiting bool) {
 		raw.Control(func(fd uintptr) {
 			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 			n, err := unix.Poll(poll, int(wait.Milliseconds()))
-			somebody = n > 0 || err == unix.EINTR
+			waiting = n > 0 || err == unix.EINTR
 		})
-		return somebody
+		return waiting
 	}
 }

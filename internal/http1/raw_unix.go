@@ -18,17 +18,24 @@ type fdWriter struct {
 }
 
 func newTryWriter(nc net.Conn) tryWriter {
-	sc, ok := nc.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := rawOf(nc)
+	if raw == nil {
 		return nil
 	}
 	w := &fdWriter{raw: raw}
 	w.once = w.write
 	return w
+}
+
+// rawOf returns access to the file descriptor of a connection or listener; nil if
+// it has none.
+func rawOf(c any) syscall.RawConn {
+	if sc, ok := c.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			return raw
+		}
+	}
+	return nil
 }
 
 func (w *fdWriter) tryWrite(bufs *net.Buffers) error {

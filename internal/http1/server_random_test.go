@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // lines are the parts of requests: valid, invalid and dangerous ones.
@@ -73,9 +75,7 @@ func TestServerRandom(t *testing.T) {
 	go f.Serve(ours)
 	go plain.Serve(theirs)
 	t.Cleanup(func() { f.Close(); plain.Close() })
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := random.New(t)
 	for range 200 {
 		said := ""
 		for range 1 + r.IntN(6) {

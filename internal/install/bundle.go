@@ -245,7 +245,7 @@ func safeName(name string) bool {
 			return false
 		}
 	}
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." || strings.TrimRight(part, ". ") == "" {
 			return false
 		}

@@ -10,7 +10,7 @@ func AppendError(dst []byte, e *Error) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, e.Code, 10)
 	dst = append(dst, `,"message":`...)
-	dst = appendQuoted(dst, e.Message)
+	dst = AppendQuoted(dst, e.Message)
 	if e.Data != nil {
 		dst = append(dst, `,"data":`...)
 		dst = append(dst, e.Data...)
@@ -33,7 +33,7 @@ func AppendNotification(dst []byte, method string, params []byte) []byte {
 
 func appendCall(dst []byte, method string, params []byte) []byte {
 	dst = append(dst, `"method":`...)
-	dst = appendQuoted(dst, method)
+	dst = AppendQuoted(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)
 		dst = append(dst, params...)
@@ -54,10 +54,12 @@ func AppendResponse(dst, id []byte, r *Response) []byte {
 		dst = append(dst, `"result":`...)
 		dst = append(dst, r.Result...)
 	}
-	return appendIDLast(dst, id)
+	return AppendIDLast(dst, id)
 }
 
-func appendIDLast(dst, id []byte) []byte {
+// AppendIDLast appends the id and the end of a response, after its result or
+// error. A nil id becomes null.
+func AppendIDLast(dst, id []byte) []byte {
 	dst = append(dst, thenID...)
 	if id == nil {
 		dst = append(dst, "null"...)

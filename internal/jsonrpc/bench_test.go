@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -106,28 +105,6 @@ func BenchmarkSet(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				Set(msg.Params, []byte(`"other"`), "name")
-			}
-		})
-	}
-}
-
-func BenchmarkConn(b *testing.B) {
-	for _, size := range sizes {
-		b.Run(size.name, func(b *testing.B) {
-			result := []byte(`{"ok":true}`)
-			c, _ := pair(b, nil, funcs{handle: func(context.Context, Peer, *Request) (*Response, error) {
-				return &Response{Result: result}, nil
-			}})
-			params := []byte(`{"text":"` + strings.Repeat("x", size.n) + `"}`)
-			req := &Request{Method: "ping", Params: params}
-			ctx := b.Context()
-			b.ReportAllocs()
-			for b.Loop() {
-				resp, err := c.Call(ctx, req)
-				if err != nil {
-					b.Fatal(err)
-				}
-				resp.Release()
 			}
 		})
 	}

@@ -1,9 +1,10 @@
 package jsonrpc
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // endByByte is skipValue for an object or an array, byte by byte.
@@ -65,12 +66,12 @@ func stringEndByByte(d []byte) int {
 }
 
 func TestBracketsByByte(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	r := random.New(t)
 	for _, alphabet := range []string{`"\{}[]ab`, `"\ab`, `{}[]"`, `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\{}[]`} {
 		for range 4_000 {
-			d := []byte{"{["[random.IntN(2)]}
-			for range random.IntN(300) {
-				d = append(d, alphabet[random.IntN(len(alphabet))])
+			d := []byte{"{["[r.IntN(2)]}
+			for range r.IntN(300) {
+				d = append(d, alphabet[r.IntN(len(alphabet))])
 			}
 			checkBrackets(t, d)
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // Mutations of envelopes that parsers are known to read differently.
@@ -72,7 +74,7 @@ func TestDifferential(t *testing.T) {
 			readers["python"] = func(in []string) []string { return ask(t, in, "python3", "-c", pythonReader) }
 			readers["node"] = func(in []string) []string { return ask(t, in, "node", "-e", nodeReader) }
 		}
-		r := rand.New(rand.NewPCG(1, 2))
+		r := random.New(t)
 		var accepted, passed, want, routed, wantRouted []string
 		for range n {
 			data := mutate(r, []byte(envelopes[r.IntN(len(envelopes))]))

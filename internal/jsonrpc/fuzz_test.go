@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mcp-all-in-one/internal/mcptest/corpus"
 )
 
 // errTwice is returned by walkTokens for a duplicate key.
@@ -50,9 +51,9 @@ func hasTwice(data []byte) bool {
 }
 
 func FuzzScan(f *testing.F) {
-	for _, row := range loadCorpus(f) {
-		if row.Flight == nil && !row.In.large() {
-			f.Add(row.In.bytes(f))
+	for _, row := range corpus.Load(f, "../..") {
+		if row.Flight == nil && !row.In.Large() {
+			f.Add(row.In.Bytes(f))
 		}
 	}
 	f.Add([]byte(request100))
@@ -162,43 +163,5 @@ func FuzzSet(f *testing.F) {
 		if old := Get(data, first); !bytes.Equal(Set(once, old, first), data) {
 			t.Fatalf("%s is not what it was: %s", Set(once, old, first), data)
 		}
-	})
-}
-
-func FuzzConn(f *testing.F) {
-	f.Add([]byte(request100 + "\n" + `[{"jsonrpc":"2.0","id":1,"method":"a"}]` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`))
-	f.Add([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":17}}` + "\n[]\nnull"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a, b := Pipe()
-		c := NewConn(b, ConnOptions{Handler: echo, Strict: true, Batch: func() bool { return true }, CancelMethod: cancelled})
-		lines := bytes.Split(data, []byte("\n"))
-		if len(lines) > 500 {
-			return
-		}
-		for _, line := range lines {
-			if err := a.Write(line); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := a.Write([]byte(`{"jsonrpc":"2.0","id":"the last","method":"ping","params":{}}`)); err != nil {
-			t.Fatal(err)
-		}
-		for answered := false; !answered; {
-			msg, release, err := a.Read()
-			if err != nil {
-				t.Fatalf("no answer to the last message: %v", err)
-			}
-			if !Valid(msg) {
-				t.Fatalf("answered %s", msg)
-			}
-			answered = bytes.Contains(msg, []byte(`"id":"the last"}`))
-			release()
-		}
-		a.Close()
-		<-c.Done()
-		if err := c.Err(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			t.Fatal(err)
-		}
-		c.Close()
 	})
 }

@@ -46,7 +46,7 @@ func Add(obj []byte, name, value string, inPlace bool) []byte {
 	if behind >= 0 {
 		at, member = behind, append(member, ',')
 	}
-	member = append(append(appendQuoted(member, name), ':'), value...)
+	member = append(append(AppendQuoted(member, name), ':'), value...)
 	out := obj
 	if size := len(obj) + len(member); inPlace && cap(obj) >= size {
 		out = obj[:size]

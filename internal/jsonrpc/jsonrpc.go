@@ -165,6 +165,19 @@ func (e *Error) In(l i18n.Lang) string {
 	return i18n.New("%s (code %d)", "%s（错误码 %d）", e.Message, e.Code).In(l)
 }
 
+// Errors of a call or a request that ends without an answer.
+var (
+	// ErrClosed means that the connection ended.
+	ErrClosed = i18n.Errorf("connection closed", "连接已关闭")
+	// ErrCancelled is the cause of a handler's context when the peer
+	// cancelled the request.
+	ErrCancelled = i18n.Errorf("cancelled by the peer", "已由对方取消")
+	// ErrTooLarge means that the answer was over the limit of the stream.
+	ErrTooLarge = i18n.Errorf("answer too large", "应答过大")
+	// ErrBadAnswer means that the answer could not be parsed.
+	ErrBadAnswer = i18n.Errorf("answer not understood", "无法理解应答")
+)
+
 // A Stream carries whole messages in both directions.
 type Stream interface {
 	// Read returns the next message. The buffer belongs to the caller until

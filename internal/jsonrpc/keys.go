@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
+	"strings"
 )
 
 // A keySet holds the keys of all open objects, innermost last. The keys of one
@@ -132,7 +133,7 @@ func (s *scanner) add(span keySpan, key []byte) {
 		twice = s.addLarge(f, own, key)
 	}
 	if twice {
-		s.complain(CodeInvalidRequest, "duplicate key %s", Quote(clip(string(key), 64)))
+		s.complain(CodeInvalidRequest, "duplicate key %s", Quote(strings.ToValidUTF8(string(key[:min(len(key), 64)]), "")))
 		return
 	}
 	s.keys = append(s.keys, span)

@@ -35,8 +35,6 @@ type Message struct {
 	Params []byte
 	Result []byte
 	Err    []byte
-
-	tag []byte // the text before the message; see Tags
 }
 
 // ScanLimits limits the contents of one message. A zero field means the

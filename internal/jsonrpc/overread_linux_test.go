@@ -2,10 +2,11 @@ package jsonrpc
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // TestReadsStayInside puts data before an unreadable page: functions that read
@@ -20,12 +21,12 @@ func TestReadsStayInside(t *testing.T) {
 	if err := unix.Mprotect(memory[page:], unix.PROT_NONE); err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(3, 4))
+	r := random.New(t)
 	for _, alphabet := range []string{"a", `\`, `"\{}[]ab`, `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"{`, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"} {
 		for size := range 300 {
 			d := memory[page-size : page : page]
 			for i := range d {
-				d[i] = alphabet[random.IntN(len(alphabet))]
+				d[i] = alphabet[r.IntN(len(alphabet))]
 			}
 			if got, want := HasLineBreak(d), bytes.ContainsAny(d, "\r\n"); got != want {
 				t.Errorf("HasLineBreak(%q) = %v", d, got)

@@ -104,9 +104,9 @@ func OwnNumber(raw []byte) (n uint64, ok bool) {
 	return decimal(bytes.TrimSuffix(raw, []byte(".0")))
 }
 
-// headID finds the id in the head of a truncated message, and reports whether
+// HeadID finds the id in the head of a truncated message, and reports whether
 // the message was an answer.
-func headID(head []byte) (id []byte, answer bool) {
+func HeadID(head []byte) (id []byte, answer bool) {
 	w := walker{data: head}
 	if !w.open() {
 		return nil, false

@@ -215,3 +215,21 @@ func TestAppend(t *testing.T) {
 		}
 	}
 }
+
+func TestParseError(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"code":-32601,"message":"no","data":{"a":1},"x":2}`, `{"code":-32601,"message":"no","data":{"a":1},"x":2}`},
+		{`{"code":"7","message":"no"}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":"7","message":"no"}}`},
+		{`{"code":7}`, `{"code":-32603,"message":"the server sent a malformed error","data":{"code":7}}`},
+		{`"oops"`, `{"code":-32603,"message":"the server sent a malformed error","data":"oops"}`},
+		{`{oops}`, `{"code":-32603,"message":"the server sent a malformed error","data":"{oops}"}`},
+	} {
+		if got := string(AppendError(nil, ParseError([]byte(c.in)))); got != c.want {
+			t.Errorf("%s became %s", c.in, got)
+		}
+	}
+	e := ParseError([]byte(`{"code":-1,"message":"a\nb"}`))
+	if e.Code != -1 || e.Message != "a\nb" || e.Data != nil {
+		t.Errorf("got %+v", e)
+	}
+}

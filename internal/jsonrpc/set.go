@@ -83,7 +83,7 @@ func splice(obj []byte, start, end int, before string, path []string, value []by
 		if n > 0 {
 			out = append(out, '{')
 		}
-		out = append(appendQuoted(out, name), ':')
+		out = append(AppendQuoted(out, name), ':')
 	}
 	out = append(out, value...)
 	for n := 1; n < len(path); n++ {

@@ -9,10 +9,11 @@ const hexDigits = "0123456789abcdef"
 
 // Quote returns s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func Quote(s string) []byte {
-	return appendQuoted(make([]byte, 0, len(s)+2), s)
+	return AppendQuoted(make([]byte, 0, len(s)+2), s)
 }
 
-func appendQuoted(dst []byte, s string) []byte {
+// AppendQuoted appends s as a JSON string, like Quote.
+func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	plain := 0
 	for i := 0; i < len(s); {
@@ -101,17 +102,6 @@ func AppendUnescaped(dst, inner []byte) []byte {
 			dst = append(dst, c)
 		}
 	}
-}
-
-// clip cuts s to at most n bytes at a character boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // Compact appends src to dst without insignificant white space. The result is

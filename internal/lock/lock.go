@@ -17,7 +17,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
-	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/disk"
 )
 
 // The levels of an entry: how much of a server it covers.
@@ -116,19 +116,7 @@ func (f *File) Write() error {
 	if err != nil {
 		return err
 	}
-	return replace(f.path, append(data, '\n'))
-}
-
-// replace writes a file atomically.
-func replace(path string, data []byte) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
-	}
-	return nil
+	return disk.Replace(disk.OS{}, f.path, append(data, '\n'), 0o644)
 }
 
 // EntryHash returns the hash of an entry of the config file.

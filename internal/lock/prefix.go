@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -88,7 +89,7 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 	if err != nil {
 		return err
 	}
-	return replace(filesOf(dir), data)
+	return disk.Replace(disk.OS{}, filesOf(dir), data, 0o644)
 }
 
 // syncPyPI installs the packages of a uv.lock. Only packages that a person has

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/sandbox"
 )
@@ -109,7 +110,7 @@ func (f *File) keep(key, work string) error {
 			_ = os.Remove(filepath.Join(dir, name)) // left over from another tool
 			continue
 		}
-		if err := replace(filepath.Join(dir, name), data); err != nil {
+		if err := disk.Replace(disk.OS{}, filepath.Join(dir, name), data, 0o644); err != nil {
 			return err
 		}
 	}

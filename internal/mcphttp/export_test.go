@@ -16,17 +16,16 @@ func (s *Server) Unfinished(principal string) int64 {
 // A SessionInfo describes a session without its id.
 type SessionInfo struct {
 	// Ref is a part of the id: enough to tell sessions apart, too little to use one.
-	Ref        string
-	Transport  Transport
-	Endpoint   Endpoint
-	Principal  string
-	RemoteAddr string
-	Version    string
-	Opened     time.Time
-	LastUsed   time.Time
-	InFlight   int
-	Streams    int // open GET or SSE streams
-	Queued     int // messages that wait for a stream
+	Ref       string
+	Transport Transport
+	Endpoint  Endpoint
+	Principal string
+	Version   string
+	Opened    time.Time
+	LastUsed  time.Time
+	InFlight  int
+	Streams   int // open GET or SSE streams
+	Queued    int // messages that wait for a stream
 }
 
 // Sessions lists the sessions, oldest first.
@@ -47,7 +46,7 @@ func (ss *session) info() SessionInfo {
 	defer ss.mu.Unlock()
 	return SessionInfo{
 		Ref: ss.ref(), Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
-		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
+		Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
 		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
 	}
 }

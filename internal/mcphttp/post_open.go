@@ -13,8 +13,8 @@ import (
 // opening describes this POST to ServerOptions.Open.
 func (in *incoming) opening(t Transport) *Opening {
 	return &Opening{
-		Transport: t, Endpoint: in.ep, Principal: in.principal,
-		Header: in.r.Header, RemoteAddr: in.r.RemoteAddr, Host: in.r.Host,
+		Transport: t, Endpoint: in.ep,
+		Header: in.r.Header, Host: in.r.Host,
 	}
 }
 

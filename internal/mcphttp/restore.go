@@ -43,8 +43,8 @@ func (s *Server) Restore(r *http.Request, id string, st Start) error {
 // begin repeats the initialize of the client.
 func (s *Server) begin(ss *session, r *http.Request, st Start) error {
 	h, err := s.open(ss.ctx, &Opening{
-		Transport: TransportSession, Endpoint: st.Endpoint, Principal: st.Principal, Client: ss,
-		Header: r.Header, RemoteAddr: r.RemoteAddr, Host: r.Host, End: ss.end,
+		Transport: TransportSession, Endpoint: st.Endpoint, Client: ss,
+		Header: r.Header, Host: r.Host, End: ss.end,
 	})
 	if err != nil {
 		return err

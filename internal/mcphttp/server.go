@@ -47,11 +47,8 @@ type Opening struct {
 	// Client sends messages to the client outside any call; nil for TransportPost
 	// and TransportModern.
 	Client jsonrpc.Peer
-	// Principal identifies the caller; "" if callers are not identified.
-	Principal string
 	// Header is the header of the first request.
-	Header     http.Header
-	RemoteAddr string
+	Header http.Header
 	// Host is the host of the first request.
 	Host string
 	// End ends the session as soon as none of its calls is in flight. It

@@ -19,7 +19,6 @@ type session struct {
 	principal string
 	ep        Endpoint
 	transport Transport
-	remote    string
 	opened    time.Time
 	handler   Session
 	ctx       context.Context // ends with the session
@@ -54,7 +53,7 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 	now := time.Now()
 	ss := &session{
 		srv: s, id: randomHex(16), principal: principal, ep: ep, transport: t,
-		remote: r.RemoteAddr, opened: now, number: s.opened.Add(1),
+		opened: now, number: s.opened.Add(1),
 		slots: make(chan struct{}, s.lim.InFlight),
 	}
 	ss.out.wake = make(chan struct{}, 1)

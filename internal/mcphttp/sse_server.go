@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
@@ -57,12 +58,12 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	s.gone(ss.line.pump(k))
 }
 
-// openLine creates the handler of an SSE session and its jsonrpc.Conn.
+// openLine creates the handler of an SSE session and its duplex.Conn.
 func (s *Server) openLine(ss *session, r *http.Request) error {
 	l := &sseLine{ss: ss, in: make(chan []byte), eof: make(chan struct{}), served: make(chan struct{})}
 	l.out = ss.journal.newStream(nil)
 	h := &lateHandler{}
-	conn := jsonrpc.NewConn(l, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(l, duplex.ConnOptions{
 		Handler: h, Strict: true, MaxInFlight: s.lim.InFlight, Limits: s.lim.Scan,
 		Batch:        func() bool { return mcp.Rules(ss.handler.Version()).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
@@ -71,8 +72,8 @@ func (s *Server) openLine(ss *session, r *http.Request) error {
 	l.conn = conn
 	ss.line = l
 	opened, err := s.open(ss.ctx, &Opening{
-		Transport: TransportSSE, Endpoint: ss.ep, Principal: ss.principal, Client: conn,
-		Header: r.Header, RemoteAddr: r.RemoteAddr, Host: r.Host, End: ss.end,
+		Transport: TransportSSE, Endpoint: ss.ep, Client: conn,
+		Header: r.Header, Host: r.Host, End: ss.end,
 	})
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ type lateHandler struct{ jsonrpc.Handler }
 // An sseLine is the message stream of one SSE session: POSTs in, events out.
 type sseLine struct {
 	ss     *session
-	conn   *jsonrpc.Conn
+	conn   *duplex.Conn
 	in     chan []byte
 	out    *stream
 	once   sync.Once

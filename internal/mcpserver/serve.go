@@ -6,15 +6,17 @@ import (
 	"io"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // Serve serves one client on a stream until the stream or ctx ends.
 func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 	session := s.Open(nil)
 	defer session.Close()
-	conn := jsonrpc.NewConn(lastWord{stream, session.end}, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(lastWord{stream, session.end}, duplex.ConnOptions{
 		Handler:       session,
 		Strict:        true,
 		CancelMethod:  mcp.NotificationCancelled,
@@ -51,5 +53,5 @@ func (l lastWord) Read() ([]byte, func(), error) {
 
 // ServeStdio serves one client on a pair of pipes until the input or ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.Serve(ctx, stdio.Serve(in, out, stdio.StreamOptions{}))
+	return s.Serve(ctx, stdio.Serve(in, out, lines.StreamOptions{}))
 }

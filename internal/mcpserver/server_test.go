@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
@@ -21,7 +22,7 @@ import (
 // A client is the client of a server under test.
 type client struct {
 	t    *testing.T
-	conn *jsonrpc.Conn
+	conn *duplex.Conn
 	meta string // sent in every request, if set
 
 	mu      sync.Mutex
@@ -30,7 +31,7 @@ type client struct {
 }
 
 func connect(t *testing.T, server *mcpserver.Server) *client {
-	near, far := jsonrpc.Pipe()
+	near, far := duplex.Pipe()
 	c := &client{t: t, answers: map[string]string{}}
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -38,7 +39,7 @@ func connect(t *testing.T, server *mcpserver.Server) *client {
 			t.Errorf("serving: %v", err)
 		}
 	})
-	c.conn = jsonrpc.NewConn(near, jsonrpc.ConnOptions{Handler: c, CancelMethod: mcp.NotificationCancelled})
+	c.conn = duplex.NewConn(near, duplex.ConnOptions{Handler: c, CancelMethod: mcp.NotificationCancelled})
 	t.Cleanup(func() {
 		c.conn.Close()
 		serving.Wait()

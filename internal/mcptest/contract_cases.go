@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -195,10 +196,10 @@ func (c *contract) closes() {
 func StreamDialer(connect func(t *testing.T) (client, server jsonrpc.Stream)) Dialer {
 	return func(t *testing.T, client, server jsonrpc.Handler) Link {
 		near, far := connect(t)
-		accepted := jsonrpc.NewConn(far, jsonrpc.ConnOptions{
+		accepted := duplex.NewConn(far, duplex.ConnOptions{
 			Handler: server, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 		})
-		opened := jsonrpc.NewConn(near, jsonrpc.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
+		opened := duplex.NewConn(near, duplex.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
 		t.Cleanup(func() { accepted.Close() })
 		return Link{Peer: opened, Close: func() { opened.Close() }}
 	}

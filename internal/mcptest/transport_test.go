@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 func TestPipeKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, mcptest.StreamDialer(func(*testing.T) (client, server jsonrpc.Stream) {
-		return jsonrpc.Pipe()
+		return duplex.Pipe()
 	}))
 }
 
@@ -25,7 +26,7 @@ func TestStdioKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, mcptest.StreamDialer(func(t *testing.T) (client, server jsonrpc.Stream) {
 		down, downEnd := pipe(t)
 		up, upEnd := pipe(t)
-		return stdio.NewStream(up, downEnd, stdio.StreamOptions{}), stdio.NewStream(down, upEnd, stdio.StreamOptions{})
+		return lines.NewStream(up, downEnd, lines.StreamOptions{}), lines.NewStream(down, upEnd, lines.StreamOptions{})
 	}))
 }
 
@@ -74,7 +75,7 @@ func TestSSEKeepsTheContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
+		conn := duplex.NewConn(stream, duplex.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
 		return mcptest.Link{Peer: conn, Close: func() { conn.Close() }}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -49,9 +50,7 @@ func (rs *resource) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		doc := map[string]any{"resource": rs.mcp(), "authorization_servers": []string{rs.as.URL}, "scopes_supported": []string{"read"}}
 		rs.mu.Lock()
-		for name, v := range rs.metadata {
-			doc[name] = v
-		}
+		maps.Copy(doc, rs.metadata)
 		rs.mu.Unlock()
 		reply(w, http.StatusOK, doc)
 		return

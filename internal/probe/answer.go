@@ -16,9 +16,8 @@ type Question struct {
 	// Method is the method of the question, such as elicitation/create.
 	Method string
 	Params json.RawMessage
-	// Call and Name are the method and the tool of the call that caused the
-	// question, if known.
-	Call, Name string
+	// Name is the tool of the call that caused the question, if known.
+	Name string
 }
 
 // Kind returns elicitation, sampling, roots, or the method of any other

@@ -71,7 +71,7 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	if err := s.prepareHeaders(ctx, method); err != nil {
 		return nil, err
 	}
-	ctx, r := s.calls.begin(ctx, method, params, opt)
+	ctx, r := s.calls.begin(ctx, params, opt)
 	defer s.calls.end(r)
 	x, err := s.call(ctx, r, method, params)
 	if s.opt.Record != nil {

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
@@ -29,7 +30,7 @@ type connection struct {
 	transport string // name of the transport
 	pid       int    // of a command
 	peer      jsonrpc.Peer
-	conn      *jsonrpc.Conn
+	conn      *duplex.Conn
 	client    *httpclient.Client
 	child     *stdio.Child
 
@@ -126,7 +127,7 @@ func (c *connection) clientOptions() httpclient.ClientOptions {
 }
 
 func (c *connection) talk(stream jsonrpc.Stream) {
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(stream, duplex.ConnOptions{
 		Handler: c.handler, CancelMethod: mcp.NotificationCancelled, Batch: func() bool { return true },
 		OnDropped: func(reason string, head []byte) {
 			c.opt.Log.Warn("ignoring an invalid message of the server", "reason", reason, "head", fmt.Sprintf("%.200q", head))

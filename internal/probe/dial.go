@@ -2,17 +2,14 @@ package probe
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A StartError means that a server could not be reached or ended before it
@@ -43,7 +40,7 @@ func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 		return nil, err
 	}
 	s, err := openEra(ctx, t, opt, p)
-	if err != nil && p.probe && ctx.Err() == nil && maySpeakOther(err) {
+	if err != nil && p.probe && ctx.Err() == nil && failure.AnswersOtherEra(err) {
 		// Use a new connection: some servers close theirs if they do not know
 		// the first message.
 		other := p.other()
@@ -52,7 +49,7 @@ func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 		}
 	}
 	oldWay := p.probe || p.era == mcp.Legacy // SSE exists only in the legacy era
-	if err != nil && oldWay && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && mayBeSSE(err) {
+	if err != nil && oldWay && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && failure.FallsBackToSSE(err) {
 		t.Type = config.TypeSSE
 		p.era, p.probe = mcp.Legacy, false
 		if again, err2 := openEra(ctx, t, opt, p); err2 == nil {
@@ -103,26 +100,6 @@ func ValidProtocol(text string) bool {
 	}
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
-}
-
-// maySpeakOther reports whether a refused handshake may mean that the server
-// speaks the other era.
-func maySpeakOther(err error) bool {
-	var wire *jsonrpc.Error
-	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
-		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
-	}
-	return errors.As(err, &wire)
-}
-
-// mayBeSSE reports whether a refusal of streamable HTTP means that the server
-// is an older one.
-func mayBeSSE(err error) bool {
-	var status *httpclient.StatusError
-	if !errors.As(err, &status) || status.Modern {
-		return false
-	}
-	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
 }
 
 // streamWait limits the wait for a server that delays the headers of the stream

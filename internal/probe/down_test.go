@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 )
 
 // TestDownOnlyAfterOpen has a server end before the handshake: Open returns the
 // error, and OnDown is not called for a session that never existed.
 func TestDownOnlyAfterOpen(t *testing.T) {
 	target := Target{Name: "gone", Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
+		ours, theirs := duplex.Pipe()
 		return ours, theirs.Close()
 	}}
 	for range 100 {

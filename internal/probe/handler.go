@@ -90,7 +90,7 @@ func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request)
 	switch {
 	case errors.As(err, &pending):
 		r.cancelWith(pending)
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "nobody is there to answer")}, nil
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "no person is there to answer")}, nil
 	case errors.As(err, &wire):
 		return &jsonrpc.Response{Err: wire}, nil
 	}
@@ -100,7 +100,7 @@ func (q *questions) asked(ctx context.Context, r *running, req *jsonrpc.Request)
 func (q *questions) answer(ctx context.Context, r *running, req *jsonrpc.Request) (json.RawMessage, error) {
 	question := &Question{Method: req.Method, Params: append([]byte(nil), req.Params...)}
 	if r != nil {
-		question.Call, question.Name = r.method, r.name
+		question.Name = r.name
 	}
 	if question.Method == mcp.MethodRootsList {
 		if script, ok := q.answerer.(*Script); !ok || script.Values["roots"] == nil {

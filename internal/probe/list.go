@@ -19,9 +19,8 @@ type Listing struct {
 	Items []catalog.Item
 	// Issues are the defects of the list.
 	Issues []catalog.Issue
-	// Raw holds the items as received, Bytes the size of all pages.
+	// Raw holds the items as received.
 	Raw   []json.RawMessage
-	Bytes int
 	Pages int
 	// Starting reports that servers that are still starting will add to the
 	// list.
@@ -64,7 +63,6 @@ func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 			return nil, i18n.Errorf("%s: %w", "%s：%w", ListMethods[k], x.Err)
 		}
 		pages = append(pages, x.Result)
-		l.Bytes += len(x.Result)
 		for item := range jsonrpc.Elements(jsonrpc.Get(x.Result, k.Member())) {
 			l.Raw = append(l.Raw, json.RawMessage(item))
 		}
@@ -149,4 +147,14 @@ func KindWord(k catalog.Kind) string {
 		return "templates"
 	}
 	return k.Member()
+}
+
+// SubjectOf returns the tool, prompt or resource that a request is about.
+func SubjectOf(params []byte) string {
+	for _, key := range []string{"name", "uri"} {
+		if s, ok := jsonrpc.GetString(params, key); ok {
+			return s
+		}
+	}
+	return ""
 }

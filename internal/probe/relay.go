@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -18,7 +19,7 @@ func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) er
 		return relayStream(ctx, client, t, opt)
 	}
 	r := &relay{target: t, opt: opt}
-	conn := jsonrpc.NewConn(client, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(client, duplex.ConnOptions{
 		Handler: r, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 		Batch: func() bool { return false },
 	})
@@ -86,7 +87,7 @@ func pass(from, to jsonrpc.Stream) error {
 type relay struct {
 	target Target
 	opt    Options
-	client *jsonrpc.Conn
+	client *duplex.Conn
 
 	mu      sync.Mutex
 	session *Session

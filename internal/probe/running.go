@@ -21,7 +21,6 @@ type calls struct {
 // A running is one call in flight. It is nil for a question outside any call.
 type running struct {
 	id     uint64
-	method string
 	name   string
 	opt    CallOptions
 	token  string // the progress token
@@ -43,8 +42,8 @@ type running struct {
 	stopped  time.Time
 }
 
-func (c *calls) begin(ctx context.Context, method string, params []byte, opt CallOptions) (context.Context, *running) {
-	r := &running{method: method, opt: opt, began: time.Now()}
+func (c *calls) begin(ctx context.Context, params []byte, opt CallOptions) (context.Context, *running) {
+	r := &running{opt: opt, began: time.Now()}
 	r.name, _ = jsonrpc.GetString(params, "name")
 	c.mu.Lock()
 	defer c.mu.Unlock() // questions must not find the call before it is complete

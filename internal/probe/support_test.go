@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 // inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) Target {
 	return Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
+		ours, theirs := duplex.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { defer close(done); server.Serve(ctx, theirs) }()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -172,10 +173,8 @@ func checkHost(host string) error {
 	if _, err := strconv.ParseUint(last, 0, 64); err == nil || allDigits(last) {
 		return refuse("the address form %s", "地址形式 %s", host)
 	}
-	for _, label := range labels {
-		if label == "" {
-			return refuse("the host %q", "主机 %q", host)
-		}
+	if slices.Contains(labels, "") {
+		return refuse("the host %q", "主机 %q", host)
 	}
 	return nil
 }

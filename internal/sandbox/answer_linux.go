@@ -344,8 +344,8 @@ func (c *caller) path(at uint64) (string, unix.Errno) {
 		if errno != 0 {
 			return "", errno
 		}
-		if end := bytes.IndexByte(part, 0); end >= 0 {
-			return string(append(name, part[:end]...)), 0
+		if before, _, ok := bytes.Cut(part, []byte{0}); ok {
+			return string(append(name, before...)), 0
 		}
 		name, at = append(name, part...), at+uint64(len(part))
 	}

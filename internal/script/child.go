@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // RunChild is the main function of the process of one script. It reads its job
@@ -30,7 +30,7 @@ func work() error {
 		return err
 	}
 	debug.SetGCPercent(50)
-	p := &pipe{in: stdio.NewStream(os.Stdin, io.Discard, stdio.StreamOptions{MaxLine: maxLine})}
+	p := &pipe{in: lines.NewStream(os.Stdin, io.Discard, lines.StreamOptions{MaxLine: maxLine})}
 	var e *engine
 	var err error
 	if !p.ready(time.Now()) { // no job yet, so use the time
@@ -65,7 +65,7 @@ const maxDepth = 1 << 20
 // from it, and waits there for its responses. So the process, which does one
 // thing at a time, never switches threads.
 type pipe struct {
-	in *stdio.Stream
+	in *lines.Stream
 	mu sync.Mutex // held while writing
 }
 

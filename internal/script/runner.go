@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -36,7 +37,7 @@ func NewRunner(launcher *stdio.Launcher, exe string) *Runner {
 // A child is the process of one script.
 type child struct {
 	*stdio.Child
-	conn *jsonrpc.Conn
+	conn *duplex.Conn
 	host *host
 }
 
@@ -82,7 +83,7 @@ func (r *Runner) start(ctx context.Context) (*child, error) {
 		return nil, i18n.Errorf("starting the process of a script: %w", "启动脚本进程失败：%w", err)
 	}
 	h := &host{}
-	conn := jsonrpc.NewConn(c.Stream(), jsonrpc.ConnOptions{Handler: h, Strict: true, MaxInFlight: maxAsked, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
+	conn := duplex.NewConn(c.Stream(), duplex.ConnOptions{Handler: h, Strict: true, MaxInFlight: maxAsked, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
 	return &child{c, conn, h}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -33,7 +34,6 @@ type Spec struct {
 	Program string   // absolute path
 	Args    []string // arguments of the program
 	Path    string   // the PATH for finding servers
-	Home    string   // the user's home folder
 }
 
 // A Status is the state of the service.
@@ -120,11 +120,7 @@ func write(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp := path + ".new"
-	if err := os.WriteFile(temp, []byte(content), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return disk.Replace(disk.OS{}, path, []byte(content), 0o644)
 }
 
 // remove removes the file of a service if it is ours.

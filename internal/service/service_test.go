@@ -11,7 +11,7 @@ import (
 )
 
 // odd is a Spec whose words contain special characters of service files.
-var odd = Spec{Program: "/opt/a b/mcp-all-in-one", Args: []string{"http", "--config", `/home/x/100% "$HOME" \ <&>.json`}, Path: "/usr/bin:/opt/100%/bin", Home: "/home/x"}
+var odd = Spec{Program: "/opt/a b/mcp-all-in-one", Args: []string{"http", "--config", `/home/x/100% "$HOME" \ <&>.json`}, Path: "/usr/bin:/opt/100%/bin"}
 
 func TestUnitQuotes(t *testing.T) {
 	text := NewSystemd("/home/x").Describe(odd)

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/sandbox"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // stderrWait is how long the end of standard error is awaited after a child has
@@ -29,7 +30,7 @@ type Command struct {
 	Env []string
 	// Dir is its working directory; the gateway's if empty.
 	Dir string
-	// MaxLine is the longest line read from it; DefaultMaxLine if zero.
+	// MaxLine is the longest line read from it; lines.DefaultMaxLine if zero.
 	MaxLine int64
 	// Sandbox confines the child; nil for no confinement.
 	Sandbox *sandbox.Server
@@ -52,7 +53,7 @@ type controller interface {
 type Child struct {
 	name   string
 	grace  grace
-	stream *Stream
+	stream *lines.Stream
 	tail   Tail
 	stdin  *os.File
 	stderr *os.File
@@ -116,7 +117,7 @@ func newChild(cmd Command, id uint64, p pipes, g grace) *Child {
 		id:       id,
 		stdin:    p.stdin,
 		stderr:   p.stderr,
-		stream:   NewStream(p.stdout, p.stdin, StreamOptions{MaxLine: cmd.MaxLine}),
+		stream:   lines.NewStream(p.stdout, p.stdin, lines.StreamOptions{MaxLine: cmd.MaxLine}),
 		confined: cmd.profile != nil,
 		looked:   make(chan struct{}, 1),
 		started:  make(chan struct{}),
@@ -126,7 +127,7 @@ func newChild(cmd Command, id uint64, p pipes, g grace) *Child {
 }
 
 // Stream carries messages to and from the child. The caller must close it.
-func (c *Child) Stream() *Stream { return c.stream }
+func (c *Child) Stream() *lines.Stream { return c.stream }
 
 // PID returns the process id of the child.
 func (c *Child) PID() int { return c.pid }
@@ -204,7 +205,7 @@ func (c *Child) ended(status ExitStatus) {
 // watch reads standard error until it ends, so that the child never blocks on it,
 // and then closes done.
 func (c *Child) watch() {
-	_, _ = io.CopyBuffer(struct{ io.Writer }{&c.tail}, struct{ io.Reader }{c.stderr}, make([]byte, firstChunk))
+	_, _ = io.CopyBuffer(struct{ io.Writer }{&c.tail}, struct{ io.Reader }{c.stderr}, make([]byte, 4<<10))
 	c.stderr.Close()
 	<-c.exited
 	c.stdin.Close()

@@ -95,9 +95,7 @@ func (f *family) survey(list []proc) map[uint64][]proc {
 			trees[id] = append(trees[id], p)
 		}
 	}
-	for pid, id := range f.kids {
-		groups[pid] = id
-	}
+	maps.Copy(groups, f.kids)
 	// Forget exited processes: their pids can be reused.
 	f.seen, f.groups = seen, groups
 	return trees

@@ -199,3 +199,11 @@ func TestStartsAreLimited(t *testing.T) {
 	<-l.starting
 	mustStart(t, l, roleCommand("echo"))
 }
+
+// torture returns the number of repetitions: usual, or all if requested.
+func torture(usual, all int) int {
+	if os.Getenv("TORTURE") != "" {
+		return all
+	}
+	return usual
+}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/sandbox/launcher"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // TestMain lets the test binary act as the helper and as all kinds of children.
@@ -118,7 +119,7 @@ func roleTrickle([]string) {
 // roleStd echoes one message through its own standard files, then closes them while
 // it waits for another.
 func roleStd([]string) {
-	s := Serve(os.Stdin, os.Stdout, StreamOptions{})
+	s := Serve(os.Stdin, os.Stdout, lines.StreamOptions{})
 	msg, _, err := s.Read()
 	if err != nil {
 		panic(err)

@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // Serve returns the stream over the streams of a program, which are usually the
@@ -13,17 +15,17 @@ import (
 // terminal it does not: making the terminal non-blocking would affect the shell
 // too. On Linux, Read also returns when the client has closed the pipe that it
 // reads from.
-func Serve(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
+func Serve(r io.Reader, w io.Writer, opt lines.StreamOptions) *lines.Stream {
 	if r != io.Reader(os.Stdin) || w != io.Writer(os.Stdout) {
-		return NewStream(r, w, opt)
+		return lines.NewStream(r, w, opt)
 	}
 	file, out := standardFiles()
 	in := &input{File: file}
-	opt.Closer = standardEnds{bothEnds{in, out}, out}
+	opt.Closer = standardEnds{in, out}
 	if out != os.Stdout && isFIFO(out) {
 		go in.endUnread(out)
 	}
-	return NewStream(in, out, opt)
+	return lines.NewStream(in, out, opt)
 }
 
 func isFIFO(f *os.File) bool {
@@ -74,15 +76,18 @@ func (in *input) endUnread(out *os.File) {
 	}
 }
 
-// standardEnds also closes standard output if the stream writes to another file
-// description of it, so that the client sees the end.
+// standardEnds closes both streams. It also closes standard output if the stream
+// writes to another file description of it, so that the client sees the end.
 type standardEnds struct {
-	bothEnds
+	in  *input
 	out *os.File
 }
 
 func (e standardEnds) Close() error {
-	err := e.bothEnds.Close()
+	err := e.out.Close()
+	if inErr := e.in.Close(); err == nil {
+		err = inErr
+	}
 	if e.out != os.Stdout {
 		os.Stdout.Close()
 	}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"sort"
 	"time"
@@ -182,9 +183,7 @@ func (r *Recorder) Stats() []Stat {
 			P50: st.percentile(.5), P95: st.percentile(.95), P99: st.percentile(.99)}
 		if len(st.reasons) > 0 {
 			o.Reasons = make(map[string]int64, len(st.reasons))
-			for name, n := range st.reasons {
-				o.Reasons[name] = n
-			}
+			maps.Copy(o.Reasons, st.reasons)
 		}
 		if st.minutes != nil {
 			o.PerMinute, o.ErrorsPerMinute = st.minutes.series(now)

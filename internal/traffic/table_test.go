@@ -2,14 +2,15 @@ package traffic
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // A number refers to the same value until it is released, whatever else is added
 // and released, and even if hints collide.
 func TestTable(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	numbers := random.New(t)
 	table := newTable[string, int]()
 	type held struct {
 		n   uint32
@@ -17,18 +18,18 @@ func TestTable(t *testing.T) {
 	}
 	var all []held
 	for range 20_000 {
-		if len(all) > 0 && random.IntN(2) == 0 {
-			i := random.IntN(len(all))
+		if len(all) > 0 && numbers.IntN(2) == 0 {
+			i := numbers.IntN(len(all))
 			table.release(all[i].n)
 			all[i] = all[len(all)-1]
 			all = all[:len(all)-1]
 			continue
 		}
 		key := ""
-		if i := random.IntN(100); i > 20 {
+		if i := numbers.IntN(100); i > 20 {
 			key = fmt.Sprint(i)
 		}
-		n := table.hold(key, uint8(random.IntN(64)))
+		n := table.hold(key, uint8(numbers.IntN(64)))
 		if n == 0 && key != "" {
 			n = table.add(key, 0)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
@@ -55,12 +55,12 @@ var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 // open makes the connection: transport, handshake, lists, subscriptions.
 func (d dialer) open(ctx context.Context) (_ *link, err error) {
 	u := d.up
-	if err := u.opt.dials.Acquire(ctx); err != nil {
+	if err := u.opt.Dials.Acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = personal{u}.refused(d.slot, err) }()
 	// A server that hangs must not keep the others from starting.
-	release := sync.OnceFunc(u.opt.dials.Release)
+	release := sync.OnceFunc(u.opt.Dials.Release)
 	late := time.AfterFunc(dialHold, release)
 	l, err := d.connect(ctx)
 	late.Stop()
@@ -120,13 +120,13 @@ func (d dialer) newLink() *link {
 	return l
 }
 
-func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
-	return jsonrpc.ConnOptions{
+func (d dialer) connOptions(l *link) duplex.ConnOptions {
+	return duplex.ConnOptions{
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
 		MaxInFlight:  d.up.limits.InFlightPerSession,
 		Batch:        func() bool { return true }, // servers of 2025-03-26 send them
-		OnDropped:    d.up.dropped,
+		OnDropped:    d.up.observed.Drop,
 	}
 }
 
@@ -147,10 +147,10 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	if d.slot == u.primary || d.values == nil { // no log shows what a user's values may be in
-		u.hear(child.Stderr())
+		u.observed.Hear(child.Stderr())
 	}
 	stream := watch.New(child.Stream())
-	conn := jsonrpc.NewConn(stream, d.connOptions(l))
+	conn := duplex.NewConn(stream, d.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
@@ -192,7 +192,7 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 		}
 	}
 	watched := watch.New(stream)
-	conn := jsonrpc.NewConn(watched, d.connOptions(l))
+	conn := duplex.NewConn(watched, d.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
 	l.watch(conn, watched)

@@ -106,7 +106,7 @@ func (u *connections) modernSlot(ctx context.Context, c *Caller) *slot {
 		return nil
 	}
 	user := u.userOf(c)
-	return u.slots.getOr("modern"+user, func() *slot { return &slot{up: u, era: mcp.Modern, user: user} })
+	return u.slots.getOr("modern"+user, func() *slot { return &slot{up: u, user: user} })
 }
 
 // openModern returns the slot that modernSlot has created for a client, or nil.
@@ -179,7 +179,7 @@ func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 		if u.Config().Transport() == config.TypeSSE {
 			return false
 		}
-		m, err := dialer{up: u, slot: &slot{up: u, era: mcp.Modern}, spec: sp}.connectHTTPEra(ctx, mcp.Modern)
+		m, err := dialer{up: u, slot: &slot{up: u}, spec: sp}.connectHTTPEra(ctx, mcp.Modern)
 		if err != nil {
 			return false
 		}

@@ -27,7 +27,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Features) (*catalog.Features, error) {
 	source := lists.Source{
 		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins.For(l.slot.user),
-		Report: l.up.reportIssues, Timeout: l.up.limits.Handshake, Log: l.up.log,
+		Report: l.up.observed.SetIssues, Timeout: l.up.limits.Handshake, Log: l.up.log,
 	}
 	return source.Fetch(ctx, which, old)
 }
@@ -67,7 +67,8 @@ func (u *Upstream) Withheld(c *Caller, k catalog.Kind, name string) bool {
 }
 
 // repin fetches the lists again if the pins they were checked against are outdated.
-func (u *Upstream) repin() {
+// Repin checks the definitions of the server again if its pins have changed.
+func (u *Upstream) Repin() {
 	if !u.pins.Outdated(u.Config().Pin) {
 		return
 	}
@@ -86,6 +87,6 @@ func (u *Upstream) Approve(shown []pin.Change) error {
 	if err := u.pins.Approve(shown); err != nil {
 		return err
 	}
-	u.repin()
+	u.Repin()
 	return nil
 }

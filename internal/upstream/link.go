@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
@@ -53,7 +54,7 @@ var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")
 // blocked write, which link.close waits for.
 func (l *link) GiveUp() {
 	l.finish(errStuck)
-	if conn, ok := l.peer.(*jsonrpc.Conn); ok {
+	if conn, ok := l.peer.(*duplex.Conn); ok {
 		go conn.Close()
 	}
 }
@@ -63,7 +64,7 @@ const exitWait = time.Second
 
 // watch ends the link as soon as the server's stream ends. It does not wait for open
 // questions of the server, because their answers could not be delivered.
-func (l *link) watch(conn *jsonrpc.Conn, stream *watch.Stream) {
+func (l *link) watch(conn *duplex.Conn, stream *watch.Stream) {
 	l.up.background.Go(func() {
 		<-stream.Ended
 		conn.Close()

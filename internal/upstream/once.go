@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/hop"
@@ -180,7 +181,7 @@ func (d dialer) connectThere(ctx context.Context) (*link, error) {
 	opt.Handler = there{l}
 	opt.Tags = hop.Asking()
 	stream := watch.New(hop.Stream(conn, d.up.limits.ServerMessage))
-	rpc := jsonrpc.NewConn(stream, opt)
+	rpc := duplex.NewConn(stream, opt)
 	l.peer = rpc
 	l.closer = func(context.Context) { rpc.Close() }
 	l.watch(rpc, stream)

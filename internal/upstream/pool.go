@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// maxPools limits the connections that are shared by offer. The limit applies per user
-	// if users have their own connections. It is needed because clients choose their
-	// offers.
+	// maxPools limits the connections that are shared by offer, because clients choose
+	// their offers. The limit applies per user if users have their own connections.
 	maxPools = 16
 	poolIdle = 5 * time.Minute
 )

@@ -13,7 +13,7 @@ import (
 // Handle answers a question of the server that the transport could not assign to a call.
 func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
-		l.up.count("question from a modern server")
+		l.up.observed.Count("question from a modern server")
 		return mcp.Refuse(req), nil
 	}
 	if resp, ok := l.Answer(req); ok {
@@ -89,7 +89,7 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 			k.HandleNotification(ctx, from, n)
 			return
 		}
-		l.up.count("progress for no call")
+		l.up.observed.Count("progress for no call")
 		return
 	case mcp.NotificationTools:
 		l.refresh.Mark(lists.Tools)
@@ -140,7 +140,7 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 		k.Back.HandleNotification(ctx, from, n)
 		return
 	}
-	l.up.count("notification for nobody")
+	l.up.observed.Count("notification for no call")
 }
 
 // Unanswered handles a question that no client can answer: a person may answer it;

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/listen"
 	"mcp-all-in-one/internal/upstream/project"
@@ -15,8 +14,7 @@ import (
 // A slot is a place for a connection. It holds the current connection, if any, and the
 // subscriptions that the next connection must renew.
 type slot struct {
-	up  *connections
-	era mcp.Era
+	up *connections
 	// exclusive says that only one client at a time uses the connection.
 	exclusive bool
 	// exact says that the offer of the connection is exactly that of each of its clients.

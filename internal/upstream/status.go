@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/observed"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -34,25 +34,19 @@ type Status struct {
 	Tools, Prompts     int
 	Resources          int
 	Templates          int
-	Stderr             []string
-	StderrLines        int // how many lines it has written in all
-	Dropped            map[string]int64
-	Replica            string   // the replica that runs it, if not this one
-	Sandbox            string   // what is confined; "" if nothing is
-	Installer          string   // the program that may still be downloading the server at its first start
-	Withheld           []string // environment variables that were not passed on
-	Noise              string   // the first line on its standard output that was not a message
-	Issues             []catalog.Issue
+	Replica            string       // the replica that runs it, if not this one
+	Sandbox            string       // what is confined; "" if nothing is
+	Installer          string       // the program that may still be downloading the server at its first start
 	Changed            []pin.Change // definitions that differ from the approved ones
 	Replaced           bool         // a changed entry waits for approval to replace it
+	observed.Report
 }
 
 // Status describes the upstream now.
 func (u *Upstream) Status() Status {
 	cfg := u.Config()
-	s := Status{Name: u.name, Schema: u.schema, Type: cfg.Type, Replaced: cfg.Waiting != nil, Running: u.queue.Running(), Queued: u.queue.Waiting()}
+	s := Status{Name: u.name, Schema: u.schema, Type: cfg.Type, Replaced: cfg.Waiting != nil, Running: u.queue.Running(), Queued: u.queue.Waiting(), Report: u.observed.Report()}
 	u.condition.describe(&s)
-	u.observed.describe(&s)
 	if cfg.Type == config.TypeStdio {
 		s.Sandbox = sandbox.Summary(cfg.Sandbox)
 	}

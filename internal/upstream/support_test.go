@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
+	"mcp-all-in-one/internal/upstream/servers"
 )
 
 // TestMain also runs the helper that starts children.
@@ -39,7 +40,7 @@ const patience = 20 * time.Second
 // A world is a set of upstreams under test.
 type world struct {
 	t    testing.TB
-	set  *upstream.Set
+	set  *servers.Set
 	wait time.Duration // how long a call or a change may take
 	mu   sync.Mutex
 	bell chan struct{} // closed and replaced at every change
@@ -57,7 +58,7 @@ type worldOptions struct {
 	placer    upstream.Placer
 }
 
-func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
+func newWorld(t testing.TB, o worldOptions, entries ...*config.Server) *world {
 	t.Helper()
 	limits := config.DefaultLimits()
 	if o.limits != nil {
@@ -72,7 +73,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 	if o.memory == nil {
 		o.memory = memory.Open("")
 	}
-	w.set = upstream.NewSet(ctx, upstream.Options{
+	w.set = servers.NewSet(ctx, upstream.Options{
 		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Values: o.values, Pins: o.pins, Limits: &limits,
 		Log:    slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
@@ -80,7 +81,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 		Memory: o.memory, Greeting: o.greeting, Placer: o.placer, OnChange: func(*upstream.Upstream) { w.ring() },
 	})
 	schema := config.NewSchema("default")
-	schema.Enabled, schema.Servers = true, servers
+	schema.Enabled, schema.Servers = true, entries
 	w.set.Apply(&config.Config{Schemas: []*config.Schema{schema}, Limits: limits}, nil)
 	t.Cleanup(func() {
 		w.set.Close(ctx)

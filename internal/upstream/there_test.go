@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/upstream"
@@ -19,7 +20,7 @@ import (
 type replica struct {
 	t      *testing.T
 	ln     net.Listener
-	joined chan *jsonrpc.Conn // the connections of the gateway
+	joined chan *duplex.Conn // the connections of the gateway
 	moved  chan struct{}
 }
 
@@ -29,7 +30,7 @@ func newReplica(t *testing.T) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{t, ln, make(chan *jsonrpc.Conn, 1), make(chan struct{})}
+	r := &replica{t, ln, make(chan *duplex.Conn, 1), make(chan struct{})}
 	t.Cleanup(func() { ln.Close() })
 	server := mcpserver.Demo()
 	go func() {
@@ -39,7 +40,7 @@ func newReplica(t *testing.T) *replica {
 				return
 			}
 			session := server.Open(nil)
-			r.joined <- jsonrpc.NewConn(hop.Stream(conn, 1<<20), jsonrpc.ConnOptions{
+			r.joined <- duplex.NewConn(hop.Stream(conn, 1<<20), duplex.ConnOptions{
 				Handler: session, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 				Tags: hop.Asked(func(ctx context.Context, _ string) context.Context { return ctx }),
 			})
@@ -62,9 +63,9 @@ func (r *replica) Doubt(string, uint64)      {}
 // The end of a connection to another replica is not a crash of the server: the
 // connection is opened again at once, however often.
 func TestConnectionToReplicaEnds(t *testing.T) {
-	for name, end := range map[string]func(*jsonrpc.Conn){
-		"broken": func(c *jsonrpc.Conn) { c.Close() },
-		"left": func(c *jsonrpc.Conn) {
+	for name, end := range map[string]func(*duplex.Conn){
+		"broken": func(c *duplex.Conn) { c.Close() },
+		"left": func(c *duplex.Conn) {
 			if err := c.Notify(context.Background(), &jsonrpc.Notification{Method: hop.Leaving}); err != nil {
 				t.Error(err)
 			}

@@ -2,8 +2,8 @@
 //
 // An Upstream is one configured server of one schema. It opens, watches and reopens its
 // connections, decides which clients share a connection, and ends every call exactly once.
-// A Set holds all upstreams and reconciles them with the configuration. The package does
-// not decide what clients see: its callers handle names, filters and dialects.
+// The package does not decide what clients see: its callers handle names, filters and
+// dialects.
 //
 // Terms: a question is a request that a server sends to a client (sampling, elicitation,
 // roots); a server that sends one asks. An offer is what a client declares in its
@@ -30,11 +30,12 @@ import (
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/observed"
 	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/upstream/queue"
 )
 
-// Options are common to all upstreams of a Set.
+// Options are common to all upstreams.
 type Options struct {
 	Launcher  *stdio.Launcher
 	Transport http.RoundTripper // for servers over HTTP; nil is the default
@@ -69,8 +70,8 @@ type Options struct {
 	// OnLine is called with each line that a server writes to its standard error. It must
 	// not block, and may be nil.
 	OnLine func(server, line string)
-
-	dials queue.Semaphore
+	// Dials limits how many servers are dialed at the same time.
+	Dials queue.Semaphore
 }
 
 // A Lock restricts what servers may run and show.
@@ -106,7 +107,7 @@ type entry struct {
 type connections struct {
 	entry
 	condition
-	observed
+	observed observed.Record
 
 	primary *slot
 	slots   slots
@@ -128,7 +129,9 @@ type Upstream struct {
 	queue      *queue.Queue
 }
 
-func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstream {
+// Start returns the upstream of a server and connects it, if the server may run. The
+// upstream stops when life ends.
+func Start(life context.Context, cfg *config.Server, opt *Options) *Upstream {
 	u := &Upstream{
 		connections: connections{
 			entry: entry{
@@ -136,7 +139,6 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 				log: opt.Log.With("upstream", cfg.Name), carrier: newCarrier(opt),
 			},
 			condition: condition{since: time.Now(), settled: make(chan struct{}), moved: make(chan struct{})},
-			observed:  observed{counts: make(map[string]int64)},
 			wake:      make(chan struct{}, 1),
 			slots:     slots{byKey: make(map[string]*slot), leases: make(map[string][]*slot)},
 		},
@@ -153,14 +155,64 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	}
 	u.life, u.kill = context.WithCancel(life)
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
-	u.condition.entry, u.observed.entry = &u.entry, &u.entry
-	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count}
+	u.condition.entry = &u.entry
+	u.observed.Server, u.observed.Log, u.observed.OnLine = cfg.Name, u.log, opt.OnLine
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.observed.Count}
 	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.primary = &slot{up: &u.connections, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	if opt.Greeting != nil && len(cfg.PerUser) > 0 {
 		u.primary.user = opt.Greeting.user
 	}
+	switch {
+	case !cfg.Enabled:
+		u.setState(Disabled, nil)
+	case cfg.Pending:
+		u.setState(Pending, nil)
+	case len(cfg.Missing) > 0:
+		u.setState(Unconfigured, &failure.MissingError{Names: cfg.Missing})
+	default:
+		u.state = Starting
+		u.background.Go(u.supervisor.run)
+	}
 	return u
+}
+
+// Adopt makes u follow a new configuration of its server. It returns false if u must be
+// replaced instead, because the connection itself has changed.
+func (u *Upstream) Adopt(cfg *config.Server) bool {
+	if u.hash != cfg.Hash() || u.Config().Runnable() != cfg.Runnable() {
+		return false
+	}
+	u.config.Store(cfg)
+	restand(&u.entry)
+	u.Repin()
+	return true
+}
+
+// Close ends every connection and waits until all goroutines and processes of u have ended.
+// With drain it first waits, up to drain or the end of ctx, for the calls in flight.
+func (u *Upstream) Close(ctx context.Context, drain time.Duration) {
+	if drain > 0 {
+		idle, cancel := context.WithTimeout(ctx, drain)
+		u.queue.Idle(idle)
+		cancel()
+		ctx = context.WithoutCancel(ctx)
+	}
+	u.kill()
+	u.supervisor.endGrace()
+	var wg sync.WaitGroup
+	for _, s := range append(u.slots.all(), u.primary) {
+		wg.Go(func() { s.close(ctx) })
+	}
+	wg.Wait()
+	u.background.Wait()
+	if l := u.primary.link.Load(); l != nil {
+		l.close(ctx)
+	}
+	if c, ok := u.carrier.(interface{ CloseIdleConnections() }); ok && u.opt.Transport == nil {
+		c.CloseIdleConnections()
+	}
+	u.setState(Stopped, errStopped)
 }
 
 // Name returns the name in the configuration.
@@ -179,7 +231,7 @@ func (u *connections) command(values map[string]string) stdio.Command {
 	if len(values) == 0 {
 		env = cfg.WithoutUserValues(env)
 	}
-	u.noteWithheld(withheld)
+	u.observed.Withhold(withheld)
 	cmd := stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
 	if cfg.Sandbox.On {
 		cmd.Sandbox = &sandbox.Server{ID: cfg.ID(), Rules: cfg.Sandbox, Cwd: cfg.Cwd}

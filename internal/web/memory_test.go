@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/oauth"
@@ -178,8 +179,8 @@ type memoryBench struct {
 type memorySession struct {
 	bench *memoryBench
 	name  string
-	conn  *jsonrpc.Conn
-	far   *jsonrpc.Conn
+	conn  *duplex.Conn
+	far   *duplex.Conn
 	work  *mcpserver.Session
 	hooks *bench.Hooks
 	info  bench.Info
@@ -201,11 +202,11 @@ func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Tar
 	if server == nil {
 		return nil, fmt.Errorf("starting %q: no such file", name)
 	}
-	near, far := jsonrpc.Pipe()
+	near, far := duplex.Pipe()
 	s := &memorySession{bench: b, name: name, hooks: hooks, roots: t.Roots}
 	late := &lateHandler{}
-	s.conn = jsonrpc.NewConn(near, jsonrpc.ConnOptions{Handler: s, CancelMethod: mcp.NotificationCancelled})
-	s.far = jsonrpc.NewConn(far, jsonrpc.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
+	s.conn = duplex.NewConn(near, duplex.ConnOptions{Handler: s, CancelMethod: mcp.NotificationCancelled})
+	s.far = duplex.NewConn(far, duplex.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
 	s.work = server.Open(s.far)
 	late.Session = s.work
 	params := `{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{},"roots":{"listChanged":true}},"clientInfo":{"name":"bench","version":"1"}}`

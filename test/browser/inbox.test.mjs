@@ -83,7 +83,7 @@ test("approval: a call whose policy is to ask runs after a yes, and not without"
   const call = await connect("careful-client");
   const name = await toolName(call, "echo");
   await visit(page, "inbox");
-  for (const [button, want] of [["Allow once", /"did it"/], ["Deny", /nobody gave it/]]) {
+  for (const [button, want] of [["Allow once", /"did it"/], ["Deny", /no person approved it/]]) {
     const answer = call("tools/call", { name, arguments: { message: "did it" } });
     const card = page.getByTestId("question-approval");
     await card.getByText("for careful-client", { exact: false }).waitFor();

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,9 +77,7 @@ func newCounter(t *testing.T, more map[string]any) *counter {
 	for _, name := range []string{"look", "write", "fail", "question"} {
 		tools[name] = map[string]any{"cache": "10m"}
 	}
-	for name, value := range more {
-		tools["look"].(map[string]any)[name] = value
-	}
+	maps.Copy(tools["look"].(map[string]any), more)
 	l.file = map[string]any{
 		"mode": "code", "access": map[string]any{"keys": keys}, "audit": map[string]any{"file": l.audit},
 		"mcpServers": map[string]any{"lib": map[string]any{"url": front.URL + "/mcp", "tools": tools}},

@@ -326,7 +326,7 @@ func TestYesForTheScript(t *testing.T) {
 		for _, q := range h.questions(3) {
 			h.api(http.MethodPost, "inbox/"+q.ID, `{"action":"decline"}`)
 		}
-		if text := h.answer(again); !strings.Contains(text, "nobody gave it") {
+		if text := h.answer(again); !strings.Contains(text, "no person approved it") {
 			t.Errorf("the next run: %s", text)
 		}
 		if n := h.calls(); n != 7 {
@@ -352,7 +352,7 @@ func TestYesForTheScript(t *testing.T) {
 		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"decline"}`)
 		h.until("it is asked about again", func() bool { return h.questions(1)[0].Tool == "add" })
 		h.api(http.MethodPost, "inbox/"+h.questions(1)[0].ID, `{"action":"decline"}`)
-		if text := h.answer(done); !strings.Contains(text, "nobody gave it") {
+		if text := h.answer(done); !strings.Contains(text, "no person approved it") {
 			t.Errorf("it is %s", text)
 		}
 	})
@@ -366,7 +366,7 @@ func TestYesForTheScript(t *testing.T) {
 			done <- string(w.ask(mcp.MethodToolsCall, map[string]any{"name": "exec", "arguments": map[string]any{"server_name": "demo", "tool_name": "add", "arguments": map[string]any{"a": 1, "b": 2}}}).Raw)
 		}()
 		id := h.questions(1)[0].ID
-		if text := h.api(http.MethodPost, "inbox/"+id, `{"action":"accept","for":"script"}`); !strings.Contains(text, "a call of a script") {
+		if text := h.api(http.MethodPost, "inbox/"+id, `{"action":"accept","for":"script"}`); !strings.Contains(text, "a call that a script makes") {
 			t.Errorf("it is %s", text)
 		}
 		h.api(http.MethodPost, "inbox/"+id, `{"action":"decline"}`)

@@ -38,7 +38,7 @@ var sentences = []struct{ part, reason string }{
 	{"the gateway is short of memory", string(mcp.Overloaded)},
 	{"call a minute", string(mcp.RateLimited)},
 	{"2 times in a row", string(mcp.RepeatedCall)},
-	{"needs a person's yes", string(mcp.PolicyDenied)},
+	{"needs a person's approval", string(mcp.PolicyDenied)},
 	{"does not say that it is read-only", string(mcp.PolicyDenied)},
 	{"waits for approval", string(mcp.PolicyDenied)},
 	{"not been approved", string(mcp.PolicyDenied)},

@@ -83,7 +83,7 @@ const doorsHead = `
 see does not exist for it: it is told what it would be told about a name that nobody has.
 
 *ask* also holds for the tools of our own that change the configuration: a call that would remove a server which a person has written or approved waits for a
-person's yes, at the client (elicitation) or else in the inbox, and is refused where nobody can say yes.
+person's approval, at the client (elicitation) or else in the inbox, and is refused if no person can be asked.
 
 ## Doors
 

@@ -17,9 +17,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // The environment of a recorder: the file that it writes to, its name in its
@@ -95,7 +96,7 @@ func record(journal string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &recorder{Handler: session, server: os.Getenv(envName), file: file, life: ctx}
-	conn := jsonrpc.NewConn(stdio.NewStream(untilEnd{os.Stdin, end}, os.Stdout, stdio.StreamOptions{}), jsonrpc.ConnOptions{
+	conn := duplex.NewConn(lines.NewStream(untilEnd{os.Stdin, end}, os.Stdout, lines.StreamOptions{}), duplex.ConnOptions{
 		Handler: r, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	defer context.AfterFunc(ctx, func() { conn.Close() })()

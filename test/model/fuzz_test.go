@@ -1,9 +1,10 @@
 package model
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // A source makes choices from the bytes of an input; after its end it always
@@ -94,7 +95,7 @@ const attempts = 60
 // gateway keeps running from input to input, with a reload for each.
 func FuzzAuthorize(f *testing.F) {
 	w := newTown(f)
-	r := rand.New(rand.NewPCG(1, 2))
+	r := random.New(f)
 	for range 12 {
 		data := make([]byte, 400)
 		for i := range data {
@@ -131,7 +132,7 @@ func FuzzAuthorize(f *testing.F) {
 // TestModelDecides checks that the model allows and refuses requests, for every
 // reason.
 func TestModelDecides(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
+	r := random.New(t)
 	let, refused := map[string]int{}, map[string]int{}
 	for range 20_000 {
 		data := make([]byte, 160)

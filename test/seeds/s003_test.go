@@ -137,7 +137,7 @@ func childrenOf(t *testing.T, pid int) int {
 	n := 0
 	for _, list := range lists {
 		data, _ := os.ReadFile(list) // the thread may have ended
-		for _, field := range strings.Fields(string(data)) {
+		for field := range strings.FieldsSeq(string(data)) {
 			id, err := strconv.Atoi(field)
 			if err != nil {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package torture
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -33,11 +33,11 @@ func TestReload(t *testing.T) {
 			pids[s.Name] = s.PID
 		}
 		edits, broken := 0, 0
+		rng := random.New(t)
 		done := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer close(done)
-			rng := rand.New(rand.NewPCG(17, 17))
 			tick := time.NewTicker(300 * time.Millisecond)
 			defer tick.Stop()
 			for i := range figures.Size(8, 500) {

@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -137,10 +138,10 @@ func killing(t *testing.T, id, path string, calls, percent int) {
 	f := hostiles(t, 8, `,"restartDelay":"50ms","retries":1000`)
 	gateway := start(t, path, f.config, []string{"GORACE=halt_on_error=0"})
 	ready(t, gateway)
-	stop := make(chan struct{})
+	stop, r := make(chan struct{}), random.New(t)
 	var kills int
 	var wg sync.WaitGroup
-	wg.Go(func() { kills = killer(t, gateway, 200*time.Millisecond, stop) })
+	wg.Go(func() { kills = killer(t, r, gateway, 200*time.Millisecond, stop) })
 	out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: crowd, Calls: calls / crowd, Tools: f.tools("echo")}.Run(t)
 	close(stop)
 	wg.Wait()
@@ -165,7 +166,7 @@ func killing(t *testing.T, id, path string, calls, percent int) {
 }
 
 // killer kills a random server at every tick, and returns how many it killed.
-func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-chan struct{}) int {
+func killer(t *testing.T, r *rand.Rand, gateway *mcptest.Process, every time.Duration, stop <-chan struct{}) int {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	kills := 0
@@ -176,7 +177,7 @@ func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-
 		case <-tick.C:
 		}
 		list := servers(t, gateway)
-		victim := list[rand.IntN(len(list))]
+		victim := list[r.IntN(len(list))]
 		if victim.PID == 0 {
 			continue // already down
 		}

@@ -219,7 +219,7 @@ func countZombies(t *testing.T, parent int) int {
 		if err != nil {
 			continue // the thread has ended
 		}
-		for _, pid := range strings.Fields(string(data)) {
+		for pid := range strings.FieldsSeq(string(data)) {
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
 			if err == nil && strings.Contains(string(stat), ") Z ") {
 				n++

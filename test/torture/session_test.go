@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -27,14 +28,14 @@ func TestOwnNotifications(t *testing.T) {
 		fake := mcptest.Build(t)
 		gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"s0":{"command":%[1]q,"args":["-role","hostile"]},"demo":{"command":%[1]q,"args":["-era","legacy"],"share":"session"}}}`, fake))
 		ready(t, gateway)
-		total := figures.Size(640, 100_000)
+		total, seed := figures.Size(640, 100_000), random.Seed(t)
 		var foreign, reports, asked, failed atomic.Int64
 		var wg sync.WaitGroup
 		for s := range 32 {
 			c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 			c.Initialize(mcp.LatestLegacy, `{"sampling":{}}`)
 			wg.Go(func() {
-				rng := rand.New(rand.NewPCG(3, uint64(s)))
+				rng := rand.New(rand.NewPCG(seed, uint64(s)))
 				for i := range total / 32 {
 					mine := fmt.Sprintf("session-%d-call-%d", s, i)
 					if i%10 == 9 {
@@ -231,14 +232,14 @@ func newPatient(t *testing.T) (*patient, *mcptest.Process) {
 func TestDisconnect(t *testing.T) {
 	t.Run("fault/T07", func(t *testing.T) {
 		p, gateway := newPatient(t)
-		total := figures.Size(200, 10_000)
+		total, seed := figures.Size(200, 10_000), random.Seed(t)
 		var mu sync.Mutex
 		var took []time.Duration
 		lost := 0
 		var wg sync.WaitGroup
 		for w := range 20 {
 			wg.Go(func() {
-				rng := rand.New(rand.NewPCG(7, uint64(w)))
+				rng := rand.New(rand.NewPCG(seed, uint64(w)))
 				for i := range total / 20 {
 					token := fmt.Sprintf("modern-%d-%d", w, i)
 					c, line := modern(t, gateway.URL+"/mcp", mcp.MethodToolsCall, fmt.Sprintf(`{"name":"p__wait","arguments":{"token":%q,"ms":30000}}`, token), `{}`)
@@ -338,7 +339,7 @@ func TestCancelRace(t *testing.T) {
 		f := hostiles(t, 1, "")
 		gateway := mcptest.Gateway(t, f.config)
 		ready(t, gateway)
-		total := figures.Size(400, 20_000)
+		total, seed := figures.Size(400, 20_000), random.Seed(t)
 		var answered, silent, wrong atomic.Int64
 		var wg, cancels sync.WaitGroup
 		for w := range 20 {
@@ -346,7 +347,7 @@ func TestCancelRace(t *testing.T) {
 			c.Initialize(mcp.LatestLegacy, `{}`)
 			stranger.Initialize(mcp.LatestLegacy, `{}`)
 			wg.Go(func() {
-				rng := rand.New(rand.NewPCG(8, uint64(w)))
+				rng := rand.New(rand.NewPCG(seed, uint64(w)))
 				for i := range total / 20 {
 					own := rng.IntN(2) == 0
 					cancels.Add(1)

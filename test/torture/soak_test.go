@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -48,10 +49,11 @@ func TestSoak(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), whole)
 		defer cancel()
 		var ok, told, wrong, sessions atomic.Int64
+		seed := random.Seed(t)
 		var wg sync.WaitGroup
 		for w := range figures.Size(10, 50) {
 			wg.Go(func() {
-				rng := rand.New(rand.NewPCG(38, uint64(w)))
+				rng := rand.New(rand.NewPCG(seed, uint64(w)))
 				for ctx.Err() == nil {
 					sessions.Add(1)
 					soakSession(t, ctx, gateway.URL+"/mcp", rng, &ok, &told, &wrong)
@@ -59,7 +61,8 @@ func TestSoak(t *testing.T) {
 			})
 		}
 		kills := 0
-		wg.Go(func() { kills = killer(t, gateway, max(whole/180, 500*time.Millisecond), ctx.Done()) })
+		victims := rand.New(rand.NewPCG(seed, 1<<32))
+		wg.Go(func() { kills = killer(t, victims, gateway, max(whole/180, 500*time.Millisecond), ctx.Done()) })
 		wg.Go(func() { touch(t, ctx, path, f.config) })
 		var samples []float64
 		files := 0

@@ -70,7 +70,7 @@ func registryLogin(a *env.Env, cmd *cobra.Command, g *config.Registry) error {
 func registryLogout(a *env.Env, _ *cobra.Command, g *config.Registry) error {
 	err := a.Secrets().Delete(install.TokenName(g.URL))
 	if errors.Is(err, secrets.ErrNoSecret) {
-		return env.Fail(env.ExitUsage, env.CodeSignIn, "", "%s%s%v", g.Name, a.T(": ", "："), i18n.Errorf("nobody is signed in", "无人登录"))
+		return env.Fail(env.ExitUsage, env.CodeSignIn, "", "%s%s%v", g.Name, a.T(": ", "："), i18n.Errorf("not signed in", "尚未登录"))
 	}
 	if err == nil {
 		done(a, a.T("signed out of ", "已注销 "), g.Name)

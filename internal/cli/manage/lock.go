@@ -43,11 +43,7 @@ func LockCommand(a *env.Env) *cobra.Command {
 
 // lockServers locks the named servers, or all enabled servers.
 func lockServers(ctx context.Context, a *env.Env, schema string, names []string, yes, build bool) error {
-	cfg, err := a.Load(false)
-	if err != nil {
-		return err
-	}
-	file, err := lock.Open(cfg.Path)
+	cfg, file, err := openLock(a)
 	if err != nil {
 		return err
 	}
@@ -67,6 +63,16 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
 	}
 	return nil
+}
+
+// openLock reads the config file and its lock.
+func openLock(a *env.Env) (*config.Config, *lock.File, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := lock.Open(cfg.Path)
+	return cfg, file, err
 }
 
 // noneToLock says that the config file has no server that could be locked.

@@ -83,11 +83,7 @@ func (c packageChange) in(a *env.Env) string {
 // upgradeLocked shows what another version of a server changes, and locks that
 // version after confirmation.
 func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to, replayed string, yes, build bool) error {
-	cfg, err := a.Load(false)
-	if err != nil {
-		return err
-	}
-	file, err := lock.Open(cfg.Path)
+	cfg, file, err := openLock(a)
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,7 @@ type verdict struct {
 // verifyLock compares the file with its lock, and prints one line per
 // difference.
 func verifyLock(ctx context.Context, a *env.Env, tools bool, junit string) error {
-	cfg, err := a.Load(false)
-	if err != nil {
-		return err
-	}
-	file, err := lock.Open(cfg.Path)
+	cfg, file, err := openLock(a)
 	if err != nil {
 		return err
 	}

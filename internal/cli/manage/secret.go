@@ -43,10 +43,8 @@ func SecretCommand(a *env.Env) *cobra.Command {
 // checkUser refuses a name that cannot be a user of the gateway, because a
 // value stored for it would never be used.
 func checkUser(a *env.Env, user string) error {
-	for _, known := range []string{access.Local.ID, access.Anonymous.ID, access.Owner.ID} {
-		if user == known {
-			return nil
-		}
+	if slices.Contains([]string{access.Local.ID, access.Anonymous.ID, access.Owner.ID}, user) {
+		return nil
 	}
 	for _, prefix := range []string{"key:", "token:"} {
 		if len(user) > len(prefix) && strings.HasPrefix(user, prefix) {

@@ -140,7 +140,7 @@ func PrintListAs(a *env.Env, format string, l *probe.Listing) bool {
 			fmt.Fprintln(a.Stdout, key)
 		}
 	case "table":
-		t := &env.Table{Head: []string{strings.ToUpper(KindName(l.Kind)), a.T("ARGUMENTS", "参数"), a.T("DESCRIPTION", "描述")}, Aligned: true}
+		t := &env.Table{Head: []string{strings.ToUpper(probe.KindWord(l.Kind)), a.T("ARGUMENTS", "参数"), a.T("DESCRIPTION", "描述")}, Aligned: true}
 		for i := range l.Items {
 			it := &l.Items[i]
 			about, _, _ := strings.Cut(it.Description, "\n")
@@ -148,7 +148,7 @@ func PrintListAs(a *env.Env, format string, l *probe.Listing) bool {
 		}
 		a.Print(t)
 	case "md":
-		fmt.Fprintf(a.Stdout, "## %s\n\n", KindName(l.Kind))
+		fmt.Fprintf(a.Stdout, "## %s\n\n", probe.KindWord(l.Kind))
 		for i := range l.Items {
 			it := &l.Items[i]
 			fmt.Fprintf(a.Stdout, "- `%s`", ItemSignature(l.Kind, it))

@@ -11,13 +11,6 @@ import (
 
 var AllKinds = []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts}
 
-func KindName(k catalog.Kind) string {
-	if k == catalog.Templates {
-		return "templates"
-	}
-	return k.Member()
-}
-
 var KindWords = map[string]catalog.Kind{
 	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
 }

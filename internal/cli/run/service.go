@@ -100,7 +100,7 @@ func serviceSpec(a *env.Env, flags []string) (service.Spec, error) {
 		args = append(args, "--config", path)
 	}
 	path, _ := a.Getenv("PATH")
-	return service.Spec{Program: program, Args: append(args, flags...), Path: path, Home: a.Home()}, nil
+	return service.Spec{Program: program, Args: append(args, flags...), Path: path}, nil
 }
 
 // installed prints the state of the service after its installation, and hints.

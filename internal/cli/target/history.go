@@ -6,17 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
-	"time"
-
-	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web"
+	"path/filepath"
+	"strings"
+	"time"
 )
 
 // OpenHistory opens the history of the tester, which the console shares.
@@ -31,7 +29,7 @@ func (b *Connection) remember(method string, params json.RawMessage, began time.
 		return
 	}
 	k := history.KeptRun{Run: history.Run{
-		ID: strings.ToLower(rand.Text()[:10]), Target: b.To.Label, From: b.To.From(), Method: method, Name: instance.SubjectOf(params),
+		ID: strings.ToLower(rand.Text()[:10]), Target: b.To.Label, From: b.To.From(), Method: method, Name: probe.SubjectOf(params),
 		Params: b.Redact(params), Start: began, Total: time.Since(began), ReqSize: int64(len(params)),
 	}}
 	if k.From != nil {

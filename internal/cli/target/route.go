@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
@@ -90,7 +91,7 @@ func (b *Connection) carryTokens() {
 // the session.
 func InProcess(in *instance.Instance, name, schema, server string, onClose func(func())) probe.Target {
 	return probe.Target{Name: name, Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
+		ours, theirs := duplex.Pipe()
 		end, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -167,9 +168,7 @@ func targetServer(a *env.Env, f *Flags, m *Target) error {
 
 func CloneSecrets(base map[string]config.Secret, more map[string]string) map[string]config.Secret {
 	out := make(map[string]config.Secret, len(base)+len(more))
-	for k, v := range base {
-		out[k] = v
-	}
+	maps.Copy(out, base)
 	for k, v := range more {
 		out[k] = config.Secret(v)
 	}

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/spelling"
@@ -147,7 +148,7 @@ func (h *stage) open(ctx context.Context, mode string, rehearse func(eval.Pick) 
 	who.Mode = mode
 	var leave func()
 	m := &target.Target{Label: h.aim.Label, Probe: probe.Target{Name: h.aim.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
+		ours, theirs := duplex.Pipe()
 		var err error
 		leave, err = h.in.OpenInProcess(theirs, gateway.Opening{Who: who, Schema: h.schema, Rehearse: func(p gateway.Pick) *jsonrpc.Response { return rehearse(eval.Pick(p)) }})
 		return ours, err

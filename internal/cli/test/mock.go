@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcpserver"
@@ -50,7 +51,7 @@ func MockCommand(a *env.Env) *cobra.Command {
 }
 
 func serveMock(ctx context.Context, a *env.Env, capture *record.Capture) error {
-	conn := jsonrpc.NewConn(plainStream(a), jsonrpc.ConnOptions{
+	conn := duplex.NewConn(plainStream(a), duplex.ConnOptions{
 		Handler: record.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	stop := context.AfterFunc(ctx, func() { conn.Close() })

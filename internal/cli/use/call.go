@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -74,21 +73,9 @@ func callTool(b *target.Connection, f *CallFlags, name string, words []string) e
 	}
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
 	params = jsonrpc.Set(params, args, "arguments")
-	x, err := b.Send(mcp.MethodToolsCall, params)
+	x, err := show(b, mcp.MethodToolsCall, params, f.save, target.Answered)
 	if err != nil {
 		return err
-	}
-	if err := target.Answered(a, x, b.To); err != nil {
-		return err
-	}
-	if err := output.PrintResult(a, &f.Options, x.Result, f.save); err != nil {
-		return err
-	}
-	if f.WantsSummary(a) {
-		output.Summary(a, a.Stderr, x)
-	}
-	if x.IsToolError() {
-		return env.Silent(env.ExitTool)
 	}
 	return checkToolOutput(b, tool, x)
 }
@@ -235,17 +222,13 @@ func askMissing(b *target.Connection, tool *catalog.Item, parser *probe.Argument
 
 // ArgumentsFrom parses the value of --args.
 func ArgumentsFrom(a *env.Env, text string) (json.RawMessage, error) {
-	var data []byte
+	data := []byte(text)
 	var err error
 	switch name, isFile := strings.CutPrefix(text, "@"); {
 	case text == "":
 		return nil, nil
-	case text == "-":
-		data, err = io.ReadAll(a.Stdin)
-	case isFile:
-		data, err = os.ReadFile(name)
-	default:
-		data = []byte(text)
+	case text == "-" || isFile:
+		data, err = readInput(a, name)
 	}
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "--args: %v", err)

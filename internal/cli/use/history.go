@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"mcp-all-in-one/internal/cli/output"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 )
 
@@ -115,7 +113,8 @@ func historyRerun(a *env.Env) *cobra.Command {
 			return err
 		}
 		return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error {
-			return showResource(b, k.Method, k.Params, save, func(x *probe.Exchange, m *target.Target) error { return target.Answered(a, x, m) })
+			_, err := show(b, k.Method, k.Params, save, target.Answered)
+			return err
 		})
 	})
 	cmd.Long = a.T("Send a request again, to the same target or to another one. Headers and variables are not recorded: give them again.",
@@ -180,13 +179,7 @@ func historyImport(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: a.T("import an exported history; - is standard input", "导入已导出的历史；- 为标准输入"), Args: command.ArgCount(a, 1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var data []byte
-			var err error
-			if args[0] == "-" {
-				data, err = io.ReadAll(a.Stdin)
-			} else {
-				data, err = os.ReadFile(args[0])
-			}
+			data, err := readInput(a, args[0])
 			if err != nil {
 				return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 			}

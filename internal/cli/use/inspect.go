@@ -96,7 +96,7 @@ func listed(l *probe.Listing, took time.Duration, lang i18n.Lang) inspectionList
 		c := catalog.CostOf(raw)
 		cost.Bytes, cost.Tokens = cost.Bytes+c.Bytes, cost.Tokens+c.Tokens
 	}
-	out := inspectionList{Kind: output.KindName(l.Kind), Count: len(l.Raw), Pages: l.Pages, Bytes: cost.Bytes, Tokens: cost.Tokens, Ms: asMs(took)}
+	out := inspectionList{Kind: probe.KindWord(l.Kind), Count: len(l.Raw), Pages: l.Pages, Bytes: cost.Bytes, Tokens: cost.Tokens, Ms: asMs(took)}
 	for _, issue := range l.Issues {
 		out.Issues = append(out.Issues, strings.TrimPrefix(issue.Item+": "+issue.Detail.In(lang), ": "))
 	}

@@ -133,7 +133,7 @@ func listFeatures(b *target.Connection, kinds []catalog.Kind, name string, wide 
 // columns in a pipe.
 func printListing(a *env.Env, l *probe.Listing, wide, titled bool) {
 	if titled && env.IsTerminal(a.Stdout) {
-		fmt.Fprintf(a.Stdout, "%s (%d)\n", output.KindName(l.Kind), len(l.Items))
+		fmt.Fprintf(a.Stdout, "%s (%d)\n", probe.KindWord(l.Kind), len(l.Items))
 	}
 	for i := range l.Items {
 		it := &l.Items[i]

@@ -32,7 +32,6 @@ func PromptCommand(a *env.Env) *cobra.Command {
 }
 
 func getPrompt(b *target.Connection, name string, words []string, noValidate bool) error {
-	a := b.Env
 	values, err := textArguments(words)
 	if err != nil {
 		return badArguments(b, err)
@@ -42,7 +41,7 @@ func getPrompt(b *target.Connection, name string, words []string, noValidate boo
 			return err
 		}
 	}
-	return showResource(b, mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(x *probe.Exchange, m *target.Target) error {
+	_, err = show(b, mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(a *env.Env, x *probe.Exchange, m *target.Target) error {
 		if x.Err == nil {
 			return nil
 		}
@@ -50,6 +49,7 @@ func getPrompt(b *target.Connection, name string, words []string, noValidate boo
 		e.Err = i18n.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
 		return e
 	})
+	return err
 }
 
 // checkPrompt returns an error before sending if a required argument is missing

@@ -2,6 +2,8 @@ package use
 
 import (
 	"encoding/json"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +32,6 @@ func ReadCommand(a *env.Env) *cobra.Command {
 }
 
 func readResource(b *target.Connection, uri string, words []string, save string) error {
-	a := b.Env
 	values, err := textArguments(words)
 	if err != nil {
 		return badArguments(b, err)
@@ -40,28 +41,38 @@ func readResource(b *target.Connection, uri string, words []string, save string)
 			return badArguments(b, err)
 		}
 	}
-	return showResource(b, mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *target.Target) error { return target.Answered(a, x, m) })
+	_, err = show(b, mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, target.Answered)
+	return err
 }
 
-// showResource sends one request and prints its result.
-func showResource(b *target.Connection, method string, params json.RawMessage, save string, answered func(*probe.Exchange, *target.Target) error) error {
+// show sends one request and prints its result. answered returns the error for
+// an answer that is one.
+func show(b *target.Connection, method string, params json.RawMessage, save string, answered func(*env.Env, *probe.Exchange, *target.Target) error) (*probe.Exchange, error) {
 	x, err := b.Send(method, params)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := answered(x, b.To); err != nil {
-		return err
+	if err := answered(b.Env, x, b.To); err != nil {
+		return nil, err
 	}
 	if err := output.PrintResult(b.Env, &b.Flags.Options, x.Result, save); err != nil {
-		return err
+		return nil, err
 	}
 	if b.Flags.WantsSummary(b.Env) {
 		output.Summary(b.Env, b.Env.Stderr, x)
 	}
 	if x.IsToolError() {
-		return env.Silent(env.ExitTool)
+		return nil, env.Silent(env.ExitTool)
 	}
-	return nil
+	return x, nil
+}
+
+// readInput reads a file, or standard input for -.
+func readInput(a *env.Env, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.Stdin)
+	}
+	return os.ReadFile(name)
 }
 
 // textArguments parses NAME=VALUE words; NAME=@FILE is the text of a file.

@@ -3,8 +3,6 @@ package use
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,13 +61,7 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 
 // scriptParams returns the params of the call that runs a script.
 func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
-	var code []byte
-	var err error
-	if name == "-" {
-		code, err = io.ReadAll(a.Stdin)
-	} else {
-		code, err = os.ReadFile(name)
-	}
+	code, err := readInput(a, name)
 	if err != nil {
 		return nil, &env.ExitError{Code: env.ExitUsage, ID: env.CodeUsage, Err: i18n.Errorf("reading the script: %w", "读取脚本失败：%w", err),
 			Hint: a.T("give the path of a JavaScript file, or - for standard input: ", "请给出 JavaScript 文件的路径，或用 - 表示标准输入：") + "echo 'return 1' | " + a.Again("script", "-")}

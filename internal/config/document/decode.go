@@ -51,7 +51,7 @@ func FormatOf(path string, data []byte) Format {
 	case ".toml":
 		return FormatTOML
 	}
-	for _, line := range bytes.Split(data, []byte("\n")) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue

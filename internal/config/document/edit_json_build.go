@@ -55,7 +55,7 @@ func indentUnit(data []byte) string {
 	if !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) {
 		return ""
 	}
-	for _, line := range bytes.Split(data, []byte("\n")) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		rest := bytes.TrimLeft(line, " \t")
 		if n := len(line) - len(rest); n > 0 && len(rest) > 0 && (rest[0] == '"' || rest[0] == '{' || rest[0] == '[') {
 			return string(line[:n])

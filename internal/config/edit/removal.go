@@ -18,7 +18,7 @@ func (e *RemovalError) Error() string { return e.In(i18n.English) }
 
 // In returns the message in a language.
 func (e *RemovalError) In(l i18n.Lang) string {
-	return i18n.New("nobody has agreed to remove %s", "没有人同意移除 %s", i18n.Seen(strings.Join(e.IDs, ", "))).In(l)
+	return i18n.New("no person has agreed to remove %s", "没有人同意移除 %s", i18n.Seen(strings.Join(e.IDs, ", "))).In(l)
 }
 
 // Removed returns the ids of the servers that a client's edit of the file at

@@ -37,7 +37,7 @@ var steering = []struct{ names, en, zh string }{
 func Why(name string) i18n.Text {
 	upper := strings.ToUpper(name)
 	for _, s := range steering {
-		for _, pattern := range strings.Fields(s.names) {
+		for pattern := range strings.FieldsSeq(s.names) {
 			if Matches(pattern, upper) {
 				return i18n.Pair(s.en, s.zh)
 			}

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
@@ -92,7 +93,7 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 	switch {
 	case t.Via == bench.ViaGateway:
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
-			ours, theirs := jsonrpc.Pipe()
+			ours, theirs := duplex.Pipe()
 			end, err := c.in.OpenInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
 			if err != nil {
 				return nil, err

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/receipt"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/servers"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/api"
 )
@@ -77,7 +77,7 @@ func (c *consoleCatalog) look(who access.Principal, session string, page *web.Ca
 }
 
 // sourcesOf returns the servers of a schema as every client sees them.
-func sourcesOf(view *upstream.SchemaView) []catalog.Source {
+func sourcesOf(view *servers.SchemaView) []catalog.Source {
 	var sources []catalog.Source
 	for _, u := range view.Upstreams {
 		if u.Absent() {

@@ -54,7 +54,7 @@ func (d *direct) keep(method string, began time.Time, o traffic.Outcome, params,
 	c := traffic.Call{
 		Kind: traffic.KindCall, Hop: traffic.HopClient, Start: began, Client: "bench", Bench: true,
 		Principal: d.who.ID, Door: traffic.DoorConsole, Schema: d.target.Schema, Server: d.label(),
-		Method: method, Name: instance.SubjectOf(params), Status: o.Status, Code: o.Code, Total: o.Total, Transport: o.Total,
+		Method: method, Name: probe.SubjectOf(params), Status: o.Status, Code: o.Code, Total: o.Total, Transport: o.Total,
 		ReqSize: int64(len(params)), ResSize: int64(len(result)),
 	}
 	if d.in.Observe != nil {

@@ -2,7 +2,6 @@ package instance
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
@@ -18,9 +18,9 @@ import (
 
 // LateClient is the client of a session whose connection is known only after
 // the session is opened.
-type LateClient chan *jsonrpc.Conn
+type LateClient chan *duplex.Conn
 
-func (c LateClient) conn() *jsonrpc.Conn {
+func (c LateClient) conn() *duplex.Conn {
 	conn := <-c
 	c <- conn
 	return conn
@@ -43,21 +43,12 @@ func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (clo
 	if err != nil {
 		return nil, err
 	}
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+	conn := duplex.NewConn(stream, duplex.ConnOptions{
 		Handler: s, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession,
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	client <- conn
 	return func() { conn.Close(); s.Close() }, nil
-}
-
-func SubjectOf(params json.RawMessage) string {
-	for _, key := range []string{"name", "uri"} {
-		if s, ok := jsonrpc.GetString(params, key); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 // Measured returns the times of the newest call of a method since began, from a

@@ -33,6 +33,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/servers"
 	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
@@ -46,7 +47,7 @@ type Instance struct {
 	Launcher   *stdio.Launcher
 	scripts    *script.Runner
 	held       held
-	Set        *upstream.Set
+	Set        *servers.Set
 	Gateway    *gateway.Gateway
 	greeting   *upstream.Greeting
 	Only       []string // the schemas to keep up; nil for all
@@ -155,7 +156,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.openTokens(ctx)
 	in.Values = secrets.NewValues(folders.UserDir(folders.Home()))
 	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
-	in.Set = upstream.NewSet(ctx, upstream.Options{
+	in.Set = servers.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
 		Values:   in.Values,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),

@@ -4,12 +4,10 @@ package addresses
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/record"
 )
 
 // A File holds the rewritten addresses of each schema. After a restart an
@@ -25,20 +23,18 @@ type File struct {
 // path the addresses are kept in memory only.
 func Open(path string) *File {
 	a := &File{path: path, by: make(map[string]*catalog.Addresses)}
-	for schema, book := range a.read() {
+	raw, _ := record.File{Path: path}.Read()
+	for schema, book := range parse(raw) {
 		a.by[schema] = catalog.NewAddresses(book)
 	}
 	return a
 }
 
-// read returns the contents of the file by schema.
-func (a *File) read() map[string]catalog.AddressBook {
+// parse returns the contents of the file by schema. Broken contents count as
+// none.
+func parse(raw []byte) map[string]catalog.AddressBook {
 	books := make(map[string]catalog.AddressBook)
-	if a.path == "" {
-		return books
-	}
-	raw, err := os.ReadFile(a.path)
-	if err != nil || json.Unmarshal(raw, &books) != nil {
+	if json.Unmarshal(raw, &books) != nil {
 		return make(map[string]catalog.AddressBook)
 	}
 	return books
@@ -70,25 +66,11 @@ func (a *File) Save() {
 }
 
 func (a *File) write() error {
-	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
-		return err
-	}
-	unlock, err := disk.Lock(a.path)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	books := a.read()
-	for schema, one := range a.by {
-		books[schema] = books[schema].With(one.Book())
-	}
-	raw, err := json.Marshal(books)
-	if err != nil {
-		return err
-	}
-	tmp := a.path + ".tmp"
-	if err := os.WriteFile(tmp, raw, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, a.path)
+	return record.File{Path: a.path}.Change(func(old []byte) ([]byte, error) {
+		books := parse(old)
+		for schema, one := range a.by {
+			books[schema] = books[schema].With(one.Book())
+		}
+		return json.Marshal(books)
+	})
 }

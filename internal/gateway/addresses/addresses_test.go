@@ -25,16 +25,16 @@ func TestTwoGateways(t *testing.T) {
 	wg.Go(func() { give(two, "home", "c", "d") })
 	wg.Wait()
 	t.Run("true/6 two gateways", func(t *testing.T) {
-		books := Open(path).read()
+		books := Open(path)
 		for schema, keeper := range map[string]string{"work": "a", "home": "c"} {
-			if books[schema].Shared["ui://app"] != keeper {
-				t.Errorf("%s: %+v", schema, books[schema])
+			if book := books.Of(schema).Book(); book.Shared["ui://app"] != keeper {
+				t.Errorf("%s: %+v", schema, book)
 			}
 		}
 	})
 	t.Run("true/6 who came first stays first", func(t *testing.T) {
 		give(two, "work", "b", "a")
-		book := Open(path).read()["work"]
+		book := Open(path).Of("work").Book()
 		if book.Shared["ui://app"] != "a" || !slices.Equal(book.Servers, []string{"a", "b"}) {
 			t.Errorf("%+v", book)
 		}

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/backoff"
 )
 
 const (
@@ -131,18 +132,9 @@ func (l Link) end(ctx context.Context, id string) (*jsonrpc.Response, error) {
 		if status, _ := jsonrpc.GetString(resp.Result, "status"); mcp.TaskEnded(status) || time.Now().After(late) {
 			return resp, nil
 		}
-		if err := pause(ctx, 2*minPoll); err != nil {
+		if err := backoff.Wait(ctx, 2*minPoll); err != nil {
 			return nil, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -175,7 +167,7 @@ func (l Link) Follow(ctx context.Context, id string, token []byte) (*jsonrpc.Res
 				return nil, refused
 			}
 		}
-		if err := pause(ctx, pollEvery(resp.Result)); err != nil {
+		if err := backoff.Wait(ctx, pollEvery(resp.Result)); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -122,7 +123,7 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := req.Back.(jsonrpc.Abortable); ok {
+	if b, ok := req.Back.(duplex.Abortable); ok {
 		b.Began(f.id)
 	}
 	x := exchange{c: c, f: f, req: req, id: f.id}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 // uniform receives notifications that repeat one letter.
@@ -39,10 +40,11 @@ func wantUniform(t *testing.T, obj []byte, letter byte) {
 // any size in pieces of any size, never see each other's data, however their
 // buffers are reused.
 func TestEventsApart(t *testing.T) {
+	seed := random.Seed(t)
 	c := serve(t, ClientOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		got := receive(r)
 		letter, _ := jsonrpc.GetString(got.Params, "letter")
-		rnd := rand.New(rand.NewPCG(7, uint64(len(got.ID))<<32|uint64(got.ID[len(got.ID)-1])))
+		rnd := rand.New(rand.NewPCG(seed, uint64(len(got.ID))<<32|uint64(got.ID[len(got.ID)-1])))
 		body := func() string {
 			size := rnd.IntN(1 << (4 + rnd.IntN(17)))
 			return fmt.Sprintf(`{"size":%d,"text":"%s"}`, size, strings.Repeat(letter, size))

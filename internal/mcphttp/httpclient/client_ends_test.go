@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/random"
 )
 
 var errEnough = errors.New("enough")
@@ -158,6 +160,8 @@ func TestClientTransportsAreTheSame(t *testing.T) {
 func TestClientRandom(t *testing.T) {
 	var mu sync.Mutex
 	runs := map[string]int{}
+	seed := random.Seed(t)
+	var requests atomic.Uint64
 	c := serve(t, ClientOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		msg := receive(r)
 		if msg.Kind != jsonrpc.KindRequest {
@@ -168,7 +172,8 @@ func TestClientRandom(t *testing.T) {
 		mu.Lock()
 		runs[text]++
 		mu.Unlock()
-		switch rand.IntN(5) {
+		numbers := rand.New(rand.NewPCG(seed, requests.Add(1)))
+		switch numbers.IntN(5) {
 		case 0:
 			send := events(w)
 			send(": ")
@@ -176,7 +181,7 @@ func TestClientRandom(t *testing.T) {
 		case 1:
 			conn, _ := takeOver(w)
 			defer conn.Close()
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"[:rand.IntN(70)])
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"[:numbers.IntN(70)])
 		default:
 			answerJSON(w, msg.ID, `{"text":"`+text+`"}`)
 		}
@@ -184,8 +189,9 @@ func TestClientRandom(t *testing.T) {
 	var wg sync.WaitGroup
 	for caller := range 8 {
 		wg.Go(func() {
+			numbers := rand.New(rand.NewPCG(seed, uint64(caller)<<32))
 			for i := range 50 {
-				askRandomly(t, c, fmt.Sprintf("%d-%d", caller, i))
+				askRandomly(t, numbers, c, fmt.Sprintf("%d-%d", caller, i))
 			}
 		})
 	}
@@ -199,15 +205,15 @@ func TestClientRandom(t *testing.T) {
 	}
 }
 
-func askRandomly(t *testing.T, c *Client, text string) {
+func askRandomly(t *testing.T, numbers *rand.Rand, c *Client, text string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	done := make(chan struct{})
+	done, pause, gives := make(chan struct{}), numbers.IntN(100), numbers.IntN(3) == 0
 	go func() {
 		defer close(done)
-		for range rand.IntN(100) {
+		for range pause {
 			runtime.Gosched()
 		}
-		if rand.IntN(3) == 0 {
+		if gives {
 			cancel(errEnough)
 		}
 	}()

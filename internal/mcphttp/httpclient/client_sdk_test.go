@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -190,7 +191,7 @@ func TestSSEAgainstSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: accepting(), CancelMethod: mcp.NotificationCancelled})
+	conn := duplex.NewConn(stream, duplex.ConnOptions{Handler: accepting(), CancelMethod: mcp.NotificationCancelled})
 	defer conn.Close()
 	handshake(t, conn, func(string) {})
 	if got := callTool(t, conn, "echo", "over SSE", "", nil); got != "over SSE" {

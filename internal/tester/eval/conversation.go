@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
@@ -105,9 +106,7 @@ func (c *conversation) finish(answer *answer) {
 // ask sends the conversation to the model.
 func (c *conversation) ask(ctx context.Context, tools []function) (*answer, error) {
 	body := make(map[string]any)
-	for name, value := range c.runner.Suite.Model.Params {
-		body[name] = value
-	}
+	maps.Copy(body, c.runner.Suite.Model.Params)
 	body["model"], body["messages"] = c.runner.Name, c.said
 	if len(tools) > 0 {
 		body["tools"] = tools

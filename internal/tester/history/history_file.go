@@ -104,26 +104,7 @@ func shorten(path string) error {
 		from--
 		kept += len(lines[from])
 	}
-	return replaceFile(path, bytes.Join(lines[from:], nil))
-}
-
-// replaceFile replaces a file atomically: readers see the old or the new one.
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return disk.Replace(disk.OS{}, path, bytes.Join(lines[from:], nil), 0o600)
 }
 
 func (f *historyFile) clear() error {
@@ -138,7 +119,7 @@ func (f *historyFile) clear() error {
 		return err
 	}
 	defer unlock()
-	return replaceFile(f.path, nil)
+	return disk.Replace(disk.OS{}, f.path, nil, 0o600)
 }
 
 // refresh reads the runs that any process has written since the last call.

@@ -113,11 +113,11 @@ const mostNamed = 5
 
 // recorded lists the arguments that were recorded for the same subject.
 func (m *Mock) recorded(method string, params json.RawMessage) string {
-	name := SubjectName(params)
+	name := probe.SubjectOf(params)
 	var list []string
 	for i := range m.turns {
 		t := &m.turns[i]
-		if t.Method != method || name == "" || SubjectName(t.Params) != name {
+		if t.Method != method || name == "" || probe.SubjectOf(t.Params) != name {
 			continue
 		}
 		args := string(jsonrpc.Get(t.Params, "arguments"))

@@ -115,7 +115,7 @@ func Replay(ctx context.Context, s *probe.Session, c *Capture, ignore []probe.Pl
 		if t.FromServer || jsonrpc.Get(t.Params, "requestState") != nil || jsonrpc.Get(t.Params, "inputResponses") != nil {
 			continue // a question, or a later round of a call
 		}
-		r := Replayed{Method: t.Method, Name: SubjectName(t.Params)}
+		r := Replayed{Method: t.Method, Name: probe.SubjectOf(t.Params)}
 		if why, skip := notReplayed[t.Method]; skip {
 			r.Skipped, r.SkippedZH = why.Both()
 		} else if t.Result == nil && t.Err == nil {
@@ -132,15 +132,6 @@ func Replay(ctx context.Context, s *probe.Session, c *Capture, ignore []probe.Pl
 		}
 	}
 	return results, nil
-}
-
-func SubjectName(params []byte) string {
-	for _, key := range []string{"name", "uri"} {
-		if s, ok := jsonrpc.GetString(params, key); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 // finalAnswer follows the rounds of a modern call to the final answer.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/probe"
 )
@@ -13,7 +14,7 @@ import (
 // inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) probe.Target {
 	return probe.Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := jsonrpc.Pipe()
+		ours, theirs := duplex.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { defer close(done); server.Serve(ctx, theirs) }()

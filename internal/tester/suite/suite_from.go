@@ -96,7 +96,7 @@ func answersTo(turns []record.Turn) []byte {
 		switch replies := jsonrpc.Get(t.Params, "inputResponses"); {
 		case t.FromServer:
 			answers = addAnswer(answers, t.Method, t.Result)
-		case replies != nil && t.Method == first.Method && record.SubjectName(t.Params) == record.SubjectName(first.Params):
+		case replies != nil && t.Method == first.Method && probe.SubjectOf(t.Params) == probe.SubjectOf(first.Params):
 			for key, reply := range jsonrpc.Members(replies) {
 				method, _ := jsonrpc.GetString(first.Result, "inputRequests", key, "method")
 				answers = addAnswer(answers, method, reply)

@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
+	"mcp-all-in-one/internal/stdio/lines"
 )
 
 // Leaving is the notification that a replica sends before it ends a connection.
@@ -25,7 +26,7 @@ const envelope = 64 << 10
 // Stream returns a stream over conn. Messages are at most limit plus envelope
 // bytes long.
 func Stream(conn io.ReadWriteCloser, limit int64) jsonrpc.Stream {
-	return stdio.NewStream(conn, conn, stdio.StreamOptions{MaxLine: limit + envelope})
+	return lines.NewStream(conn, conn, lines.StreamOptions{MaxLine: limit + envelope})
 }
 
 type clientKey struct{}
@@ -47,8 +48,8 @@ const clientTag = "="
 
 // Asking returns the tags of the replica that sends calls. They name the client
 // in the context of a call.
-func Asking() *jsonrpc.Tags {
-	return &jsonrpc.Tags{For: func(ctx context.Context) string {
+func Asking() *duplex.Tags {
+	return &duplex.Tags{For: func(ctx context.Context) string {
 		return clientTag + base64.RawStdEncoding.EncodeToString([]byte(Client(ctx)))
 	}}
 }
@@ -56,9 +57,9 @@ func Asking() *jsonrpc.Tags {
 // Asked returns the tags of the replica that receives calls. The context of a
 // call has its client and the values that with adds for the principal. The
 // principal is empty for calls of the other gateway itself, such as lists.
-func Asked(with func(ctx context.Context, principal string) context.Context) *jsonrpc.Tags {
+func Asked(with func(ctx context.Context, principal string) context.Context) *duplex.Tags {
 	known := make(map[string]context.Context) // by tag; used by the reader goroutine only
-	return &jsonrpc.Tags{Asked: func(ctx context.Context, tag []byte) context.Context {
+	return &duplex.Tags{Asked: func(ctx context.Context, tag []byte) context.Context {
 		values := known[string(tag)]
 		if values == nil {
 			client, _ := base64.RawStdEncoding.DecodeString(strings.TrimPrefix(string(tag), clientTag)) // an invalid tag means no client

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -38,7 +39,7 @@ func named(client, principal string, size int) []byte {
 }
 
 // connect returns both ends of a connection between replicas.
-func connect(t *testing.T, limit int64) (*jsonrpc.Conn, naming) {
+func connect(t *testing.T, limit int64) (*duplex.Conn, naming) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,8 +58,8 @@ func connect(t *testing.T, limit int64) (*jsonrpc.Conn, naming) {
 		return context.WithValue(ctx, principalKey{}, principal)
 	}
 	n := naming{make(chan error, 2)}
-	answering := jsonrpc.NewConn(Stream(far, limit), jsonrpc.ConnOptions{Handler: n, Strict: true, Tags: Asked(with), CancelMethod: mcp.NotificationCancelled})
-	asking := jsonrpc.NewConn(Stream(near, limit), jsonrpc.ConnOptions{Tags: Asking(), CancelMethod: mcp.NotificationCancelled})
+	answering := duplex.NewConn(Stream(far, limit), duplex.ConnOptions{Handler: n, Strict: true, Tags: Asked(with), CancelMethod: mcp.NotificationCancelled})
+	asking := duplex.NewConn(Stream(near, limit), duplex.ConnOptions{Tags: Asking(), CancelMethod: mcp.NotificationCancelled})
 	t.Cleanup(func() { asking.Close(); answering.Close() })
 	return asking, n
 }

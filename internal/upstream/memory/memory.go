@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"mcp-all-in-one/internal/record"
@@ -28,7 +27,7 @@ const (
 // file if it has a path.
 type Memory struct {
 	path string
-	doc  record.Document // nil if not shared with other replicas
+	doc  record.Document // nil without a path
 	mu   sync.Mutex
 	seen map[string]trait
 }
@@ -46,6 +45,9 @@ type trait struct {
 // path nothing is saved.
 func Open(path string) *Memory {
 	m := &Memory{path: path, seen: make(map[string]trait)}
+	if path != "" {
+		m.doc = File(path)
+	}
 	m.Reread()
 	return m
 }
@@ -138,10 +140,10 @@ func (m *Memory) update(hash string, change func(*trait)) bool {
 	}
 	m.seen[hash] = t
 	if m.doc == nil {
-		m.saveLocked()
 		return true
 	}
-	_ = m.doc.Later(hash, func(old []byte) ([]byte, error) { // errors do not matter, as in saveLocked
+	// Errors are ignored: they only cost another probe after the next start.
+	_ = m.doc.Later(hash, func(old []byte) ([]byte, error) {
 		seen := map[string]trait{}
 		if json.Unmarshal(old, &seen) != nil || seen == nil {
 			seen = map[string]trait{}
@@ -150,23 +152,4 @@ func (m *Memory) update(hash string, change func(*trait)) bool {
 		return json.Marshal(seen)
 	})
 	return true
-}
-
-// saveLocked writes the file. Errors are ignored: they only cost another probe
-// after the next start.
-func (m *Memory) saveLocked() {
-	if m.path == "" {
-		return
-	}
-	raw, err := json.Marshal(m.seen)
-	if err != nil {
-		return
-	}
-	if os.MkdirAll(filepath.Dir(m.path), 0o700) != nil {
-		return
-	}
-	tmp := m.path + ".tmp"
-	if os.WriteFile(tmp, raw, 0o600) == nil {
-		os.Rename(tmp, m.path)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -23,8 +24,8 @@ func Open(s *config.Server) jsonrpc.Stream {
 	if s.Type != config.TypeScripts {
 		return nil
 	}
-	ours, theirs := jsonrpc.Pipe()
-	jsonrpc.NewConn(theirs, jsonrpc.ConnOptions{Handler: list(s.Scripts)}) // ends with the stream
+	ours, theirs := duplex.Pipe()
+	duplex.NewConn(theirs, duplex.ConnOptions{Handler: list(s.Scripts)}) // ends with the stream
 	return ours
 }
 

@@ -20,7 +20,7 @@ var (
 	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
 	// ErrOwnRequest is returned to a principal that tries to approve its own
 	// request.
-	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
+	ErrOwnRequest = i18n.Errorf("you asked for this yourself; another person has to approve it", "这是你自己提出的请求，须由他人批准")
 )
 
 // A Refusal is the body of every error response.

@@ -132,7 +132,7 @@ func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage
 
 func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *history.Run {
 	return &history.Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
-		Name: nameOf(params), Start: x.all.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
+		Name: probe.SubjectOf(params), Start: x.all.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
 }
 
 // shook records the handshake, the first request of a session.
@@ -211,15 +211,6 @@ func (x *bench) label() string {
 	default:
 		return x.from().String()
 	}
-}
-
-func nameOf(params json.RawMessage) string {
-	for _, key := range []string{"name", "uri"} {
-		if s, ok := jsonrpc.GetString(params, key); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 // prepare checks params. It tidies the arguments of a prompt, which is a rule

@@ -139,11 +139,11 @@ func (b *Inbox) List(who access.Principal) []Question {
 	return out
 }
 
-var errOwnQuestion = i18n.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
+var errOwnQuestion = i18n.Errorf("you asked this question yourself: another admin has to answer it, in the console or with mcp-all-in-one inbox",
 	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
 
 var (
-	errNoScript = i18n.Errorf("a yes for the whole script is one to a call of a script", "对整个脚本的同意只能用于脚本发起的调用")
+	errNoScript = i18n.Errorf("only a call that a script makes can be approved for the whole script", "对整个脚本的同意只能用于脚本发起的调用")
 	errFor      = i18n.Errorf(`for is either left out or "script", and goes with the action accept`, `for 只能省略或为 "script"，且仅用于 accept`)
 )
 

@@ -228,10 +228,7 @@ func (l *Logins) saveLocked() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.opt.StateDir, 0o700); err != nil {
-		return err
-	}
-	return disk.Replace(disk.OS{}, l.file, data, 0o600)
+	return disk.Write(l.file, data, 0o600)
 }
 
 func cookieFor(r *http.Request) string {

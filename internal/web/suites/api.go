@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/web/api"
@@ -151,7 +152,7 @@ func (s *Suites) put(w http.ResponseWriter, r *api.Request) {
 	}
 	err := os.MkdirAll(s.opt.Dir, 0o755)
 	if err == nil {
-		err = writeFile(path, []byte(body.Text))
+		err = disk.Write(path, []byte(body.Text), 0o600)
 	}
 	if err != nil {
 		api.FailWith(w, r.Request, err)
@@ -182,7 +183,7 @@ func (s *Suites) delete(w http.ResponseWriter, r *api.Request) {
 	s.opt.Publish("", name)
 	api.Reply(w, http.StatusOK, map[string]string{"undo": s.opt.Undo(func(context.Context) error {
 		defer s.opt.Publish("", name)
-		return writeFile(path, was)
+		return disk.Write(path, was, 0o600)
 	})})
 }
 

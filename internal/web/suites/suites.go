@@ -236,18 +236,10 @@ func (s *Suites) finish(key runKey, run Run) {
 	data, err := json.Marshal(s.runs)
 	s.mu.Unlock()
 	if err == nil && s.file != "" {
-		err = writeFile(s.file, data)
+		err = disk.Write(s.file, data, 0o600)
 	}
 	if err != nil {
 		s.opt.Log.Warn("keeping the runs of tests", "err", err)
 	}
 	s.opt.Publish(key.owner, key.name)
-}
-
-// writeFile replaces a file. Only its owner can read it.
-func writeFile(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return disk.Replace(disk.OS{}, name, data, 0o600)
 }

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin
-
-package stdio
-
-import "io"
-
-// newVectorWriter returns nil: buffers are written one by one.
-func newVectorWriter(io.Writer) vectorWriter { return nil }
