@@ -94,6 +94,7 @@ func (c *copying) stream(resp *http.Response, h *handing) {
 	}
 	h.kept = true
 	h.detach()
+	resp.Request, resp.Header = nil, nil           // the body refers to the response
 	far := &copying{n: c.n, out: conn, buf: c.buf} // without the request, which would stay in memory
 	go far.carry(conn, resp.Body, h.cancel, h.end)
 }
