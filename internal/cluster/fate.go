@@ -140,6 +140,33 @@ func (m *Members) Bury(ctx context.Context, node, boot string) error {
 	return nil
 }
 
+// Ended waits until it is known whether a run that cannot be found has ended: a run
+// that lives renews its record soon, and the record of another one is removed.
+func Ended(ctx context.Context, m *Members, node, boot string) bool {
+	ctx, cancel := context.WithTimeout(ctx, unrenewed+patience)
+	defer cancel()
+	began, buried := time.Now(), false
+	for {
+		changes := m.Changes()
+		fate, seen := m.Fate(node, boot)
+		away, _, _ := m.Agreement()
+		switch {
+		case fate != Lives || time.Since(seen) >= Life: // the list is kept while the engine is away
+			return true
+		case away || seen.After(began):
+			return false
+		case !buried:
+			buried = true
+			go m.Bury(m.ctx, node, boot) // if it fails, nothing is known
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // doubt notes that a run is being buried, or no longer. It reports false if that
 // was noted before.
 func (m *Members) doubt(boot string, on bool) bool {

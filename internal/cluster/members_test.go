@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,35 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it took %v", took)
 		}
+	},
+	"is not found": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		began := time.Now()
+		if cluster.Ended(t.Context(), a, "b", "2") || time.Since(began) > 2*time.Second {
+			t.Errorf("it lives; that took %v", time.Since(began))
+		}
+		w.wants(a, "a 1 ready, b 2 ready")
+		w.engine.Away(errors.New("cut off"))
+		w.pass(5 * time.Second)
+		if began = time.Now(); cluster.Ended(t.Context(), a, "b", "2") || time.Since(began) > 0 {
+			t.Errorf("nothing is known while the engine is away; that took %v", time.Since(began))
+		}
+		w.engine.Away(nil)
+		w.pass(5 * time.Second)
+		crash()
+		began = time.Now()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if !cluster.Ended(t.Context(), a, "b", "2") || time.Since(began) > 4*time.Second {
+					t.Errorf("it has ended; that took %v", time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		w.wants(a, "a 1 ready")
 	},
 	"starts anew": func(_ *testing.T, w *world) {
 		a, _ := w.join("a", "1", nil)

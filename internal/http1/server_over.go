@@ -57,6 +57,7 @@ type begun struct {
 func (b *begun) answered() {
 	b.once.Do(func() {
 		b.asks()
+		b.asks = nil // it holds the buffers of the conn, and a stream may be open for days
 		close(b.taken)
 	})
 }

@@ -94,6 +94,7 @@ func (c *copying) stream(resp *http.Response, h *handing) {
 	}
 	h.kept = true
 	h.detach()
+	resp.Request, resp.Header = nil, nil           // the body refers to the response
 	far := &copying{n: c.n, out: conn, buf: c.buf} // without the request, which would stay in memory
 	go far.carry(conn, resp.Body, h.cancel, h.end)
 }
@@ -195,10 +196,7 @@ func (c *copying) events(from io.Reader) bool {
 	for {
 		n, err := from.Read(c.buf[kept:])
 		have := c.buf[:kept+n]
-		whole := bytes.LastIndex(have, []byte("\n\n")) + 2
-		if whole < 2 {
-			whole = 0
-		}
+		whole := complete(have, kept)
 		if whole > 0 {
 			inside = false
 		}
@@ -208,7 +206,9 @@ func (c *copying) events(from io.Reader) bool {
 		if whole > 0 && (!c.write(have[:whole]) || c.out.Flush() != nil) {
 			return true
 		}
-		kept = copy(c.buf, have[whole:])
+		if kept = len(have); whole > 0 {
+			kept = copy(c.buf, have[whole:])
+		}
 		switch {
 		case err == io.EOF:
 			return true
@@ -218,6 +218,19 @@ func (c *copying) events(from io.Reader) bool {
 			c.last()
 			return true
 		}
+	}
+}
+
+// complete returns the length of the whole events at the beginning of b. The first
+// seen bytes are known to end none. It looks at each byte once, from the front,
+// which is fast for the large ones.
+func complete(b []byte, seen int) (end int) {
+	for at := max(0, seen-1); ; at = end {
+		i := bytes.Index(b[at:], []byte("\n\n"))
+		if i < 0 {
+			return end
+		}
+		end = at + i + 2
 	}
 }
 

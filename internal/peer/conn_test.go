@@ -3,6 +3,7 @@ package peer
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -127,15 +128,15 @@ func TestNameUnknown(t *testing.T) {
 	n := node(t, "b", "team", seal.NewSecret())
 	owner := Owner{"a", "1", "a.invalid:1"}
 	for name, tt := range map[string]struct {
-		lives func(Owner) bool
+		ended func(context.Context, Owner) bool
 		want  outcome
 	}{
 		"no engine": {nil, dead},
-		"lives":     {func(o Owner) bool { return o == owner }, unreachable},
-		"ended":     {func(Owner) bool { return false }, dead},
+		"lives":     {func(_ context.Context, o Owner) bool { return o != owner }, unreachable},
+		"ended":     {func(context.Context, Owner) bool { return true }, dead},
 	} {
 		t.Run("cluster/names/"+name, func(t *testing.T) {
-			n.opt.Lives = tt.lives
+			n.opt.Ended = tt.ended
 			if got := n.forward(httptest.NewRecorder(), post("{}"), owner, false); got != tt.want {
 				t.Errorf("outcome %d", got)
 			}

@@ -136,7 +136,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			}
 			n.fail(w, a, n.Counted.lost(to))
 			return answered
-		case ended(n, err, to):
+		case ended(h.ctx, n, err, to):
 			return dead
 		case errors.Is(err, errClosed) && try < keptTries: // other idle connections may be closed too
 		case dials+1 < dialTries:
@@ -164,9 +164,9 @@ func isDead(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 // Names vanish with the replica in some networks, and are just unknown in others; a
 // replica without a peer port may be about to connect again. Then its record
 // decides, if there is an engine.
-func ended(n *Node, err error, o Owner) bool {
+func ended(ctx context.Context, n *Node, err error, o Owner) bool {
 	if gone := new(net.DNSError); errors.As(err, &gone) {
-		return gone.IsNotFound && (n.opt.Lives == nil || !n.opt.Lives(o))
+		return gone.IsNotFound && (n.opt.Ended == nil || n.opt.Ended(ctx, o))
 	}
 	return isDead(err)
 }

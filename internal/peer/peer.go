@@ -54,9 +54,9 @@ type Options struct {
 	// Holds reports whether this replica has a server, given as schema/name, in an
 	// epoch. It is nil if servers are not placed.
 	Holds func(server string, epoch uint64) bool
-	// Lives reports whether the engine has a record of a run of a replica. It is nil
-	// without an engine.
-	Lives func(Owner) bool
+	// Ended waits until it is known whether a run of a replica that cannot be found
+	// has ended, for a few seconds at most. It is nil without an engine.
+	Ended func(context.Context, Owner) bool
 	// Spent counts calls that another replica admitted.
 	Spent func([]rate.Spent)
 	// Held takes how many sessions each principal has at another replica.

@@ -69,7 +69,7 @@ func (p *Placed) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	req.Header[headerEpoch] = []string{strconv.FormatUint(p.Epoch, 10)}
 	resp, err := p.Node.transport.RoundTrip(req)
 	if err != nil {
-		if ended(p.Node, err, p.Owner) {
+		if ended(ctx, p.Node, err, p.Owner) {
 			p.Dead()
 		}
 		return nil, err

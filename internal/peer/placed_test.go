@@ -44,7 +44,7 @@ func TestDialPlaced(t *testing.T) {
 	secret := seal.NewSecret()
 	has, owner := having(t, secret)
 	other := node(t, "b", "team", secret)
-	other.opt.Lives = func(o Owner) bool { return o.Boot == owner.Boot }
+	other.opt.Ended = func(_ context.Context, o Owner) bool { return o.Boot != owner.Boot }
 	heard := ""
 	there := Placed{Node: other, Owner: owner, Server: "de fault/ser/ver", Epoch: 7, Refused: func() { heard = "refused" }, Dead: func() { heard = "dead" }}
 	t.Run("cluster/place/dial", func(t *testing.T) {

@@ -26,66 +26,15 @@ type hopKey struct{}
 // handedOver reports whether another replica forwarded the request.
 func handedOver(ctx context.Context) bool { return ctx.Value(hopKey{}) != nil }
 
-// handle answers a request of another replica. TLS lets only replicas connect.
+// handle answers a request of another replica. TLS lets only replicas connect. What
+// it does before a request is served is in other functions: the stack of a stream
+// stays in memory for days.
 func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == surveyPath {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(n.view(r.Header.Get(headerSession))) // an error means that the caller has disconnected
+	if between(n, w, r) {
 		return
 	}
-	if r.URL.Path == streamsPath && r.Header.Get("Upgrade") == streamsProtocol {
-		conn, err := takeOver(w, streamsProtocol, n.opt.WriteIdle)
-		if err != nil {
-			n.opt.Log.Error("taking a connection of a replica over", "err", err)
-			return
-		}
-		n.shared.take(conn)
-		return
-	}
-	if r.URL.Path == wantsPath {
-		n.Wanted.serve(w, r)
-		return
-	}
-	if r.URL.Path == spentPath {
-		if list, ok := told[[]rate.Spent](w, r); ok {
-			n.opt.Spent(list)
-		}
-		return
-	}
-	if r.URL.Path == heldPath {
-		if held, ok := told[rate.Held](w, r); ok {
-			n.opt.Held(held)
-		}
-		return
-	}
-	if r.URL.Path == rollPath {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(n.opt.Describe()) // an error means that the caller has disconnected
-		return
-	}
-	if r.URL.Path == drainPath && r.Method == http.MethodPost {
-		n.opt.Drain()
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	if r.URL.Path == rebalancePath && r.Method == http.MethodPost {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(n.opt.Rebalance()) // an error means that the caller has disconnected
-		return
-	}
-	server, placed := placedServer(r.URL.EscapedPath())
-	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
-	switch {
-	case !known && !placed || r.Header.Get(headerHop) != "1":
-		http.Error(w, "not a request of a replica", http.StatusBadRequest)
-		return
-	case strings.HasPrefix(r.URL.Path, APIPath): // a read-only request may go to any run of the replica
-		w.Header().Set(headerNode, n.self.Node)
-	case r.Header.Get(headerBoot) != n.self.Boot:
-		notRun(w, notThisRun)
-		return
-	case placed:
-		join(n, w, r, server)
+	ctx := accept(n, w, r)
+	if ctx == nil {
 		return
 	}
 	defer func() {
@@ -96,8 +45,69 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 			panic(v)
 		}
 	}()
-	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
 	n.serve(w, r.WithContext(ctx))
+}
+
+// between answers what replicas ask each other, and reports whether r is that.
+func between(n *Node, w http.ResponseWriter, r *http.Request) bool {
+	switch path := r.URL.Path; {
+	case path == surveyPath:
+		writeJSON(w, n.view(r.Header.Get(headerSession)))
+	case path == streamsPath && r.Header.Get("Upgrade") == streamsProtocol:
+		conn, err := takeOver(w, streamsProtocol, n.opt.WriteIdle)
+		if err != nil {
+			n.opt.Log.Error("taking a connection of a replica over", "err", err)
+			return true
+		}
+		n.shared.take(conn)
+	case path == wantsPath:
+		n.Wanted.serve(w, r)
+	case path == spentPath:
+		if list, ok := told[[]rate.Spent](w, r); ok {
+			n.opt.Spent(list)
+		}
+	case path == heldPath:
+		if held, ok := told[rate.Held](w, r); ok {
+			n.opt.Held(held)
+		}
+	case path == rollPath:
+		writeJSON(w, n.opt.Describe())
+	case path == drainPath && r.Method == http.MethodPost:
+		n.opt.Drain()
+		w.WriteHeader(http.StatusNoContent)
+	case path == rebalancePath && r.Method == http.MethodPost:
+		writeJSON(w, n.opt.Rebalance())
+	default:
+		return false
+	}
+	return true
+}
+
+// writeJSON answers with v. An error means that the caller has disconnected.
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+}
+
+// accept returns the context of a request that another replica forwarded, with its
+// principal. It is nil if the request is answered here.
+func accept(n *Node, w http.ResponseWriter, r *http.Request) context.Context {
+	server, placed := placedServer(r.URL.EscapedPath())
+	who, known := n.who.find(r.Header.Get(headerPrincipal), principalOf)
+	switch {
+	case !known && !placed || r.Header.Get(headerHop) != "1":
+		http.Error(w, "not a request of a replica", http.StatusBadRequest)
+		return nil
+	case strings.HasPrefix(r.URL.Path, APIPath): // a read-only request may go to any run of the replica
+		w.Header().Set(headerNode, n.self.Node)
+	case r.Header.Get(headerBoot) != n.self.Boot:
+		notRun(w, notThisRun)
+		return nil
+	case placed:
+		join(n, w, r, server)
+		return nil
+	}
+	return context.WithValue(access.With(r.Context(), who), hopKey{}, true)
 }
 
 // notRun answers that a request was not begun.

@@ -24,7 +24,7 @@ import (
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	who := c.Principal
 	if c.Peer {
-		who = "" // the replica that asks has already applied the share
+		who = hop.Principal(ctx) // the connection carries the calls of all clients of a replica
 	}
 	place, err := u.queue.Enter(ctx, who)
 	if err != nil {

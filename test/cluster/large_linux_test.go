@@ -51,7 +51,7 @@ func TestLarge(t *testing.T) {
 			all = append(all, at(s, other).Stream(http.MethodGet, ""))
 		}
 		each := (home.resident() + other.resident() - before) / len(all)
-		if figures.Full() && each > 60 {
+		if figures.Full() && each > 45 {
 			t.Errorf("a stream that is handed over takes %d KiB", each)
 		}
 		s := client(t, home, `{}`)

@@ -34,15 +34,11 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		}
 		return nil
 	}
-	var lives func(peer.Owner) bool
+	var ended func(context.Context, peer.Owner) bool
 	if c.Agrees() {
-		lives = func(o peer.Owner) bool {
+		ended = func(ctx context.Context, o peer.Owner) bool {
 			m := in.Members.Load()
-			if m == nil {
-				return false
-			}
-			fate, seen := m.Fate(o.Node, o.Boot)
-			return fate == cluster.Lives && time.Since(seen) < cluster.Life // the list is kept while the engine is away
+			return m == nil || cluster.Ended(ctx, m, o.Node, o.Boot)
 		}
 	}
 	in.Held = rate.NewSessions()
@@ -54,7 +50,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Lives: lives, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Ended: ended, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err

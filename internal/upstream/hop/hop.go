@@ -43,6 +43,12 @@ func Client(ctx context.Context) string {
 	return client
 }
 
+// Principal returns the principal of a call's client; empty if there is none.
+func Principal(ctx context.Context) string {
+	principal, _, _ := strings.Cut(Client(ctx), "\x00")
+	return principal
+}
+
 // clientTag is the prefix of a tag that names a client. The name may be empty.
 const clientTag = "="
 
