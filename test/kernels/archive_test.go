@@ -20,7 +20,7 @@ import (
 type source struct{ url, suite string }
 
 var (
-	bullseye = source{"http://deb.debian.org/debian-security", "bullseye-security"}
+	bullseye = source{"http://deb.debian.org/debian", "bullseye"}
 	bookworm = source{"http://deb.debian.org/debian-security", "bookworm-security"}
 	trixie   = source{"http://deb.debian.org/debian-security", "trixie-security"}
 	sid      = source{"http://deb.debian.org/debian", "sid"}
