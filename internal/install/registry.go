@@ -27,6 +27,8 @@ const (
 	ListPath = "/v0.1/servers"
 	pageSize = "50"
 	maxPages = 20
+	// mostNamed is how many stored records an error names.
+	mostNamed = 8
 	// MinSearch is the minimum length of a search word.
 	MinSearch = 3
 )
@@ -166,6 +168,9 @@ func (r *Registries) unreachable(g *registry, cause error) error {
 		return fail(env.CodeRegistry, "the registry %s: %v", "注册表 %s：%v", g.name, wanted)
 	}
 	list := r.kept.list(g.url)
+	if len(list) > mostNamed {
+		list = append(list[:mostNamed:mostNamed], "…")
+	}
 	if len(list) == 0 {
 		return fail(env.CodeRegistry, "the registry %s cannot be reached: %v", "无法访问注册表 %s：%v", g.name, i18n.Why(cause))
 	}
