@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,7 @@ func answer(p Profile, listener int) {
 	defer unix.Close(listener)
 	notes := openNotes(p.Learn)
 	defer notes.close()
+	var again repeated
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
@@ -71,12 +73,66 @@ func answer(p Profile, listener int) {
 				c.note(notes)
 				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			} else {
-				r.error = -int32(c.do(&r.val))
+				r.error = -int32(again.once(n, func() unix.Errno { return c.do(&r.val) }))
 			}
 			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(reply), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 		}()
 	}
 }
+
+// repeated are the last calls of threads, on kernels before 5.19: there a signal takes
+// a call back from the helper, also one that was made, and the thread makes it again.
+// A connect then finds that the socket is connected already.
+type repeated struct {
+	mu   sync.Mutex
+	last map[uint32]*made // by thread
+}
+
+// made is a call that the helper makes.
+type made struct {
+	n     *notification
+	done  chan struct{} // closed when errno is set
+	errno unix.Errno
+}
+
+// maxRepeated limits the threads that are remembered: most that are have ended.
+const maxRepeated = 256
+
+// once makes a call. If the thread has made the same call before, and that connected
+// the socket, its result is that of the call.
+func (r *repeated) once(n *notification, do func() unix.Errno) unix.Errno {
+	if keepsCalls() {
+		return do()
+	}
+	mine := &made{n: n, done: make(chan struct{})}
+	defer close(mine.done)
+	r.mu.Lock()
+	before := r.last[n.pid]
+	if r.last == nil || len(r.last) >= maxRepeated {
+		r.last = map[uint32]*made{}
+	}
+	r.last[n.pid] = mine
+	r.mu.Unlock()
+	if before == nil || before.n.data != n.data {
+		mine.errno = do()
+		return mine.errno
+	}
+	<-before.done
+	mine.errno = do()
+	switch {
+	case mine.errno == unix.ESRCH, // taken back before it was made
+		mine.errno == unix.EISCONN && before.errno == 0, mine.errno == unix.EALREADY && before.errno == unix.EINPROGRESS:
+		mine.errno = before.errno
+	}
+	return mine.errno
+}
+
+// keepsCalls reports whether the kernel lets a thread wait for the helper in spite of
+// signals. A filter that is not there is refused after its flags are.
+var keepsCalls = sync.OnceValue(func() bool {
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	return errno == unix.EFAULT
+})
 
 // A caller is the thread that made the call of a notification.
 type caller struct {

@@ -101,7 +101,7 @@ func TestAttacks(t *testing.T) {
 		{"netlink of devices", base, "netlink", nil, []string{"socket"}},
 		{"datagram pair", base, "dgram", nil, []string{"socketpair"}},
 		{"pair of another family", base, "other pair", nil, []string{"socketpair"}},
-		{"fast open", base, "fastopen", []string{tcp}, []string{"fastopen"}},
+		{"fast open", base, "fastopen", []string{tcp}, []string{"fastopen", "ports"}},
 		{"listen without bind", base, "listen", nil, []string{"listen"}},
 		{"bind and listen", base, "bind", nil, []string{"listen", "ports"}},
 		{"io_uring", base, "io_uring", nil, []string{"io_uring"}},
@@ -181,6 +181,7 @@ func TestAllowed(t *testing.T) {
 		{"list the network's interfaces", base, "route", nil},
 		{"make a pair of sockets", base, "pair", nil},
 		{"reach an address that is written", Profile{Write: base.Write, Addresses: []string{tcp}}, "tcp", []string{tcp}},
+		{"reach it while signals arrive", Profile{Write: base.Write, Addresses: []string{tcp}}, "interrupted", []string{tcp}},
 		{"unix socket when written", Profile{Write: base.Write, Unix: true}, "unix", []string{sock}},
 		{"listen when written", Profile{Write: base.Write, Listen: true}, "bind", nil},
 	} {
