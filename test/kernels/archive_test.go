@@ -20,12 +20,12 @@ import (
 type source struct{ url, suite string }
 
 var (
-	bullseye = source{"http://deb.debian.org/debian", "bullseye"}
-	bookworm = source{"http://deb.debian.org/debian-security", "bookworm-security"}
-	trixie   = source{"http://deb.debian.org/debian-security", "trixie-security"}
-	sid      = source{"http://deb.debian.org/debian", "sid"}
-	jammy    = source{"http://archive.ubuntu.com/ubuntu", "jammy-updates"}
-	noble    = source{"http://archive.ubuntu.com/ubuntu", "noble-updates"}
+	bullseye  = source{"http://deb.debian.org/debian", "bullseye"}
+	bookworm  = source{"http://deb.debian.org/debian-security", "bookworm-security"}
+	trixie    = source{"http://deb.debian.org/debian-security", "trixie-security"}
+	backports = source{"http://deb.debian.org/debian", "trixie-backports"}
+	jammy     = source{"http://archive.ubuntu.com/ubuntu", "jammy-updates"}
+	noble     = source{"http://archive.ubuntu.com/ubuntu", "noble-updates"}
 )
 
 // get returns the body of an address.
