@@ -77,6 +77,19 @@ func TestOlderKernels(t *testing.T) {
 	}
 }
 
+// TestRepeatedCalls lets signals take calls back from the helper, as kernels before
+// 5.19 do. The thread makes them again, and must not notice.
+func TestRepeatedCalls(t *testing.T) {
+	keeps := keepsCalls
+	t.Cleanup(func() { keepsCalls = keeps })
+	keepsCalls = func() bool { return false }
+	tcp := listenTCP(t, "127.0.0.1:0")
+	own, _, _ := folderPair(t)
+	if out, ok := run(t, Profile{Write: []string{own}, Addresses: []string{tcp}}, []string{"wait"}, own, "attack", "interrupted", tcp); !ok {
+		t.Errorf("install/repeated: %s", out)
+	}
+}
+
 // What a kernel lacks is shown, and without Landlock nothing is confined.
 func TestMissing(t *testing.T) {
 	t.Cleanup(func(newest int) func() { return func() { launcher.Newest = newest } }(launcher.Newest))
