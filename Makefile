@@ -229,7 +229,7 @@ platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu)
 	test/apt.sh qemu-aarch64-static=qemu-user-static /usr/lib/wine/wine64=wine64 x86_64-w64-mingw32-gcc=gcc-mingw-w64-x86-64
 	$(GO) test -count=1 -timeout 30m -v ./test/platforms -update
 
-kernels: ## attack the sandbox on kernels of Debian and Ubuntu, amd64 and arm64 (qemu); writes docs/kernels.md (half an hour, downloads them)
+kernels: ## attack the sandbox on kernels of Debian and Ubuntu, amd64 and arm64 (qemu); writes docs/kernels.md (about an hour, downloads them)
 	test/apt.sh qemu-system-x86_64=qemu-system-x86 qemu-system-aarch64=qemu-system-arm mke2fs=e2fsprogs xz=xz-utils
 	$(GO) test -count=1 -timeout 5h -v ./test/kernels -update
 
