@@ -139,7 +139,7 @@ func TestOwnRegistry(t *testing.T) {
 			return string(out), cmd.ProcessState.ExitCode()
 		}
 		write(g.url)
-		const signIn = "sign in with auth login registry:gate"
+		const signIn = "sign in: mcp-all-in-one auth login registry:gate"
 		if out, code := run("search", "gateway"); code != 4 || !strings.Contains(out, signIn) {
 			t.Errorf("exit code %d: %s", code, out)
 		}

@@ -254,17 +254,22 @@ func (k *serverChecker) userValues() {
 }
 
 func (k *serverChecker) auth() {
-	auth := k.raw.Get("auth")
-	for i, text := range k.s.Auth.Allow {
-		n := auth.Get("allow").Items[i]
-		if _, err := netip.ParsePrefix(text); err != nil && !n.Unresolved {
-			k.report(problem.SeverityError, "auth", problem.NotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "网段（例如 10.0.0.0/8）"))
+	k.s.Auth.check(k.raw.Get("auth"), func(code string, args ...any) { k.report(problem.SeverityError, "auth", code, args...) })
+}
+
+// check reports networks and issuers that are not valid. n is the object in the
+// file.
+func (a *Auth) check(n *document.Node, report func(code string, args ...any)) {
+	for i, text := range a.Allow {
+		item := n.Get("allow").Items[i]
+		if _, err := netip.ParsePrefix(text); err != nil && !item.Unresolved {
+			report(problem.NotOneOf, shown(item), i18n.New("a network such as 10.0.0.0/8", "网段（例如 10.0.0.0/8）"))
 		}
 	}
-	n := auth.Get("issuer")
-	if issuer := k.s.Auth.Issuer; issuer != "" && !n.Unresolved {
-		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
-			k.report(problem.SeverityError, "auth", problem.URL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
+	issuer := n.Get("issuer")
+	if a.Issuer != "" && !issuer.Unresolved {
+		if u, err := url.Parse(a.Issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
+			report(problem.URL, safeURL(shown(issuer)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
 }

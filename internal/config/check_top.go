@@ -141,6 +141,10 @@ func (r *reader) checkRegistries() {
 			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.Get("name")), i18n.New("a valid name that no other registry has", "未被其他注册表使用的有效名称"))
 		}
 		seen[g.Name] = true
+		g.Auth.check(item.Get("auth"), func(code string, args ...any) { r.c.Add(problem.SeverityError, item.Pos, path+".auth", code, args...) })
+		if g.Auth.PerUser {
+			r.c.Add(problem.SeverityError, item.Pos, path+".auth.perUser", problem.NotOneOf, "true", i18n.New("false: a registry is signed in to once", "false：注册表只登录一次"))
+		}
 	}
 }
 

@@ -250,6 +250,7 @@ type Registry struct {
 	Name  string   `json:"name" doc:"Display name." zh:"名称。"`
 	URL   string   `json:"url" doc:"Base address, https." zh:"基础地址，必须为 https。"`
 	Token Secret   `json:"token" doc:"Bearer token, sent to this registry only." zh:"访问令牌，只发送给此注册表。"`
+	Auth  Auth     `json:"auth" doc:"How to sign in to a registry that requires it; see auth login." zh:"需要登录的注册表的登录方式；见 auth login。"`
 	Names []string `json:"names" doc:"Names of servers that are looked up in this registry only; * matches any text." zh:"只在此处查询的服务名；* 匹配任意文本。"`
 }
 

@@ -19,6 +19,10 @@ func TestRegistries(t *testing.T) {
 		"no name":        {`[{"url": "https://mcp.example.com"}]`, "no other registry"},
 		"same name":      {`[{"name": "a", "url": "https://a.example"}, {"name": "a", "url": "https://b.example"}]`, "no other registry"},
 		"official taken": {`[{"name": "official", "url": "https://a.example"}]`, "no other registry"},
+		"sign-in":        {`[{"name": "work", "url": "https://mcp.example.com", "auth": {"clientId": "c", "issuer": "https://a.example", "allow": ["10.0.0.0/8"]}}]`, ""},
+		"network":        {`[{"name": "work", "url": "https://mcp.example.com", "auth": {"allow": ["everywhere"]}}]`, "registries[0].auth"},
+		"issuer":         {`[{"name": "work", "url": "https://mcp.example.com", "auth": {"issuer": "http://a.example"}}]`, "registries[0].auth"},
+		"user":           {`[{"name": "work", "url": "https://mcp.example.com", "auth": {"perUser": true}}]`, "signed in to once"},
 		"not an object":  {`["https://a.example"]`, "registries"},
 	} {
 		t.Run("install/registries/"+name, func(t *testing.T) {

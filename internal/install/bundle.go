@@ -200,8 +200,7 @@ func (b *Bundle) checkEntries() error {
 		if err := checkEntry(f); err != nil {
 			return err
 		}
-		// A file system that folds more letters refuses the second file: each is created.
-		key := strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSuffix(f.Name, "/"))))
+		key := folded(strings.TrimSuffix(f.Name, "/"))
 		if seen[key] {
 			return badBundle("two entries have the name %s", "两个条目同名：%s", Show(f.Name))
 		}
@@ -214,6 +213,17 @@ func (b *Bundle) checkEntries() error {
 		}
 	}
 	return nil
+}
+
+// longer are the letters that case folding replaces by several, and that neither
+// decomposition nor a change of case replaces.
+var longer = strings.NewReplacer("ß", "ss", "ŉ", "ʼn", "և", "եւ", "ẚ", "aʾ", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
+	"ﬓ", "մն", "ﬔ", "մե", "ﬕ", "մի", "ﬖ", "վն", "ﬗ", "մխ")
+
+// folded returns the same text for names that are one file where case and
+// composition of letters do not count.
+func folded(name string) string {
+	return longer.Replace(strings.ToLower(strings.ToUpper(norm.NFD.String(name))))
 }
 
 // checkEntry refuses names that lead out of the bundle's folder, and entries

@@ -193,6 +193,8 @@ func TestBadBundles(t *testing.T) {
 		"same name":        {nil, with("a", "", "a", ""), "two entries have the name"},
 		"same but case":    {nil, with("a/X", "", "A/x", ""), "two entries have the name"},
 		"same after NFC":   {nil, with("\u00e9", "", "e\u0301", ""), "two entries have the name"},
+		"same but letters": {nil, with("stra\u00dfe", "", "STRASSE", ""), "two entries have the name"},
+		"same but joined":  {nil, with("\ufb01x", "", "FIX", ""), "two entries have the name"},
 		"file and folder":  {nil, with("a", "", "a/b", ""), "refused"},
 		"link":             {mode(fs.ModeSymlink | 0o777), with("l", "/etc/passwd"), "neither a file nor a folder"},
 		"device":           {mode(fs.ModeDevice | 0o600), with("d", ""), "neither a file nor a folder"},

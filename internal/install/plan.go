@@ -236,10 +236,10 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 		return nil, fail(env.CodeRecord, "the record sets arguments of %s itself: refused", "记录设置了 %s 自身的参数：已拒绝", run.program)
 	}
 	if !run.name.MatchString(pk.ID) || len(pk.ID) > 214 {
-		return nil, fail(env.CodeRecord, "%s is not a name of an %s package: refused", "%s 不是 %s 包名：已拒绝", Show(pk.ID), pk.Type)
+		return nil, fail(env.CodeRecord, "%s is not the name of a package of %s: refused", "%s 不是 %s 包名：已拒绝", Show(pk.ID), pk.Type)
 	}
 	if !run.version.MatchString(pk.Version) {
-		return nil, fail(env.CodeRecord, "%s is not an exact version of an %s package: refused", "%s 不是 %s 包的确切版本：已拒绝", Show(pk.Version), pk.Type)
+		return nil, fail(env.CodeRecord, "%s is not an exact version of a package of %s: refused", "%s 不是 %s 包的确切版本：已拒绝", Show(pk.Version), pk.Type)
 	}
 	if base := strings.TrimSuffix(pk.Base, "/"); base != "" && !slices.Contains(run.bases, base) {
 		if !slices.Contains(o.Bases, base) || run.base == "" {

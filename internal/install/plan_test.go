@@ -69,6 +69,23 @@ func TestPlanSeed(t *testing.T) {
 	}
 }
 
+// The arguments and the variables of a NuGet package are those of its program, not of
+// dnx.
+func TestPlanNuGet(t *testing.T) {
+	p, err := planOf(t, `"packages":[{"registryType":"nuget","registryBaseUrl":"https://api.nuget.org/v3/index.json","identifier":"Acme.Mcp","version":"1.2.3-beta.1","transport":{"type":"stdio"},
+		"packageArguments":[{"type":"positional","value":"mcp"},{"type":"named","name":"--root","value":"a b"}],"environmentVariables":[{"name":"ACME_KEY","value":"k"}]}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled, err := p.Fill("x", Answers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := filled.Entry; e.Command != "dnx" || !slices.Equal(e.Args, []string{"Acme.Mcp@1.2.3-beta.1", "--yes", "--", "mcp", "--root", "a b"}) || e.Env["ACME_KEY"] != "k" {
+		t.Errorf("install/nuget: %+v", e)
+	}
+}
+
 // planOf plans a record with the given body.
 func planOf(t *testing.T, body string) (*Plan, error) {
 	t.Helper()
@@ -86,21 +103,32 @@ func TestBadPlans(t *testing.T) {
 		return fmt.Sprintf(`"packages":[{"registryType":"npm","identifier":%q,"version":%q,"transport":{"type":"stdio"}}]`, id, version)
 	}
 	pypi := func(id, version string) string { return strings.Replace(npm(id, version), `"npm"`, `"pypi"`, 1) }
+	nuget := func(id, version, more string) string {
+		return strings.Replace(strings.Replace(npm(id, version), `"npm"`, `"nuget"`, 1), `}]`, more+`}]`, 1)
+	}
 	for name, tt := range map[string]struct{ body, code, want string }{
-		"space":             {npm("a b", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"semicolon":         {npm("a;b", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"at twice":          {npm("a@b@c", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"file":              {npm("file:a", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"git":               {npm("git+https://h/a", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"path":              {npm("../a", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
-		"option":            {npm("-g", "1.0.0"), env.CodeRecord, "not a name of an npm package"},
+		"space":             {npm("a b", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"semicolon":         {npm("a;b", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"at twice":          {npm("a@b@c", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"file":              {npm("file:a", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"git":               {npm("git+https://h/a", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"path":              {npm("../a", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
+		"option":            {npm("-g", "1.0.0"), env.CodeRecord, "not the name of a package of npm"},
 		"range":             {npm("a", "^1.0.0"), env.CodeRecord, "not an exact version"},
 		"latest":            {npm("a", "latest"), env.CodeRecord, "not an exact version"},
 		"no version":        {npm("a", ""), env.CodeRecord, "not an exact version"},
 		"version of a path": {npm("a", "file:../x"), env.CodeRecord, "not an exact version"},
-		"pypi option":       {pypi("--with", "1.0"), env.CodeRecord, "not a name of an pypi package"},
-		"pypi extra":        {pypi("a[b]", "1.0"), env.CodeRecord, "not a name of an pypi package"},
+		"pypi option":       {pypi("--with", "1.0"), env.CodeRecord, "not the name of a package of pypi"},
+		"pypi extra":        {pypi("a[b]", "1.0"), env.CodeRecord, "not the name of a package of pypi"},
 		"pypi range":        {pypi("a", "1.*"), env.CodeRecord, "not an exact version"},
+		"nuget option":      {nuget("--source", "1.0.0", ""), env.CodeRecord, "not the name of a package of nuget"},
+		"nuget version":     {nuget("A@1.0.0", "1.0.0", ""), env.CodeRecord, "not the name of a package of nuget"},
+		"nuget range":       {nuget("A.B", "[1.0,2.0)", ""), env.CodeRecord, "not an exact version of a package of nuget"},
+		"nuget base":        {nuget("A.B", "1.0.0", `,"registryBaseUrl":"https://evil.example"`), env.CodeRecord, "neither the public registry nor listed"},
+		"nuget runtime":     {nuget("A.B", "1.0.0", `,"runtimeArguments":[{"type":"named","name":"--add-source","value":"x"}]`), env.CodeRecord, "arguments of dnx itself"},
+		"nuget hook":        {nuget("A.B", "1.0.0", `,"environmentVariables":[{"name":"DOTNET_STARTUP_HOOKS","value":"/x.dll"}]`), env.CodeSteers, "DOTNET_STARTUP_HOOKS"},
+		"nuget profiler":    {nuget("A.B", "1.0.0", `,"environmentVariables":[{"name":"CORECLR_PROFILER_PATH","value":"/x.so"}]`), env.CodeSteers, "CORECLR_PROFILER_PATH"},
+		"nuget source":      {nuget("A.B", "1.0.0", `,"environmentVariables":[{"name":"NUGET_PACKAGES","value":"/x"}]`), env.CodeSteers, "NUGET_PACKAGES"},
 		"unknown type":      {`"packages":[{"registryType":"cargo","identifier":"x","version":"1.0.0"}]`, env.CodeRecord, "offers nothing that can be run here; available: cargo"},
 		"nothing":           {`"packages":[]`, env.CodeRecord, "offers nothing"},
 		"listens":           {`"packages":[{"registryType":"npm","identifier":"x","version":"1.0.0","transport":{"type":"streamable-http","url":"http://127.0.0.1:3000"}}]`, env.CodeRecord, "a.b/c wants to listen on a port; start it yourself and add its URL"},

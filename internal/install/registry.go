@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/safehttp"
 	"mcp-all-in-one/internal/spelling"
 )
@@ -22,8 +23,12 @@ import (
 const officialURL = "https://registry.modelcontextprotocol.io"
 
 const (
+	// ListPath is the path of the list of servers.
+	ListPath = "/v0.1/servers"
 	pageSize = "50"
 	maxPages = 20
+	// mostNamed is how many stored records an error names.
+	mostNamed = 8
 	// MinSearch is the minimum length of a search word.
 	MinSearch = 3
 )
@@ -38,39 +43,56 @@ type registry struct {
 	name, url, token string
 	names            []string
 	client           *http.Client
+	close            func() // closes the connections
 }
 
 // Open returns the registries of a configuration: nil means the official one,
-// an empty list none. Fetched records are stored in dir.
-func Open(list []config.Registry, dir string) *Registries {
+// an empty list none. Fetched records are stored in dir. A registry without a
+// token gets the one of its sign-in; signIns may be nil.
+func Open(list []config.Registry, dir string, signIns *oauth.Keeper) *Registries {
 	r := &Registries{kept: keeper{dir}}
 	for _, c := range list {
-		r.list = append(r.list, &registry{name: c.Name, url: strings.TrimSuffix(c.URL, "/"), token: c.Token.Reveal(), names: c.Names, client: safehttp.NewConfigured(safehttp.Timeout)})
+		base := safehttp.NewConfigured(safehttp.Timeout) // follows no redirect, so the token goes nowhere else
+		client := *base
+		if signIns != nil && c.Token == "" {
+			client.Transport = signIns.Transport(AsServer(&c), "", base.Transport)
+		}
+		r.list = append(r.list, &registry{name: c.Name, url: strings.TrimSuffix(c.URL, "/"), token: c.Token.Reveal(), names: c.Names, client: &client, close: base.CloseIdleConnections})
 	}
 	if list == nil || len(list) > 0 {
-		r.list = append(r.list, &registry{name: config.OfficialRegistry, url: officialURL, client: safehttp.NewClient(safehttp.Options{})})
+		official := safehttp.NewClient(safehttp.Options{})
+		r.list = append(r.list, &registry{name: config.OfficialRegistry, url: officialURL, client: official, close: official.CloseIdleConnections})
 	}
 	return r
+}
+
+// Word precedes the name of a registry where the name of a server stands
+// otherwise.
+const Word = "registry:"
+
+// AsServer returns a registry as a server to sign in to.
+func AsServer(c *config.Registry) *config.Server {
+	return &config.Server{Name: Word + c.Name, URL: strings.TrimSuffix(c.URL, "/"), Auth: c.Auth}
 }
 
 // TokenName is the name under which the secret store keeps the token of a
 // registry. It belongs to the address: a registry that moves gets no token of
 // the old place.
-func TokenName(address string) string { return "registry:" + strings.TrimSuffix(address, "/") }
+func TokenName(address string) string { return Word + strings.TrimSuffix(address, "/") }
 
 // TryToken asks a registry for one server with a token.
 func TryToken(ctx context.Context, c config.Registry, token string) error {
 	c.Token = config.Secret(token)
-	r := Open([]config.Registry{c}, "")
+	r := Open([]config.Registry{c}, "", nil)
 	defer r.Close()
-	_, err := r.list[0].get(ctx, "/v0.1/servers", url.Values{"limit": {"1"}})
+	_, err := r.list[0].get(ctx, ListPath, url.Values{"limit": {"1"}})
 	return err
 }
 
 // Close closes the connections.
 func (r *Registries) Close() {
 	for _, g := range r.list {
-		g.client.CloseIdleConnections()
+		g.close()
 	}
 }
 
@@ -102,7 +124,7 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 	wanted := version
 	wanted = cmp.Or(wanted, "latest")
 	for _, g := range asked {
-		data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(wanted), nil)
+		data, err := g.get(ctx, ListPath+"/"+url.PathEscape(name)+"/versions/"+url.PathEscape(wanted), nil)
 		switch {
 		case errors.Is(err, errNotFound) && version != "":
 			if list := g.versions(ctx, name); len(list) > 0 {
@@ -141,7 +163,14 @@ func (r *Registries) offline(g *registry, name, version string, cause error) (*R
 }
 
 func (r *Registries) unreachable(g *registry, cause error) error {
+	var wanted *oauth.SignInError
+	if errors.As(cause, &wanted) {
+		return fail(env.CodeRegistry, "the registry %s: %v", "注册表 %s：%v", g.name, wanted)
+	}
 	list := r.kept.list(g.url)
+	if len(list) > mostNamed {
+		list = append(list[:mostNamed:mostNamed], "…")
+	}
 	if len(list) == 0 {
 		return fail(env.CodeRegistry, "the registry %s cannot be reached: %v", "无法访问注册表 %s：%v", g.name, i18n.Why(cause))
 	}
@@ -176,7 +205,7 @@ func (r *Registries) unknown(ctx context.Context, asked []*registry, name string
 
 // versions returns the versions of a server in the order of the registry.
 func (g *registry) versions(ctx context.Context, name string) []string {
-	data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions", nil)
+	data, err := g.get(ctx, ListPath+"/"+url.PathEscape(name)+"/versions", nil)
 	if err != nil {
 		return nil
 	}
@@ -222,7 +251,7 @@ func (g *registry) search(ctx context.Context, word string) ([]*Record, error) {
 	cursors := map[string]bool{}
 	query := url.Values{"search": {word}, "version": {"latest"}, "limit": {pageSize}}
 	for range maxPages {
-		data, err := g.get(ctx, "/v0.1/servers", query)
+		data, err := g.get(ctx, ListPath, query)
 		if err != nil {
 			return all, err
 		}

@@ -55,7 +55,7 @@ func recorded(t *testing.T) *httptest.Server {
 
 func opened(t *testing.T, list ...config.Registry) *Registries {
 	t.Helper()
-	r := Open(list, t.TempDir())
+	r := Open(list, t.TempDir(), nil)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -141,7 +141,7 @@ func TestOrderOfRegistries(t *testing.T) {
 		}
 	})
 	t.Run("install/order/none", func(t *testing.T) {
-		r := Open([]config.Registry{}, "")
+		r := Open([]config.Registry{}, "", nil)
 		if _, err := r.Find(t.Context(), name, ""); codeOf(err) != env.CodeUnknownName {
 			t.Error(err)
 		}
@@ -154,13 +154,13 @@ func TestOffline(t *testing.T) {
 	dir := t.TempDir()
 	c := []config.Registry{{Name: "work", URL: srv.URL, Names: all}}
 	const name = "io.github.domdomegg/airtable-mcp-server"
-	r := Open(c, dir)
+	r := Open(c, dir, nil)
 	if _, err := r.Find(t.Context(), name, "1.7.2"); err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
 	srv.Close()
-	r = Open(c, dir)
+	r = Open(c, dir, nil)
 	defer r.Close()
 	rec, err := r.Find(t.Context(), name, "1.7.2")
 	if err != nil || !rec.Kept {
@@ -191,7 +191,7 @@ func TestRegistryLeadsNowhere(t *testing.T) {
 	if codeOf(err) != env.CodeRegistry || reached.Load() != 0 || tokens.Load() != 1 {
 		t.Errorf("install/redirect: %v, %d requests elsewhere, %d tokens", err, reached.Load(), tokens.Load())
 	}
-	official := Open(nil, t.TempDir())
+	official := Open(nil, t.TempDir(), nil)
 	defer official.Close()
 	official.list[0].url = trap.URL
 	if _, err := official.Find(t.Context(), "a.b/c", ""); err == nil || reached.Load() != 0 {

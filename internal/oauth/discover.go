@@ -33,6 +33,7 @@ type authority struct {
 // from untrusted sources.
 type finder struct {
 	server *config.Server
+	ask    string            // LoginOptions.Ask
 	base   http.RoundTripper // for the server itself
 	fetch  *http.Client      // for all other URLs
 }
@@ -106,14 +107,20 @@ func (f *finder) find(ctx context.Context) (*authority, error) {
 func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, safehttp.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.server.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	method, ping := http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	if f.ask != "" {
+		method, ping = http.MethodGet, ""
+	}
+	req, err := http.NewRequestWithContext(ctx, method, f.server.URL+f.ask, strings.NewReader(ping))
 	if err != nil {
 		return nil, i18n.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
 	}
 	for name, value := range f.server.Headers {
 		req.Header.Set(name, value.Reveal())
 	}
-	req.Header.Set("Content-Type", "application/json")
+	if ping != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := f.base.RoundTrip(req)
 	if err != nil {
@@ -144,7 +151,7 @@ func bearerChallenge(resp *http.Response) map[string]string {
 // resourceMetadata fetches the metadata of RFC 9728; nil if the server publishes
 // none. It looks only at the server's own origin.
 func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
-	u, err := url.Parse(f.server.URL)
+	u, err := url.Parse(f.server.URL + f.ask)
 	if err != nil {
 		return nil, i18n.Errorf("the URL of %q: %w", "%q 的 URL：%w", f.server.Name, err)
 	}
@@ -168,7 +175,7 @@ func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.P
 		if !found {
 			continue
 		}
-		if !covers(meta.Resource, u) {
+		if !covers(meta.Resource, u) && !f.below(meta.Resource) {
 			return nil, untrusted("its metadata is about %q", "它的元数据描述的是 %q", meta.Resource)
 		}
 		return meta, nil
@@ -262,6 +269,13 @@ func covers(resource string, server *url.URL) bool {
 	}
 	path, own := strings.TrimRight(r.EscapedPath(), "/"), strings.TrimRight(server.EscapedPath(), "/")
 	return path == own || strings.HasPrefix(own, path+"/")
+}
+
+// below reports whether a resource is below the URL of a server that does not speak
+// MCP: a person configured all that is there.
+func (f *finder) below(resource string) bool {
+	r, err := url.Parse(resource)
+	return f.ask != "" && err == nil && r.RawQuery == "" && r.Fragment == "" && covers(f.server.URL, r)
 }
 
 // origin returns the scheme, host and port of a URL; empty if it has none.

@@ -26,10 +26,22 @@ type LoginOptions struct {
 	User string
 	// Base is the transport to the server itself. It must not follow redirects.
 	Base http.RoundTripper
+	// Ask is a path below the server's URL that is asked for with GET to learn
+	// where to sign in, for a server that does not speak MCP. The resource may then
+	// be anything below the URL.
+	Ask string
 	// Show is called with the address where the person signs in.
 	Show func(address string)
 	// Watch is called with every request of the sign-in; it may be nil.
 	Watch func(Step)
+}
+
+// Offered reports whether a server refuses a request without a token, and names the
+// place of its metadata: where a person can sign in.
+func Offered(ctx context.Context, s *config.Server, opt LoginOptions) (bool, error) {
+	f := &finder{server: s, ask: opt.Ask, base: opt.Base}
+	challenge, err := f.challenge(ctx)
+	return challenge["resource_metadata"] != "", err
 }
 
 // Login lets a person sign in to a server, and stores the grant.
@@ -45,7 +57,7 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 	}
 	defer fetch.CloseIdleConnections()
 	fetch.Transport = watch(fetch.Transport, HopAuthority, opt.Watch)
-	f := &finder{server: s, base: watch(opt.Base, HopServer, opt.Watch, slices.Collect(maps.Keys(s.Headers))...), fetch: fetch}
+	f := &finder{server: s, ask: opt.Ask, base: watch(opt.Base, HopServer, opt.Watch, slices.Collect(maps.Keys(s.Headers))...), fetch: fetch}
 	a, err := f.find(ctx)
 	if err != nil {
 		return Status{}, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ type response struct {
 
 // answer makes the calls that the filter of one server passes on, until the server
 // and all processes that it forked have exited.
-func answer(p Profile, listener int) {
+func answer(p Profile, listener int, again *repeated) {
 	defer unix.Close(listener)
 	notes := openNotes(p.Learn)
 	defer notes.close()
@@ -63,6 +64,7 @@ func answer(p Profile, listener int) {
 		if err != nil {
 			continue
 		}
+		call := again.begin(n)
 		go func() {
 			defer unix.Close(reply)
 			c := caller{profile: p, listener: reply, n: n}
@@ -71,12 +73,81 @@ func answer(p Profile, listener int) {
 				c.note(notes)
 				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			} else {
-				r.error = -int32(c.do(&r.val))
+				r.error = -int32(call.once(func() unix.Errno { return c.do(&r.val) }))
 			}
 			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(reply), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 		}()
 	}
 }
+
+// repeated are the last calls of threads, on kernels before 5.19: there a signal takes
+// a call back from the helper, also one that was made, and the thread makes it again.
+// A connect then finds that the socket is connected already.
+type repeated struct {
+	last map[uint32]*made // by thread
+}
+
+// newRepeated returns nil on newer kernels.
+func newRepeated() *repeated {
+	if keepsCalls() {
+		return nil
+	}
+	return &repeated{map[uint32]*made{}}
+}
+
+// made is a call that the helper makes.
+type made struct {
+	n      *notification
+	before *made         // the same call of the same thread, if it was the last one
+	done   chan struct{} // closed when errno is set
+	errno  unix.Errno
+}
+
+// maxRepeated limits the threads that are remembered: most that are have ended.
+const maxRepeated = 256
+
+// begin remembers a call; r may be nil. Calls must begin in the order in which they arrive.
+func (r *repeated) begin(n *notification) *made {
+	mine := &made{n: n, done: make(chan struct{})}
+	if r == nil {
+		return mine
+	}
+	if before := r.last[n.pid]; before != nil && before.n.data == n.data {
+		mine.before = before
+	}
+	if len(r.last) >= maxRepeated {
+		clear(r.last)
+	}
+	r.last[n.pid] = mine
+	return mine
+}
+
+// once makes the call. If the one before has connected the socket, its result is that
+// of this one.
+func (m *made) once(do func() unix.Errno) unix.Errno {
+	defer close(m.done)
+	before := m.before
+	m.before = nil // what is remembered must not grow
+	if before == nil {
+		m.errno = do()
+		return m.errno
+	}
+	<-before.done
+	m.errno = do()
+	switch {
+	case m.errno == unix.ESRCH, // taken back before it was made
+		m.errno == unix.EISCONN && before.errno == 0, m.errno == unix.EALREADY && before.errno == unix.EINPROGRESS:
+		m.errno = before.errno
+	}
+	return m.errno
+}
+
+// keepsCalls reports whether the kernel lets a thread wait for the helper in spite of
+// signals. A filter that is not there is refused after its flags are.
+var keepsCalls = sync.OnceValue(func() bool {
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	return errno == unix.EFAULT
+})
 
 // A caller is the thread that made the call of a notification.
 type caller struct {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -149,7 +150,8 @@ var attacks = map[string]func([]string) error{
 		var params [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
 	},
-	"race": raceConnect,
+	"race":        raceConnect,
+	"interrupted": interrupted,
 
 	"signal":    func([]string) error { return unix.Kill(os.Getppid(), 0) },
 	"own child": ownChild,
@@ -297,6 +299,36 @@ func raceConnect(a []string) error {
 	}
 	if through == 0 {
 		return errors.New("no connection at all")
+	}
+	return nil
+}
+
+// interrupted connects again and again while its thread gets signals. Each attempt
+// must succeed: a call that a signal interrupts is made once.
+func interrupted(a []string) error {
+	runtime.LockOSThread()
+	tid, stop, done := unix.Gettid(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
+			}
+		}
+	}()
+	defer func() { close(stop); <-done }()
+	for i := range 300 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		if err := unix.Connect(fd, inet(a[0])); err != nil {
+			return fmt.Errorf("attempt %d: %w", i, err)
+		}
+		unix.Close(fd)
 	}
 	return nil
 }

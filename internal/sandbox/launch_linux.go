@@ -78,7 +78,7 @@ func follow(p Profile, request []byte, requestTo, errorFrom, socket int) error {
 		// The launcher's own execve is noted like any other call, so answer must
 		// already run. A launcher that fails earlier reports its error below.
 		if listener, err := receive(socket, 0); err == nil {
-			go answer(p, listener)
+			go answer(p, listener, newRepeated())
 		}
 	}
 	from := os.NewFile(uintptr(errorFrom), "error")
@@ -98,7 +98,7 @@ func follow(p Profile, request []byte, requestTo, errorFrom, socket int) error {
 	if err != nil {
 		return &SetupError{"listener", err}
 	}
-	go answer(p, listener)
+	go answer(p, listener, newRepeated())
 	return nil
 }
 

@@ -22,24 +22,26 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that require it", "登录需要授权的服务"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var user string
-	var noBrowser bool
+	var noBrowser, token bool
 	login := serverCommand(a, "login", a.T("sign in to a server in the browser", "在浏览器中登录服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
 			return authLogin(a, cmd, schema+"/"+name, user, noBrowser)
 		})
 	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.T("only print the address", "只显示地址"))
+	login.Flags().BoolVar(&token, "token", false, a.T("ask for the token of a registry, also if it has a sign-in page", "询问注册表的令牌，即使它提供登录页面"))
 	logout := serverCommand(a, "logout", a.T("sign out of a server and revoke the tokens", "注销并撤销授权"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
-	login.Long = a.T("Sign in to a server in the browser. For registry:NAME, a registry of the config file, a token is asked for, tried there, and kept in the secret store.",
-		"在浏览器中登录服务。对于配置文件中的注册表 registry:NAME，则询问令牌，在该处试用后保存到密钥存储。")
-	orRegistry(a, login, func(cmd *cobra.Command, g *config.Registry) error { return registryLogin(a, cmd, g) })
-	orRegistry(a, logout, func(cmd *cobra.Command, g *config.Registry) error { return registryLogout(a, cmd, g) })
+	login.Long = a.T("Sign in to a server in the browser, or to registry:NAME, a registry of the config file. A registry without a sign-in page wants a token: it is asked for, tried there, and kept in the secret store.",
+		"在浏览器中登录服务，或登录配置文件中的注册表 registry:NAME。没有登录页面的注册表需要令牌：会询问令牌，在该处试用后保存到密钥存储。")
+	orRegistry(a, login, func(cmd *cobra.Command, r *signIns) error { return r.login(cmd, noBrowser, token) })
+	orRegistry(a, logout, func(cmd *cobra.Command, r *signIns) error { return r.logout(cmd) })
 	for _, c := range []*cobra.Command{login, logout} {
 		c.Flags().StringVar(&user, "user", "", a.T("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
 			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))
 	}
 	status := &cobra.Command{Use: "status [NAME]", Short: a.T("list the sign-ins", "列出登录状态"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error { return authStatus(a, cmd, args) }}
+	orRegistry(a, status, func(_ *cobra.Command, r *signIns) error { return showSignIns(a, r.statuses()) })
 	cmd.AddCommand(login, logout, status)
 	return cmd
 }
@@ -70,32 +72,36 @@ func authLogin(a *env.Env, cmd *cobra.Command, server, user string, noBrowser bo
 		if s.URL == "" {
 			return env.Fail(env.ExitAuth, env.CodeSignIn, "", a.T("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
 		}
-		got, err := keeper.Login(cmd.Context(), s, oauth.LoginOptions{
-			User: user, Base: httpclient.NewClientTransport(),
-			Show: func(address string) {
-				fmt.Fprintf(a.Stderr, "%s\n  %s\n", a.T("Sign in here:", "请在此登录："), address)
-				if !noBrowser && env.OpenBrowser(address) != nil {
-					fmt.Fprintln(a.Stderr, a.T("No browser could be opened; open the address yourself.", "无法打开浏览器；请自行打开该地址。"))
-				}
-			},
-		})
-		if err != nil {
-			return env.Fail(env.ExitAuth, env.CodeSignIn, "", "%w", err)
-		}
-		if a.JSON {
-			env.WriteLine(a.Stdout, got)
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.T("signed in to", "已登录"), s.Name, got.Issuer)
-		return nil
+		return browserLogin(a, cmd, keeper, s, oauth.LoginOptions{User: user}, noBrowser)
 	})
+}
+
+// browserLogin shows the address where the person signs in, and waits for it.
+func browserLogin(a *env.Env, cmd *cobra.Command, keeper *oauth.Keeper, s *config.Server, opt oauth.LoginOptions, noBrowser bool) error {
+	opt.Base = httpclient.NewClientTransport()
+	opt.Show = func(address string) {
+		fmt.Fprintf(a.Stderr, "%s\n  %s\n", a.T("Sign in here:", "请在此登录："), address)
+		if !noBrowser && env.OpenBrowser(address) != nil {
+			fmt.Fprintln(a.Stderr, a.T("No browser could be opened; open the address yourself.", "无法打开浏览器；请自行打开该地址。"))
+		}
+	}
+	got, err := keeper.Login(cmd.Context(), s, opt)
+	if err != nil {
+		return env.Fail(env.ExitAuth, env.CodeSignIn, "", "%w", err)
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, got)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.T("signed in to", "已登录"), s.Name, got.Issuer)
+	return nil
 }
 
 func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
 	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
 		err := keeper.Logout(cmd.Context(), s, user)
 		if errors.Is(err, oauth.ErrNotSignedIn) {
-			return env.Fail(env.ExitUsage, env.CodeSignIn, "mcp-all-in-one auth status", "%s%s%v", s.Name, a.T(": ", "："), err)
+			return notSignedIn(a, s.Name)
 		}
 		if _, untold := control.TellAll(cmd.Context(), a, control.SignInsChanged); untold != nil {
 			fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be notified and may use the sign-in until it expires: %s\n",
@@ -105,21 +111,36 @@ func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
 	})
 }
 
+func notSignedIn(a *env.Env, name string) error {
+	return env.Fail(env.ExitUsage, env.CodeSignIn, "mcp-all-in-one auth status", "%s%s%v", name, a.T(": ", "："), oauth.ErrNotSignedIn)
+}
+
 func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {
 	return withTokens(a, cmd, strings.Join(args, ""), func(keeper *oauth.Keeper, s *config.Server) error {
 		list := keeper.Statuses(s)
-		if a.JSON {
-			env.WriteLine(a.Stdout, list)
-			return nil
+		if s == nil {
+			more, err := registryStatuses(a, cmd)
+			if err != nil {
+				return err
+			}
+			list = append(list, more...)
 		}
-		t := &env.Table{Head: []string{a.T("server", "服务"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
-			None: a.T("no sign-ins", "没有登录")}
-		for _, g := range list {
-			t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
-		}
-		a.Print(t)
-		return nil
+		return showSignIns(a, list)
 	})
+}
+
+func showSignIns(a *env.Env, list []oauth.Status) error {
+	if a.JSON {
+		env.WriteLine(a.Stdout, list)
+		return nil
+	}
+	t := &env.Table{Head: []string{a.T("server", "服务"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
+		None: a.T("no sign-ins", "没有登录")}
+	for _, g := range list {
+		t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
+	}
+	a.Print(t)
+	return nil
 }
 
 // signInState describes the state of a sign-in.

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -66,7 +67,7 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 		return Image(ctx, cfg, word, nil, nil)
 	}
 	name, version, _ := strings.Cut(word, "@")
-	r := registries(cfg)
+	r := registries(ctx, cfg)
 	defer r.Close()
 	rec, err := r.Find(ctx, name, version)
 	if err != nil {
@@ -75,9 +76,34 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 	return ofRecord(ctx, a, cfg, rec, way)
 }
 
+// SignIns returns the sign-ins to registries. They belong to this machine: unlike
+// sign-ins to servers, replicas do not share them.
+func SignIns(ctx context.Context, cfg *config.Config) *oauth.Keeper {
+	dir := folders.UserDir(folders.Home())
+	if dir == "" {
+		dir = folders.StateDir()
+	}
+	opt := oauth.Options{Dir: filepath.Join(dir, "registries")}
+	if cfg.Tokens == "keychain" {
+		opt.Store = secrets.NewKeyring("mcp-all-in-one registries")
+	}
+	return oauth.NewKeeper(ctx, opt)
+}
+
+// opened are registries and the sign-ins to them.
+type opened struct {
+	*install.Registries
+	signIns *oauth.Keeper
+}
+
+func (o opened) Close() {
+	o.Registries.Close()
+	o.signIns.Close()
+}
+
 // registries opens the registries of the configuration, with the tokens that
 // auth login keeps.
-func registries(cfg *config.Config) *install.Registries {
+func registries(ctx context.Context, cfg *config.Config) opened {
 	list := slices.Clone(cfg.Registries)
 	store := secrets.NewUserStore(folders.UserDir(folders.Home()))
 	for i := range list {
@@ -86,7 +112,8 @@ func registries(cfg *config.Config) *install.Registries {
 			list[i].Token = config.Secret(token)
 		}
 	}
-	return install.Open(list, filepath.Join(folders.StateDir(), "registry"))
+	signIns := SignIns(ctx, cfg)
+	return opened{install.Open(list, filepath.Join(folders.StateDir(), "registry"), signIns), signIns}
 }
 
 // ofRecord plans how the server of a record would run on this machine.

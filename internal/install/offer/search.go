@@ -23,7 +23,7 @@ type Found struct {
 // that looks like an installed one, or one earlier in the list, is marked. The
 // errors are those of the registries that failed.
 func Search(ctx context.Context, cfg *config.Config, word string) ([]Found, []error) {
-	r := registries(cfg)
+	r := registries(ctx, cfg)
 	defer r.Close()
 	records, faults := r.Search(ctx, word)
 	list := []Found{}

@@ -82,7 +82,7 @@ func FindUpdate(ctx context.Context, a *env.Env, cfg *config.Config, s *config.S
 // findRecord asks the registries for the record.
 func (u *Update) findRecord(ctx context.Context, a *env.Env, cfg *config.Config, to string) error {
 	from := u.server.Origin
-	r := registries(cfg)
+	r := registries(ctx, cfg)
 	defer r.Close()
 	rec, err := r.Find(ctx, from.Name, to)
 	if err != nil {
@@ -239,7 +239,7 @@ func (u *Update) installed(ctx context.Context, a *env.Env, cfg *config.Config) 
 	if from.Image != "" {
 		return nil, nil
 	}
-	r := registries(cfg)
+	r := registries(ctx, cfg)
 	defer r.Close()
 	rec, err := r.Find(ctx, from.Name, from.Version)
 	if err != nil {

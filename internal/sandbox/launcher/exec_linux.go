@@ -154,8 +154,12 @@ func install(prog []unix.SockFilter) (listener int, err error) {
 	// A signal must not restart a call that the helper has already made. Kernels
 	// before 5.19 do not support that flag.
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
-	if errno == unix.EINVAL {
+	var fd uintptr
+	var errno unix.Errno
+	if !Omitted["wait"] {
+		fd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	}
+	if errno == unix.EINVAL || Omitted["wait"] {
 		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 		fd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
 	}
