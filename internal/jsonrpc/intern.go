@@ -1,5 +1,7 @@
 package jsonrpc
 
+import "strings"
+
 // methodName returns the text of a method member. It does not allocate for
 // well-known names.
 func methodName(raw []byte) string {
@@ -11,42 +13,16 @@ func methodName(raw []byte) string {
 
 var names = func() map[string]string {
 	m := make(map[string]string)
-	for _, name := range []string{
-		"completion/complete",
-		"elicitation/create",
-		"initialize",
-		"logging/setLevel",
-		"notifications/cancelled",
-		"notifications/elicitation/complete",
-		"notifications/initialized",
-		"notifications/message",
-		"notifications/progress",
-		"notifications/prompts/list_changed",
-		"notifications/resources/list_changed",
-		"notifications/resources/updated",
-		"notifications/roots/list_changed",
-		"notifications/tasks/status",
-		"notifications/tools/list_changed",
-		"ping",
-		"prompts/get",
-		"prompts/list",
-		"resources/list",
-		"resources/read",
-		"resources/subscribe",
-		"resources/templates/list",
-		"resources/unsubscribe",
-		"roots/list",
-		"sampling/createMessage",
-		"server/discover",
-		"subscriptions/listen",
-		"tasks/cancel",
-		"tasks/get",
-		"tasks/list",
-		"tasks/result",
-		"tasks/update",
-		"tools/call",
-		"tools/list",
-	} {
+	for name := range strings.FieldsSeq(`
+		initialize ping server/discover completion/complete logging/setLevel
+		tools/list tools/call prompts/list prompts/get
+		resources/list resources/read resources/templates/list resources/subscribe resources/unsubscribe
+		roots/list sampling/createMessage elicitation/create subscriptions/listen
+		tasks/list tasks/get tasks/result tasks/cancel tasks/update script/call
+		notifications/initialized notifications/cancelled notifications/progress notifications/message
+		notifications/tools/list_changed notifications/prompts/list_changed notifications/roots/list_changed
+		notifications/resources/list_changed notifications/resources/updated
+		notifications/elicitation/complete notifications/tasks/status`) {
 		m[name] = name
 	}
 	return m
