@@ -1,5 +1,5 @@
 // Package pressure measures the memory in use, so that work is refused before
-// memory runs out.
+// memory runs out and garbage is collected no more often than necessary.
 package pressure
 
 import (
@@ -40,12 +40,13 @@ type Gauge struct {
 	mu      sync.Mutex
 	swept   time.Time
 	quiet   *time.Timer
+	garbage collector
 }
 
 // New returns a gauge. configured returns the limit in bytes, 0 for the limit of
 // the container or machine. drop drops caches.
 func New(configured func() int64, drop func()) *Gauge {
-	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse}
+	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse, garbage: collector{read: collections}}
 }
 
 // memoryLimit returns the limit if none is configured: GOMEMLIMIT, else the
@@ -85,7 +86,7 @@ func (p *Gauge) levelAt(now time.Time) int64 {
 func (p *Gauge) measure(now time.Time) {
 	p.next.Store(int64(now.Add(measureEvery).Sub(begun)))
 	used := p.used()
-	if used > quietAbove {
+	if p.garbage.adjust(now) || used > quietAbove {
 		p.rest()
 	}
 	limit := p.natural
@@ -109,7 +110,12 @@ func (p *Gauge) measure(now time.Time) {
 // rest returns memory to the system after a time without calls.
 func (p *Gauge) rest() {
 	if p.quiet == nil {
-		p.quiet = time.AfterFunc(quietAfter, giveBack)
+		p.quiet = time.AfterFunc(quietAfter, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.garbage.reset()
+			giveBack()
+		})
 		return
 	}
 	p.quiet.Reset(quietAfter)
@@ -126,6 +132,7 @@ func giveBack() {
 func (p *Gauge) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.garbage.reset()
 	if p.quiet != nil {
 		p.quiet.Stop()
 	}
