@@ -1,5 +1,7 @@
 package jsonrpc
 
+import "cmp"
+
 // A Kind is the kind of a message.
 type Kind uint8
 
@@ -11,20 +13,6 @@ const (
 	KindResult
 	KindError
 )
-
-func (k Kind) String() string {
-	switch k {
-	case KindRequest:
-		return "request"
-	case KindNotification:
-		return "notification"
-	case KindResult:
-		return "result"
-	case KindError:
-		return "error"
-	}
-	return "invalid"
-}
 
 // A Message is one JSON-RPC message. Its spans point into the scanned buffer
 // and are nil when the member is absent; params null counts as absent.
@@ -61,23 +49,12 @@ func (l *ScanLimits) orDefaults() ScanLimits {
 	if l == nil || *l == (ScanLimits{}) {
 		return defaultLimits
 	}
-	r := *l
-	for _, f := range []struct {
-		value *int
-		def   int
-	}{
-		{&r.Depth, defaultLimits.Depth},
-		{&r.IDBytes, defaultLimits.IDBytes},
-		{&r.Batch, defaultLimits.Batch},
-		{&r.MethodBytes, defaultLimits.MethodBytes},
-		{&r.Keys, defaultLimits.Keys},
-		{&r.NumberBytes, defaultLimits.NumberBytes},
-	} {
-		if *f.value <= 0 {
-			*f.value = f.def
-		}
+	or := func(n, def int) int { return cmp.Or(max(n, 0), def) }
+	def := &defaultLimits
+	return ScanLimits{
+		Depth: or(l.Depth, def.Depth), IDBytes: or(l.IDBytes, def.IDBytes), Batch: or(l.Batch, def.Batch),
+		MethodBytes: or(l.MethodBytes, def.MethodBytes), Keys: or(l.Keys, def.Keys), NumberBytes: or(l.NumberBytes, def.NumberBytes),
 	}
-	return r
 }
 
 // members are the raw spans of an envelope, nil where absent.
