@@ -18,6 +18,14 @@ var wide = cpu.X86.HasAVX2
 //go:noescape
 func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64)
 
+// stopMask returns the positions of all stops in a block; see stops.
+//
+//go:noescape
+func stopMask(p *[64]byte) (stops uint64)
+
+// hasStopMask says that stopMask is faster than stops.
+const hasStopMask = true
+
 // unescapedQuote skips the blocks among the n bytes at p that contain no
 // unescaped quote. It returns the number of skipped bytes, the positions of the
 // unescaped quotes in the next block (0 if less than a block is left), and

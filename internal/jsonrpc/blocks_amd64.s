@@ -88,6 +88,65 @@ TEXT ·blockMasks(SB), NOSPLIT, $0-40
 	MOVQ AX, closes+32(FP)
 	RET
 
+// LESS adds to out the bytes of in that are less than X11.
+#define LESS(in, out) \
+	MOVO X11, X10 \
+	PCMPGTB in, X10 \
+	POR X10, out
+
+// func stopMask(p *[64]byte) (stops uint64)
+TEXT ·stopMask(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	FILL($0x2222222222222222, X8) // "
+	FILL($0x5c5c5c5c5c5c5c5c, X9) // backslash
+	FILL($0x2020202020202020, X11) // signed, so bytes from 0x80 are less
+	CMPB ·wide(SB), $0
+	JNE wide
+	MOVOU (SI), X0
+	MOVOU 16(SI), X1
+	MOVOU 32(SI), X2
+	MOVOU 48(SI), X3
+	EQUAL(X8)
+	LESS(X0, X4)
+	LESS(X1, X5)
+	LESS(X2, X6)
+	LESS(X3, X7)
+	PCMPEQB X9, X0
+	PCMPEQB X9, X1
+	PCMPEQB X9, X2
+	PCMPEQB X9, X3
+	POR X0, X4
+	POR X1, X5
+	POR X2, X6
+	POR X3, X7
+	GATHER(X4, X5, X6, X7, AX)
+	MOVQ AX, stops+8(FP)
+	RET
+
+wide:
+	VPBROADCASTQ X8, Y8
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTQ X11, Y11
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VPCMPEQB Y0, Y8, Y4
+	VPCMPEQB Y1, Y8, Y5
+	VPCMPEQB Y0, Y9, Y6
+	VPCMPEQB Y1, Y9, Y7
+	VPOR Y4, Y6, Y4
+	VPOR Y5, Y7, Y5
+	VPCMPGTB Y0, Y11, Y6
+	VPCMPGTB Y1, Y11, Y7
+	VPOR Y4, Y6, Y4
+	VPOR Y5, Y7, Y5
+	VPMOVMSKB Y4, AX
+	VPMOVMSKB Y5, BX
+	SHLQ $32, BX
+	ORQ BX, AX
+	VZEROUPPER
+	MOVQ AX, stops+8(FP)
+	RET
+
 // ESCAPES takes the quotes that are escaped out of AX, given the backslashes in DI
 // and in R10 whether the first byte is escaped, as it then is for the next block.
 // It is what escapes does.

@@ -11,4 +11,5 @@ func TestNarrowBlocks(t *testing.T) {
 	wide = false
 	t.Run("brackets", TestBracketsByByte)
 	t.Run("line breaks", TestHasLineBreak)
+	t.Run("strings", TestLongStrings)
 }

@@ -21,6 +21,11 @@ func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64) {
 	return quotes, slashes, opens, closes
 }
 
+// hasStopMask says that there is no stopMask.
+const hasStopMask = false
+
+func stopMask(*[64]byte) uint64 { panic("no stopMask") }
+
 // equal returns one bit per byte of w, set if the byte equals c.
 func equal(w uint64, c byte) uint64 {
 	w ^= uint64(c) * lanes

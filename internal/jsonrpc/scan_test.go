@@ -1,10 +1,12 @@
 package jsonrpc
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -231,5 +233,23 @@ func TestParseError(t *testing.T) {
 	e := ParseError([]byte(`{"code":-1,"message":"a\nb"}`))
 	if e.Code != -1 || e.Message != "a\nb" || e.Data != nil {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// TestLongStrings checks strings with everything that ends a plain run, at every
+// distance from the borders of blocks.
+func TestLongStrings(t *testing.T) {
+	pieces := []string{`"`, `\\`, `\"`, `\n`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\x`, "\n", "\x00", "\x1f", "\x7f", "\u00e9", "\u4e2d\u6587", "\U0001f600", "\xff", "\xe4\xb8"}
+	for at := range 200 {
+		for _, first := range pieces {
+			for _, second := range pieces[:8] {
+				text := `"` + strings.Repeat("a", at) + first + strings.Repeat("b", at%70) + second + strings.Repeat("c", 75) + `"`
+				// encoding/json accepts what is not UTF-8, and half of a pair.
+				want := json.Valid([]byte(text)) && utf8.ValidString(text) && !strings.Contains(strings.ReplaceAll(text, `\ud83d\ude00`, ""), `\ud83d`)
+				if got := Valid([]byte(text)); got != want {
+					t.Fatalf("%q is valid: %t, want %t", text, got, want)
+				}
+			}
+		}
 	}
 }

@@ -193,16 +193,27 @@ func stops(w uint64) uint64 {
 // -1, and whether the string contains escapes.
 func (s *scanner) str(i int) (end int, escaped bool) {
 	d := s.data
-	for {
-		for i+8 <= len(d) {
-			m := stops(binary.LittleEndian.Uint64(d[i:]))
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
+	block, mask := -64, uint64(0) // where the last block begins, and its stops
+	for short := i + 16; ; {
+		switch {
+		case hasStopMask && i >= short && i+64 <= len(d):
+			if i-block >= 64 {
+				block, mask = i, stopMask((*[64]byte)(d[i:]))
 			}
-			i += 8
-		}
-		if i >= len(d) {
+			rest := mask >> (i - block)
+			if rest == 0 {
+				i = block + 64
+				continue
+			}
+			i += bits.TrailingZeros64(rest)
+		case i+8 <= len(d):
+			m := stops(binary.LittleEndian.Uint64(d[i:]))
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		case i >= len(d):
 			return s.syntax(i, "unexpected end of a string"), escaped
 		}
 		c := d[i]
