@@ -108,17 +108,17 @@ const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
 
 // TestAllocations bounds the allocations of one call between the two
 // transports, including the client of the server's transport and the server in
-// memory. The record adds a context value and a stopwatch; the race detector
-// empties pools.
+// memory. The record adds a context value, a stopwatch and the way back to the
+// client; the race detector empties pools.
 func TestAllocations(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opt   gateway.Options
 		limit float64
 	}{
 		"unrecorded": {gateway.Options{}, maxAllocations},
-		"recorded":   {gateway.Options{Traffic: traffic.New(traffic.Options{})}, maxAllocations + 6},
+		"recorded":   {gateway.Options{Traffic: traffic.New(traffic.Options{})}, maxAllocations + 7},
 		"on stdio":   {gateway.Options{Usage: counting(t)}, maxAllocations},
-		"counted":    {gateway.Options{Traffic: traffic.New(traffic.Options{}), Usage: counting(t)}, maxAllocations + 6},
+		"counted":    {gateway.Options{Traffic: traffic.New(traffic.Options{}), Usage: counting(t)}, maxAllocations + 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := watchedSession(t, smallResult, tt.opt)

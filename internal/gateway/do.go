@@ -61,8 +61,8 @@ type target struct {
 // readOnly reports whether the target is a tool that claims to be read-only.
 func (t *target) readOnly() bool { return t.item != nil && t.item.ReadOnly() }
 
-// Describe fills in the server and the item for the record.
-func (t *target) Describe(o *traffic.Outcome) {
+// Describe returns o with the server and the item for the record.
+func (t *target) Describe(o traffic.Outcome) traffic.Outcome {
 	switch {
 	case t.upstream != nil:
 		o.Server, o.Item = t.upstream.Name(), t.name
@@ -75,6 +75,7 @@ func (t *target) Describe(o *traffic.Outcome) {
 	case t.own != nil && t.own.Name != builtin.ExecName: // exec is skipped: its inner call has an end of its own
 		o.Item = t.own.Name
 	}
+	return o
 }
 
 // An itemKind is the kind of a target.

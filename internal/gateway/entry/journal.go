@@ -33,8 +33,8 @@ type Trace struct {
 
 // A Target is where a call leads. All targets have the same type.
 type Target interface {
-	// Describe fills in the server and the item of the call.
-	Describe(o *traffic.Outcome)
+	// Describe returns o with the server and the item of the call.
+	Describe(o traffic.Outcome) traffic.Outcome
 }
 
 // LeadsTo notes the target of a call.
@@ -123,7 +123,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 		o.Notes = []string{traffic.Recalled}
 	}
 	if to, ok := t.target.Load().(Target); ok {
-		to.Describe(&o)
+		o = to.Describe(o)
 	}
 	j.Client.Keeper().End(t.ID, &t.span, &t.call, &o, t.params, body)
 }
