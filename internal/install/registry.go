@@ -121,8 +121,7 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 	if len(asked) == 0 {
 		return nil, fail(env.CodeUnknownName, "no registry is asked: \"registries\" is empty", "没有可询问的注册表：\"registries\" 为空")
 	}
-	wanted := version
-	wanted = cmp.Or(wanted, "latest")
+	wanted := cmp.Or(version, "latest")
 	for _, g := range asked {
 		data, err := g.get(ctx, ListPath+"/"+url.PathEscape(name)+"/versions/"+url.PathEscape(wanted), nil)
 		switch {
