@@ -6,7 +6,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -66,8 +65,7 @@ func (is *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"revocation_endpoint": is.URL + "/revoke", "jwks_uri": is.URL + "/keys", "code_challenge_methods_supported": []string{"S256"},
 		})
 	case "/keys":
-		point, _ := is.key.PublicKey.Bytes()
-		give(200, map[string]any{"keys": []any{map[string]string{"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "k1", "x": b64(point[1:33]), "y": b64(point[33:])}}})
+		give(200, mcptest.KeySet(is.key))
 	case "/register":
 		give(201, map[string]string{"client_id": "c1"})
 	case "/authorize":
@@ -100,22 +98,12 @@ func (is *issuer) redeem(r *http.Request) (resource string, ok bool) {
 	q := is.codes[r.FormValue("code")]
 	delete(is.codes, r.FormValue("code"))
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	return q.Get("resource"), q != nil && b64(sum[:]) == q.Get("code_challenge") && q.Get("resource") == r.FormValue("resource")
+	return q.Get("resource"), q != nil && mcptest.Base64URL(sum[:]) == q.Get("code_challenge") && q.Get("resource") == r.FormValue("resource")
 }
 
-func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
-
 func (is *issuer) sign(resource string) string {
-	head, _ := json.Marshal(map[string]string{"alg": "ES256", "typ": "at+jwt", "kid": "k1"})
 	now := time.Now()
-	body, _ := json.Marshal(map[string]any{"iss": is.URL, "aud": resource, "sub": "alice", "client_id": "c1", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "jti": rand.Text()})
-	input := b64(head) + "." + b64(body)
-	sum := sha256.Sum256([]byte(input))
-	r, s, err := ecdsa.Sign(rand.Reader, is.key, sum[:])
-	if err != nil {
-		panic(err)
-	}
-	return input + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
+	return mcptest.SignToken(is.key, map[string]any{"iss": is.URL, "aud": resource, "sub": "alice", "client_id": "c1", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "jti": rand.Text()})
 }
 
 func (is *issuer) set(change func()) {

@@ -6,7 +6,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -18,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // An authServer is an authorization server: metadata, registration, consent, tokens
@@ -113,10 +114,7 @@ func (as *authServer) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (as *authServer) serveKeys(w http.ResponseWriter, _ *http.Request) {
-	point, _ := as.key.PublicKey.Bytes()
-	reply(w, http.StatusOK, map[string]any{"keys": []any{map[string]string{
-		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "k1", "x": b64(point[1:33]), "y": b64(point[33:]),
-	}}})
+	reply(w, http.StatusOK, mcptest.KeySet(as.key))
 }
 
 func (as *authServer) serveRegister(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +209,7 @@ func (as *authServer) redeemLocked(r *http.Request) (issued, error) {
 		got = as.codes[code]
 		delete(as.codes, code)
 		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-		if got.client == "" || b64(sum[:]) != got.challenge || r.Form.Get("redirect_uri") != got.redirect {
+		if got.client == "" || mcptest.Base64URL(sum[:]) != got.challenge || r.Form.Get("redirect_uri") != got.redirect {
 			return issued{}, errors.New("invalid_grant")
 		}
 	case "refresh_token":
@@ -236,27 +234,17 @@ func (as *authServer) serveRevoke(w http.ResponseWriter, r *http.Request) {
 
 // sign makes an access token: a JWT for the resource.
 func (as *authServer) sign(i issued) string {
-	head, _ := json.Marshal(map[string]string{"alg": "ES256", "typ": "at+jwt", "kid": "k1"})
 	now := time.Now()
-	body, _ := json.Marshal(map[string]any{
+	return mcptest.SignToken(as.key, map[string]any{
 		"iss": as.URL, "aud": i.resource, "sub": "alice", "client_id": i.client, "scope": i.scope,
 		"iat": now.Unix(), "exp": now.Add(as.lifetime).Unix(), "jti": rand.Text(),
 	})
-	input := b64(head) + "." + b64(body)
-	sum := sha256.Sum256([]byte(input))
-	r, s, err := ecdsa.Sign(rand.Reader, as.key, sum[:])
-	if err != nil {
-		panic(err)
-	}
-	return input + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
 // revokeAll revokes every grant.
 func (as *authServer) revokeAll() {
 	as.set(func() { clear(as.refreshs) })
 }
-
-func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 // browse acts as the person's browser: it opens the address and follows redirects.
 func browse(ctx context.Context, address string) (*http.Response, error) {
