@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -317,13 +316,8 @@ func TestRegistryNoSignIn(t *testing.T) {
 func TestOwnRegistrySignIn(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := "http://" + l.Addr().String()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
+	port := mcptest.FreePort(t)
+	own := "http://127.0.0.1:" + port
 	g := unguarded(t)
 	g.write("mcp.json", fmt.Sprintf(`{"access":{"oauth":{"issuer":%q,"resource":%q}},"mcpServers":{"alpha":{"command":%q,"args":["demo"]}}}`, is.URL, own+"/mcp", g.binary))
 	gw := mcptest.Start(t, mcptest.Program{Path: g.binary, Args: []string{"http", "-p", port, "-c", filepath.Join(g.dir, "mcp.json")}, Env: g.env(), Dir: g.dir})

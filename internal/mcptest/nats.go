@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -61,8 +60,8 @@ func StartSecureNATS(t testing.TB) (n *NATS, certificate string) {
 // startNATS runs nats-server with a websocket, for which there is no flag.
 func startNATS(t testing.TB, scheme, settings string) *NATS {
 	t.Helper()
-	n := newNATS(t, freePort(t))
-	web := freePort(t)
+	n := newNATS(t, FreePort(t))
+	web := FreePort(t)
 	n.Websocket = scheme + "127.0.0.1:" + web
 	file := filepath.Join(n.dir, "nats.conf")
 	if err := os.WriteFile(file, []byte("websocket { host: 127.0.0.1, port: "+web+", "+settings+" }"), 0o600); err != nil {
@@ -78,8 +77,8 @@ func StartNATSCluster(t testing.TB, size int) (all []*NATS) {
 	t.Helper()
 	var routes []string
 	for range size {
-		all = append(all, newNATS(t, freePort(t)))
-		routes = append(routes, "nats://127.0.0.1:"+freePort(t))
+		all = append(all, newNATS(t, FreePort(t)))
+		routes = append(routes, "nats://127.0.0.1:"+FreePort(t))
 	}
 	for i, n := range all {
 		n.more = []string{"-n", fmt.Sprint("n", i), "-cluster_name", "test", "-cluster", routes[i], "-routes", strings.Join(routes, ",")}
@@ -93,18 +92,6 @@ func StartNATSCluster(t testing.TB, size int) (all []*NATS) {
 
 func newNATS(t testing.TB, port string) *NATS {
 	return &NATS{t: t, URL: "nats://127.0.0.1:" + port, port: port, dir: t.TempDir()}
-}
-
-// freePort returns a port that is free now.
-func freePort(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("finding a port: %v", err)
-	}
-	ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 // Restart starts nats-server again, at the same address.

@@ -6,12 +6,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest"
 )
 
 func TestLogin(t *testing.T) {
@@ -76,8 +78,9 @@ func TestLogin(t *testing.T) {
 			}
 			s := rs.entry(tt.entry)
 			if s.Auth.Port == freePort {
-				s.Auth.Port = takePort(t)
-				redirect := "http://127.0.0.1:" + itoa(s.Auth.Port) + "/callback"
+				port := mcptest.FreePort(t)
+				s.Auth.Port, _ = strconv.Atoi(port)
+				redirect := "http://127.0.0.1:" + port + "/callback"
 				as.clients[s.Auth.ClientID] = registered{s.Auth.ClientSecret.Reveal(), []string{redirect}}
 			}
 			k := newKeeper(t, t.TempDir())

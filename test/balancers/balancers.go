@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -181,7 +182,7 @@ func shipped(t *testing.T, ports []string, file string, command func(config stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := mcptest.FreePort(t)
 	config := strings.NewReplacer(
 		"bind :8080", "bind 127.0.0.1:"+port, "listen 8080", "listen 127.0.0.1:"+port,
 		"worker_processes auto;", "worker_processes auto; user root; daemon off; pid nginx.pid; error_log stderr crit;",
@@ -212,18 +213,6 @@ func shipped(t *testing.T, ports []string, file string, command func(config stri
 		return err == nil
 	})
 	return "http://127.0.0.1:" + port
-}
-
-// freePort returns a port that is not in use.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 // await polls ok every few milliseconds, for a limited time.

@@ -37,12 +37,15 @@ export async function gateway({ home, file }, port = 0, more = {}) {
   };
 }
 
-/** freePorts are ports that are free now. */
+/** freePorts are ports that are free now and that no outgoing connection gets: the kernel chooses higher ones. */
 export async function freePorts(n) {
-  const held = await Promise.all(Array.from({ length: n }, () => new Promise((r) => { const s = createServer().listen(0, "127.0.0.1", () => r(s)); })));
-  const ports = held.map((s) => s.address().port);
-  await Promise.all(held.map((s) => new Promise((r) => s.close(r))));
-  return ports;
+  const ports = new Set();
+  while (ports.size < n) {
+    const port = 10000 + Math.floor(Math.random() * 22768);
+    const free = await new Promise((r) => { const s = createServer().on("error", () => r(false)).listen(port, "127.0.0.1", () => s.close(() => r(true))); });
+    if (free) ports.add(port);
+  }
+  return [...ports];
 }
 
 /** cluster starts a gateway for each name, with its servers; each has its config, too. */

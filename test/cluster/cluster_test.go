@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -162,7 +161,10 @@ func start(t testing.TB, n int, o options) *cluster {
 	if !strings.Contains(o.section, "drainDelay") {
 		o.section += `,"drainDelay":"0s"` // there is no balancer that has to notice the end
 	}
-	ports := freePorts(t, 2*n)
+	var ports []string
+	for range 2 * n {
+		ports = append(ports, mcptest.FreePort(t))
+	}
 	members := ""
 	if o.members {
 		members = `,"members":["127.0.0.1:` + strings.Join(ports[n:], `","127.0.0.1:`) + `"]`
@@ -243,21 +245,6 @@ func await(t testing.TB, what string, ok func() bool) {
 			return
 		}
 	}
-}
-
-// freePorts returns ports that are not in use.
-func freePorts(t testing.TB, n int) (ports []string) {
-	t.Helper()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		_, port, _ := net.SplitHostPort(ln.Addr().String())
-		ports = append(ports, port)
-	}
-	return ports
 }
 
 // client returns a legacy session opened at one replica.

@@ -176,8 +176,7 @@ func TestEngine(t *testing.T) {
 // without NATS.
 func TestEngineAbsent(t *testing.T) {
 	besideOthers(t)
-	port := freePorts(t, 1)[0]
-	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://127.0.0.1:%s"]}`, port)})
+	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://127.0.0.1:%s"]}`, mcptest.FreePort(t))})
 	t.Run("cluster/engine/absent", func(t *testing.T) {
 		wants(t, client(t, c.replicas[0], `{}`).Post(call(1, "back__echo", "alone")).Answer(t), "alone")
 		await(t, "the replica says that the engine is away", func() bool {

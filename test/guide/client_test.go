@@ -33,7 +33,7 @@ func (l place) client(t *testing.T, p *peer) row {
 	defer cancel()
 	run := l.install(ctx, t, p)
 	config := fmt.Sprintf(`{"startWait":"1m","mcpServers":{"everything":{"command":"npx","args":["-y",%q],"env":{"PATH":%q}}}}`, before, l.path)
-	port := freePort(t)
+	port := mcptest.FreePort(t)
 	l.serve(ctx, t, &peer{registry: "npm", packages: []string{before}, args: []string{"streamableHttp"}, env: []string{"PORT=" + port}}, port, "")
 	g := mcptest.Gateway(t, config)
 	g.Says("upstream connected")

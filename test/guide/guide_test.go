@@ -251,7 +251,7 @@ func (l place) server(t *testing.T, p *peer) row {
 		}
 		args = append(append(args, "--"), l.launch(ctx, t, p, "", dir)...)
 	} else {
-		port = freePort(t)
+		port = mcptest.FreePort(t)
 		url := fill([]string{p.at}, port, dir)[0]
 		l.serve(ctx, t, p, port, dir)
 		args = append(args, url)
@@ -314,17 +314,6 @@ func (l place) serve(ctx context.Context, t *testing.T, p *peer, port, dir strin
 			t.Fatalf("%s does not listen on %s", p.name(), port)
 		}
 	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 func lastLine(text string) string {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -73,12 +72,7 @@ func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{dir: t.TempDir()}
 	for _, port := range []*string{&a.port, &a.management, &a.gateway, &a.dns, &a.dnsAdmin, &a.no} {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close() // after all are open, so that they differ
-		_, *port, _ = net.SplitHostPort(ln.Addr().String())
+		*port = mcptest.FreePort(t)
 	}
 	mcptest.NewCertificate(t, "localhost", "127.0.0.1").Write(t, a.dir)
 	a.trust = filepath.Join(a.dir, "cert.pem")

@@ -33,8 +33,10 @@ func TestConformanceCluster(t *testing.T) {
 // their balancer.
 func replicas(t *testing.T, entry string) string {
 	t.Helper()
-	peers := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
-	var ports []string
+	var peers, ports []string
+	for range 3 {
+		peers = append(peers, "127.0.0.1:"+mcptest.FreePort(t))
+	}
 	for i, peer := range peers {
 		text := fmt.Sprintf(`{"cluster":{"secret":%q,"node":"gw%d","peer":%q,"advertise":%[3]q,"members":["%s"],"drainDelay":"0s"},"server":{"hosts":["127.0.0.1","localhost"]},"access":{"key":"the-key-of-the-conformance-suite"},"mcpServers":{"everything":%s}}`,
 			strings.Repeat("s", 40), i, peer, strings.Join(peers, `","`), entry)

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -51,15 +50,4 @@ func writePage(t *testing.T, rows []string) {
 	if err := os.WriteFile("../../docs/conformance.md", []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// freeAddress returns a loopback address that is not in use.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -103,7 +103,7 @@ func (c cell) entry(t *testing.T) string {
 	if c.upstream == "stdio" {
 		return fmt.Sprintf(`{"command":%q,"protocol":%q,"share":%q}`, everythingServer(t), protocol, c.share())
 	}
-	address := freeAddress(t)
+	address := "127.0.0.1:" + mcptest.FreePort(t)
 	mcptest.Start(t, mcptest.Program{
 		Path: everythingServer(t),
 		Args: []string{"-http", address, fmt.Sprintf("-stateless=%t", c.upstream == "http-stateless")},

@@ -88,13 +88,8 @@ func everythingOverHTTP(t *testing.T) string { return everythingAt(t, "http") + 
 // everythingAt starts the published server over http or sse and returns its host.
 func everythingAt(t *testing.T, kind string) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
-	_, port, _ := net.SplitHostPort(address)
+	port := mcptest.FreePort(t)
+	address := "127.0.0.1:" + port
 	cmd := exec.Command(node(t), npmServer("server-everything"), map[string]string{"http": "streamableHttp", "sse": "sse"}[kind])
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -151,21 +150,6 @@ func childrenOf(t *testing.T, pid int) int {
 	return n
 }
 
-// freePort returns a port that is not in use.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 func TestDocument003JSONRPC(t *testing.T) {
 	t.Run("req/S003-9+S003-26+S003-53", func(t *testing.T) {
 		w := proxyStdio(t, proxyConfig(t, ""))
@@ -295,7 +279,7 @@ func TestDocument003Config(t *testing.T) {
 		}
 	})
 	t.Run("req/S003-2+S003-49", func(t *testing.T) {
-		port := freePort(t)
+		port := mcptest.FreePort(t)
 		p := proxyHTTP(t, strings.Replace(proxyConfig(t, ""), `"port":0`, `"port":1`, 1), "--http", "--port", port)
 		if !strings.HasSuffix(p.URL, ":"+port) {
 			t.Errorf("it listens at %s", p.URL)
