@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# again.sh FLAGS -- PACKAGES runs go test. A package that fails runs once more,
+# again.sh FLAGS -- PACKAGES runs go test. A test that fails runs once more,
 # alone: a busy machine misses deadlines that a quiet one meets. A data race, a
 # panic, a leak or a process that exits unexpectedly is never run again. What
 # fails twice fails. The first output of what was run again is printed at the
@@ -17,11 +17,19 @@ if grep -nE 'DATA RACE|^panic:|fatal error:|leak|^exit status [^1]|^signal: ' "$
   echo "== not run again: the lines above are faults, whatever the machine does"
   exit "$status"
 fi
-mapfile -t failed < <(awk -F '\t' '$1 == "FAIL" && $2 != "" { split($2, p, " "); print p[1] }' "$log" | sort -u)
-[ "${#failed[@]}" -gt 0 ] || exit "$status"
-echo "== once more, alone: ${failed[*]}"
-"${GO:-go}" test -p 1 -count=1 "${flags[@]}" "${failed[@]}"
-status=$?
-echo "== what failed at first in ${failed[*]}:"
+# One line for each failed package: its path and a pattern of its failed tests.
+again=$(awk -F '\t' '
+  /^--- FAIL: / { split($0, w, " "); tests = tests (tests == "" ? "" : "|") w[3] }
+  $1 == "FAIL" && $2 != "" { split($2, p, " "); print p[1] " ^(" tests ")$"; tests = "" }
+  $1 == "ok" { tests = "" }' "$log")
+if [ -z "$again" ] || grep -qF '^()$' <<<"$again"; then # a package did not build, or its tests did not begin
+  exit "$status"
+fi
+status=0
+while read -r package tests; do
+  echo "== once more, alone: $package $tests"
+  "${GO:-go}" test -p 1 -count=1 "${flags[@]}" -run "$tests" "$package" </dev/null || status=$?
+done <<<"$again"
+echo "== what failed at first:"
 grep -E -A 30 '^ *--- FAIL' "$log"
 exit "$status"
