@@ -21,9 +21,9 @@ const keyPrefix = "aio_"
 
 var (
 	// ErrNoKey means that the key does not exist.
-	ErrNoKey = i18n.Errorf("no such key", "没有这个访问密钥")
+	ErrNoKey = i18n.Errorf("no such key", "没有这个 API 密钥")
 	// ErrKeyExists means that there is a valid key of the same name.
-	ErrKeyExists = i18n.Errorf("a valid key has this name", "已有同名的有效访问密钥")
+	ErrKeyExists = i18n.Errorf("a valid key has this name", "已有同名的有效 API 密钥")
 )
 
 // A Key describes a key. It has the hash, never the key itself.
@@ -129,7 +129,7 @@ func findKey(list []Key, idOrName string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return 0, i18n.Errorf("several keys are named %q: use the id", "有多个访问密钥名为 %q：请使用 ID", idOrName)
+			return 0, i18n.Errorf("several keys are named %q: use the id", "有多个 API 密钥名为 %q：请使用 ID", idOrName)
 		}
 		found = i
 	}

@@ -36,7 +36,7 @@ func readKeys(path string) ([]Key, fs.FileInfo, error) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, info, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
+		return nil, info, i18n.Errorf("reading the keys: %w", "读取 API 密钥失败：%w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, info, i18n.Errorf("%s can be written by others (mode %04o): chmod 600 it", "其他用户可写 %s（权限 %04o）：请执行 chmod 600", path, info.Mode().Perm())
@@ -48,7 +48,7 @@ func readKeys(path string) ([]Key, fs.FileInfo, error) {
 func parseKeys(path string, data []byte) ([]Key, error) {
 	var content keyFile
 	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, i18n.Errorf("%s does not hold keys: %w", "%s 中不是访问密钥：%w", path, err)
+		return nil, i18n.Errorf("%s does not hold keys: %w", "%s 中不是 API 密钥：%w", path, err)
 	}
 	return content.Keys, nil
 }
@@ -79,5 +79,5 @@ func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	if err == nil || failed != nil {
 		return failed
 	}
-	return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
+	return i18n.Errorf("storing the keys: %w", "保存 API 密钥失败：%w", err)
 }

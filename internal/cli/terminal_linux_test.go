@@ -38,7 +38,7 @@ func TestTablesOnTerminal(t *testing.T) {
 			"\n                     次数  字节  token\n", "\n  一次列表，full           1881  471\n", "\n  已展示的列表       0     0     0\n",
 			"auto 会选择 full：",
 		}},
-		{"zh", "key ls", []string{"还没有访问密钥；创建：mcp-all-in-one key create NAME\n"}},
+		{"zh", "key ls", []string{"还没有 API 密钥；创建：mcp-all-in-one key create NAME\n"}},
 		{"en", "key ls", []string{"no keys; create one with: mcp-all-in-one key create NAME\n"}},
 	} {
 		t.Run(c.lang+"/"+c.line, func(t *testing.T) {

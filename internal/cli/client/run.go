@@ -28,7 +28,7 @@ func RunCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -- CLIENT [ARG...]",
 		Short: a.T("start a client with this gateway for one session", "启动客户端，仅在本次会话中使用本网关"),
-		Long: a.T("Starts a client with this gateway wired in for one session; no file is touched.\nKnown are claude, codex, copilot and opencode. For any other program, {url} and {config}\nin its arguments stand for the gateway's address and for a file with it. At the end a\nreceipt says what was called.",
+		Long: a.T("Starts a client that uses this gateway for one session, and changes no file.\nIt knows claude, codex, copilot and opencode. For any other program, {url} and {config}\nin its arguments stand for the gateway's address and for a config file with that address.\nAt the end it prints what was called.",
 			"启动客户端，并仅在本次会话中接入本网关；不修改任何文件。\n支持 claude、codex、copilot 与 opencode。其他程序可在参数中使用 {url} 与 {config}，\n分别代表网关地址和含有该地址的文件。结束时输出本次调用的清单。"),
 		Example: "  mcp-all-in-one run -- claude\n  mcp-all-in-one run -- my-agent --mcp-config {config}",
 		Args:    command.ArgCount(a, 1, -1),

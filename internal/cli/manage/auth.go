@@ -31,8 +31,8 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	login.Flags().BoolVar(&token, "token", false, a.T("ask for the token of a registry, also if it has a sign-in page", "询问注册表的令牌，即使它提供登录页面"))
 	logout := serverCommand(a, "logout", a.T("sign out of a server and revoke the tokens", "注销并撤销授权"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
-	login.Long = a.T("Sign in to a server in the browser, or to registry:NAME, a registry of the config file. A registry without a sign-in page wants a token: it is asked for, tried there, and kept in the secret store.",
-		"在浏览器中登录服务，或登录配置文件中的注册表 registry:NAME。没有登录页面的注册表需要令牌：会询问令牌，在该处试用后保存到密钥存储。")
+	login.Long = a.T("Signs in to a server in the browser, or to registry:NAME, a registry of the config file. For a registry without a sign-in page, it asks for a token, tries it, and stores it in the secret store.",
+		"在浏览器中登录服务，或登录配置文件中的注册表 registry:NAME。注册表没有登录页面时会询问令牌，验证可用后保存到密钥库。")
 	orRegistry(a, login, func(cmd *cobra.Command, r *signIns) error { return r.login(cmd, noBrowser, token) })
 	orRegistry(a, logout, func(cmd *cobra.Command, r *signIns) error { return r.logout(cmd) })
 	for _, c := range []*cobra.Command{login, logout} {

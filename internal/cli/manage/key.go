@@ -167,7 +167,7 @@ func keyList(a *env.Env) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{"ID", a.T("NAME", "名称"), a.T("STATE", "状态"), a.T("SCOPES", "范围"), a.T("CREATED", "创建时间")},
-		None: a.T("no keys; create one with: ", "还没有访问密钥；创建：") + "mcp-all-in-one key create NAME", Word: keyStateIn(a, 2)}
+		None: a.T("no keys; create one with: ", "还没有 API 密钥；创建：") + "mcp-all-in-one key create NAME", Word: keyStateIn(a, 2)}
 	for _, k := range list {
 		state := "valid"
 		switch {

@@ -23,8 +23,8 @@ func lockVerifyCommand(a *env.Env) *cobra.Command {
 	var junit string
 	cmd := &cobra.Command{
 		Use: "verify", Short: a.T("compare the config file with mcp.lock", "将配置文件与 mcp.lock 比较"), Args: command.NoArgs(a),
-		Long: a.T("Compares the config file with mcp.lock without starting a server: exit code 0, or 1 with one line a difference. With --tools the servers are started as they are locked, and what they show is compared, too.",
-			"不启动服务，将配置文件与 mcp.lock 比较：一致时退出码为 0，否则为 1，每处差异一行。使用 --tools 时按锁定内容启动各服务，并比较其提供的内容。"),
+		Long: a.T("Compares the config file with mcp.lock without starting a server, and prints a line for each difference. The exit code is 0 if there is none, else 1. With --tools it starts the servers as they are locked and also compares what they show.",
+			"不启动服务，将配置文件与 mcp.lock 比较，每处差异输出一行：没有差异时退出码为 0，否则为 1。使用 --tools 时按锁定内容启动各服务，并比较其提供的内容。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return verifyLock(cmd.Context(), a, tools, junit) },
 	}
 	cmd.Flags().BoolVar(&tools, "tools", false, a.T("start the servers and compare what they show", "启动各服务并比较其提供的内容"))

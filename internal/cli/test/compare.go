@@ -34,8 +34,8 @@ func CompareCommand(a *env.Env) *cobra.Command {
 			}
 			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, aim: m, script: script, ignore: paths})
 		})
-	cmd.Long = a.T("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
-		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
+	cmd.Long = a.T("Sends the same requests directly and through the gateway, for every pair of a client era and a server era,\nand prints where the answers differ. Without a script, it sends all requests that change nothing. Exit code 7 says that there are differences.",
+		"把相同的请求直接发给服务、再经由网关发送，覆盖客户端与服务新旧协议（legacy、modern）的每一种组合，并输出差异。\n未指定脚本时，发送所有不产生修改的请求。退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one compare github\n  mcp-all-in-one compare github --script mcp-tests/github.yaml --ignore '..|.updated_at?'"
 	cmd.Flags().StringVar(&script, "script", "", a.T("test file or recording `FILE` whose requests are sent", "使用测试文件或录制文件 `FILE` 中的请求"))
 	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))

@@ -25,8 +25,8 @@ func RecordCommand(a *env.Env) *cobra.Command {
 			}
 			return recordSession(a, cmd, &f, args)
 		})
-	cmd.Long = a.T("Serve one client over standard input and output, pass everything on to TARGET, and record it.\nPut this command into a client's configuration to record what the client does.",
-		"通过标准输入输出服务一个客户端，将一切转发给 TARGET 并录制。\n可写入客户端配置，以录制客户端的行为。")
+	cmd.Long = a.T("Serves one client over standard input and output, passes all messages on to TARGET, and records them.\nPut this command into a client's configuration to record what the client does.",
+		"通过标准输入输出服务一个客户端，把所有消息转发给 TARGET 并录制。\n可写入客户端配置，以录制客户端的行为。")
 	cmd.Example = "  mcp-all-in-one record run.mcpcap -- npx -y @modelcontextprotocol/server-everything\n  mcp-all-in-one record run.mcpcap github"
 	return cmd
 }
@@ -66,7 +66,7 @@ func ReplayCommand(a *env.Env) *cobra.Command {
 	var ignore []string
 	cmd := target.NewCommand(a, "replay FILE TARGET", a.T("send the requests of a recording again and compare the answers", "重放录制的请求并比较回答"), &f,
 		func(cmd *cobra.Command, args []string) error { return replay(a, cmd, &f, ignore, args) })
-	cmd.Long = a.T("Send the requests of a recording to TARGET, one after the other, and compare the answers.\nExit code 7 says that they differ.",
+	cmd.Long = a.T("Sends the requests of a recording to TARGET, one after the other, and compares the answers.\nExit code 7 says that they differ.",
 		"将录制的请求逐一发送给 TARGET 并比较回答。\n退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one replay run.mcpcap github --ignore '..|.updated_at?'"
 	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))

@@ -35,7 +35,7 @@ func TestCommand(a *env.Env) *cobra.Command {
 	var f suiteFlags
 	cmd := target.NewCommand(a, "test [PATH ...]", a.T("run test files", "运行测试文件"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runTests(a, cmd, &f, args) })
-	cmd.Long = a.T("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
+	cmd.Long = a.T("Runs test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, the files in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
 		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
 		"  mcp-all-in-one test record github github\n  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"

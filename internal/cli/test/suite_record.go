@@ -37,7 +37,7 @@ func testRecordCommand(a *env.Env) *cobra.Command {
 			}
 			return recordTest(a, cmd, &f, m, testFile(args[0]))
 		})
-	cmd.Long = a.T("Open a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
+	cmd.Long = a.T("Opens a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
 		"在 TARGET 上打开 shell；每次调用、读取与提示词都成为 mcp-tests/NAME.yaml 中的测试，\n并包含你对服务提问的回答。首次运行该文件时写入快照。")
 	cmd.Example = "  mcp-all-in-one test record github github\n  mcp-all-in-one test record demo -- mcp-all-in-one demo"
 	return cmd

@@ -17,7 +17,7 @@ func fromTrafficCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "from-traffic [FILTER | FILE.mcpcap]",
 		Short: a.T("write a test file from real calls", "用真实调用生成测试文件"),
-		Long: a.T("Make a test file from the calls that a running gateway recorded, or from a recording.\nSnapshots are written when it first runs.",
+		Long: a.T("Makes a test file from the calls that a running gateway recorded, or from a recording.\nSnapshots are written when it first runs.",
 			"用正在运行的网关记录的调用或录制文件生成测试文件。\n首次运行时写入快照。"),
 		Args: command.ArgCount(a, 0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {

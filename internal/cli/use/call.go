@@ -36,7 +36,7 @@ func CallCommand(a *env.Env) *cobra.Command {
 	var f CallFlags
 	cmd := target.NewOnce(a, "call TARGET TOOL [NAME=VALUE ...]", a.T("call a tool", "调用工具"), &f.Flags,
 		func(b *target.Connection, words []string) error { return callTool(b, &f, words[0], words[1:]) })
-	cmd.Long = a.T("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
+	cmd.Long = a.T("Calls a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
 		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
 	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +

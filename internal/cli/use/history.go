@@ -117,7 +117,7 @@ func historyRerun(a *env.Env) *cobra.Command {
 			return err
 		})
 	})
-	cmd.Long = a.T("Send a request again, to the same target or to another one. Headers and variables are not recorded: give them again.",
+	cmd.Long = a.T("Sends a request again, to the same target or to another one. Headers and variables are not recorded: give them again.",
 		"重新发送请求，目标相同或另行指定。首次使用的请求头与环境变量不会保存，需要时请重新给出。")
 	cmd.Flags().StringVar(&save, "save", "", a.T("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.Shared = true

@@ -22,7 +22,7 @@ func ReadCommand(a *env.Env) *cobra.Command {
 	var save string
 	cmd := target.NewOnce(a, "read TARGET URI [NAME=VALUE ...]", a.T("read a resource", "读取资源"), &f,
 		func(b *target.Connection, words []string) error { return readResource(b, words[0], words[1:], save) })
-	cmd.Long = a.T("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
+	cmd.Long = a.T("Reads a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
 	cmd.Example = "  mcp-all-in-one read demo://clock -- mcp-all-in-one demo\n  mcp-all-in-one read 'demo://text/{id}' id=2 -- mcp-all-in-one demo"
 	cmd.Flags().StringVar(&save, "save", "", a.T("write every block to `DIR`", "将每一块写入 `DIR`"))
 	f.Shared = true

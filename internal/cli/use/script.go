@@ -43,7 +43,7 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 			}
 			return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error { return runScript(b, params) })
 		})
-	cmd.Long = a.T("Run JavaScript that calls tools of the configured servers, through the running gateway if there is one.\n"+
+	cmd.Long = a.T("Runs JavaScript that calls tools of the configured servers, through the running gateway if there is one.\n"+
 		"What the script returns goes to standard output, what it logs to standard error.\nScripts of the configuration are tools: run them with call.",
 		"运行调用已配置服务的工具的 JavaScript；若网关正在运行则经由网关。\n脚本的返回值写到标准输出，日志写到标准错误。\n配置中的脚本是工具：用 call 运行。")
 	cmd.Example = "  echo 'return await tools.demo.add({a: 1, b: 2})' | mcp-all-in-one script -\n" +

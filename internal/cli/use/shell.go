@@ -30,7 +30,7 @@ func ShellCommand(a *env.Env) *cobra.Command {
 			}
 			return RunShell(cmd.Context(), a, &f, m, nil)
 		})
-	cmd.Long = a.T("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
+	cmd.Long = a.T("Opens one connection and runs commands on it, line by line, with history and completion on a terminal.\nType help for the commands.",
 		"打开一个连接并逐行使用；在终端上有历史与补全。\n输入 help 查看命令。")
 	return cmd
 }

@@ -36,7 +36,7 @@ func TrafficCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "traffic [FILTER ...]",
 		Short: a.T("show the calls that pass through the running gateway", "显示经过正在运行的网关的消息"),
-		Long: a.T("Show the calls that passed through the running gateway, and with --follow new calls as they happen.\nAll terms of a filter must hold:\n"+trafficGrammar,
+		Long: a.T("Shows the calls that passed through the running gateway, and with --follow new calls as they happen.\nAll terms of a filter must hold:\n"+trafficGrammar,
 			"显示经过正在运行的网关的调用；加 --follow 持续显示。\n过滤条件须全部满足：\n"+trafficGrammarZH),
 		Example: "  mcp-all-in-one traffic -f\n  mcp-all-in-one traffic 'client:claude-code method:tools/call dur:>500ms -status:ok'\n" +
 			"  mcp-all-in-one traffic --open 12\n  mcp-all-in-one traffic since:10m --json",

@@ -29,7 +29,7 @@ var explanations = map[string]struct{ en, zh string }{
 	WorldWrite: {"Every user of this machine can write the config file and could make the gateway run any command. Remove that permission with `chmod o-w FILE`; --allow-insecure-config reads the file anyway.",
 		"本机任何人都可写此配置文件，因而能让网关执行任意命令。用 `chmod o-w FILE` 收回权限；--allow-insecure-config 可强制读取。"},
 	Owner: {"Another user or your group can write the config file and could make the gateway run commands, so it is refused. `chown` it to yourself and `chmod go-w` it and its folder; --allow-insecure-config reads the file anyway. A project's file is read, because its servers run only after you have approved them.",
-		"其他用户或同组用户可写此配置文件，因而能让网关执行命令：拒绝读取。请对文件及其目录执行 `chown` 和 `chmod go-w`；--allow-insecure-config 可强制读取。项目文件仍可读取，因为未经您批准的内容不会运行。"},
+		"其他用户或同组用户可写此配置文件，因而能让网关执行命令：拒绝读取。请对文件及其目录执行 `chown` 和 `chmod go-w`；--allow-insecure-config 可强制读取。项目文件仍可读取，因为未经你批准的内容不会运行。"},
 	Empty: {`The config file has no content. The smallest one is {"mcpServers": {}}.`,
 		`配置文件没有内容。最小的文件是 {"mcpServers": {}}。`},
 	Encoding: {"The config file is not UTF-8 text. Save it as UTF-8 in your editor.",

@@ -27,7 +27,7 @@ const (
 	openTimeout = 60 * time.Second
 )
 
-var errTooLate = i18n.Errorf("the key has ended", "访问密钥已失效")
+var errTooLate = i18n.Errorf("the key has ended", "API 密钥已失效")
 
 var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 

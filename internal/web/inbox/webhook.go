@@ -225,19 +225,19 @@ func says(q *Question) i18n.Text {
 	server, tool, client := shown(q.Server), shown(q.Tool), shown(q.Client)
 	switch {
 	case q.Kind == "approval" && q.Client != "":
-		return i18n.New("A call of %s of %s by %s waits for your yes.", "对 %s（%s）的调用等待您批准，调用者：%s。", tool, server, client)
+		return i18n.New("A call of %s of %s by %s waits for your yes.", "对 %s（%s）的调用等待你批准，调用者：%s。", tool, server, client)
 	case q.Kind == "approval":
-		return i18n.New("A call of %s of %s waits for your yes.", "对 %s（%s）的调用等待您批准。", tool, server)
+		return i18n.New("A call of %s of %s waits for your yes.", "对 %s（%s）的调用等待你批准。", tool, server)
 	case q.Kind == kindServer:
-		return i18n.New("The new server %s waits for your yes; it has not run.", "新服务 %s 等待您批准，尚未运行。", server)
+		return i18n.New("The new server %s waits for your yes; it has not run.", "新服务 %s 等待你批准，尚未运行。", server)
 	case q.Kind == kindTools:
-		return i18n.New("Tools of %s have changed and wait for your yes.", "%s 的工具已变更，等待您批准。", server)
+		return i18n.New("Tools of %s have changed and wait for your yes.", "%s 的工具已变更，等待你批准。", server)
 	case q.Kind == "host":
-		return i18n.New("%s was refused a host; you may allow it.", "%s 访问主机被拒绝，可由您允许。", server)
+		return i18n.New("%s was refused a host; you may allow it.", "%s 访问主机被拒绝，可由你允许。", server)
 	case q.Kind == "sampling":
-		return i18n.New("%s asks for the answer of a model, which you may write.", "%s 请求模型作答，可由您填写。", server)
+		return i18n.New("%s asks for the answer of a model, which you may write.", "%s 请求模型作答，可由你填写。", server)
 	}
-	return i18n.New("%s asks you something.", "%s 向您提问。", server)
+	return i18n.New("%s asks you something.", "%s 向你提问。", server)
 }
 
 // shown returns the name of a server or client in quotes, reduced to letters,

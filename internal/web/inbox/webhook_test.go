@@ -51,7 +51,7 @@ func TestWebhook(t *testing.T) {
 		language, header, text string
 	}{
 		"json":  {"en", "", `"text":"A call of “delete” of “files” by “claude” waits for your yes."`},
-		"ntfy":  {"zh", "Click", `对 “delete”（“files”）的调用等待您批准，调用者：“claude”。`},
+		"ntfy":  {"zh", "Click", `对 “delete”（“files”）的调用等待你批准，调用者：“claude”。`},
 		"slack": {"en", "", `"text":"A call of “delete” of “files” by “claude” waits for your yes.\n`},
 	} {
 		t.Run("console/webhook "+format, func(t *testing.T) {
