@@ -95,7 +95,7 @@ test("console/5 a row opens wherever it is clicked, and says why a call failed",
   await row.locator(".c-result").click();
   const entry = page.getByTestId("entry");
   await entry.getByTestId("why").getByText("this tool always fails").waitFor();
-  await entry.getByTestId("waterfall").getByText("Server works").waitFor();
+  await entry.getByTestId("waterfall").getByText("Server processing").waitFor();
   await commandLine(page, /traffic --open \d+$/);
   // What comes meanwhile does not move what is read.
   const before = await page.locator(".vlist-rows .grid-row").first().getAttribute("class");

@@ -224,7 +224,7 @@ test("console/skills list, content and digest", async () => {
   await accessible(page);
   await page.getByTestId("feature-list").getByText("tampered").click();
   await page.getByTestId("skill-files").locator("[data-state=other]").waitFor();
-  await page.getByText("Not what the digest says").waitFor();
+  await page.getByText("Does not match its digest").waitFor();
   await done(page);
 });
 

@@ -20,7 +20,7 @@ test("a link to a question that is over shows no other question", async () => {
   const { caller, inbox } = await ask("ask_name");
   await inbox.getByTestId("question-elicitation").waitFor();
   await visit(inbox, "inbox/1-000000000000");
-  await inbox.getByText("This question no longer waits.").waitFor();
+  await inbox.getByText("This question is no longer open.").waitFor();
   assert.equal(await inbox.getByTestId("question-elicitation").count(), 0);
   await accessible(inbox);
   await visit(inbox, "inbox");

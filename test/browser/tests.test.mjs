@@ -84,7 +84,7 @@ test("a file with evals says how a model is asked", async () => {
   writeFileSync(join(folder, "picks.yaml"), "target: demo\nevals:\n  - { task: What is 2 + 3?, expect: { tool: add } }\n");
   const page = await newPage();
   await visit(page, "tests/picks");
-  await page.getByText("1 eval in this file is for a model").waitFor();
+  await page.getByText("1 eval in this file needs a model").waitFor();
   await page.getByText("mcp-all-in-one eval " + join(folder, "picks.yaml")).waitFor();
   assert.ok(await page.getByTestId("run-suite").isDisabled());
   await accessible(page);

@@ -52,7 +52,7 @@ test("console/usage tools that nobody called lead to where they are turned off",
   await card.getByRole("link", { name: "Trim" }).click();
   await page.waitForURL(/catalog\?only=unused/);
   await page.getByTestId("catalog-rows").getByText("corpus__form_web").waitFor();
-  await page.getByText(/tools were not called since [A-Z]/).waitFor();
+  await page.getByText(/tools have not been called since [A-Z]/).waitFor();
   await page.locator("[data-filter]").fill("demo echo");
   await page.getByText("No matches").waitFor();
   await done(page);
@@ -85,7 +85,7 @@ test("console/usage before the first call, and when it is turned off", async () 
   await page.route("**/api/v1/usage*", (r) => r.fulfill({ json: { on: false, by: "tool", days: [{ day: "2026-11-17", ...some }], total: some, unreadable: ["2026-11-15"], rows: [{ server: "demo", kind: "tool", name: "echo", last: "2026-11-17", ...some }] } }));
   await visit(page, "usage");
   await page.getByTestId("unused").getByText("Usage is turned off").waitFor();
-  await page.getByText("Figures of 2026-11-15 cannot be read").waitFor();
+  await page.getByText("The data of 2026-11-15 cannot be read").waitFor();
   await done(page);
 });
 
@@ -98,7 +98,7 @@ test("console/usage a key without admin is not told that every tool was called",
     await r.fulfill({ json: rest });
   });
   await visit(page, "usage");
-  await page.getByTestId("unused").getByText("Your key sees its own calls alone").waitFor();
+  await page.getByTestId("unused").getByText("Your key sees only its own calls").waitFor();
   assert.equal(await page.getByText("Every tool was called").count(), 0);
   await visit(page, "catalog");
   await page.getByRole("button", { name: /^Off/ }).waitFor();

@@ -45,7 +45,7 @@ func VersionCommand(a *env.Env) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&notices, "notices", false, a.T("print the licences of the works of others in this program", "显示本程序所含第三方作品的许可证"))
+	cmd.Flags().BoolVar(&notices, "notices", false, a.T("print the licences of third-party works in this program", "显示本程序所含第三方作品的许可证"))
 	return cmd
 }
 

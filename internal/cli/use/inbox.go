@@ -65,7 +65,7 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 		if q.Kind == "host" {
 			host, _ := jsonrpc.GetString(q.Params, "host")
 			failed, _ := jsonrpc.GetString(q.Params, "failed")
-			message = a.T("wanted "+host+"; answer allows it always ", "曾要访问 "+host+"；answer 表示始终允许 ") + failed
+			message = a.T("wanted "+host+"; answer allows it always ", "试图访问 "+host+"；answer 表示始终允许 ") + failed
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
 		if q.Code != "" {

@@ -13,7 +13,7 @@ export const addEn = {
   addSearchShort: "Enter at least three characters",
   addNoneFound: "No registry lists a server with “{0}” in its name",
   addBundleLabel: "Path or address of a .mcpb bundle, or docker:IMAGE",
-  addBundleText: "Choose a bundle from this computer, or enter a path on the gateway's computer or an https address. The bundle is read, not unpacked, until you say yes.",
+  addBundleText: "Choose a bundle from this computer, or enter a path on the gateway's computer or an https address. The bundle is read, but not unpacked before you confirm.",
   addLook: "Look inside",
   addHereAs: "added as {0}",
   addLooksLike: "looks like {0}",
