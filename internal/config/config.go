@@ -36,10 +36,10 @@ type Config struct {
 
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
 	CLI        CLI           `json:"cli" doc:"Settings of the command line." zh:"命令行的通信方式。"`
-	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
+	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"记录哪些日志，写到何处。"`
 	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"默认根目录：服务在调用之外询问时得到的根目录。"`
 	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
-	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"有事等待人处理时通知谁。"`
+	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"提问和批准等待人处理时发出的通知。"`
 	Answers    Answers       `json:"answers" doc:"Fixed answers to questions that no client or person answers." zh:"无人回答时使用的固定答案。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
@@ -70,9 +70,9 @@ type Config struct {
 // ServerSection says where the gateway listens.
 type ServerSection struct {
 	Host  string   `json:"host" def:"127.0.0.1" doc:"Address to listen on. Anything but loopback needs access." zh:"监听地址；非回环地址必须配置 access。"`
-	Port  int      `json:"port" min:"0" max:"65535" doc:"Port to listen on; 0 takes a free one. Absent: the program's own (3095; 8000 for mcpx)." zh:"监听端口；0 为任意空闲端口。"`
+	Port  int      `json:"port" min:"0" max:"65535" doc:"Port to listen on; 0 takes a free one. Absent: the program's own (3095; 8000 for mcpx)." zh:"监听端口；0 为任意空闲端口。缺省为程序自己的端口（3095；mcpx 为 8000）。"`
 	Hosts []string `json:"hosts" doc:"Host names to answer to besides those of the address." zh:"除监听地址外接受的 Host。"`
-	CORS  CORS     `json:"cors" doc:"Access for web pages of other origins." zh:"跨域。"`
+	CORS  CORS     `json:"cors" doc:"Access for web pages of other origins." zh:"其他来源的网页的跨域访问。"`
 	TLS   TLS      `json:"tls" doc:"Serve HTTPS, with a certificate of yours or one from an ACME authority." zh:"以 HTTPS 提供服务，使用自己的证书或由 ACME 机构签发的证书。"`
 
 	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that other machines can reach. Anyone on the network can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许明文 HTTP：用于他人可访问的地址。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
@@ -159,14 +159,14 @@ type SamplingAnswer struct {
 type ElicitationAnswer struct {
 	Action   string                     `json:"action" def:"accept" enum:"accept|decline|cancel" doc:"The answer's action." zh:"回答的动作。"`
 	Fields   map[string]json.RawMessage `json:"fields" doc:"Value by field name." zh:"按字段名给出的值。"`
-	Defaults bool                       `json:"defaults" def:"true" doc:"Use the schema's default for the other fields; without one the question stays unanswered." zh:"其余字段使用 schema 的默认值。"`
+	Defaults bool                       `json:"defaults" def:"true" doc:"Use the schema's default for the other fields; without one the question stays unanswered." zh:"其余字段使用 schema 的默认值；没有默认值时不回答。"`
 }
 
 // Access says who may use the gateway.
 type Access struct {
 	Enabled bool   `json:"enabled" doc:"Require a key or token. On if keys, key or oauth.issuer is set." zh:"是否要求密钥或令牌；设置了 keys、key 或 oauth.issuer 时默认开启。"`
-	Keys    string `json:"keys" doc:"File with the API keys." zh:"密钥文件路径。"`
-	Key     Secret `json:"key" doc:"One API key, for containers and services: ${NAME} or ${file:PATH}. At least 20 characters; it may use everything and change nothing." zh:"容器和系统服务用的单个密钥：${NAME} 或 ${file:PATH}。至少 20 个字符；可使用全部功能，不能修改配置。"`
+	Keys    string `json:"keys" doc:"File with the API keys." zh:"存放 API 密钥的文件。"`
+	Key     Secret `json:"key" doc:"One API key, for containers and services: ${NAME} or ${file:PATH}. At least 20 characters; it may use everything and change nothing." zh:"单个 API 密钥，用于容器和系统服务：${NAME} 或 ${file:PATH}。至少 20 个字符；可使用全部功能，不能修改配置。"`
 	OAuth   OAuth  `json:"oauth" doc:"Tokens of an authorization server." zh:"授权服务器的令牌。"`
 }
 
@@ -175,7 +175,7 @@ type OAuth struct {
 	Issuer     string   `json:"issuer" doc:"Issuer of accepted tokens, https." zh:"令牌签发者。"`
 	Resource   string   `json:"resource" doc:"This gateway's own resource identifier; the audience a token must name." zh:"本网关的资源标识，即令牌的受众。"`
 	Audience   []string `json:"audience" doc:"Further audiences that are accepted." zh:"另外接受的受众。"`
-	JWKS       string   `json:"jwks" doc:"Where the keys are, when the issuer's metadata does not say." zh:"公钥地址。"`
+	JWKS       string   `json:"jwks" doc:"Address of the public keys, if the metadata of the issuer does not have it." zh:"公钥地址，签发者的元数据未给出时使用。"`
 	Scopes     []string `json:"scopes" doc:"Scopes that a token needs." zh:"令牌必须具有的范围。"`
 	AdminScope string   `json:"adminScope" def:"admin" doc:"Scope that allows changes of the configuration." zh:"可以修改配置的范围。"`
 }
@@ -205,7 +205,7 @@ type Results struct {
 	Head int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
 	Tail int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
 	Keep time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
-	Disk int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
+	Disk int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"Disk space for all kept results; one client may use a quarter of it." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
 }
 
 // ResultLimit is the result limit of a schema, a server or a tool.

@@ -23,13 +23,13 @@ type Limits struct {
 	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session at once; above it the gateway stops reading from that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
 	CallsPerMinute     int   `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of one key, or of one user, in a minute, of all servers together; a server, a tool and a key (scope calls:N) can have rates of their own. 0 is no limit." zh:"每分钟的调用数：单个密钥或用户对全部服务；服务、工具与密钥（范围 calls:N）可另设。0 为不限制。"`
 	SameCall           int   `json:"sameCall" def:"0" min:"0" max:"1000000" doc:"How often the same tool may be called with the same arguments and give the same answer, with nothing else called in between, before a further such call is refused for a minute. 0 refuses none." zh:"重复调用的上限：以相同参数连续调用同一工具且每次结果相同的次数上限，中间没有其他调用；超过后一分钟内拒绝同样的调用。0 为不拒绝。"`
-	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限。"`
-	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限。"`
+	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限，超过则断开连接。"`
+	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限，超过则断开连接。"`
 	Sessions           int   `json:"sessions" def:"10000" min:"1" max:"10000000" doc:"Sessions at once." zh:"同时存在的会话数。"`
 	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once, at all replicas together. 0 takes a quarter of sessions, at each replica." zh:"单个密钥的会话数，全部副本合计；0 为 sessions 的四分之一，各副本分别计算。"`
 	UnfinishedPerKey   int64 `json:"unfinishedPerKey" unit:"size" def:"0" min:"0" doc:"Memory for bodies of one key that have not arrived whole. 0 takes 16 times clientMessage." zh:"未收完请求体的内存上限：单个密钥可占用的内存；0 为 clientMessage 的 16 倍。"`
 
-	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间。"`
+	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间；收到进度后重新计时，等待回答时暂停。"`
 	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
 	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take for the handshake." zh:"握手的最长时间。"`
 	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may take to finish at shutdown or when a server is replaced." zh:"关闭时等待调用完成的时间。"`
@@ -39,7 +39,7 @@ type Limits struct {
 	KeepAlive   time.Duration `json:"keepAlive" def:"25s" min:"1s" max:"1h" doc:"Pause between keep-alives on a stream." zh:"流的保活间隔。"`
 	SessionIdle time.Duration `json:"sessionIdle" def:"1h" min:"1s" max:"720h" doc:"How long a session without a stream is kept." zh:"无流会话的保留时间。"`
 
-	Memory int64 `json:"memory" unit:"size" def:"0" min:"0" doc:"Memory that counts as full; 0 takes GOMEMLIMIT, else the cgroup's limit, else half of the RAM." zh:"视为已满的内存；0 为自动。"`
+	Memory int64 `json:"memory" unit:"size" def:"0" min:"0" doc:"Memory that counts as full; 0 takes GOMEMLIMIT, else the cgroup's limit, else half of the RAM." zh:"视为已满的内存；0 依次采用 GOMEMLIMIT、cgroup 的限制、物理内存的一半。"`
 }
 
 var defaultLimits = sync.OnceValue(func() Limits {

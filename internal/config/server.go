@@ -16,9 +16,9 @@ import (
 type Schema struct {
 	Name    string      `json:"-"`
 	Enabled bool        `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
-	Mode    string      `json:"mode" enum:"full|compact|search|code|auto" doc:"What clients see: full shows every tool, compact only inspect and exec, search the same with a query for inspect, code also run for scripts; auto chooses." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索、inspect、exec 与 run，或自动。"`
+	Mode    string      `json:"mode" enum:"full|compact|search|code|auto" doc:"What clients see: full shows every tool, compact only inspect and exec, search the same with a query for inspect, code also run for scripts; auto chooses." zh:"客户端看到的内容：full 为全部工具，compact 仅有 inspect 与 exec，search 的 inspect 可按词查找，code 另有运行脚本的 run，auto 自动选择。"`
 	Naming  string      `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
-	Fit     string      `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Show tools cut to what a kind of client takes: names, schema keywords. auto goes by the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
+	Fit     string      `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Adapt the listed tools to the limits of a kind of client: names, schema keywords. auto uses the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
 	Code    *bool       `json:"code" doc:"Show run, which runs a script that calls tools, in the compact and search modes." zh:"在 compact 与 search 模式中显示 run，用于运行可调用工具的脚本。"`
 	Results ResultLimit `json:"results" doc:"Large results of this schema." zh:"此 schema 的大型结果。"`
 	Servers []*Server   `json:"-"`
@@ -90,10 +90,10 @@ type Server struct {
 	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway provides, by name, such as an API key. Each user gets a separate connection with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
 	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that requires it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
 	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
-	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; the limit's callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
+	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; limits.callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
 	Restart      bool                  `json:"restart" def:"true" doc:"Start or connect to it again when it ends." zh:"退出后是否重启或重连。"`
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
-	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"判定为不可用之前的连接次数。"`
+	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"连续失败多少次后状态变为 crash_looping；之后仍会重试。"`
 	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides PATH, HOME and others that hold no secrets, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
 	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
 	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one runs it once, on one of the replicas; each runs it on every replica. Absent: one, or each if share is session. With share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
@@ -101,10 +101,10 @@ type Server struct {
 	Fence        bool                  `json:"fence" doc:"With place: one, never run it twice at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
 	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"How the arguments of a call are checked before it is sent: required arguments are there, the full schema, or off." zh:"发送前如何检查参数：required 仅检查必填参数，full 按完整 schema，off 不检查。"`
-	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model: warn logs it, hold withholds them until a person approves. See docs/security.md." zh:"工具、提示或说明变化，或向模型下达指令时的处理：warn 记录日志，hold 在有人批准之前不提供。见 docs/security.md。"`
+	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model: warn logs it, hold withholds them until a person approves. See docs/security.md." zh:"工具、提示词或使用说明发生变化，或向模型下达指令时的处理：warn 记录日志，hold 在有人批准之前不提供。见 docs/security.md。"`
 	Sandbox      Sandbox               `json:"sandbox" doc:"What a command may do here: \"off\" is everything, \"on\" its own files and any public host, an object what it says. See docs/sandbox.md." zh:"命令在本机的权限：\"off\" 不限制，\"on\" 仅自身文件与任意公网主机，对象则按其内容。见 docs/sandbox.md。"`
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
-	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
+	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示词名称的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
 	Results      ResultLimit           `json:"results" doc:"Large results of this server." zh:"此服务的大型结果。"`
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
@@ -139,7 +139,7 @@ type ToolPolicy struct {
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
 	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
 
-	Cache time.Duration `json:"cache" min:"1s" max:"24h" doc:"How long a result is reused for the same call of the same client. For tools that declare to be read-only (readOnlyHint); errors are never reused." zh:"结果可在多长时间内用于同一主体以相同参数发起的下一次调用。仅用于自称只读（readOnlyHint）的工具；错误从不保留。"`
+	Cache time.Duration `json:"cache" min:"1s" max:"24h" doc:"How long a result is reused for the same call of the same client. For tools that declare to be read-only (readOnlyHint); errors are never reused." zh:"结果的复用时间：同一客户端以相同参数再次调用时直接返回。仅用于声明为只读（readOnlyHint）的工具；错误从不复用。"`
 
 	Arguments      map[string]Argument `json:"arguments" doc:"Arguments that the gateway sets or hides, by name." zh:"由网关设置或隐藏的参数，按名称给出。"`
 	CallsPerMinute int                 `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of it that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此工具的次数；0 为不限制。"`
