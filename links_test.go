@@ -50,11 +50,16 @@ func TestLinks(t *testing.T) {
 // readPage returns a page without its examples.
 func readPage(t *testing.T, path string) string {
 	t.Helper()
+	return fenced.ReplaceAllString(readFile(t, path), "")
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fenced.ReplaceAllString(string(text), "")
+	return string(text)
 }
 
 func anchors(page string) []string {
