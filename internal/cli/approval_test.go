@@ -187,7 +187,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 				t.Errorf("on the terminal there is no %s in %s", want, out)
 			}
 		}
-		for _, want := range append(lines, "客户端去掉了你为 fs 所做的设置：", "客户端移除了服务 old，同时移除了：") {
+		for _, want := range append(lines, "客户端去掉了你为 fs 所做的设置：", "客户端移除了服务器 old，同时移除了：") {
 			if !strings.Contains(message.Params.Message, want) {
 				t.Errorf("there is no %s in the question %s", want, message.Params.Message)
 			}

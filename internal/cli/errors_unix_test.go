@@ -195,7 +195,7 @@ func sayWrong(t *testing.T, bin, dir, lang, line string) string {
 // Text that is not ours to translate: quotations, commands, messages of
 // servers, names.
 var (
-	notOurs  = regexp.MustCompile("(?m)\"[^\"]*\"|'[^']*'|`[^`]*`|\\{.*|服务询问：[^；]*|服务返回错误[^：]*：[^（]*|^ok .*|^not ok .*|^#.*|^ +(?:修正|详情|目标|工具|服务|PATH|配置|示例) .*|[^ ]*mcp-all-in-one .*|^[^\t\n]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t")
+	notOurs  = regexp.MustCompile("(?m)\"[^\"]*\"|'[^']*'|`[^`]*`|\\{.*|服务器询问：[^；]*|服务器返回错误[^：]*：[^（]*|^ok .*|^not ok .*|^#.*|^ +(?:修正|详情|目标|工具|服务器|PATH|配置|示例) .*|[^ ]*mcp-all-in-one .*|^[^\t\n]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t")
 	sentence = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}`)
 	// ofParsers are the words of the parsers of JSON, YAML and jq.
 	ofParsers = regexp.MustCompile(`(?m)invalid character .*|\[\d+:\d+\] .*|unexpected (EOF|end) .*|语法错误：[^；]*`)

@@ -24,7 +24,7 @@ func roots() map[string]func(*env.Env) *cobra.Command {
 
 // mainRoot returns the command tree of mcp-all-in-one.
 func mainRoot(a *env.Env) *cobra.Command {
-	cmd := command.NewRoot(a, "mcp-all-in-one", a.T("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
+	cmd := command.NewRoot(a, "mcp-all-in-one", a.T("Many MCP servers as one, in every protocol version", "将多个 MCP 服务器合并为一个，支持所有协议版本"))
 	env.AddGlobalFlags(a, cmd.PersistentFlags())
 	program.AddOldSpellings(a, cmd)
 	for group, commands := range commands(a) {

@@ -30,9 +30,9 @@ func TestTablesOnTerminal(t *testing.T) {
 		lang, line string
 		want       []string
 	}{
-		{"zh", "list", []string{"SCHEMA   服务  状态    类型   目标\n", "default  off   已停用  stdio  ls\n", "demo  已配置  stdio"}},
+		{"zh", "list", []string{"SCHEMA   服务器  状态    类型   目标\n", "default  off     已停用  stdio  ls\n", "demo    已配置  stdio"}},
 		{"en", "list", []string{"SCHEMA   SERVER  STATE       TYPE   TARGET\n", "off     disabled    stdio  ls\n"}},
-		{"zh", "status", []string{"服务  状态    类型   工具  协议        PID", "demo  就绪    stdio  11    ", "off   已停用  stdio  0\n"}},
+		{"zh", "status", []string{"服务器  状态    类型   工具  协议        PID", "demo    就绪    stdio  11    ", "off     已停用  stdio  0\n"}},
 		{"en", "status", []string{"demo    ready     stdio  11     "}},
 		{"zh", "cost", []string{
 			"\n                     次数  字节  token\n", "\n  一次列表，full           1881  471\n", "\n  已展示的列表       0     0     0\n",

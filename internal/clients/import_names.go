@@ -24,7 +24,7 @@ func AskName(ctx context.Context, a *env.Env) func(name string) (string, error) 
 		return nil
 	}
 	return func(name string) (string, error) {
-		answer, err := a.Ask(ctx, fmt.Sprintf(a.T("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务；请输入新名称，= 表示替换，留空则跳过"), name))
+		answer, err := a.Ask(ctx, fmt.Sprintf(a.T("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务器；请输入新名称，= 表示替换，留空则跳过"), name))
 		if errors.Is(err, io.EOF) {
 			return "", nil // end of input
 		}
@@ -34,7 +34,7 @@ func AskName(ctx context.Context, a *env.Env) func(name string) (string, error) 
 
 // nameTaken returns the message that another server has the name.
 func nameTaken(a *env.Env, t Translation) string {
-	return fmt.Sprintf(a.T("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.Name, t.own)
+	return fmt.Sprintf(a.T("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务器：--rename %s=NEW"), t.Name, t.own)
 }
 
 // UnderName returns the new name of a server, if it was renamed.
@@ -73,7 +73,7 @@ func checkRenames(a *env.Env, rename map[string]string, found []string) error {
 	for _, name := range slices.Sorted(maps.Keys(rename)) {
 		if !slices.Contains(found, name) {
 			return env.Fail(env.ExitUsage, env.CodeUsage, fmt.Sprintf(a.T("rename one of: %s", "请重命名其中之一：%s"), strings.Join(found, ", ")),
-				a.T("--rename %s=%s: no server called %s was found", "--rename %s=%s：没有找到名为 %s 的服务"), name, rename[name], name)
+				a.T("--rename %s=%s: no server called %s was found", "--rename %s=%s：没有找到名为 %s 的服务器"), name, rename[name], name)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func anyFile(a *env.Env, path string) ([]foreign, error) {
 		}
 	}
 	if last == nil {
-		last = errors.New(a.T("no servers in it", "其中没有服务"))
+		last = errors.New(a.T("no servers in it", "其中没有服务器"))
 	}
 	return nil, env.Fail(env.ExitUsage, env.CodeClientFile, "", "%v", unreadable(path, last))
 }

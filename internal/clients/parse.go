@@ -43,7 +43,7 @@ func Parse(data []byte, c *Client) ([]foreign, error) {
 			}
 		}
 	default:
-		return nil, i18n.Errorf("%s is not what holds servers", "%s 中不是服务", c.key)
+		return nil, i18n.Errorf("%s is not what holds servers", "%s 中不是服务器", c.key)
 	}
 	off := c.off(doc)
 	for i := range list {

@@ -235,9 +235,9 @@ func (k *serverChecker) userValues() {
 		case v.Env != "" && v.Header != "" || place == "":
 			fault = i18n.New("needs one of env and header", "需要 env 与 header 之一")
 		case v.Env != "" && s.Command == "":
-			fault = i18n.New("is in a variable, and the server has no command", "放在环境变量中，但该服务没有 command")
+			fault = i18n.New("is in a variable, and the server has no command", "放在环境变量中，但该服务器没有 command")
 		case v.Header != "" && s.URL == "":
-			fault = i18n.New("is in a header, and the server has no url", "放在请求头中，但该服务没有 url")
+			fault = i18n.New("is in a header, and the server has no url", "放在请求头中，但该服务器没有 url")
 		case strings.ContainsAny(v.Env, "=\x00") || v.Header != "" && !headerName.MatchString(v.Header) || strings.ContainsAny(v.Prefix, "\r\n\x00"):
 			fault = i18n.New("has a name or a prefix that cannot be sent", "的名称或前缀无法发送")
 		case v.Env != "" && !steering.Why(v.Env).Empty():

@@ -184,7 +184,7 @@ func (k *serverChecker) place() {
 	}
 	switch {
 	case s.Once() && s.Type != TypeStdio:
-		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务；HTTP 服务每个副本都能访问"))
+		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务器；HTTP 服务器每个副本都能访问"))
 	case s.Once() && len(s.PerUser) > 0:
 		remark("place", i18n.New("one has no effect with perUser: the values of users are on each machine", "为 one 与 perUser 同时使用时不起作用：用户的值保存在各台机器上"))
 	case s.Once() && !k.engine:

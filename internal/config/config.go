@@ -37,13 +37,13 @@ type Config struct {
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
 	CLI        CLI           `json:"cli" doc:"Settings of the command line." zh:"命令行的通信方式。"`
 	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"记录哪些日志，写到何处。"`
-	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"默认根目录：服务在调用之外询问时得到的根目录。"`
+	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"默认根目录：服务器在调用之外询问时得到的根目录。"`
 	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
 	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"提问和批准等待人处理时发出的通知。"`
 	Answers    Answers       `json:"answers" doc:"Fixed answers to questions that no client or person answers." zh:"无人回答时使用的固定答案。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
-	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"启动等待时间：会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
+	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"启动等待时间：会话的第一次列表最多等待启动中的服务器多久；握手同样等待，但最多 4 秒。"`
 	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Form of some answers: spec follows the specification, seed the programs mcps-proxy and mcpx (isError in every result, an answer to logging/setLevel). auto uses seed for clients that declare capabilities of a server, as theirs do." zh:"部分应答的形式：spec 遵循规范；seed 与 mcps-proxy、mcpx 一致（每个结果都有 isError，logging/setLevel 有应答内容）。auto 对声明了服务端能力的客户端使用 seed，这些程序的客户端正是如此。"`
 	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"默认模式：用于未单独设置的 schema；缺省由程序名决定。"`
 	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"默认命名方式：用于未单独设置的 schema。"`
@@ -57,7 +57,7 @@ type Config struct {
 	Metrics    Metrics       `json:"metrics" doc:"Metrics for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
 	Usage      Usage         `json:"usage" doc:"Statistics per day of who called what; see docs/observability.md." zh:"按天统计谁调用了什么；见 docs/observability.md。"`
 	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"MCP 注册表：add 与 search 依次询问；官方注册表最后询问，空列表则不询问任何注册表。"`
-	Locked     bool          `json:"locked" doc:"Start only servers that match mcp.lock; see docs/lock.md." zh:"只启动与 mcp.lock 一致的服务；见 docs/lock.md。"`
+	Locked     bool          `json:"locked" doc:"Start only servers that match mcp.lock; see docs/lock.md." zh:"只启动与 mcp.lock 一致的服务器；见 docs/lock.md。"`
 	Cluster    Cluster       `json:"cluster" doc:"A cluster of gateways behind one load balancer; see docs/cluster.md." zh:"位于同一负载均衡之后的网关集群；见 docs/cluster.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
@@ -130,7 +130,7 @@ type Sampling struct {
 // Inbox says who is notified of questions, calls and servers that wait for a
 // person.
 type Inbox struct {
-	Webhook Webhook `json:"webhook" doc:"A message for every question, call and server that waits for a person." zh:"每当有提问、调用或服务等待人处理时发送的消息。"`
+	Webhook Webhook `json:"webhook" doc:"A message for every question, call and server that waits for a person." zh:"每当有提问、调用或服务器等待人处理时发送的消息。"`
 	Console string  `json:"console" doc:"Address of this gateway in the links of messages, such as https://gateway.example.com. Absent: the address that it listens on." zh:"消息链接中本网关的地址，如 https://gateway.example.com；缺省为监听地址。"`
 }
 
@@ -251,7 +251,7 @@ type Registry struct {
 	URL   string   `json:"url" doc:"Base address, https." zh:"基础地址，必须为 https。"`
 	Token Secret   `json:"token" doc:"Bearer token, sent to this registry only." zh:"访问令牌，只发送给此注册表。"`
 	Auth  Auth     `json:"auth" doc:"How to sign in to a registry that requires it; see auth login." zh:"需要登录的注册表的登录方式；见 auth login。"`
-	Names []string `json:"names" doc:"Names of servers that are looked up in this registry only; * matches any text." zh:"只在此处查询的服务名；* 匹配任意文本。"`
+	Names []string `json:"names" doc:"Names of servers that are looked up in this registry only; * matches any text." zh:"只在此处查询的服务器名；* 匹配任意文本。"`
 }
 
 // Tracing says where traces are sent.

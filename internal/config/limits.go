@@ -16,12 +16,12 @@ type Limits struct {
 	Batch         int   `json:"batch" def:"50" min:"1" max:"10000" doc:"Messages in one batch." zh:"一个批次的消息数。"`
 	HeaderBytes   int64 `json:"headerBytes" unit:"size" def:"64KiB" min:"4096" doc:"Size of a request's headers." zh:"请求头的总大小。"`
 
-	InFlightPerServer  int   `json:"inFlightPerServer" def:"1024" min:"1" max:"1000000" doc:"Calls running on one server." zh:"单个服务同时运行的调用数。"`
-	QueuedPerServer    int   `json:"queuedPerServer" def:"1024" min:"0" max:"1000000" doc:"Calls waiting for one server." zh:"单个服务排队的调用数。"`
-	InFlightPerKey     int   `json:"inFlightPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key running on one server; further ones wait. 0 takes a quarter of inFlightPerServer." zh:"单个密钥在单个服务上同时运行的调用数，超出则排队；0 为 inFlightPerServer 的四分之一。"`
-	QueuedPerKey       int   `json:"queuedPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key waiting for one server. 0 takes a quarter of queuedPerServer." zh:"单个密钥在单个服务上排队的调用数；0 为 queuedPerServer 的四分之一。"`
+	InFlightPerServer  int   `json:"inFlightPerServer" def:"1024" min:"1" max:"1000000" doc:"Calls running on one server." zh:"单个服务器同时运行的调用数。"`
+	QueuedPerServer    int   `json:"queuedPerServer" def:"1024" min:"0" max:"1000000" doc:"Calls waiting for one server." zh:"单个服务器排队的调用数。"`
+	InFlightPerKey     int   `json:"inFlightPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key running on one server; further ones wait. 0 takes a quarter of inFlightPerServer." zh:"单个密钥在单个服务器上同时运行的调用数，超出则排队；0 为 inFlightPerServer 的四分之一。"`
+	QueuedPerKey       int   `json:"queuedPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key waiting for one server. 0 takes a quarter of queuedPerServer." zh:"单个密钥在单个服务器上排队的调用数；0 为 queuedPerServer 的四分之一。"`
 	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session at once; above it the gateway stops reading from that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
-	CallsPerMinute     int   `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of one key, or of one user, in a minute, of all servers together; a server, a tool and a key (scope calls:N) can have rates of their own. 0 is no limit." zh:"每分钟的调用数：单个密钥或用户对全部服务；服务、工具与密钥（范围 calls:N）可另设。0 为不限制。"`
+	CallsPerMinute     int   `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of one key, or of one user, in a minute, of all servers together; a server, a tool and a key (scope calls:N) can have rates of their own. 0 is no limit." zh:"每分钟的调用数：单个密钥或用户对全部服务器；服务器、工具与密钥（范围 calls:N）可另设。0 为不限制。"`
 	SameCall           int   `json:"sameCall" def:"0" min:"0" max:"1000000" doc:"How often the same tool may be called with the same arguments and give the same answer, with nothing else called in between, before a further such call is refused for a minute. 0 refuses none." zh:"重复调用的上限：以相同参数连续调用同一工具且每次结果相同的次数上限，中间没有其他调用；超过后一分钟内拒绝同样的调用。0 为不拒绝。"`
 	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限，超过则断开连接。"`
 	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限，超过则断开连接。"`

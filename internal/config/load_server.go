@@ -196,7 +196,7 @@ func (r *reader) deniedTools() {
 	denied := r.Layout.DeniedTools()
 	for _, item := range n.Items {
 		if slices.Contains(denied[""], item.Text) {
-			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.Text, i18n.New("it names no server", "它不对应任何服务"))
+			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.Text, i18n.New("it names no server", "它不对应任何服务器"))
 		}
 	}
 	for _, schema := range r.cfg.Schemas {

@@ -84,18 +84,18 @@ type Server struct {
 	Args         []string              `json:"args" doc:"Its arguments." zh:"参数。"`
 	Env          map[string]Secret     `json:"env" doc:"Environment variables set for it." zh:"环境变量。"`
 	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
-	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
+	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务器地址。"`
 	Scripts      map[string]Script     `json:"scripts" doc:"Scripts that are the tools of this entry, by name, instead of a command or a url. They run after a person has approved them, with the rights of their caller. See docs/compact.md." zh:"作为此条目工具的脚本，按名称给出，代替 command 或 url。经人批准后运行，权限与其调用者相同。见 docs/compact.md。"`
 	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
 	PerUser      map[string]UserValue  `json:"perUser" doc:"Values that every user of the gateway provides, by name, such as an API key. Each user gets a separate connection with them. Set with secret set NAME --user USER." zh:"网关的每个用户各自提供的值（如 API 密钥），按名称给出；每个用户有自己的连接。用 secret set NAME --user USER 设置。"`
-	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that requires it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
+	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that requires it; see auth login." zh:"需要登录的 HTTP 服务器的登录方式；见 auth login。"`
 	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
 	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; limits.callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
 	Restart      bool                  `json:"restart" def:"true" doc:"Start or connect to it again when it ends." zh:"退出后是否重启或重连。"`
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
 	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"连续失败多少次后状态变为 crash_looping；之后仍会重试。"`
 	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides PATH, HOME and others that hold no secrets, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
-	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务的需要在 all 与 session 之间选择。"`
+	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务器的需要在 all 与 session 之间选择。"`
 	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one runs it once, on one of the replicas; each runs it on every replica. Absent: one, or each if share is session. With share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
 	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`
 	Fence        bool                  `json:"fence" doc:"With place: one, never run it twice at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
@@ -106,11 +106,11 @@ type Server struct {
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
 	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示词名称的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
-	Results      ResultLimit           `json:"results" doc:"Large results of this server." zh:"此服务的大型结果。"`
+	Results      ResultLimit           `json:"results" doc:"Large results of this server." zh:"此服务器的大型结果。"`
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
 	Deny         []string              `json:"deny" doc:"All tools but these; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
 
-	CallsPerMinute int `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of this server that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此服务的次数；0 为不限制。"`
+	CallsPerMinute int `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of this server that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此服务器的次数；0 为不限制。"`
 
 	Origin Origin `json:"origin" doc:"Where add found it; has no effect on how it is started." zh:"add 的来源；不影响启动方式。"`
 
@@ -171,7 +171,7 @@ type Origin struct {
 type Auth struct {
 	ClientID     string   `json:"clientId" doc:"Client registered with the authorization server, or the https URL of a client metadata document. Absent: one is registered." zh:"在授权服务器上注册的客户端，或客户端元数据文档的 https 地址；缺省自动注册。"`
 	ClientSecret Secret   `json:"clientSecret" doc:"Its secret." zh:"客户端密钥。"`
-	Scopes       []string `json:"scopes" doc:"Scopes to request. Absent: what the server asks for." zh:"请求的范围；缺省为服务所要求的。"`
+	Scopes       []string `json:"scopes" doc:"Scopes to request. Absent: what the server asks for." zh:"请求的范围；缺省为服务器所要求的。"`
 	Issuer       string   `json:"issuer" doc:"The only issuer to accept." zh:"唯一接受的签发者。"`
 	Port         int      `json:"port" min:"0" max:"65535" doc:"Port on 127.0.0.1 that the browser comes back to; 0 takes a free one." zh:"浏览器返回时使用的 127.0.0.1 端口；0 为任意空闲端口。"`
 	Allow        []string `json:"allow" doc:"Networks beyond the public ones where the authorization server may be, such as 10.0.0.0/8." zh:"授权服务器可以所在的非公网网段，如 10.0.0.0/8。"`
@@ -180,8 +180,8 @@ type Auth struct {
 
 // UserValue says where the gateway puts a value that each user provides.
 type UserValue struct {
-	Env         string `json:"env" doc:"Environment variable that has the value, for a server with a command." zh:"存放该值的环境变量；用于带 command 的服务。"`
-	Header      string `json:"header" doc:"Header that has the value, for a server with a url." zh:"存放该值的请求头；用于带 url 的服务。"`
+	Env         string `json:"env" doc:"Environment variable that has the value, for a server with a command." zh:"存放该值的环境变量；用于带 command 的服务器。"`
+	Header      string `json:"header" doc:"Header that has the value, for a server with a url." zh:"存放该值的请求头；用于带 url 的服务器。"`
 	Prefix      string `json:"prefix" doc:"Text before the value, such as \"Bearer \"." zh:"值之前的文本，如 \"Bearer \"。"`
 	Description string `json:"description" doc:"What the users are asked for." zh:"向用户说明需要提供什么。"`
 }

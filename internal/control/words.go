@@ -64,7 +64,7 @@ func SayUnread(a *env.Env, page *StatusPage, id, label string) error {
 		return nil
 	}
 	return &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Hint: a.Again("reload"),
-		Err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", label, UnreadText(a, page.Unread)),
+		Err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务器 %s：%s", label, UnreadText(a, page.Unread)),
 		Details: []env.Detail{{Label: a.T("target", "目标"), Text: label}}}
 }
 

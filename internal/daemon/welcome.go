@@ -28,10 +28,10 @@ func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlag
 		fmt.Fprintf(a.Stdout, "%s %s\n", a.T("console ", "控制台"), in.URL+"/ui/")
 	}
 	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("config  ", "配置  "), in.Config.Path)
-	fmt.Fprintf(a.Stdout, "%s %d\n", a.T("servers ", "服务  "), len(in.Statuses()))
+	fmt.Fprintf(a.Stdout, "%s %d\n", a.T("servers ", "服务器  "), len(in.Statuses()))
 	if demo {
 		fmt.Fprintln(a.Stdout, a.T("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
-			"尚未配置服务，已启用演示服务；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+			"尚未配置服务器，已启用演示服务器；添加服务器：mcp-all-in-one add NAME -- COMMAND"))
 	}
 	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
@@ -49,7 +49,7 @@ func sayOther(ctx context.Context, a *env.Env, path string) {
 	for _, r := range control.Gateways(ctx) {
 		if r.Config == path {
 			fmt.Fprintf(a.Stderr, a.T("another gateway serves the same file: %s, pid %d; each starts the servers for itself\n",
-				"已有另一个网关使用同一配置文件：%s，进程 %d；两者各自启动服务\n"), r.URL, r.PID)
+				"已有另一个网关使用同一配置文件：%s，进程 %d；两者各自启动服务器\n"), r.URL, r.PID)
 		}
 	}
 }

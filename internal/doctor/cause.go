@@ -63,19 +63,19 @@ func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) s
 					to = next.Redacted()
 				}
 			}
-			return a.T("it has moved; write the new address as its url: ", "该服务已迁移；请将 url 改为新地址：") + to
+			return a.T("it has moved; write the new address as its url: ", "该服务器已迁移；请将 url 改为新地址：") + to
 		}
-		return a.T("it has moved; ask its owner for the new address", "该服务已迁移；请询问服务提供方新地址")
+		return a.T("it has moved; ask its owner for the new address", "该服务器已迁移；请询问服务提供方新地址")
 	case code == http.StatusMethodNotAllowed || code == http.StatusNotFound && cfg.Type == config.TypeSSE:
 		return otherType(a, cfg)
 	case code == http.StatusNotFound:
 		if u, err := url.Parse(cfg.URL); err == nil && !strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
 			u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
-			return a.T("nothing is at that path; most servers are at /mcp; try ", "该路径下没有服务；多数服务位于 /mcp；请尝试 ") + u.Redacted()
+			return a.T("nothing is at that path; most servers are at /mcp; try ", "该路径下没有服务器；多数服务器位于 /mcp；请尝试 ") + u.Redacted()
 		}
-		return a.T("nothing is at that path: correct the path in its url", "该路径下没有服务：请更正 url 中的路径")
+		return a.T("nothing is at that path: correct the path in its url", "该路径下没有服务器：请更正 url 中的路径")
 	}
-	return a.T("look at the server's own log", "请查看该服务自己的日志")
+	return a.T("look at the server's own log", "请查看该服务器自己的日志")
 }
 
 // otherType returns the advice for a server that uses the other of the two HTTP
@@ -113,11 +113,11 @@ func FixNetwork(a *env.Env, why error) string {
 	case errors.As(why, &dns):
 		return fmt.Sprintf(a.T("no host is called %s: correct the host name in its url", "没有名为 %s 的主机：请更正 url 中的主机名"), dns.Name)
 	case errors.Is(why, syscall.ECONNREFUSED):
-		return a.T("nothing listens there: start the server, or correct the port in its url", "该地址无人监听：请启动该服务，或更正 url 中的端口")
+		return a.T("nothing listens there: start the server, or correct the port in its url", "该地址无人监听：请启动该服务器，或更正 url 中的端口")
 	case errors.Is(why, failure.ErrSlow), errors.Is(why, context.DeadlineExceeded), errors.As(why, &network) && network.Timeout():
 		return a.T("it does not answer: start it, or allow more time with limits.handshake", "它没有应答：请启动它，或用 limits.handshake 延长时限")
 	}
-	return a.T("look at the server's own log", "请查看该服务自己的日志")
+	return a.T("look at the server's own log", "请查看该服务器自己的日志")
 }
 
 // fixCommand returns what to do about a command that did not become a server.

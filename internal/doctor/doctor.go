@@ -127,7 +127,7 @@ func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, 
 }
 
 func noServer(a *env.Env, name string) finding {
-	return finding{What: name, Detail: a.T("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"}
+	return finding{What: name, Detail: a.T("no such server", "没有这个服务器"), Fix: "mcp-all-in-one list"}
 }
 
 // lookForFile returns a finding with the path of the config file, or the path
@@ -137,7 +137,7 @@ func lookForFile(a *env.Env, cfg *config.Config) finding {
 	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
 		f.Detail = a.T("there is none yet: ", "尚未创建：") + cfg.Path
 		f.Fix = a.T("mcp-all-in-one add NAME -- COMMAND, or take over what your clients have: mcp-all-in-one import",
-			"mcp-all-in-one add NAME -- COMMAND，或导入各客户端已有的服务：mcp-all-in-one import")
+			"mcp-all-in-one add NAME -- COMMAND，或导入各客户端已有的服务器：mcp-all-in-one import")
 	}
 	return f
 }

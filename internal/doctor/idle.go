@@ -32,10 +32,10 @@ func idleSettings(a *env.Env, u *upstream.Upstream) (lines []string) {
 		switch {
 		case item != nil && tools[name].Cache > 0 && !item.ReadOnly():
 			lines = append(lines, fmt.Sprintf(a.T("tools.%s.cache has no effect: the server does not call that tool read-only (readOnlyHint)",
-				"tools.%s.cache 不起作用：服务没有将该工具标为只读（readOnlyHint）"), name))
+				"tools.%s.cache 不起作用：服务器没有将该工具标为只读（readOnlyHint）"), name))
 		case item != nil || slices.ContainsFunc(issues, func(i catalog.Issue) bool { return i.Item == name }): // the tool exists, possibly rejected with an issue
 		default:
-			line := fmt.Sprintf(a.T("tools.%s has no effect: the server lists no tool of that name", "tools.%s 不起作用：服务没有列出这个名称的工具"), name)
+			line := fmt.Sprintf(a.T("tools.%s has no effect: the server lists no tool of that name", "tools.%s 不起作用：服务器没有列出这个名称的工具"), name)
 			if near := spelling.Nearest(name, env.SortedKeys(known)); near != "" {
 				line += fmt.Sprintf(a.T("; did you mean %s?", "；是否指 %s？"), near)
 			}

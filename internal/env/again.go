@@ -38,12 +38,12 @@ func (a *Env) AgainFor(command string, s *config.Server) string {
 func (a *Env) Usable(s *config.Server) error {
 	switch {
 	case !s.Enabled:
-		return Fail(ExitUsage, codeServerOff, a.AgainFor("enable", s), "%s", a.T("server "+s.Name+" is disabled", "服务 "+s.Name+" 已停用"))
+		return Fail(ExitUsage, codeServerOff, a.AgainFor("enable", s), "%s", a.T("server "+s.Name+" is disabled", "服务器 "+s.Name+" 已停用"))
 	case s.Pending:
-		return Fail(ExitDenied, CodeUnapproved, a.AgainFor("approve", s), "%s", a.T("server "+s.Name+" is not approved yet", "尚未批准服务 "+s.Name))
+		return Fail(ExitDenied, CodeUnapproved, a.AgainFor("approve", s), "%s", a.T("server "+s.Name+" is not approved yet", "尚未批准服务器 "+s.Name))
 	case len(s.Missing) > 0:
 		return Fail(ExitUsage, codeUnset, a.T("set them in the environment, or store a ${secret:NAME} with: mcp-all-in-one secret set NAME", "请在环境变量中设置；${secret:NAME} 用 mcp-all-in-one secret set NAME 保存"), "%s",
-			a.T("server "+s.Name+" uses variables that are not set: ", "服务 "+s.Name+" 使用了未设置的变量：")+strings.Join(s.Missing, ", "))
+			a.T("server "+s.Name+" uses variables that are not set: ", "服务器 "+s.Name+" 使用了未设置的变量：")+strings.Join(s.Missing, ", "))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (a *Env) LoadToAsk() (*config.Config, error) {
 
 func sayDemo(a *Env) {
 	fmt.Fprintln(a.Stderr, a.T("no server is configured, so the demo server stands in; add one with: mcp-all-in-one add NAME -- COMMAND",
-		"尚未配置服务，由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+		"尚未配置服务器，由演示服务器代替；添加服务器：mcp-all-in-one add NAME -- COMMAND"))
 }
 
 // DemoAlone returns a configuration with only the demo server. It is called when

@@ -26,14 +26,14 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	if server := found.Server(name); server != nil {
 		return server, nil
 	}
-	e := &ExitError{Code: ExitUsage, ID: CodeNoServer, Err: errors.New(a.T("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
+	e := &ExitError{Code: ExitUsage, ID: CodeNoServer, Err: errors.New(a.T("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务器 "+name))}
 	if len(cfg.Schemas) > 1 {
-		e.Err = errors.New(a.T("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务 "+name))
+		e.Err = errors.New(a.T("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务器 "+name))
 	}
 	if meant := meantServer(a, cfg, schema, name); meant != nil {
 		e.Hint = a.T("did you mean: ", "是否要用：") + a.AgainFor(command, meant)
 	} else {
-		e.Hint = a.T("see what there is: ", "查看现有服务：") + a.Again("list")
+		e.Hint = a.T("see what there is: ", "查看现有服务器：") + a.Again("list")
 	}
 	return nil, e
 }
@@ -57,11 +57,11 @@ func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server
 func nameError(a *Env, e *edit.NameError) error {
 	switch {
 	case e.Fixed:
-		return Fail(ExitUsage, codeNoSchema, a.T("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
+		return Fail(ExitUsage, codeNoSchema, a.T("move its servers under \"mcpServers\", then try again", "请先把服务器移到 \"mcpServers\" 下"), "%s",
 			a.T("the shape of "+e.File+" has no schemas", e.File+" 的格式没有 schema"))
 	case e.Server:
-		return Fail(ExitUsage, CodeNoServer, a.T("see what there is: ", "查看现有服务：")+a.Again("list"), "%s",
-			a.T("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务 "+e.Name))
+		return Fail(ExitUsage, CodeNoServer, a.T("see what there is: ", "查看现有服务器：")+a.Again("list"), "%s",
+			a.T("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务器 "+e.Name))
 	}
 	return noSchema(a, e)
 }

@@ -42,7 +42,7 @@ func (in *clientBuffer) start(src io.Reader) {
 	in.src, in.buf, in.at, in.err = src, in.buf[:0], 0, nil
 }
 
-var errStale = i18n.Errorf("the server has closed the connection", "服务已关闭连接")
+var errStale = i18n.Errorf("the server has closed the connection", "服务器已关闭连接")
 
 // ask writes the request to a connection and reads the first bytes of the response.
 // If the connection was kept, ask first checks that it is still open and quiet. It

@@ -157,7 +157,7 @@ func (x *clientExchange) failure(err, partly error) error {
 	case partly != nil: // and no response explains it
 		return i18n.Errorf("sending the request: %w", "发送请求失败：%w", partly)
 	case errors.Is(err, io.EOF):
-		return i18n.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
+		return i18n.Errorf("the server closed the connection before its answer: %w", "服务器在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
 	}
 	return i18n.Errorf("reading the answer: %w", "读取应答失败：%w", err)
 }

@@ -117,7 +117,7 @@ func (m *Manifest) check() error {
 	case len(m.User) > maxInputs:
 		return badBundle("it asks more than %d questions", "问题超过 %d 个", maxInputs)
 	case !slices.Contains([]string{"node", "python", "uv", "binary"}, m.Server.Type):
-		return badBundle("the type %s of its server is not known", "服务类型 %s 未知", Show(m.Server.Type))
+		return badBundle("the type %s of its server is not known", "服务器类型 %s 未知", Show(m.Server.Type))
 	case !safeName(m.Server.Entry):
 		return badBundle("its entry point %s leads elsewhere", "入口 %s 指向别处", Show(m.Server.Entry))
 	}

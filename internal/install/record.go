@@ -127,7 +127,7 @@ func (r *Record) check() error {
 	s := &r.Server
 	switch inputs := r.inputs(); {
 	case !NamePattern.MatchString(s.Name) || len(s.Name) > 200:
-		return fail(env.CodeRecord, "%s is not a name of a server: refused", "%s 不是服务名：已拒绝", Show(s.Name))
+		return fail(env.CodeRecord, "%s is not a name of a server: refused", "%s 不是服务器名：已拒绝", Show(s.Name))
 	case !isReleaseVersion(s.Version):
 		return fail(env.CodeRecord, "%s is not a version: refused", "%s 不是版本号：已拒绝", Show(s.Version))
 	case len(s.Packages)+len(s.Remotes) > maxPackages:

@@ -28,7 +28,7 @@ var displaced = &GoneError{i18n.New("the result had to make room for newer ones;
 	"该结果已为更新的结果腾出空间；请重新调用工具，或用 results.disk 增大空间")}
 
 var signedOut = &GoneError{i18n.New("the result was forgotten, because its user signed out of the server; sign in and call the tool again",
-	"该结果已被清除，因为其用户已注销该服务；请登录后重新调用工具")}
+	"该结果已被清除，因为其用户已注销该服务器；请登录后重新调用工具")}
 
 // gone remembers why results were dropped. The oldest are forgotten first.
 type gone struct {

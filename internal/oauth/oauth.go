@@ -64,7 +64,7 @@ func (e *RefreshError) Unwrap() error { return e.Err }
 
 // errUntrusted is wrapped by all errors about an authorization server that must
 // not be used.
-var errUntrusted = i18n.Errorf("the server's authorization cannot be used", "不能采用该服务的授权")
+var errUntrusted = i18n.Errorf("the server's authorization cannot be used", "不能采用该服务器的授权")
 
 func untrusted(en, zh string, args ...any) error {
 	return i18n.Errorf("%w: %v", "%w：%v", errUntrusted, i18n.New(en, zh, args...))

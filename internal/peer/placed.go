@@ -23,7 +23,7 @@ const (
 	placedProtocol = "aio-messages"
 )
 
-var errNotJoined = i18n.Errorf("the replica does not have the server", "该副本没有此服务")
+var errNotJoined = i18n.Errorf("the replica does not have the server", "该副本没有此服务器")
 
 // placedPath returns the URL path of a server, given as schema/name, on another
 // replica.

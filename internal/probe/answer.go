@@ -59,9 +59,9 @@ func (e *PendingError) Error() string { return e.In(i18n.English) }
 func (e *PendingError) In(l i18n.Lang) string {
 	message, _ := jsonrpc.GetString(e.Question.Params, "message")
 	if message == "" {
-		return i18n.New("the server asks for %s, but no one can answer it here", "服务要求 %s，但此处无人能够回答", e.Question.Kind()).In(l)
+		return i18n.New("the server asks for %s, but no one can answer it here", "服务器要求 %s，但此处无人能够回答", e.Question.Kind()).In(l)
 	}
-	return i18n.New("the server asks: %s", "服务询问：%s", message).In(l)
+	return i18n.New("the server asks: %s", "服务器询问：%s", message).In(l)
 }
 
 // Pending fails every question with a PendingError.

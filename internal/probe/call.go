@@ -130,7 +130,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 			return nil
 		}
 		if x.Rounds++; x.Rounds > MaxRounds {
-			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", MaxRounds)
+			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务器在一次调用中提问超过 %d 轮", MaxRounds)
 		}
 		if params, err = s.questions.nextRound(ctx, r, x); err != nil || x.Err != nil {
 			return err

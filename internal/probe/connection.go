@@ -139,7 +139,7 @@ func (c *connection) talk(stream jsonrpc.Stream) {
 		err := conn.Err()
 		if c.child != nil {
 			<-c.child.Done()
-			err = i18n.Errorf("the server ended: %s", "服务已结束：%s", c.child.Exit())
+			err = i18n.Errorf("the server ended: %s", "服务器已结束：%s", c.child.Exit())
 		}
 		c.lost(err)
 	})

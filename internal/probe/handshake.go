@@ -100,7 +100,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if v, ok := mcp.Lookup(version); (!ok || v.Era != mcp.Legacy) && version != s.info.Version {
-		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务器返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
 	}
 	s.info.Version = version
 	s.info.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
@@ -127,7 +127,7 @@ func (s *Session) discover(ctx context.Context) error {
 		}
 	}
 	if !slices.Contains(s.info.Speaks, s.info.Version) {
-		return i18n.Errorf("the server speaks %v, not %s", "服务支持 %v，而不是 %s", s.info.Speaks, s.info.Version)
+		return i18n.Errorf("the server speaks %v, not %s", "服务器支持 %v，而不是 %s", s.info.Speaks, s.info.Version)
 	}
 	s.info.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
 	resp.Release()

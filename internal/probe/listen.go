@@ -57,7 +57,7 @@ func (s *subscriptions) open(req *jsonrpc.Request) (confirmed <-chan struct{}, e
 	return ack, done, cancel
 }
 
-var errNotConfirmed = i18n.Errorf("the server did not confirm the subscription in time", "服务未及时确认订阅")
+var errNotConfirmed = i18n.Errorf("the server did not confirm the subscription in time", "服务器未及时确认订阅")
 
 // await opens a subscription and waits until the server has confirmed it.
 func (s *subscriptions) await(ctx context.Context, req *jsonrpc.Request) (func(), error) {
@@ -68,7 +68,7 @@ func (s *subscriptions) await(ctx context.Context, req *jsonrpc.Request) (func()
 	case err := <-ended:
 		stop()
 		if err == nil {
-			err = i18n.Errorf("the server ended the subscription at once", "服务立即结束了订阅")
+			err = i18n.Errorf("the server ended the subscription at once", "服务器立即结束了订阅")
 		}
 		return nil, err
 	case <-time.After(ackWait):

@@ -143,7 +143,7 @@ const (
 var (
 	errHandshake = i18n.Errorf("it did not answer in time", "未及时应答")
 	// ErrIdle ends a call whose server sent nothing for too long.
-	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务没有任何响应")
+	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务器没有任何响应")
 	// ErrLimit ends a call that takes too long.
 	ErrLimit = i18n.Errorf("the call did not finish", "调用没有结束")
 	// ErrCancelled ends a call that the user cancelled.

@@ -162,14 +162,14 @@ func (t *tracer) http() {
 		defer resp.Body.Close()
 		status, challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
 		if status >= 500 {
-			return "", i18n.Errorf("the server answers %s", "服务返回 %s", resp.Status)
+			return "", i18n.Errorf("the server answers %s", "服务器返回 %s", resp.Status)
 		}
 		return resp.Status, nil
 	})
 	if ok && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		t.step("auth", func(context.Context) (string, error) {
 			if challenge == "" {
-				return "", i18n.Errorf("the server wants a sign-in and does not say where", "服务要求登录，但没有说明在哪里登录")
+				return "", i18n.Errorf("the server wants a sign-in and does not say where", "服务器要求登录，但没有说明在哪里登录")
 			}
 			return challenge, nil
 		})

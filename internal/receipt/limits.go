@@ -53,7 +53,7 @@ func (l *Limit) Exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n.Text 
 	fit := fit.Of(l.Fit)
 	if long, example := longer(list, fit.Length); long > 0 {
 		warnings = append(warnings, i18n.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
-			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务名", l.title, fit.Length, long, example))
+			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务器名", l.title, fit.Length, long, example))
 	}
 	if eyes.Fit == fit {
 		return warnings

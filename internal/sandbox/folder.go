@@ -40,12 +40,12 @@ func realFolder(path string) error {
 		return nil
 	case info.Mode()&fs.ModeSymlink == 0:
 		return i18n.Errorf("%s is not a folder, though it belongs to the server: not started; remove it, and the server gets a new one",
-			"%s 本应是该服务自己的文件夹，但不是：未启动；删除它后会新建", path)
+			"%s 本应是该服务器自己的文件夹，但不是：未启动；删除它后会新建", path)
 	}
 	to, err := os.Readlink(path)
 	if err != nil {
 		return err
 	}
 	return i18n.Errorf("%s is a link to %s, which the server may have made to reach another folder: not started; remove it, and the server gets a new folder",
-		"%s 是指向 %s 的链接，可能是该服务为访问其他文件夹而建：未启动；删除它后会新建文件夹", path, i18n.Seen(to))
+		"%s 是指向 %s 的链接，可能是该服务器为访问其他文件夹而建：未启动；删除它后会新建文件夹", path, i18n.Seen(to))
 }

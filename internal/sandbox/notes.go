@@ -111,7 +111,7 @@ func readNotes(path string) (allowed Profile, list []Note, err error) {
 		list = append(list, n)
 	}
 	if !known {
-		return allowed, nil, i18n.Errorf("nothing was learnt: the server did not start", "没有得到任何记录：服务没有启动")
+		return allowed, nil, i18n.Errorf("nothing was learnt: the server did not start", "没有得到任何记录：服务器没有启动")
 	}
 	return allowed, list, lines.Err()
 }

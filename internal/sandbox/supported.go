@@ -13,15 +13,15 @@ import (
 func Supported() error {
 	if !able {
 		return i18n.Errorf(`the sandbox does not support %s/%s yet; set "sandbox": "off" to run the server without a sandbox`,
-			`沙箱暂不支持 %s/%s；设置 "sandbox": "off" 可不使用沙箱运行该服务`, runtime.GOOS, runtime.GOARCH)
+			`沙箱暂不支持 %s/%s；设置 "sandbox": "off" 可不使用沙箱运行该服务器`, runtime.GOOS, runtime.GOARCH)
 	}
 	if abi := launcher.ABI(); abi == 0 {
 		return i18n.Errorf(`the sandbox needs Landlock, which this kernel does not have (ABI 0); set "sandbox": "off" to run the server without a sandbox`,
-			`沙箱需要 Landlock，而此内核没有（ABI 0）；设置 "sandbox": "off" 可不使用沙箱运行该服务`)
+			`沙箱需要 Landlock，而此内核没有（ABI 0）；设置 "sandbox": "off" 可不使用沙箱运行该服务器`)
 	}
 	if !mayAnswer() {
 		return i18n.Errorf(`the sandbox must read the system calls of a child process, which kernel.yama.ptrace_scope forbids; set it to 1, or set "sandbox": "off" to run the server without a sandbox`,
-			`沙箱需要查看子进程的系统调用，而 kernel.yama.ptrace_scope 禁止这样做；请将其设为 1，或设置 "sandbox": "off" 不使用沙箱运行该服务`)
+			`沙箱需要查看子进程的系统调用，而 kernel.yama.ptrace_scope 禁止这样做；请将其设为 1，或设置 "sandbox": "off" 不使用沙箱运行该服务器`)
 	}
 	return nil
 }

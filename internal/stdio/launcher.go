@@ -52,7 +52,7 @@ type Launcher struct {
 	closed bool
 }
 
-var errLauncherClosed = i18n.Errorf("starting a server: the launcher is closed", "启动服务失败：启动器已关闭")
+var errLauncherClosed = i18n.Errorf("starting a server: the launcher is closed", "启动服务器失败：启动器已关闭")
 
 // NewLauncher makes a Launcher. The helper starts with the first child.
 func NewLauncher(opt LauncherOptions) *Launcher {

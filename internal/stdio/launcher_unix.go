@@ -30,7 +30,7 @@ const helperWait = 10 * time.Second
 // lookWait is how long stopping a child waits for the helper's look.
 const lookWait = time.Second
 
-var errHelperDied = i18n.Errorf("the helper process died, and all servers that it had started were stopped", "辅助进程意外结束，由它启动的所有服务均已停止")
+var errHelperDied = i18n.Errorf("the helper process died, and all servers that it had started were stopped", "辅助进程意外结束，由它启动的所有服务器均已停止")
 
 // platform holds the current helper.
 type platform struct {
@@ -144,7 +144,7 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := keepFiles(); err != nil {
 		ours.Close()
-		return nil, i18n.Errorf("keeping our files from servers: %w", "阻止服务继承本进程的文件失败：%w", err)
+		return nil, i18n.Errorf("keeping our files from servers: %w", "阻止服务器继承本进程的文件失败：%w", err)
 	}
 	if err := startReaped(cmd, opt.Log); err != nil {
 		ours.Close()

@@ -22,7 +22,7 @@ func bridged(client, server string) i18n.Text {
 }
 
 func spoken(client, server string) i18n.Text {
-	return i18n.New("client speaks %s, server %s", "客户端使用 %s，服务使用 %s", client, server)
+	return i18n.New("client speaks %s, server %s", "客户端使用 %s，服务器使用 %s", client, server)
 }
 
 // Recalled is the note on a call that was answered from the cache.
@@ -37,7 +37,7 @@ func recalled() i18n.Text {
 var Rehearsed = rehearsed().String()
 
 func rehearsed() i18n.Text {
-	return i18n.New("rehearsed: the server was not called", "演练：未调用服务")
+	return i18n.New("rehearsed: the server was not called", "演练：未调用服务器")
 }
 
 // Confined returns the note about a call of a confined server that failed with a

@@ -16,7 +16,7 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, _ := r.List(filter, 0, 2)
-	want := []string{"从 2025-06-18 转换为 2026-07-28：属于另一代协议", "other", "客户端使用 a，服务使用 b"}
+	want := []string{"从 2025-06-18 转换为 2026-07-28：属于另一代协议", "other", "客户端使用 a，服务器使用 b"}
 	if diff := cmp.Diff(want, calls[1].NotesZH); diff != "" || calls[0].NotesZH != nil {
 		t.Errorf("%s %q", diff, calls[0].NotesZH)
 	}

@@ -50,7 +50,7 @@ type dialer struct {
 // dialHold is how long one server occupies a place among the concurrent dials.
 const dialHold = 2 * time.Second
 
-var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
+var errStopped = i18n.Errorf("the server was stopped", "服务器已停止")
 
 // open makes the connection: transport, handshake, lists, subscriptions.
 func (d dialer) open(ctx context.Context) (_ *link, err error) {

@@ -66,7 +66,7 @@ func (e *ending) explainExit(err error) error {
 		return err
 	}
 	if !e.alive() && e.err != nil {
-		err = i18n.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", e.err)
+		err = i18n.Errorf("the server ended during the handshake: %w", "服务器在握手期间结束：%w", e.err)
 	}
 	if said := e.lastWords(); said != "" {
 		err = i18n.Errorf("%w; its output: %s", "%w；它的输出：%s", err, said)

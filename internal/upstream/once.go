@@ -63,8 +63,8 @@ const (
 )
 
 var (
-	errMoved   = i18n.Errorf("the server moves to another replica", "服务正在迁移到另一个副本")
-	errNowhere = i18n.Errorf("no replica runs the server: no eligible replica is up, or the cluster engine is unreachable", "没有副本运行该服务：没有可运行它的副本在线，或无法连接集群引擎")
+	errMoved   = i18n.Errorf("the server moves to another replica", "服务器正在迁移到另一个副本")
+	errNowhere = i18n.Errorf("no replica runs the server: no eligible replica is up, or the cluster engine is unreachable", "没有副本运行该服务器：没有可运行它的副本在线，或无法连接集群引擎")
 )
 
 // once adds the handling of a server that runs once in a cluster.

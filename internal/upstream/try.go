@@ -125,7 +125,7 @@ func (u *Upstream) checkPrimary(l *link, why error) {
 func Ping(ctx context.Context, u *Upstream) (time.Duration, error) {
 	p := u.primary.current()
 	if p == nil {
-		return 0, i18n.Errorf("server %q is not connected", "服务 %q 未连接", u.name)
+		return 0, i18n.Errorf("server %q is not connected", "服务器 %q 未连接", u.name)
 	}
 	method := mcp.MethodPing
 	if p.era == mcp.Modern {

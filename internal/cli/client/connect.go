@@ -33,8 +33,8 @@ func ConnectCommand(a *env.Env) *cobra.Command {
 	flags.BoolVar(&f.Print, "print", false, a.T("print the entry and write nothing", "只输出条目，不写入"))
 	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, a.T("show the difference and write nothing", "只显示差异，不写入"))
 	flags.DurationVar(&f.Wait, "wait", clientWait, a.T("`TIME` to wait for the client to connect (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
-	flags.BoolVar(&f.All, "move", false, a.T("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
-	flags.StringToStringVar(&f.Rename, "rename", nil, a.T("with --move, move the server under another name, as `NAME=NEW`; may be repeated", "与 --move 一起使用，以其他名称移动服务，格式为 `NAME=NEW`；可重复"))
+	flags.BoolVar(&f.All, "move", false, a.T("move the client's own servers behind this gateway", "将客户端自己的服务器移到本网关之后"))
+	flags.StringToStringVar(&f.Rename, "rename", nil, a.T("with --move, move the server under another name, as `NAME=NEW`; may be repeated", "与 --move 一起使用，以其他名称移动服务器，格式为 `NAME=NEW`；可重复"))
 	flags.BoolVar(&f.StoreSecrets, "store-secrets", false, a.T("with --move, move secrets into the secret store", "与 --move 一起使用，将密钥移入密钥库"))
 	return cmd
 }
@@ -109,9 +109,9 @@ func ExportCommand(a *env.Env) *cobra.Command {
 	var withSecrets bool
 	cmd := &cobra.Command{
 		Use:   "export CLIENT|json",
-		Short: a.T("print the entry for a client's config file, or all servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务"),
+		Short: a.T("print the entry for a client's config file, or all servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务器"),
 		Long: a.T("Prints the entry of this gateway for a client's config file, or with json all servers in\nthe shape that most programs read. Variables are not expanded; plain secrets of the file\nare printed with --with-secrets only.",
-			"输出客户端所需的配置；json 以多数程序可读的格式输出配置文件中的服务。\n变量保持原样；写在文件中的密钥只有加 --with-secrets 才会输出。"),
+			"输出客户端所需的配置；json 以多数程序可读的格式输出配置文件中的服务器。\n变量保持原样；写在文件中的密钥只有加 --with-secrets 才会输出。"),
 		Example: "  mcp-all-in-one export cursor\n  mcp-all-in-one export json --with-secrets > servers.json",
 		Args:    command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -17,7 +17,7 @@ func DisconnectCommand(a *env.Env) *cobra.Command {
 		Use:   "disconnect CLIENT",
 		Short: a.T("remove this gateway from a client's config file", "从客户端的配置文件中移除本网关"),
 		Long: a.T("Removes this gateway from a client's config file. If the file was not changed since,\nits old content is restored byte for byte; otherwise only the change of `connect` is undone.\nServers that `connect --move` moved are removed from the gateway's file, unless they\nwere changed there since.",
-			"从客户端的配置文件中移除本网关。文件此后未被改动时，逐字节恢复原样；\n否则只撤销 `connect` 的修改。\n由 `connect --move` 移入网关的服务会从网关的文件中移除，除非此后被修改过。"),
+			"从客户端的配置文件中移除本网关。文件此后未被改动时，逐字节恢复原样；\n否则只撤销 `connect` 的修改。\n由 `connect --move` 移入网关的服务器会从网关的文件中移除，除非此后被修改过。"),
 		Args: command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error { return disconnect(cmd.Context(), a, args[0], dryRun) },
 	}

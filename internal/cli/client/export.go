@@ -92,7 +92,7 @@ func exportNames(a *env.Env, cfg *config.Config) []exported {
 			one.as = fmt.Sprintf("%s-%s-%d", one.schema, one.name, n)
 		}
 		taken[one.as] = true
-		fmt.Fprintf(a.Stderr, a.T("%s of schema %s is exported as %s: %s have one of this name\n", "schema %[2]s 的 %[1]s 导出为 %[3]s：%[4]s 中有同名服务\n"),
+		fmt.Fprintf(a.Stderr, a.T("%s of schema %s is exported as %s: %s have one of this name\n", "schema %[2]s 的 %[1]s 导出为 %[3]s：%[4]s 中有同名服务器\n"),
 			one.name, one.schema, one.as, strings.Join(schemas[one.name], ", "))
 	}
 	return all

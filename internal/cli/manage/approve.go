@@ -18,12 +18,12 @@ import (
 
 func ApproveCommand(a *env.Env) *cobra.Command {
 	var yes, noSandbox bool
-	cmd := serverCommand(a, "approve", a.T("approve a server that a client has added", "批准客户端添加的服务"), nil,
+	cmd := serverCommand(a, "approve", a.T("approve a server that a client has added", "批准客户端添加的服务器"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
 			return approve(a, cmd, schema, name, yes, noSandbox)
 		})
 	cmd.Long = a.T("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
-		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
+		"显示等待批准的服务器将运行的内容，确认后允许其启动。对正在运行的服务器，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
 	cmd.Use, cmd.Args = "approve [NAME]", command.ArgCount(a, 0, 1)
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func listWaiting(a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务"), "SCHEMA", a.T("WAITS FOR", "等待")}}
+	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务器"), "SCHEMA", a.T("WAITS FOR", "等待")}}
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Waits() != nil}
@@ -102,9 +102,9 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		}
 		free := noSandbox && s.Sandbox.On && !s.Sandbox.Written
 		if !s.Pending && !free {
-			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
+			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务器 "+name+" 不在等待批准"))
 		}
-		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
+		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务器"), name, s.Entry())
 		for _, taken := range s.Taken {
 			fmt.Fprintln(a.Stderr, taken.In(a.Lang))
 		}

@@ -19,11 +19,11 @@ import (
 )
 
 func AuthCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that require it", "登录需要授权的服务"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that require it", "登录需要授权的服务器"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var user string
 	var noBrowser, token bool
-	login := serverCommand(a, "login", a.T("sign in to a server in the browser", "在浏览器中登录服务"), nil,
+	login := serverCommand(a, "login", a.T("sign in to a server in the browser", "在浏览器中登录服务器"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
 			return authLogin(a, cmd, schema+"/"+name, user, noBrowser)
 		})
@@ -32,12 +32,12 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	logout := serverCommand(a, "logout", a.T("sign out of a server and revoke the tokens", "注销并撤销授权"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
 	login.Long = a.T("Signs in to a server in the browser, or to registry:NAME, a registry of the config file. For a registry without a sign-in page, it asks for a token, tries it, and stores it in the secret store.",
-		"在浏览器中登录服务，或登录配置文件中的注册表 registry:NAME。注册表没有登录页面时会询问令牌，验证可用后保存到密钥库。")
+		"在浏览器中登录服务器，或登录配置文件中的注册表 registry:NAME。注册表没有登录页面时会询问令牌，验证可用后保存到密钥库。")
 	orRegistry(a, login, func(cmd *cobra.Command, r *signIns) error { return r.login(cmd, noBrowser, token) })
 	orRegistry(a, logout, func(cmd *cobra.Command, r *signIns) error { return r.logout(cmd) })
 	for _, c := range []*cobra.Command{login, logout} {
 		c.Flags().StringVar(&user, "user", "", a.T("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
-			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))
+			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务器"))
 	}
 	status := &cobra.Command{Use: "status [NAME]", Short: a.T("list the sign-ins", "列出登录状态"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error { return authStatus(a, cmd, args) }}
@@ -134,7 +134,7 @@ func showSignIns(a *env.Env, list []oauth.Status) error {
 		env.WriteLine(a.Stdout, list)
 		return nil
 	}
-	t := &env.Table{Head: []string{a.T("server", "服务"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
+	t := &env.Table{Head: []string{a.T("server", "服务器"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
 		None: a.T("no sign-ins", "没有登录")}
 	for _, g := range list {
 		t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))

@@ -35,7 +35,7 @@ func orRegistry(a *env.Env, cmd *cobra.Command, run func(*cobra.Command, *signIn
 			return server(cmd, args)
 		}
 		if cmd.Flags().Changed("user") {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s", a.T("a registry is signed in to once: --user is for servers", "注册表只登录一次：--user 用于服务"))
+			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s", a.T("a registry is signed in to once: --user is for servers", "注册表只登录一次：--user 用于服务器"))
 		}
 		cfg, err := a.Load(false)
 		if err != nil {

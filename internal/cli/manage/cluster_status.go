@@ -64,9 +64,9 @@ func membersCommand(a *env.Env) *cobra.Command {
 
 func drainCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "drain NODE", Short: a.T("move the servers and sessions of a gateway to the others", "把一个网关的服务和会话移到其他网关"), Args: command.ArgCount(a, 1, 1),
+		Use: "drain NODE", Short: a.T("move the servers and sessions of a gateway to the others", "把一个网关的服务器和会话移到其他网关"), Args: command.ArgCount(a, 1, 1),
 		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It accepts no new ones, and /ready fails, until it is restarted.",
-			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务及其会话交给其他网关。\n在重新启动之前，它不再接收新的服务和会话，/ready 也返回失败。"),
+			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务器及其会话交给其他网关。\n在重新启动之前，它不再接收新的服务器和会话，/ready 也返回失败。"),
 		Example: "  mcp-all-in-one cluster drain gateway-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -80,9 +80,9 @@ func drainCommand(a *env.Env) *cobra.Command {
 
 func rebalanceCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务移到应在的网关"), Args: command.NoArgs(a),
+		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务器移到应在的网关"), Args: command.NoArgs(a),
 		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. A server that moves is restarted and loses\nwhat it kept in memory.",
-			"把只运行一份的服务移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务不移动。移动的服务会重新启动：其内存中的内容会丢失。"),
+			"把只运行一份的服务器移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务器不移动。移动的服务器会重新启动：其内存中的内容会丢失。"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {
@@ -103,10 +103,10 @@ func rebalanceCommand(a *env.Env) *cobra.Command {
 				fmt.Fprintf(a.Stdout, a.T("%s is in use, and stays on %s\n", "%s 正在使用，留在 %s\n"), m.Server, m.From)
 			}
 			for _, node := range out.Silent {
-				fmt.Fprintf(a.Stderr, a.T("warning: %s was not reached, and keeps its servers\n", "警告：无法访问 %s，其服务保持不动\n"), node)
+				fmt.Fprintf(a.Stderr, a.T("warning: %s was not reached, and keeps its servers\n", "警告：无法访问 %s，其服务器保持不动\n"), node)
 			}
 			if len(out.Moved)+len(out.Busy) == 0 {
-				fmt.Fprintln(a.Stdout, a.T("every server is where it belongs", "每个服务都在应在的位置"))
+				fmt.Fprintln(a.Stdout, a.T("every server is where it belongs", "每个服务器都在应在的位置"))
 			}
 			return nil
 		},
@@ -206,7 +206,7 @@ func printPlaced(a *env.Env, s *cluster.Status) {
 	if len(s.Placed) == 0 {
 		return
 	}
-	t := &env.Table{Head: []string{a.T("SERVER", "服务"), a.T("NODE", "节点")}}
+	t := &env.Table{Head: []string{a.T("SERVER", "服务器"), a.T("NODE", "节点")}}
 	for _, p := range s.Placed {
 		t.Add(p.Server, cmp.Or(p.Node, "-"))
 	}

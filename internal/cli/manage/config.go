@@ -140,6 +140,6 @@ func configValidate(a *env.Env) error {
 	for _, p := range cfg.Problems {
 		fmt.Fprintln(a.Stderr, a.ProblemText(p))
 	}
-	fmt.Fprintf(a.Stdout, a.T(env.Many(servers, "ok %s (%d server)\n", "ok %s (%d servers)\n"), "通过 %s（%d 个服务）\n"), cfg.Path, servers)
+	fmt.Fprintf(a.Stdout, a.T(env.Many(servers, "ok %s (%d server)\n", "ok %s (%d servers)\n"), "通过 %s（%d 个服务器）\n"), cfg.Path, servers)
 	return nil
 }

@@ -34,7 +34,7 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	var f keyFlags
 	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
 		Long: a.T("Creates a key and prints it once. The schemas must exist. Servers and tools may be added\nlater: a pattern that matches none of them now is only a warning.",
-			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
+			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务器与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
 	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown, code adds scripts, results:SIZE says how large a result is shown whole, calls:N how many calls a minute may have; may be repeated",

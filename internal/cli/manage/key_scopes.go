@@ -64,9 +64,9 @@ func warnScope(a *env.Env, scope, pattern string, servers, granted []string) {
 	switch {
 	case anyMatches(pattern, granted):
 	case anyMatches(pattern, servers):
-		fmt.Fprintf(a.Stderr, a.T("warning: no server of the schemas in this key matches %s now\n", "警告：此密钥的 schema 中目前没有服务匹配 %s\n"), scope)
+		fmt.Fprintf(a.Stderr, a.T("warning: no server of the schemas in this key matches %s now\n", "警告：此密钥的 schema 中目前没有服务器匹配 %s\n"), scope)
 	default:
-		fmt.Fprintf(a.Stderr, a.T("warning: no server matches %s now: %s\n", "警告：目前没有服务匹配 %s：%s\n"), scope, strings.Join(servers, ", "))
+		fmt.Fprintf(a.Stderr, a.T("warning: no server matches %s now: %s\n", "警告：目前没有服务器匹配 %s：%s\n"), scope, strings.Join(servers, ", "))
 	}
 }
 

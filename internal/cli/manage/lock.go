@@ -26,9 +26,9 @@ func LockCommand(a *env.Env) *cobra.Command {
 	var schema string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "lock [NAME...]", Short: a.T("lock the servers to the exact packages that they run", "将各服务锁定到确切的软件包"), ValidArgsFunction: command.CompleteServers(a),
+		Use: "lock [NAME...]", Short: a.T("lock the servers to the exact packages that they run", "将各服务器锁定到确切的软件包"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Writes mcp.lock next to the config file. It has the packages that npx and uvx would run, all their dependencies, and the tools of the servers. `http --locked` and `stdio --locked` start only what it has.",
-			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
+			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务器提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
 		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify\n  mcp-all-in-one lock upgrade notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return lockServers(cmd.Context(), a, schema, args, yes, build)
@@ -77,7 +77,7 @@ func openLock(a *env.Env) (*config.Config, *lock.File, error) {
 
 // noneToLock says that the config file has no server that could be locked.
 func noneToLock(a *env.Env, cfg *config.Config) {
-	done(a, a.T("no enabled server to lock in ", "没有可锁定的已启用服务："), cfg.Path)
+	done(a, a.T("no enabled server to lock in ", "没有可锁定的已启用服务器："), cfg.Path)
 }
 
 // lockServer locks one server. It changes nothing before the person has

@@ -29,13 +29,13 @@ func lockUpgradeCommand(a *env.Env) *cobra.Command {
 	var schema, to, file string
 	var yes, build bool
 	cmd := &cobra.Command{
-		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and lock it", "显示锁定服务的新版本有何变化，并锁定新版本"), ValidArgsFunction: command.CompleteServers(a),
+		Use: "upgrade NAME", Short: a.T("show what a newer version of a locked server changes, and lock it", "显示锁定服务器的新版本有何变化，并锁定新版本"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Finds the newest version of a locked package, or the version that --to names, starts it next to the locked one, and prints the packages, tools and prompts that differ, and the answers to recorded calls that differ. After you confirm, it changes mcp.lock, and also the config file if the entry names a version.",
 			"解析锁定软件包的最新版本（或 --to 指定的版本），在锁定版本之外启动它，并打印有差异的软件包、工具与提示词，以及重放已记录的调用后不同的回答。只有确认后才会修改 mcp.lock；若条目写明了版本，也会修改配置文件。"),
 		Example: "  mcp-all-in-one lock upgrade notes\n  mcp-all-in-one lock upgrade notes --to 1.4.2\n  mcp-all-in-one lock upgrade notes --replay mcp-tests/notes.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.UsageError(a, cmd, a.T("name one server", "需要一个服务"))
+				return command.UsageError(a, cmd, a.T("name one server", "需要一个服务器"))
 			}
 			return upgradeLocked(cmd.Context(), a, schema, args[0], to, file, yes, build)
 		},

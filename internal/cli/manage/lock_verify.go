@@ -24,10 +24,10 @@ func lockVerifyCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: a.T("compare the config file with mcp.lock", "将配置文件与 mcp.lock 比较"), Args: command.NoArgs(a),
 		Long: a.T("Compares the config file with mcp.lock without starting a server, and prints a line for each difference. The exit code is 0 if there is none, else 1. With --tools it starts the servers as they are locked and also compares what they show.",
-			"不启动服务，将配置文件与 mcp.lock 比较，每处差异输出一行：没有差异时退出码为 0，否则为 1。使用 --tools 时按锁定内容启动各服务，并比较其提供的内容。"),
+			"不启动服务器，将配置文件与 mcp.lock 比较，每处差异输出一行：没有差异时退出码为 0，否则为 1。使用 --tools 时按锁定内容启动各服务器，并比较其提供的内容。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return verifyLock(cmd.Context(), a, tools, junit) },
 	}
-	cmd.Flags().BoolVar(&tools, "tools", false, a.T("start the servers and compare what they show", "启动各服务并比较其提供的内容"))
+	cmd.Flags().BoolVar(&tools, "tools", false, a.T("start the servers and compare what they show", "启动各服务器并比较其提供的内容"))
 	cmd.Flags().StringVar(&junit, "junit", "", a.T("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
 	return cmd
 }
@@ -133,7 +133,7 @@ func differences(server string, kind i18n.Text, locked, now map[string]string) [
 	for _, name := range env.SortedKeys(locked) {
 		switch {
 		case now[name] == "":
-			faults = append(faults, i18n.New("%s: %v %s is in mcp.lock, but the server does not list it", "%s：%v %s 在 mcp.lock 中，但服务没有列出", server, kind, name))
+			faults = append(faults, i18n.New("%s: %v %s is in mcp.lock, but the server does not list it", "%s：%v %s 在 mcp.lock 中，但服务器没有列出", server, kind, name))
 		case now[name] != locked[name]:
 			faults = append(faults, i18n.New("%s: %v %s differs from mcp.lock", "%s：%v %s 与 mcp.lock 中的不同", server, kind, name))
 		}

@@ -18,7 +18,7 @@ func ReloadCommand(a *env.Env) *cobra.Command {
 		Use:   "reload",
 		Short: a.T("make the running gateway read its config file again", "让正在运行的网关重新读取配置文件"),
 		Long: a.T("Makes the running gateway read its config file again, and prints what changed. Servers\nwhose entries did not change keep running. A broken file changes nothing.",
-			"让正在运行的网关重新读取配置文件，并显示变化。未变化的服务继续运行。\n无法读取的文件不会造成任何变化。"),
+			"让正在运行的网关重新读取配置文件，并显示变化。未变化的服务器继续运行。\n无法读取的文件不会造成任何变化。"),
 		Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runReload(cmd.Context(), a) },
 	}

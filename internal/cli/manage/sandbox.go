@@ -29,7 +29,7 @@ import (
 )
 
 func SandboxCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "sandbox", Short: a.T("find out what a server needs in its sandbox", "了解服务在沙箱中需要什么")}
+	cmd := &cobra.Command{Use: "sandbox", Short: a.T("find out what a server needs in its sandbox", "了解服务器在沙箱中需要什么")}
 	cmd.AddCommand(learnCommand(a))
 	return cmd
 }
@@ -45,9 +45,9 @@ type learnFlags struct {
 func learnCommand(a *env.Env) *cobra.Command {
 	var f learnFlags
 	cmd := &cobra.Command{
-		Use: "learn NAME", Short: a.T("run a server without a sandbox and propose one from what it used", "不使用沙箱运行服务，并根据其使用情况提出沙箱配置"), Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
+		Use: "learn NAME", Short: a.T("run a server without a sandbox and propose one from what it used", "不使用沙箱运行服务器，并根据其使用情况提出沙箱配置"), Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Runs a server without its sandbox, after you confirm, while you use it: in a shell, with a test file (--suite), or on its own for a while (--for). It records the files that the server opens, the programs that it runs and the hosts that it connects to. Then it shows the sandbox that allows them, and writes it after you confirm. Files that contain keys are listed but never allowed.",
-			"询问后不加沙箱地运行服务，供你使用：在 shell 中、通过测试文件（--suite），或让它自行运行一段时间（--for）。期间记录它打开、运行和连接的内容，然后显示对其沙箱的修改，确认后写入。存有密钥的文件只会列出，从不提议开放。"),
+			"询问后不加沙箱地运行服务器，供你使用：在 shell 中、通过测试文件（--suite），或让它自行运行一段时间（--for）。期间记录它打开、运行和连接的内容，然后显示对其沙箱的修改，确认后写入。存有密钥的文件只会列出，从不提议开放。"),
 		Example: "  mcp-all-in-one sandbox learn notes\n  mcp-all-in-one sandbox learn notes --suite mcp-tests/notes.yaml\n  mcp-all-in-one sandbox learn notes --for 2m",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := env.FindServer(a, "sandbox learn", f.schema, args[0])

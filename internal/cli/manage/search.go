@@ -16,9 +16,9 @@ import (
 
 func SearchCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "search WORD", Short: a.T("look for servers in the registries", "在注册表中查找服务"), Args: command.ArgCount(a, 1, 1),
+		Use: "search WORD", Short: a.T("look for servers in the registries", "在注册表中查找服务器"), Args: command.ArgCount(a, 1, 1),
 		Long: a.T("Lists the servers in MCP registries whose names contain WORD. `registries` in the config file sets which registries are searched.",
-			"列出 MCP 注册表中名称含有 WORD 的服务。查找哪些注册表由配置文件中的 `registries` 决定。"),
+			"列出 MCP 注册表中名称含有 WORD 的服务器。查找哪些注册表由配置文件中的 `registries` 决定。"),
 		Example: "  mcp-all-in-one search airtable\n  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if utf8.RuneCountInString(strings.TrimSpace(args[0])) < install.MinSearch {

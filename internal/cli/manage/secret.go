@@ -34,7 +34,7 @@ func SecretCommand(a *env.Env) *cobra.Command {
 	rm := &cobra.Command{Use: "rm NAME", Short: a.T("remove a secret", "删除密钥"), Args: command.ArgCount(a, 1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return secretRemove(a, args[0], user) }}
 	for _, c := range []*cobra.Command{set, ls, rm} {
-		c.Flags().StringVar(&user, "user", "", a.T("of a `USER` of the gateway, such as key:ID; for servers with perUser", "网关用户 `USER`（如 key:ID）的值；用于带 perUser 的服务"))
+		c.Flags().StringVar(&user, "user", "", a.T("of a `USER` of the gateway, such as key:ID; for servers with perUser", "网关用户 `USER`（如 key:ID）的值；用于带 perUser 的服务器"))
 	}
 	cmd.AddCommand(set, ls, rm)
 	return cmd
@@ -95,7 +95,7 @@ func secretSet(a *env.Env, name, user string, keychain bool) error {
 		if err := a.Secrets().Values().Set(user, name, text); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Stderr, a.T("servers that have %[1]s in perUser get it in the calls of %[2]s\n", "perUser 中有 %[1]s 的服务将在 %[2]s 的调用中得到它\n"), name, user)
+		fmt.Fprintf(a.Stderr, a.T("servers that have %[1]s in perUser get it in the calls of %[2]s\n", "perUser 中有 %[1]s 的服务器将在 %[2]s 的调用中得到它\n"), name, user)
 		return nil
 	}
 	if err := storeSecret(a, name, text, keychain); err != nil {

@@ -39,9 +39,9 @@ func AddCommand(a *env.Env) *cobra.Command {
 	var f addFlags
 	cmd := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb | add docker:IMAGE [ARG...]",
-		Short: a.T("add a server to the config file", "向配置文件添加服务"),
+		Short: a.T("add a server to the config file", "向配置文件添加服务器"),
 		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, a bundle (.mcpb, .dxt; a file or an https address), or an image. Everything after the command belongs to the command. A server of a registry, a bundle or an image is shown before anything of it runs, and starts after a yes.",
-			"向配置文件添加服务：地址、命令、MCP 注册表中的名称、安装包（.mcpb、.dxt；文件或 https 地址），或镜像。命令之后的内容都属于该命令。来自注册表、安装包或镜像的服务会在运行之前显示，确认后才启动。"),
+			"向配置文件添加服务器：地址、命令、MCP 注册表中的名称、安装包（.mcpb、.dxt；文件或 https 地址），或镜像。命令之后的内容都属于该命令。来自注册表、安装包或镜像的服务器会在运行之前显示，确认后才启动。"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --dry-run\n" +
@@ -77,8 +77,8 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` the command starts in", "命令的工作目录 `DIR`"))
 	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; detected if absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
 	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("create the schema of --schema if it does not exist", "--schema 指定的 schema 不存在时创建它"))
-	flags.BoolVar(&f.replace, "replace", false, a.T("replace the server of that name", "替换同名服务"))
-	flags.StringVar(&f.name, "name", "", a.T("`NAME` in the config file of a server from a registry or a bundle", "来自注册表或安装包的服务在配置文件中的名称 `NAME`"))
+	flags.BoolVar(&f.replace, "replace", false, a.T("replace the server of that name", "替换同名服务器"))
+	flags.StringVar(&f.name, "name", "", a.T("`NAME` in the config file of a server from a registry or a bundle", "来自注册表或安装包的服务器在配置文件中的名称 `NAME`"))
 	flags.StringVar(&f.way, "package", "", a.T("`KIND` of package if a registry offers several: remote, npm, pypi, mcpb, oci, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、oci、nuget"))
 	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of a registry or a bundle; may be repeated", "对注册表或安装包的问题的回答 `NAME=VALUE`，可重复"))
 	flags.BoolVar(&f.dryRun, "dry-run", false, a.T("print the entry of a server of a registry or a bundle, and stop", "显示来自注册表或安装包的条目后停止"))
@@ -95,7 +95,7 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 	}
 	err = editFile(ctx, a, true, r.Write)
 	if _, ok := errors.AsType[*offer.Exists](err); ok {
-		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务 "+name+" 已存在"))
+		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务器 "+name+" 已存在"))
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
 func strangersOnly(a *env.Env, cmd *cobra.Command) error {
 	for _, name := range []string{"name", "package", "arg", "dry-run", "yes", "no-sandbox"} {
 		if cmd.Flags().Changed(name) {
-			return command.UsageError(a, cmd, a.T("--"+name+" is for servers of a registry and for bundles", "--"+name+" 只用于来自注册表或安装包的服务"))
+			return command.UsageError(a, cmd, a.T("--"+name+" is for servers of a registry and for bundles", "--"+name+" 只用于来自注册表或安装包的服务器"))
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 	case at < 0 && len(args) == 2 && isURL(args[1]):
 		e.URL = args[1]
 	case at == 0 && len(args) > 0:
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务的名称"))
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务器的名称"))
 	case at == 1:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", args[0], "--", "COMMAND"), "%s", a.T("a command is missing after --", "-- 之后缺少命令"))
 	default:
@@ -200,7 +200,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	}
 	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.T("written: ", "已写入："), res.Path, note)
 	if told && demo && env.HasServers(res.Config) {
-		fmt.Fprintln(a.Stderr, a.T("the demo server was stopped, because another server is configured now; to keep it: ", "已有其他服务，演示服务已停止；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
+		fmt.Fprintln(a.Stderr, a.T("the demo server was stopped, because another server is configured now; to keep it: ", "已有其他服务器，演示服务器已停止；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
 	}
 	for _, p := range res.Config.Problems {
 		fmt.Fprintln(a.Stderr, a.ProblemText(p))
@@ -209,16 +209,16 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 }
 
 func RemoveCommand(a *env.Env) *cobra.Command {
-	return serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
+	return serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务器"), []string{"rm"},
 		func(cmd *cobra.Command, schema, name string) error {
 			return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.RemoveServer(schema, name) })
 		})
 }
 
 func EnableCommand(a *env.Env, on bool) *cobra.Command {
-	name, short := "enable", a.T("switch a server on", "启用服务")
+	name, short := "enable", a.T("switch a server on", "启用服务器")
 	if !on {
-		name, short = "disable", a.T("switch a server off", "停用服务")
+		name, short = "disable", a.T("switch a server off", "停用服务器")
 	}
 	return serverCommand(a, name, short, nil, func(cmd *cobra.Command, schema, server string) error {
 		return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.EnableServer(schema, server, on) })
@@ -226,7 +226,7 @@ func EnableCommand(a *env.Env, on bool) *cobra.Command {
 }
 
 func RestartCommand(a *env.Env) *cobra.Command {
-	return serverCommand(a, "restart", a.T("restart a server of the running gateway", "重启正在运行的网关中的服务"), nil,
+	return serverCommand(a, "restart", a.T("restart a server of the running gateway", "重启正在运行的网关中的服务器"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {

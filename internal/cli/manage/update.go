@@ -22,9 +22,9 @@ func UpdateCommand(a *env.Env) *cobra.Command {
 	var f addFlags
 	var to string
 	cmd := &cobra.Command{
-		Use: "update [NAME]", Short: a.T("install a newer version of a server from a registry or a bundle", "安装来自注册表或安装包的服务的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
+		Use: "update [NAME]", Short: a.T("install a newer version of a server from a registry or a bundle", "安装来自注册表或安装包的服务器的新版本"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Looks up the registry or the bundle that a server was added from, and shows how a newer version changes its entry and its questions. After you confirm, the entry is written and the server started; if it does not start, the old entry is restored. Without a name, it lists the available version of each server.",
-			"查询服务添加时的注册表或安装包，并显示新版本对条目及其问题的改变。确认后写入条目并启动服务；若无法启动，则恢复原条目。不给名称时列出各服务可用的版本。"),
+			"查询服务器添加时的注册表或安装包，并显示新版本对条目及其问题的改变。确认后写入条目并启动服务器；若无法启动，则恢复原条目。不给名称时列出各服务器可用的版本。"),
 		Example: "  mcp-all-in-one update\n  mcp-all-in-one update airtable\n  mcp-all-in-one update airtable --to 1.7.2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answers, err := givenAnswers(f)
@@ -92,7 +92,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("INSTALLED", "已安装"), a.T("AVAILABLE", "可用版本"), a.T("NOTE", "备注")},
-		None: a.T("no server was added from a registry or a bundle", "没有来自注册表或安装包的服务")}
+		None: a.T("no server was added from a registry or a bundle", "没有来自注册表或安装包的服务器")}
 	for _, one := range list {
 		note := one.Problem
 		switch {

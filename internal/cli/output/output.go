@@ -156,7 +156,7 @@ func Summary(a *env.Env, w io.Writer, x *probe.Exchange) {
 	if t.Gateway > 0 {
 		parts = append(parts, a.T("gateway ", "网关 ")+Milliseconds(t.Gateway))
 	}
-	parts = append(parts, a.T("transport ", "传输 ")+Milliseconds(t.Transport), a.T("server ", "服务 ")+Milliseconds(t.Server))
+	parts = append(parts, a.T("transport ", "传输 ")+Milliseconds(t.Transport), a.T("server ", "服务器 ")+Milliseconds(t.Server))
 	if t.Asked > 0 {
 		parts = append(parts, a.T("you ", "你 ")+Milliseconds(t.Asked))
 	}

@@ -27,10 +27,10 @@ func ProxyRoot(a *env.Env) *cobra.Command {
 	var f proxyFlags
 	cmd := command.NewRoot(a, "mcps-proxy [--http | --stdio [--schema NAME]]", a.T(
 		"Groups of MCP servers behind one address, or one group over stdio",
-		"以一个地址提供多组 MCP 服务，或以 stdio 提供其中一组"))
+		"以一个地址提供多组 MCP 服务器，或以 stdio 提供其中一组"))
 	cmd.Long = cmd.Short + "\n\n" + a.T(
 		"A schema is a named group of servers in the config file. HTTP mode serves all\nenabled schemas, each at /api/NAME/mcp. STDIO mode serves one schema to one client\nand starts no other.",
-		"schema 是配置文件中一组服务的名称。HTTP 模式提供所有已启用的 schema，各自位于\n/api/NAME/mcp。STDIO 模式只为一个客户端提供一个 schema，不启动其他 schema。")
+		"schema 是配置文件中一组服务器的名称。HTTP 模式提供所有已启用的 schema，各自位于\n/api/NAME/mcp。STDIO 模式只为一个客户端提供一个 schema，不启动其他 schema。")
 	cmd.Example = `  mcps-proxy
   mcps-proxy --port 8080
   mcps-proxy --stdio

@@ -20,7 +20,7 @@ func TesterRoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true, Open: true, Attempts: maxPortAttempts}
 	var stay, show, join, serve bool
 	var linger time.Duration
-	cmd := command.NewRoot(a, "mcp-tester", a.T("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
+	cmd := command.NewRoot(a, "mcp-tester", a.T("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务器"))
 	cmd.Args = command.NoArgs(a)
 	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
 	flags := cmd.PersistentFlags()

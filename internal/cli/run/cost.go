@@ -21,7 +21,7 @@ func CostCommand(a *env.Env) *cobra.Command {
 		Use:   "cost",
 		Short: a.T("show what the tools cost a model in each mode", "显示工具在各模式下的上下文成本"),
 		Long: a.T("Shows what the list of tools costs a model in each mode, and what clients were shown so\nfar. It asks the running gateway; without one it starts the servers for a moment. Tokens\nare estimates.",
-			"显示工具列表在各模式下的上下文成本，以及客户端目前看到的内容：询问正在运行的\n网关；没有网关时短暂启动各服务。token 数为估算值。"),
+			"显示工具列表在各模式下的上下文成本，以及客户端目前看到的内容：询问正在运行的\n网关；没有网关时短暂启动各服务器。token 数为估算值。"),
 		Example: "  mcp-all-in-one cost\n  mcp-all-in-one cost --json",
 		Args:    command.NoArgs(a),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCost(cmd.Context(), a) },

@@ -43,7 +43,7 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.CORSOrigin, "cors-origin", "", a.T("one more allowed `ORIGIN` of web pages", "额外允许的网页来源 `ORIGIN`"))
 	flags.BoolVar(&f.Watch, "watch", false, a.T("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.NoUI, "no-ui", false, a.T("do not serve the console", "不提供控制台"))
-	flags.BoolVar(&f.Locked, "locked", false, a.T("start only servers that match mcp.lock", "只启动与 mcp.lock 一致的服务"))
+	flags.BoolVar(&f.Locked, "locked", false, a.T("start only servers that match mcp.lock", "只启动与 mcp.lock 一致的服务器"))
 	flags.BoolVar(&f.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&f.AnyOrigin, "allow-any-origin", false, a.T("accept web pages of any origin", "允许任意来源的网页"))
 	flags.StringVar(&f.Compat, "compat", "", a.T("`FORM` of some answers: auto, spec (the specification) or seed (mcps-proxy and mcpx)", "部分应答的形式 `FORM`：auto、spec（规范）或 seed（mcps-proxy 与 mcpx）"))

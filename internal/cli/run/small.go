@@ -17,7 +17,7 @@ import (
 func DemoCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务（stdio）"),
+		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务器（stdio）"),
 		Args:  command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcpserver.Demo().ServeStdio(cmd.Context(), a.Stdin, env.Stream(a.Stdout))

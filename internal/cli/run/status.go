@@ -21,9 +21,9 @@ func StatusCommand(a *env.Env) *cobra.Command {
 	running := false
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: a.T("show the state of every server", "显示每个服务的状态"),
+		Short: a.T("show the state of every server", "显示每个服务器的状态"),
 		Long: a.T("Shows the state of every server. It asks the running gateway; without one it starts\nthe servers for a moment. The exit code is 4 if a server is down.",
-			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
+			"显示每个服务器的状态：询问正在运行的网关；没有网关时短暂启动各服务器。\n有服务器不可用时退出码为 4。"),
 		Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if running {
@@ -104,11 +104,11 @@ func printStatus(a *env.Env, page *control.StatusPage) {
 		if page.Server.URL != "" {
 			fmt.Fprintf(a.Stdout, "%s %s  %s %s\n\n", a.T("running at", "运行于"), page.Server.URL, a.T("for", "已运行"), page.Server.Uptime)
 		} else {
-			fmt.Fprintf(a.Stdout, "%s\n\n", a.T("no gateway is running; the servers were started for a moment", "没有网关在运行；已短暂启动各服务"))
+			fmt.Fprintf(a.Stdout, "%s\n\n", a.T("no gateway is running; the servers were started for a moment", "没有网关在运行；已短暂启动各服务器"))
 		}
 	}
 	t := &env.Table{
-		Head: []string{a.T("SERVER", "服务"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TOOLS", "工具"), a.T("PROTOCOL", "协议"), "PID", a.T("REASON", "原因")},
+		Head: []string{a.T("SERVER", "服务器"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TOOLS", "工具"), a.T("PROTOCOL", "协议"), "PID", a.T("REASON", "原因")},
 		Paint: func(column int, cell string) env.Colour {
 			if column != 1 {
 				return ""

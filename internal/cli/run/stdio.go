@@ -20,7 +20,7 @@ func StdioCommand(a *env.Env) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Schema, "schema", "", a.T("schema `NAME` to serve (default)", "要提供的 schema `NAME`（default）"))
 	flags.BoolVar(&f.Watch, "watch", false, a.T("apply changes of the config file", "配置文件变化时自动生效"))
-	flags.BoolVar(&f.Locked, "locked", false, a.T("start only servers that match mcp.lock", "只启动与 mcp.lock 一致的服务"))
+	flags.BoolVar(&f.Locked, "locked", false, a.T("start only servers that match mcp.lock", "只启动与 mcp.lock 一致的服务器"))
 	flags.BoolVar(&f.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.StringVar(&f.Compat, "compat", "", a.T("`FORM` of some answers: auto, spec (the specification) or seed (mcps-proxy and mcpx)", "部分应答的形式 `FORM`：auto、spec（规范）或 seed（mcps-proxy 与 mcpx）"))
 	command.AddLogFlags(&f.Log, a, flags)

@@ -94,7 +94,7 @@ func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.
 }
 
 func printUsage(a *env.Env, r *web.UsageReport) {
-	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
+	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务器"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
 	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", "TOKENS", a.T("LAST", "最近")},
 		None: a.T("no call was counted in these days", "这些天没有统计到调用")}
 	if len(r.Unreadable) > 0 {
@@ -138,7 +138,7 @@ func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 }
 
 func printUnused(a *env.Env, r *web.UsageReport) {
-	t := &env.Table{Head: []string{a.T("SERVER", "服务"), a.T("TOOL", "工具"), "TOKENS"}, None: a.T("every tool was called in these days", "这些天每个工具都被调用过")}
+	t := &env.Table{Head: []string{a.T("SERVER", "服务器"), a.T("TOOL", "工具"), "TOKENS"}, None: a.T("every tool was called in these days", "这些天每个工具都被调用过")}
 	tokens := 0
 	for _, u := range r.Unused {
 		t.Add(u.Server, i18n.Seen(u.Name), fmt.Sprint(u.Tokens))
@@ -146,6 +146,6 @@ func printUnused(a *env.Env, r *web.UsageReport) {
 	}
 	a.Print(t)
 	if env.IsTerminal(a.Stdout) && len(r.Unused) > 0 {
-		fmt.Fprintf(a.Stdout, a.T(env.Many(len(r.Unused), "\n%d tool, %s tokens in every conversation; to hide it: tools.NAME.enabled: false at its server\n", "\n%d tools, %s tokens in every conversation; to hide one: tools.NAME.enabled: false at its server\n"), "\n%d 个工具，每次对话占用 %s token；要隐藏某个工具，在其服务下设置 tools.NAME.enabled: false\n"), len(r.Unused), output.Thousands(tokens))
+		fmt.Fprintf(a.Stdout, a.T(env.Many(len(r.Unused), "\n%d tool, %s tokens in every conversation; to hide it: tools.NAME.enabled: false at its server\n", "\n%d tools, %s tokens in every conversation; to hide one: tools.NAME.enabled: false at its server\n"), "\n%d 个工具，每次对话占用 %s token；要隐藏某个工具，在其服务器下设置 tools.NAME.enabled: false\n"), len(r.Unused), output.Thousands(tokens))
 	}
 }

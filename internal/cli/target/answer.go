@@ -39,7 +39,7 @@ func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.
 func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.env
 	message, _ := jsonrpc.GetString(q.Params, "message")
-	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.Paint(env.Yellow, a.T("The server asks: ", "服务询问：")), message)
+	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.Paint(env.Yellow, a.T("The server asks: ", "服务器询问：")), message)
 	if url, ok := jsonrpc.GetString(q.Params, "url"); ok {
 		fmt.Fprintf(a.Stderr, "  %s\n", url)
 		word, err := a.Ask(ctx, a.T("open it yourself, then: accept, decline or cancel", "请自行打开，然后输入 accept、decline 或 cancel"))
@@ -76,7 +76,7 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 // user.
 func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.env
-	fmt.Fprintf(a.Stderr, "\n%s\n", a.Paint(env.Yellow, a.T("The server asks for a model's answer:", "服务请求模型回答：")))
+	fmt.Fprintf(a.Stderr, "\n%s\n", a.Paint(env.Yellow, a.T("The server asks for a model's answer:", "服务器请求模型回答：")))
 	if system, ok := jsonrpc.GetString(q.Params, "systemPrompt"); ok {
 		fmt.Fprintf(a.Stderr, "  %s%s\n", a.T("system: ", "系统提示："), system)
 	}

@@ -83,14 +83,14 @@ func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
 		return ""
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
-	return a.T("most servers are at /mcp; try ", "多数服务位于 /mcp；请尝试 ") + u.Redacted()
+	return a.T("most servers are at /mcp; try ", "多数服务器位于 /mcp；请尝试 ") + u.Redacted()
 }
 
 // reasonsZH are Chinese prefixes for errors of the gateway itself. Their
 // messages are in English, like everything that clients get.
 var reasonsZH = map[mcp.Reason]string{
-	mcp.UpstreamUnavailable: "服务不可用", mcp.UpstreamClosed: "服务中断了连接", mcp.UpstreamTimeout: "服务超时",
-	mcp.UpstreamProtocol: "服务的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
+	mcp.UpstreamUnavailable: "服务器不可用", mcp.UpstreamClosed: "服务器中断了连接", mcp.UpstreamTimeout: "服务器超时",
+	mcp.UpstreamProtocol: "服务器的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
 	mcp.Draining: "网关正在关闭", mcp.Cancelled: "已取消", mcp.PolicyDenied: "策略不允许",
 	mcp.ValueMissing: "需要你自己的值",
 }
@@ -128,7 +128,7 @@ func Answered(a *env.Env, x *probe.Exchange, m *Target) error {
 	if x.Err == nil {
 		return nil
 	}
-	who := i18n.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务返回错误")+"：")
+	who := i18n.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务器返回错误")+"：")
 	e := &env.ExitError{Code: wireExit(x.Err), ID: env.CodeTool, Err: i18n.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
 	if e.Code == env.ExitUnreachable {
 		e.ID = env.CodeUnreachable
@@ -154,7 +154,7 @@ func printPending(a *env.Env, p *probe.PendingError) {
 		pending["schema"] = json.RawMessage(schema)
 	}
 	env.WriteLine(a.Stdout, map[string]any{"pending": pending})
-	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.T("the server asks a question; answer it with", "服务提出了问题；请用"), exampleAnswer(&q),
+	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.T("the server asks a question; answer it with", "服务器提出了问题；请用"), exampleAnswer(&q),
 		a.T(", or run this on a terminal", " 回答，或在终端中运行"))
 }
 

@@ -30,7 +30,7 @@ func Hosted(ctx context.Context, a *env.Env, cmd *cobra.Command, f *Flags, serve
 		return nil, err
 	}
 	if m.Server == nil || m.Server.Name != server {
-		return nil, command.UsageError(a, cmd, a.T("--server takes the name of a configured server", "--server 需要已配置服务的名称"))
+		return nil, command.UsageError(a, cmd, a.T("--server takes the name of a configured server", "--server 需要已配置服务器的名称"))
 	}
 	m.hosted = true
 	return m, nil

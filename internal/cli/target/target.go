@@ -122,7 +122,7 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	if head == env.DemoServer {
-		hint = a.T("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务只在没有配置服务时代替；可用以下方式启动：-- mcp-all-in-one demo")
+		hint = a.T("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务器只在没有配置服务器时代替；可用以下方式启动：-- mcp-all-in-one demo")
 	}
 	for _, s := range cfg.Schemas {
 		if name, _ := splitName(s, word); s.Server(word) != nil || s.Server(name) != nil {
@@ -131,9 +131,9 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 		}
 	}
 	return &env.ExitError{Code: env.ExitUsage, ID: env.CodeNoServer, Hint: hint,
-		Err: i18n.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
+		Err: i18n.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务器", word),
 		Details: []env.Detail{
-			{Label: a.T("config", "配置"), Text: cfg.Path}, {Label: a.T("servers", "服务"), Text: strings.Join(names, ", ")},
+			{Label: a.T("config", "配置"), Text: cfg.Path}, {Label: a.T("servers", "服务器"), Text: strings.Join(names, ", ")},
 		}}
 }
 

@@ -168,7 +168,7 @@ func (b *Connection) WholeList(k catalog.Kind) (*probe.Listing, error) {
 		select {
 		case <-tick.C:
 		case <-end.C:
-			fmt.Fprintln(b.Env.Stderr, b.Env.T("not all is listed: servers of this gateway are still starting", "未全部列出：网关的部分服务仍在启动"))
+			fmt.Fprintln(b.Env.Stderr, b.Env.T("not all is listed: servers of this gateway are still starting", "未全部列出：网关的部分服务器仍在启动"))
 			return l, nil
 		case <-b.Ctx.Done():
 			return nil, b.Ctx.Err()
@@ -201,7 +201,7 @@ func (b *Connection) sayUnread() error {
 func (b *Connection) unavailable(reason string) *env.ExitError {
 	a, name := b.Env, b.To.Server.Name
 	return &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Hint: a.Again("doctor", name),
-		Err:     i18n.Errorf("server %s is not available: %s", "服务 %s 不可用：%s", name, reason),
+		Err:     i18n.Errorf("server %s is not available: %s", "服务器 %s 不可用：%s", name, reason),
 		Details: []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}}
 }
 
@@ -209,7 +209,7 @@ func (b *Connection) unavailable(reason string) *env.ExitError {
 // for it.
 func needsSignIn(a *env.Env, s *config.Server) error {
 	return &env.ExitError{Code: env.ExitAuth, ID: env.CodeAuth, Hint: a.AgainFor("auth login", s),
-		Err: errors.New(a.T("server "+s.Name+" needs a sign-in", "服务 "+s.Name+" 需要登录"))}
+		Err: errors.New(a.T("server "+s.Name+" needs a sign-in", "服务器 "+s.Name+" 需要登录"))}
 }
 
 // SayMissing prints to stderr the servers that are missing from a merged list.

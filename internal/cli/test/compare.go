@@ -22,7 +22,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var script string
 	var ignore []string
-	cmd := target.NewCommand(a, "compare TARGET", a.T("compare a server's answers through the gateway with its direct answers", "检查服务经过网关与直连时的回答是否一致"), &f,
+	cmd := target.NewCommand(a, "compare TARGET", a.T("compare a server's answers through the gateway with its direct answers", "检查服务器经过网关与直连时的回答是否一致"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {
@@ -35,7 +35,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, aim: m, script: script, ignore: paths})
 		})
 	cmd.Long = a.T("Sends the same requests directly and through the gateway, for every pair of a client era and a server era,\nand prints where the answers differ. Without a script, it sends all requests that change nothing. Exit code 7 says that there are differences.",
-		"把相同的请求直接发给服务、再经由网关发送，覆盖客户端与服务新旧协议（legacy、modern）的每一种组合，并输出差异。\n未指定脚本时，发送所有不产生修改的请求。退出码 7 表示有差异。")
+		"把相同的请求直接发给服务器、再经由网关发送，覆盖客户端与服务器新旧协议（legacy、modern）的每一种组合，并输出差异。\n未指定脚本时，发送所有不产生修改的请求。退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one compare github\n  mcp-all-in-one compare github --script mcp-tests/github.yaml --ignore '..|.updated_at?'"
 	cmd.Flags().StringVar(&script, "script", "", a.T("test file or recording `FILE` whose requests are sent", "使用测试文件或录制文件 `FILE` 中的请求"))
 	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))
@@ -138,7 +138,7 @@ func printPairing(a *env.Env, p *pairing) {
 	if len(p.Differences) > 0 || p.Failed != "" {
 		mark = "✗"
 	}
-	fmt.Fprintf(a.Stdout, a.T(env.Many(p.Steps, "%s client %s → server %s (against direct %s): %d request\n", "%s client %s → server %s (against direct %s): %d requests\n"), "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
+	fmt.Fprintf(a.Stdout, a.T(env.Many(p.Steps, "%s client %s → server %s (against direct %s): %d request\n", "%s client %s → server %s (against direct %s): %d requests\n"), "%s 客户端 %s → 服务器 %s（对照直连 %s）：%d 个请求\n"),
 		mark, p.Client, p.Server, p.Against, p.Steps)
 	if p.Failed != "" {
 		fmt.Fprintf(a.Stdout, "    %s\n", a.Lang.Of(p.failed))

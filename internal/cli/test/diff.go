@@ -15,10 +15,10 @@ import (
 
 func DiffCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "diff A B", a.T("compare what two servers offer", "比较两个服务提供的内容"), &f,
+	cmd := target.NewCommand(a, "diff A B", a.T("compare what two servers offer", "比较两个服务器提供的内容"), &f,
 		func(cmd *cobra.Command, args []string) error { return diff(a, cmd, &f, args) })
 	cmd.Long = a.T("Compares the tools, resources and prompts of two servers. A and B are targets, or files that\n\"list TARGET --json\" wrote; B may be a command after --. Exit code 7 says that they differ.",
-		"比较两个服务的工具、资源与提示词。A 和 B 是目标，或由 \"list TARGET --json\" 写出的文件；\nB 也可以是 -- 之后的命令。退出码 7 表示有差异。")
+		"比较两个服务器的工具、资源与提示词。A 和 B 是目标，或由 \"list TARGET --json\" 写出的文件；\nB 也可以是 -- 之后的命令。退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one list github --json > github.json\n  mcp-all-in-one diff github.json github"
 	return cmd
 }

@@ -69,7 +69,7 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 	soon, cancelSoon := context.WithTimeout(ctx, noteAfter)
 	defer cancelSoon()
 	if in.Settled(soon); soon.Err() != nil && ctx.Err() == nil {
-		fmt.Fprintln(a.Stderr, a.T("waiting for the servers to start", "正在等待服务启动"))
+		fmt.Fprintln(a.Stderr, a.T("waiting for the servers to start", "正在等待服务器启动"))
 		in.Settled(wait)
 	}
 	if ctx.Err() != nil {

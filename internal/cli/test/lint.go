@@ -16,7 +16,7 @@ func LintCommand(a *env.Env) *cobra.Command {
 	cmd := target.NewOnce(a, "lint TARGET", a.T("find names, descriptions and schemas that cause trouble", "检查可能引起问题的名称、描述和 schema"), &f,
 		func(b *target.Connection, _ []string) error { return lintServer(b, strict) })
 	cmd.Long = a.T("Checks names, descriptions and schemas of everything that a server lists. Exit code 6 says that\nthere are errors; with --strict, warnings count too.",
-		"检查服务列出的名称、描述与 schema。退出码 6 表示有错误；使用 --strict 时警告也计入。")
+		"检查服务器列出的名称、描述与 schema。退出码 6 表示有错误；使用 --strict 时警告也计入。")
 	cmd.Flags().BoolVar(&strict, "strict", false, a.T("warnings count too", "警告也计入"))
 	return cmd
 }

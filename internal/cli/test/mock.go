@@ -30,9 +30,9 @@ func MockCommand(a *env.Env) *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use:   "mock FILE",
-		Short: a.T("run a server that replays a recording, over stdio or HTTP", "运行一个按录制内容应答的服务（stdio 或 HTTP）"),
+		Short: a.T("run a server that replays a recording, over stdio or HTTP", "运行一个按录制内容应答的服务器（stdio 或 HTTP）"),
 		Long: a.T("Answers clients as the server of a recording did, in any protocol version: one client over standard\ninput and output, or with --port any number over HTTP, at /mcp and for older clients at /sse.",
-			"按录制中服务的回答来回答客户端，支持任意协议版本：通过标准输入输出服务一个客户端，\n或用 --port 通过 HTTP 服务任意多个，位于 /mcp，旧客户端为 /sse。"),
+			"按录制中服务器的回答来回答客户端，支持任意协议版本：通过标准输入输出服务一个客户端，\n或用 --port 通过 HTTP 服务任意多个，位于 /mcp，旧客户端为 /sse。"),
 		Example: "  mcp-all-in-one list tools -- mcp-all-in-one mock run.mcpcap\n  mcp-all-in-one mock run.mcpcap --port 8080",
 		Args:    command.ArgCount(a, 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

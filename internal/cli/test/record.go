@@ -18,7 +18,7 @@ import (
 
 func RecordCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "record FILE TARGET", a.T("record the messages between a client on stdio and a server", "录制 stdio 客户端与服务之间的消息"), &f,
+	cmd := target.NewCommand(a, "record FILE TARGET", a.T("record the messages between a client on stdio and a server", "录制 stdio 客户端与服务器之间的消息"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 				return command.UsageError(a, cmd, a.T("a file is missing", "缺少文件"))

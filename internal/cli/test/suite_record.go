@@ -26,7 +26,7 @@ const testFolder = "mcp-tests"
 
 func testRecordCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "record NAME TARGET", a.T("use a server in a shell, and write a test file of the session", "在 shell 中试用服务，并生成测试文件"), &f,
+	cmd := target.NewCommand(a, "record NAME TARGET", a.T("use a server in a shell, and write a test file of the session", "在 shell 中试用服务器，并生成测试文件"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 				return command.UsageError(a, cmd, a.T("missing: NAME", "缺少：NAME"))
@@ -38,7 +38,7 @@ func testRecordCommand(a *env.Env) *cobra.Command {
 			return recordTest(a, cmd, &f, m, testFile(args[0]))
 		})
 	cmd.Long = a.T("Opens a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
-		"在 TARGET 上打开 shell；每次调用、读取与提示词都成为 mcp-tests/NAME.yaml 中的测试，\n并包含你对服务提问的回答。首次运行该文件时写入快照。")
+		"在 TARGET 上打开 shell；每次调用、读取与提示词都成为 mcp-tests/NAME.yaml 中的测试，\n并包含你对服务器提问的回答。首次运行该文件时写入快照。")
 	cmd.Example = "  mcp-all-in-one test record github github\n  mcp-all-in-one test record demo -- mcp-all-in-one demo"
 	return cmd
 }

@@ -52,7 +52,7 @@ func suiteFromTraffic(a *env.Env, cmd *cobra.Command, what string) ([]byte, erro
 		return nil, err
 	}
 	if len(draft.Servers) > 1 {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "server:"+draft.Servers[0], "%s: %s", a.T("the calls are of several servers", "这些调用属于多个服务"), strings.Join(draft.Servers, ", "))
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "server:"+draft.Servers[0], "%s: %s", a.T("the calls are of several servers", "这些调用属于多个服务器"), strings.Join(draft.Servers, ", "))
 	}
 	return []byte(draft.Text), nil
 }

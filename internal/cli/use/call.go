@@ -38,7 +38,7 @@ func CallCommand(a *env.Env) *cobra.Command {
 		func(b *target.Connection, words []string) error { return callTool(b, &f, words[0], words[1:]) })
 	cmd.Long = a.T("Calls a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
-		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
+		"调用任意服务器的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
 	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +
 		"  mcp-all-in-one github.search_issues query=bug --jq '.structuredContent.items[].title'\n" +
 		"  mcp-all-in-one call add a=1 b=2 -- mcp-all-in-one demo\n" +
@@ -90,7 +90,7 @@ func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	if tool := tools.Find(name); tool != nil {
 		return tool, nil
 	}
-	return nil, unknownName(b, i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name), name, b.Env.T("tools", "工具"), tools.Keys())
+	return nil, unknownName(b, i18n.Errorf("the server has no tool %q", "服务器没有工具 %q", name), name, b.Env.T("tools", "工具"), tools.Keys())
 }
 
 // unknownName adds to an error the names that the server has, and the nearest.
@@ -246,7 +246,7 @@ func checkToolOutput(b *target.Connection, tool *catalog.Item, x *probe.Exchange
 	if err != nil || len(wrong) == 0 {
 		return nil // lint reports an invalid schema
 	}
-	return env.Fail(env.ExitInvalid, env.CodeOutput, b.Env.T("the server breaks its own output schema", "服务违反了自己的输出 schema"),
+	return env.Fail(env.ExitInvalid, env.CodeOutput, b.Env.T("the server breaks its own output schema", "服务器违反了自己的输出 schema"),
 		"structuredContent: %v", joined(wrong))
 }
 

@@ -18,7 +18,7 @@ import (
 func CompleteCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	cmd := target.NewOnce(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
-		a.T("ask a server to complete an argument", "请求服务补全参数"), &f,
+		a.T("ask a server to complete an argument", "请求服务器补全参数"), &f,
 		func(b *target.Connection, words []string) error {
 			return completeArgument(b, words[0], words[1], words[2:])
 		})

@@ -19,7 +19,7 @@ import (
 
 func InspectCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewOnce(a, "inspect TARGET", a.T("show a server: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
+	cmd := target.NewOnce(a, "inspect TARGET", a.T("show a server: handshake, capabilities, lists, cost, timing", "查看服务器：握手、能力、列表、开销、耗时"), &f,
 		func(b *target.Connection, _ []string) error { return inspectServer(b) })
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
@@ -109,7 +109,7 @@ func printInspection(a *env.Env, r *inspection) {
 	}
 	name, _ := jsonrpc.GetString(r.Server, "name")
 	version, _ := jsonrpc.GetString(r.Server, "version")
-	row(a.T("server", "服务"), "%s", strings.TrimSpace(name+" "+version))
+	row(a.T("server", "服务器"), "%s", strings.TrimSpace(name+" "+version))
 	row(a.T("protocol", "协议"), "%s (%s)", r.Protocol, r.Era)
 	if len(r.Speaks) > 0 {
 		row(a.T("speaks", "支持"), "%s", strings.Join(r.Speaks, ", "))

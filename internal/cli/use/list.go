@@ -23,7 +23,7 @@ import (
 func ListCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var wide bool
-	cmd := target.NewCommand(a, "list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.T("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
+	cmd := target.NewCommand(a, "list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.T("list the servers, or what one of them offers", "列出服务器，或某个服务器提供的内容"), &f,
 		func(cmd *cobra.Command, args []string) error { return runList(a, cmd, &f, wide, args) })
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
@@ -117,7 +117,7 @@ func listFeatures(b *target.Connection, kinds []catalog.Kind, name string, wide 
 		return err
 	}
 	if name != "" && !found {
-		return env.Fail(env.ExitTool, env.CodeUnknownTool, "", "%s %q", a.T("the server offers nothing called", "服务没有提供"), name)
+		return env.Fail(env.ExitTool, env.CodeUnknownTool, "", "%s %q", a.T("the server offers nothing called", "服务器没有提供"), name)
 	}
 	if b.Flags.Structured(a) {
 		raw, err := json.Marshal(all)

@@ -38,7 +38,7 @@ func listServers(ctx context.Context, a *env.Env, f *target.Flags) error {
 		}
 		return output.PrintResult(a, &f.Options, raw, "")
 	}
-	t := &env.Table{Head: []string{"SCHEMA", a.T("SERVER", "服务"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TARGET", "目标")}, Word: control.StateIn(a, 2)}
+	t := &env.Table{Head: []string{"SCHEMA", a.T("SERVER", "服务器"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TARGET", "目标")}, Word: control.StateIn(a, 2)}
 	for _, s := range rows {
 		t.Add(s.Schema, s.Name, s.State, s.Type, s.Target)
 	}

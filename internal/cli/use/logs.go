@@ -30,10 +30,10 @@ type logsFlags struct {
 
 func LogsCommand(a *env.Env) *cobra.Command {
 	var f logsFlags
-	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务的日志与标准错误"), &f.Flags,
+	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务器的日志与标准错误"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runLogs(a, cmd, &f, args) })
 	cmd.Long = a.T("Prints the last lines that a server wrote to its standard error. For a configured server they come from\nthe running gateway; any other server is started for it. --follow keeps printing new lines until Ctrl-C.",
-		"显示服务写到标准错误的最后几行：已配置的服务取自正在运行的网关，\n其他服务会为此启动一次。--follow 持续显示新内容，按 Ctrl-C 结束。")
+		"显示服务器写到标准错误的最后几行：已配置的服务器取自正在运行的网关，\n其他服务器会为此启动一次。--follow 持续显示新内容，按 Ctrl-C 结束。")
 	cmd.Example = "  mcp-all-in-one logs github\n  mcp-all-in-one logs github -f\n  mcp-all-in-one logs -- npx -y @modelcontextprotocol/server-everything"
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("keep printing new lines", "持续显示新日志"))
@@ -87,7 +87,7 @@ func startedLogs(ctx context.Context, a *env.Env, f *logsFlags, m *target.Target
 	}
 	b.End() // standard error is complete once the server has exited
 	if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
-		fmt.Fprintln(a.Stderr, a.T("the standard error of a server over HTTP cannot be read; --follow shows its log messages as they arrive", "无法读取 HTTP 服务的标准错误；--follow 实时显示其日志消息"))
+		fmt.Fprintln(a.Stderr, a.T("the standard error of a server over HTTP cannot be read; --follow shows its log messages as they arrive", "无法读取 HTTP 服务器的标准错误；--follow 实时显示其日志消息"))
 		return nil
 	}
 	printLines(a, h, b.Stderr(f.count), m.Label)

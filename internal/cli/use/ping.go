@@ -17,7 +17,7 @@ func PingCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var count int
 	var every time.Duration
-	cmd := target.NewOnce(a, "ping TARGET", a.T("check whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
+	cmd := target.NewOnce(a, "ping TARGET", a.T("check whether a server answers, and how fast", "检测服务器是否响应及其速度"), &f,
 		func(b *target.Connection, _ []string) error { return pingServer(b, count, every) })
 	cmd.Flags().IntVarP(&count, "count", "n", 1, a.T("ping `N` times (1)", "次数 `N`（1）"))
 	cmd.Flags().DurationVar(&every, "interval", time.Second, a.T("`TIME` between two pings (1s)", "间隔 `TIME`（1s）"))

@@ -45,14 +45,14 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 		})
 	cmd.Long = a.T("Runs JavaScript that calls tools of the configured servers, through the running gateway if there is one.\n"+
 		"What the script returns goes to standard output, what it logs to standard error.\nScripts of the configuration are tools: run them with call.",
-		"运行调用已配置服务的工具的 JavaScript；若网关正在运行则经由网关。\n脚本的返回值写到标准输出，日志写到标准错误。\n配置中的脚本是工具：用 call 运行。")
+		"运行调用已配置服务器的工具的 JavaScript；若网关正在运行则经由网关。\n脚本的返回值写到标准输出，日志写到标准错误。\n配置中的脚本是工具：用 call 运行。")
 	cmd.Example = "  echo 'return await tools.demo.add({a: 1, b: 2})' | mcp-all-in-one script -\n" +
 		"  mcp-all-in-one script report.js --arg day=monday --arg top:=5\n" +
 		"  mcp-all-in-one script report.js --url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.args, "arg", nil, a.T("`NAME=VALUE` or NAME:=JSON, in the global args", "全局变量 args 中的 `NAME=VALUE` 或 NAME:=JSON"))
-	flags.StringVar(&f.server, "server", "", a.T("use only the configured server `NAME`", "只使用已配置的服务 `NAME`"))
-	flags.StringVar(&f.url, "url", "", a.T("use only the server at `URL`; the script calls it tools.server", "只使用 `URL` 处的服务；在脚本中为 tools.server"))
+	flags.StringVar(&f.server, "server", "", a.T("use only the configured server `NAME`", "只使用已配置的服务器 `NAME`"))
+	flags.StringVar(&f.url, "url", "", a.T("use only the server at `URL`; the script calls it tools.server", "只使用 `URL` 处的服务器；在脚本中为 tools.server"))
 	flags.StringVar(&f.at, "at", "", a.T("stop the clock of the script at `TIME`, such as 2026-01-02T15:04:05Z", "让脚本的时钟停在 `TIME`，如 2026-01-02T15:04:05Z"))
 	flags.Uint64Var(&f.seed, "seed", 0, a.T("seed Math.random with `N`", "以 `N` 为 Math.random 的种子"))
 	f.Shared = true

@@ -22,7 +22,7 @@ import (
 
 func ShellCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "shell TARGET", a.T("talk to a server, line by line", "与服务逐行对话"), &f,
+	cmd := target.NewCommand(a, "shell TARGET", a.T("talk to a server, line by line", "与服务器逐行对话"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {

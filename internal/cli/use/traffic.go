@@ -152,7 +152,7 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 		}
 		return nil
 	}
-	t := &env.Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("CLIENT", "客户端"), a.T("SERVER", "服务"), a.T("METHOD", "方法"),
+	t := &env.Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("CLIENT", "客户端"), a.T("SERVER", "服务器"), a.T("METHOD", "方法"),
 		a.T("NAME", "名称"), a.T("STATUS", "状态"), a.T("TOOK", "耗时"), a.T("SIZE", "大小")}, Paint: paintStatus,
 		Word: func(_ int, cell string) string { return output.Sized(a, cell) },
 		None: a.T("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
@@ -214,7 +214,7 @@ func (v *trafficView) open(ctx context.Context, id uint64) error {
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", strings.Join(trafficRow(c), "  "))
-	fmt.Fprintf(a.Stdout, "%s %s · %s %s · %s %s\n", a.T("gateway", "网关"), output.Milliseconds(c.Gateway), a.T("transport", "传输"), output.Milliseconds(c.Transport), a.T("server", "服务"), output.Milliseconds(c.ServerTime))
+	fmt.Fprintf(a.Stdout, "%s %s · %s %s · %s %s\n", a.T("gateway", "网关"), output.Milliseconds(c.Gateway), a.T("transport", "传输"), output.Milliseconds(c.Transport), a.T("server", "服务器"), output.Milliseconds(c.ServerTime))
 	notes := c.Notes
 	if a.Lang == i18n.Chinese && len(c.NotesZH) > 0 {
 		notes = c.NotesZH

@@ -33,7 +33,7 @@ func (f *watchFlags) add(a *env.Env, cmd *cobra.Command) {
 
 func WatchCommand(a *env.Env) *cobra.Command {
 	var f watchFlags
-	cmd := target.NewCommand(a, "watch TARGET", a.T("show the notifications of a server as they arrive", "实时显示服务的通知"), &f.Flags,
+	cmd := target.NewCommand(a, "watch TARGET", a.T("show the notifications of a server as they arrive", "实时显示服务器的通知"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			return stay(a, cmd, &f, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, nil)
 		})

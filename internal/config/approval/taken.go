@@ -27,7 +27,7 @@ type Taken struct {
 // Say returns the sentence before the lines.
 func (t Taken) Say() i18n.Text {
 	if t.Removed {
-		return i18n.New("a client removed the server %s, and with it:", "客户端移除了服务 %s，同时移除了：", t.Server)
+		return i18n.New("a client removed the server %s, and with it:", "客户端移除了服务器 %s，同时移除了：", t.Server)
 	}
 	return i18n.New("a client takes away what you had set for %s:", "客户端去掉了你为 %s 所做的设置：", t.Server)
 }

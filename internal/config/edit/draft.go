@@ -114,7 +114,7 @@ func (d *Draft) addServer(schema, name string, v *document.Node) error {
 	}
 	l := layout.Of(d.root, &problem.List{})
 	if l == nil {
-		return i18n.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
+		return i18n.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务器", d.path)
 	}
 	path, err := d.serversOf(l, schema)
 	if err != nil {

@@ -63,9 +63,9 @@ func (e *NameError) Error() string { return e.In(i18n.English) }
 func (e *NameError) In(l i18n.Lang) string {
 	switch {
 	case e.Fixed:
-		return i18n.New("%s has a shape without schemas: move its servers under mcpServers first", "%s 的结构没有 schema：请先把服务移到 mcpServers 之下", e.File).In(l)
+		return i18n.New("%s has a shape without schemas: move its servers under mcpServers first", "%s 的结构没有 schema：请先把服务器移到 mcpServers 之下", e.File).In(l)
 	case e.Server:
-		return i18n.New("server %q not found in schema %q of %s", "%[3]s 的 schema %[2]q 中没有服务 %[1]q", e.Name, e.Schema, e.File).In(l)
+		return i18n.New("server %q not found in schema %q of %s", "%[3]s 的 schema %[2]q 中没有服务器 %[1]q", e.Name, e.Schema, e.File).In(l)
 	}
 	return i18n.New("schema %q not found in %s; there are: %s", "%[2]s 中没有 schema %[1]q；现有：%[3]s", e.Name, e.File, strings.Join(e.Known, ", ")).In(l)
 }

@@ -159,7 +159,7 @@ func (d *Draft) keptElsewhere() error {
 			continue
 		}
 		return i18n.Errorf("server %q has another address than before, and a secret that is kept would be sent there: write its secrets again",
-			"服务 %q 的地址已更改，保留的密钥会被发送到新地址：请重新填写其密钥", id)
+			"服务器 %q 的地址已更改，保留的密钥会被发送到新地址：请重新填写其密钥", id)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 
 // ErrServersOnly is returned for a client's write that changes more than
 // servers.
-var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
+var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务器；文件的其余部分由人修改")
 
 // ErrDeployed is returned for a change of a file that each replica of a cluster
 // reads for itself: the change would be in effect at one replica alone.

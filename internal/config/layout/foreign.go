@@ -38,10 +38,10 @@ var TopNames = map[string]string{"schema_compression_enabled": "types"}
 
 // topIdle are top-level keys of other programs that have no effect here.
 var topIdle = map[string]i18n.Text{
-	"health_check_enabled":           i18n.New("every server is watched all the time", "每个服务始终受到监视"),
-	"health_check_interval":          i18n.New("every server is watched all the time", "每个服务始终受到监视"),
+	"health_check_enabled":           i18n.New("every server is watched all the time", "每个服务器始终受到监视"),
+	"health_check_interval":          i18n.New("every server is watched all the time", "每个服务器始终受到监视"),
 	"health_check_timeout":           i18n.New("limits.handshake bounds a greeting", "由 limits.handshake 限定握手时间"),
-	"health_check_failure_threshold": i18n.New("retries of a server says when it is down", "由服务的 retries 决定何时判定为不可用"),
+	"health_check_failure_threshold": i18n.New("retries of a server says when it is down", "由服务器的 retries 决定何时判定为不可用"),
 	"include_structured_content":     PassedOn,
 	"toon_compression_enabled":       PassedOn,
 	"toon_compression_min_size":      PassedOn,

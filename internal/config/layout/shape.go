@@ -192,7 +192,7 @@ func (l *Layout) takeBeside(root *document.Node, c *problem.List) {
 	if i := slices.IndexFunc(l.Schemas, func(s Schema) bool { return s.Name == DefaultSchema }); i >= 0 {
 		at := l.Schemas[i].At
 		p := c.Add(problem.SeverityError, n.Pos, document.PathText(l.beside), problem.TwoShapes, document.PathText(l.beside), document.PathText(l.Schemas[i].Path), at.Line, at.Col)
-		p.Hint, p.HintZH = "both are the schema default: move the servers into schemas.default.mcpServers", "两者都是 schema default：请把服务移到 schemas.default.mcpServers"
+		p.Hint, p.HintZH = "both are the schema default: move the servers into schemas.default.mcpServers", "两者都是 schema default：请把服务器移到 schemas.default.mcpServers"
 		return
 	}
 	l.Schemas = slices.Insert(l.Schemas, 0, Schema{Name: DefaultSchema})

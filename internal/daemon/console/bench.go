@@ -104,14 +104,14 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
-			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, api.ErrNotFound)
+			return probe.Target{}, i18n.Errorf("server %q: %w", "服务器 %q：%w", t.Server, api.ErrNotFound)
 		}
 		server := s.Server(t.Server)
 		switch {
 		case server.Pending:
-			return probe.Target{}, i18n.Errorf("server %q has not been approved", "服务 %q 尚未批准", t.Server)
+			return probe.Target{}, i18n.Errorf("server %q has not been approved", "服务器 %q 尚未批准", t.Server)
 		case len(server.Missing) > 0:
-			return probe.Target{}, i18n.Errorf("server %q uses variables that are not set: %v", "服务 %q 使用了未定义的变量：%v", t.Server, server.Missing)
+			return probe.Target{}, i18n.Errorf("server %q uses variables that are not set: %v", "服务器 %q 使用了未定义的变量：%v", t.Server, server.Missing)
 		}
 		return probe.TargetOf(server, os.Environ()), nil
 	case t.Command != "":

@@ -99,7 +99,7 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name, k
 	return servers.edit(func(d *edit.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
-			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, api.ErrNotFound)
+			return i18n.Errorf("server %q: %w", "服务器 %q：%w", server, api.ErrNotFound)
 		}
 		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, key, on))
 	})

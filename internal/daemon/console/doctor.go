@@ -42,7 +42,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bo
 		}
 	}
 	if name != "" && len(list) == 0 {
-		return nil, i18n.Errorf("server %q: %w", "服务 %q：%w", name, api.ErrNotFound)
+		return nil, i18n.Errorf("server %q: %w", "服务器 %q：%w", name, api.ErrNotFound)
 	}
 	servers := make([]web.Finding, len(list))
 	var wg sync.WaitGroup

@@ -165,7 +165,7 @@ func (x *hostAsker) lacks(id, host string) bool {
 func (x *hostAsker) allow(schema, name, host string) error {
 	s := x.server(schema + "/" + name)
 	if s == nil {
-		return i18n.Errorf("there is no server %s any more", "服务 %s 已不存在", name)
+		return i18n.Errorf("there is no server %s any more", "服务器 %s 已不存在", name)
 	}
 	return x.servers.edit(func(d *edit.Draft) error {
 		if s.Waits() != nil || d.ApprovalHash(schema, name) != s.ApprovalHash() {

@@ -12,10 +12,10 @@ import (
 func Rebalance(ctx context.Context, in *Instance) (cluster.Rebalanced, error) {
 	m := in.Members.Load()
 	if m == nil {
-		return cluster.Rebalanced{}, i18n.Errorf("no server runs once in this cluster, because cluster.engine is none", "没有只运行一份的服务：cluster.engine 为 none")
+		return cluster.Rebalanced{}, i18n.Errorf("no server runs once in this cluster, because cluster.engine is none", "没有只运行一份的服务器：cluster.engine 为 none")
 	}
 	if away, _, why := m.Agreement(); away {
-		return cluster.Rebalanced{}, i18n.Errorf("servers cannot be moved while the engine is unreachable: %w", "引擎无法访问，暂时不能移动服务：%w", why)
+		return cluster.Rebalanced{}, i18n.Errorf("servers cannot be moved while the engine is unreachable: %w", "引擎无法访问，暂时不能移动服务器：%w", why)
 	}
 	all := in.placer.rebalance()
 	for _, one := range m.List() {

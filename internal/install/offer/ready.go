@@ -97,7 +97,7 @@ func (e *Exists) Error() string { return e.In(i18n.English) }
 
 // In returns the message in a language.
 func (e *Exists) In(l i18n.Lang) string {
-	return i18n.New("there is a server %s already; choose another name", "已有服务 %s；请换一个名称", e.Name).In(l)
+	return i18n.New("there is a server %s already; choose another name", "已有服务器 %s；请换一个名称", e.Name).In(l)
 }
 
 // CarryOut unpacks the files, stores the secrets, writes the entry into the

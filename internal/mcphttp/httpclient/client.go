@@ -91,10 +91,10 @@ func NewClient(opt ClientOptions) *Client {
 func baseRequest(raw string, configured, fixed http.Header) (*http.Request, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, i18n.Errorf("reading the server's URL: %w", "解析服务的 URL 失败：%w", err)
+		return nil, i18n.Errorf("reading the server's URL: %w", "解析服务器的 URL 失败：%w", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, i18n.Errorf("the server's URL %q is not an http or https URL", "服务的 URL %q 不是 http 或 https 地址", u.Redacted())
+		return nil, i18n.Errorf("the server's URL %q is not an http or https URL", "服务器的 URL %q 不是 http 或 https 地址", u.Redacted())
 	}
 	if u.User != nil && fixed.Get("Authorization") == "" {
 		password, _ := u.User.Password()

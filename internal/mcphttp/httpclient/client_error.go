@@ -18,7 +18,7 @@ const maxErrorBody = 64 << 10
 
 // ErrStreamEnded is the error of a call whose stream ended before the response and
 // could not be resumed.
-var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务在应答之前结束了流")
+var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务器在应答之前结束了流")
 
 // A StatusError is a response with a status other than 2xx.
 type StatusError struct {
@@ -35,7 +35,7 @@ func (e *StatusError) Error() string { return e.In(i18n.English) }
 
 // In returns the message in a language.
 func (e *StatusError) In(l i18n.Lang) string {
-	text := i18n.New("the server answered %d %s", "服务返回 %d %s", e.Status, http.StatusText(e.Status))
+	text := i18n.New("the server answered %d %s", "服务器返回 %d %s", e.Status, http.StatusText(e.Status))
 	if e.Status/100 == 3 {
 		if to, err := url.Parse(e.Header.Get("Location")); err == nil && to.Host != "" {
 			text = i18n.New("%v, a redirect to %s://%s that is not followed", "%v，重定向到 %s://%s，不会跟随", text, to.Scheme, to.Host)

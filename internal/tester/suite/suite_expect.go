@@ -41,7 +41,7 @@ func (j *judgement) judge(ctx context.Context) {
 		j.snapshot(e.Snapshot)
 	}
 	if got := j.runner.Answers.kinds(); len(e.Asked) > 0 && !slices.Equal(got, e.Asked) {
-		j.fail("the server asked %v, expected %v", "服务询问了 %v，应为 %v", got, e.Asked)
+		j.fail("the server asked %v, expected %v", "服务器询问了 %v，应为 %v", got, e.Asked)
 	}
 	if j.x.Notices < e.Progress {
 		j.fail("%d progress notifications, expected at least %d", "收到 %d 次进度通知，应至少 %d 次", j.x.Notices, e.Progress)
@@ -64,7 +64,7 @@ func (j *judgement) outcome(e *Expect) bool {
 		return false
 	}
 	if j.x.Err != nil {
-		j.fail("the server answered the error %d: %s", "服务返回错误 %d：%s", j.x.Err.Code, j.x.Err.Message)
+		j.fail("the server answered the error %d: %s", "服务器返回错误 %d：%s", j.x.Err.Code, j.x.Err.Message)
 		return false
 	}
 	wantFailure := e.IsError != nil && *e.IsError
@@ -242,7 +242,7 @@ func (j *judgement) tool(ctx context.Context) (*catalog.Item, error) {
 	if tool := r.tools.Find(j.test.Call); tool != nil {
 		return tool, nil
 	}
-	return nil, i18n.Errorf("the server has no tool %q", "服务没有工具 %q", j.test.Call)
+	return nil, i18n.Errorf("the server has no tool %q", "服务器没有工具 %q", j.test.Call)
 }
 
 func (j *judgement) snapshot(s *Snapshot) {

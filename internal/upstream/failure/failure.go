@@ -20,18 +20,18 @@ import (
 )
 
 // ErrSlow is wrapped by the error for a server that did not answer in time.
-var ErrSlow = i18n.Errorf("the server did not answer in time", "服务未及时应答")
+var ErrSlow = i18n.Errorf("the server did not answer in time", "服务器未及时应答")
 
 // The reasons to end a call that the server has not answered.
 var (
-	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
+	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务器在时限内没有任何响应")
 	ErrLong = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
 )
 
 // TooLate returns the error for a handshake that timed out. It names the setting
 // that raises the limit.
 func TooLate(limit time.Duration) error {
-	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, ErrSlow)
+	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务器在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, ErrSlow)
 }
 
 // IsAuth reports whether a server refused our credentials.

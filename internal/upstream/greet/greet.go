@@ -60,7 +60,7 @@ func (s *Server) Initialize(ctx context.Context, peer jsonrpc.Peer, back jsonrpc
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if !isLegacy(version) {
-		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q; supported: %v", "服务器返回的协议版本是 %q；支持的版本：%v", version, mcp.Versions(mcp.Legacy))
 	}
 	s.Version, s.Speaks = version, []string{version}
 	s.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
@@ -88,7 +88,7 @@ func (s *Server) Discover(ctx context.Context, peer jsonrpc.Peer, back jsonrpc.H
 	defer resp.Release()
 	speaks := modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions"))
 	if !slices.Contains(speaks, mcp.LatestModern) {
-		return i18n.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
+		return i18n.Errorf("the server speaks %v: %w", "服务器支持 %v：%w", speaks, errNotModern)
 	}
 	s.Speaks = speaks
 	s.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))

@@ -114,7 +114,7 @@ func (x *Adder) show(r *api.Request) (any, error) {
 		return nil, err
 	}
 	if !r.Who.MaySee(ready.Schema, ready.Local, "") {
-		return nil, i18n.Errorf("your key is not for the server %s of the schema %s", "你的密钥不能用于 schema %[2]s 的服务 %[1]s", ready.Local, ready.Schema)
+		return nil, i18n.Errorf("your key is not for the server %s of the schema %s", "你的密钥不能用于 schema %[2]s 的服务器 %[1]s", ready.Local, ready.Schema)
 	}
 	one.ready = ready
 	return shown(ready, r.Lang()), nil

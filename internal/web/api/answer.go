@@ -118,5 +118,5 @@ func Confirmed(w http.ResponseWriter, r *Request, command string, args []string,
 // RefuseDirect refuses a connection that bypasses the gateway.
 func RefuseDirect(w http.ResponseWriter, r *Request) {
 	Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
-		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
+		"直接连接需要权限 %s；请指定已配置的服务器并使用 via: gateway", ScopeAdmin))
 }

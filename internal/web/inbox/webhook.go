@@ -229,7 +229,7 @@ func says(q *Question) i18n.Text {
 	case q.Kind == "approval":
 		return i18n.New("A call of %s of %s waits for your yes.", "对 %s（%s）的调用等待你批准。", tool, server)
 	case q.Kind == kindServer:
-		return i18n.New("The new server %s waits for your yes; it has not run.", "新服务 %s 等待你批准，尚未运行。", server)
+		return i18n.New("The new server %s waits for your yes; it has not run.", "新服务器 %s 等待你批准，尚未运行。", server)
 	case q.Kind == kindTools:
 		return i18n.New("Tools of %s have changed and wait for your yes.", "%s 的工具已变更，等待你批准。", server)
 	case q.Kind == "host":
