@@ -32,19 +32,19 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的 API 密钥"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
-	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
+	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建 API 密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
 		Long: a.T("Creates a key and prints it once. The schemas must exist. Servers and tools may be added\nlater: a pattern that matches none of them now is only a warning.",
-			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务器与工具可以以后出现：\n目前没有匹配的只给出警告。"),
+			"创建 API 密钥，只显示一次。不存在的 schema 会被拒绝。服务器与工具可以以后再添加：\n范围目前没有匹配时只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
 	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown, code adds scripts, results:SIZE says how large a result is shown whole, calls:N how many calls a minute may have; may be repeated",
 		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式，code 增加脚本，results:SIZE 为完整显示的结果的最大大小，calls:N 为每分钟的调用数；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("the key expires after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
-		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
-		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出 API 密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
+		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销 API 密钥"), Args: command.ArgCount(a, 1, 1),
 			Long: a.T("Revokes a key. When the command has printed its line, the running gateway has ended the\nsessions of the key and accepts no more calls with it. A gateway of another user of this\nmachine, and other replicas of a cluster, notice within a second.",
-				"撤销密钥。命令输出结果时，正在运行的网关已结束其会话，不再接受它的任何调用。\n本机其他用户的网关以及集群的其他副本会在一秒内得知。"),
+				"撤销 API 密钥。命令输出结果时，正在运行的网关已结束使用该密钥的会话，不再接受用它发出的调用。\n本机其他用户的网关以及集群的其他副本会在一秒内得知。"),
 			RunE: func(cmd *cobra.Command, args []string) error { return keyRevoke(cmd.Context(), a, args[0]) }})
 	return cmd
 }

@@ -121,7 +121,7 @@ func compareShown(u *upstream.Upstream, e *lock.Entry) []i18n.Text {
 	}
 	tools, prompts, instructions := shownBy(u)
 	faults := differences(st.Name, i18n.New("tool", "工具"), e.Tools, tools)
-	faults = append(faults, differences(st.Name, i18n.New("prompt", "提示"), e.Prompts, prompts)...)
+	faults = append(faults, differences(st.Name, i18n.New("prompt", "提示词"), e.Prompts, prompts)...)
 	if instructions != e.Instructions {
 		faults = append(faults, i18n.New("%s: the instructions differ from mcp.lock", "%s：说明与 mcp.lock 中的不同", st.Name))
 	}

@@ -66,7 +66,7 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 // printChanged prints the kind and name of a changed definition. Instructions
 // have no name.
 func printChanged(a *env.Env, c pin.Change) {
-	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
+	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示词", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {
 		kind += " " + i18n.Reveal(c.Name)
 	}

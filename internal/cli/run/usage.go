@@ -130,7 +130,7 @@ func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 	}
 	switch row.Kind {
 	case usage.Prompt:
-		return row.Server + "." + row.Name + a.T(" (prompt)", "（提示）")
+		return row.Server + "." + row.Name + a.T(" (prompt)", "（提示词）")
 	case usage.Resource:
 		return row.Server + a.T(" (resources)", "（资源）")
 	}
