@@ -152,6 +152,15 @@ func (k *Keys) List() ([]Key, error) {
 func (k *Keys) find(plain string) (p Principal, ok bool) {
 	k.refresh(false)
 	presented := hashKey(plain)
+	if p, ok = k.valid(presented); !ok {
+		k.refresh(true) // it may have just been created
+		p, ok = k.valid(presented)
+	}
+	return p, ok
+}
+
+// valid returns the principal of the valid key with a hash.
+func (k *Keys) valid(presented string) (p Principal, ok bool) {
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -86,6 +86,22 @@ func TestKeyNames(t *testing.T) {
 	create(t, k, "王的 laptop", Grant{}, nil)
 }
 
+// TestNewKey checks that a key is accepted as soon as it was created by another
+// process.
+func TestNewKey(t *testing.T) {
+	ours := newKeys(t)
+	theirs, err := OpenKeys(ours.path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		plain, _ := create(t, theirs, fmt.Sprint(i), Grant{}, nil)
+		if _, ok := ours.find(plain); !ok {
+			t.Errorf("key %d is unknown", i)
+		}
+	}
+}
+
 func TestRevoke(t *testing.T) {
 	ours := newKeys(t)
 	theirs, err := OpenKeys(ours.path, nil) // another process
