@@ -87,10 +87,6 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 			list = append(list, one)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, list)
-		return nil
-	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("INSTALLED", "已安装"), a.T("AVAILABLE", "可用版本"), a.T("NOTE", "备注")},
 		None: a.T("no server was added from a registry or a bundle", "没有来自注册表或安装包的服务")}
 	for _, one := range list {
@@ -103,7 +99,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		}
 		t.Add(one.Name, one.From, one.To, note)
 	}
-	a.Print(t)
+	a.Show(list, t)
 	return nil
 }
 
