@@ -125,7 +125,7 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	}
 	change := &versionChange{Name: lock.Key(s), From: u.From, To: u.To, Changes: []lint.FeatureChange{}}
 	if u.Offer == nil {
-		return change.tell(a, a.T("nothing to update: ", "无需更新：")+change.Name+", "+install.Show(u.To))
+		return tell(a, change, a.T("nothing to update: ", "无需更新：")+change.Name+", "+install.Show(u.To))
 	}
 	defer u.Close()
 	for kind, answers := range given {
@@ -153,13 +153,15 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("name the version with --to, or leave out --yes to be asked", "用 --to 指明该版本，或去掉 --yes 以便询问"), "%v",
 			i18n.Errorf("%s is older than the installed %s, which --yes does not take; nothing was changed", "%s 比已安装的 %s 更旧，--yes 不会采用；未作任何修改", install.Show(u.To), install.Show(u.From)))
 	}
-	if yes && u.Moved {
-		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
-			i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name))
+	var why error
+	switch {
+	case u.Moved:
+		why = i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name)
+	case u.OtherSigner:
+		why = i18n.Errorf("the new version of %s has another signer, or none; --yes does not take that; nothing was changed", "%s 的新版本由他人签名，或没有签名；--yes 不会采用；未作任何修改", change.Name)
 	}
-	if yes && u.OtherSigner {
-		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
-			i18n.Errorf("the new version of %s has another signer, or none; --yes does not take that; nothing was changed", "%s 的新版本由他人签名，或没有签名；--yes 不会采用；未作任何修改", change.Name))
+	if yes && why != nil {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v", why)
 	}
 	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
 		return err
@@ -171,7 +173,7 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	if file, err := lock.Open(cfg.Path); err == nil && file.Servers[change.Name] != nil {
 		fmt.Fprintln(a.Stderr, a.T("mcp.lock holds the old version; lock this one with: ", "mcp.lock 中仍是旧版本；锁定新版本：")+a.AgainFor("lock", s))
 	}
-	return change.tell(a, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
+	return tell(a, change, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
 }
 
 // features returns an entry and its questions in a form that can be compared.
@@ -181,15 +183,6 @@ func features(name string, entry []byte, questions []install.Question) lint.Feat
 		asked[q.ID] = q.JSON()
 	}
 	return lint.Features{"entries": {name: entry}, "questions": asked}
-}
-
-func (c *versionChange) tell(a *env.Env, line string) error {
-	if a.JSON {
-		env.WriteLine(a.Stdout, c)
-		return nil
-	}
-	done(a, line, "")
-	return nil
 }
 
 // notUpdated adds the code to an error of an update.
