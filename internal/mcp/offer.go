@@ -24,6 +24,14 @@ type Offer struct {
 // depending on capabilities then list all of them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 
+// appsExtension is the extension of MCP Apps: interfaces of tools.
+const appsExtension = "io.modelcontextprotocol/ui"
+
+// ShowsApps reports whether the client shows the interfaces of tools.
+func (o *Offer) ShowsApps() bool {
+	return len(o.Extensions) > 0 && jsonrpc.Get(o.Extensions, appsExtension) != nil
+}
+
 // ParseOffer parses the capabilities that a client declared.
 func ParseOffer(caps []byte) Offer {
 	var o Offer
