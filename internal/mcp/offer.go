@@ -24,6 +24,22 @@ type Offer struct {
 // depending on capabilities then list all of them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 
+// Add adds the capability with a name: sampling, elicitation or roots. It reports
+// whether there is one.
+func (o *Offer) Add(name string) bool {
+	switch name {
+	case "sampling":
+		o.Sampling, o.SampleTools, o.SampleContext = true, true, true
+	case "elicitation":
+		o.Elicit, o.ElicitURL = true, true
+	case "roots":
+		o.Roots = true
+	default:
+		return false
+	}
+	return true
+}
+
 // appsExtension is the extension of MCP Apps: interfaces of tools.
 const appsExtension = "io.modelcontextprotocol/ui"
 

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
 	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/lint"
 )
 
@@ -180,7 +181,7 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 func features(name string, entry []byte, questions []install.Question) lint.Features {
 	asked := map[string]json.RawMessage{}
 	for _, q := range questions {
-		asked[q.ID] = q.JSON()
+		asked[q.ID] = probe.Encode(q)
 	}
 	return lint.Features{"entries": {name: entry}, "questions": asked}
 }

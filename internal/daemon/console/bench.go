@@ -148,14 +148,7 @@ func (c *consoleBench) offer(t *bench.Target) *mcp.Offer {
 	}
 	var o mcp.Offer
 	for _, name := range t.Offer {
-		switch name {
-		case "sampling":
-			o.Sampling, o.SampleTools, o.SampleContext = true, true, true
-		case "elicitation":
-			o.Elicit, o.ElicitURL = true, true
-		case "roots":
-			o.Roots = true
-		}
+		o.Add(name) // the page offers only names that there are
 	}
 	return &o
 }
