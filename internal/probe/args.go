@@ -57,7 +57,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 	if args[0] != '{' || !jsonrpc.Valid(args) {
 		return nil, i18n.Errorf("the arguments are not a JSON object", "参数不是 JSON 对象")
 	}
-	tree, err := DecodeJSON(args)
+	tree, err := jsonrpc.Decode(args)
 	if err != nil {
 		return nil, i18n.Errorf("reading the arguments: %w", "读取参数失败：%w", err)
 	}

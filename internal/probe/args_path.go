@@ -79,7 +79,7 @@ func place(tree any, path []step, value any) (any, error) {
 		return value, nil
 	}
 	if raw, ok := tree.(json.RawMessage); ok {
-		inner, err := DecodeJSON(raw)
+		inner, err := jsonrpc.Decode(raw)
 		if err != nil {
 			return nil, err
 		}

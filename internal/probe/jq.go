@@ -6,6 +6,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // CheckJQ returns an error if a jq expression cannot be compiled.
@@ -32,7 +33,7 @@ func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := DecodeJSON(value)
+	input, err := jsonrpc.Decode(value)
 	if err != nil {
 		return nil, i18n.Errorf("reading the JSON: %w", "读取 JSON 失败：%w", err)
 	}
