@@ -26,7 +26,7 @@ type Table struct {
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // Show prints v as JSON with --json, otherwise the table.
-func (a *Env) Show(v any, t *Table) {
+func Show(a *Env, v any, t *Table) {
 	if a.JSON {
 		WriteLine(a.Stdout, v)
 		return

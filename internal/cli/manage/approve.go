@@ -72,7 +72,7 @@ func listWaiting(a *env.Env) error {
 			}
 		}
 	}
-	a.Show(list, t)
+	env.Show(a, list, t)
 	return nil
 }
 

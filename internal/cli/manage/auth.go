@@ -136,7 +136,7 @@ func showSignIns(a *env.Env, list []oauth.Status) {
 	for _, g := range list {
 		t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
 	}
-	a.Show(list, t)
+	env.Show(a, list, t)
 }
 
 // signInState describes the state of a sign-in.

@@ -172,7 +172,7 @@ func keyList(a *env.Env) error {
 		}
 		t.Add(k.ID, k.Name, state, strings.Join(k.Scopes(), " "), k.Created.Format(time.RFC3339))
 	}
-	a.Show(append([]access.Key{}, list...), t)
+	env.Show(a, append([]access.Key{}, list...), t)
 	return nil
 }
 

@@ -55,6 +55,6 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 		}
 		t.Add(f.Name, f.Version, strings.Join(f.Kinds, ","), f.Status, note, f.Description)
 	}
-	a.Show(list, t)
+	env.Show(a, list, t)
 	return nil
 }

@@ -100,7 +100,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		}
 		t.Add(one.Name, one.From, one.To, note)
 	}
-	a.Show(list, t)
+	env.Show(a, list, t)
 	return nil
 }
 

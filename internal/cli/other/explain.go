@@ -46,5 +46,5 @@ func listCodes(a *env.Env) {
 		rows = append(rows, row{code, title})
 		t.Add(code, title)
 	}
-	a.Show(rows, t)
+	env.Show(a, rows, t)
 }

@@ -52,7 +52,7 @@ func listHistory(a *env.Env, of string, limit int) error {
 	for _, r := range slices.Backward(runs) {
 		t.Add(r.ID, r.Start.Local().Format("2006-01-02 15:04:05"), r.Target, r.Method, r.Name, r.Status, output.Milliseconds(r.Total)+" ms")
 	}
-	a.Show(map[string]any{"runs": runs}, t)
+	env.Show(a, map[string]any{"runs": runs}, t)
 	return nil
 }
 

@@ -35,6 +35,6 @@ func listClients(a *env.Env, cmd *cobra.Command) error {
 		slices.Sort(offers)
 		t.Add(i18n.Seen(strings.TrimSpace(c.Name+" "+c.Version)), c.Session, c.Schema, c.Transport, c.Protocol, fmt.Sprint(c.Calls), strings.Join(offers, ","))
 	}
-	a.Show(clients, t)
+	env.Show(a, clients, t)
 	return nil
 }
