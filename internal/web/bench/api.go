@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -232,7 +233,7 @@ func (b *Benches) deleteCall(r *api.Request) (any, error) {
 
 func (b *Benches) putRoots(r *api.Request) (any, error) {
 	var body struct {
-		Roots []Root `json:"roots"`
+		Roots []config.Root `json:"roots"`
 	}
 	x, err := b.find(r, &body)
 	if err != nil {
