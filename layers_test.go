@@ -128,7 +128,7 @@ var layers = map[string][]string{
 	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "mcp", "probe", "safehttp", "tester/suite"},
 	"web/api":            {"access", "record"},
 	"web/appframe":       {},
-	"web/bench":          {"access", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},
+	"web/bench":          {"access", "config", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},
 	"web/inbox":          {"access", "config", "safehttp", "traffic", "web/api"},
 	"web/login":          {"access", "disk", "web/api"},
 	"web/suites":         {"access", "disk", "probe", "tester/suite", "web/api"},

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
@@ -45,6 +48,11 @@ func (c *Change) Diff() string {
 			text = maskValues(text, s.raw)
 		}
 	}
+	return text
+}
+
+func unifiedDiff(path string, before, after []byte) string {
+	_, text, _ := strings.Cut(string(diff.Diff(path, before, path, after)), "\n") // the first line is that of a command
 	return text
 }
 

@@ -117,7 +117,7 @@ type Logging struct {
 // Root is one directory that servers may work in.
 type Root struct {
 	URI  string `json:"uri" doc:"A file:// URI." zh:"file:// URI。"`
-	Name string `json:"name" doc:"Display name." zh:"名称。"`
+	Name string `json:"name,omitempty" doc:"Display name." zh:"名称。"`
 }
 
 // Sampling is a model that answers sampling requests.

@@ -53,7 +53,7 @@ func readFields(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name := f.Tag.Get("json")
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" || name == "" {
 			continue
 		}

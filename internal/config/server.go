@@ -157,13 +157,13 @@ func (a Argument) Ours() bool { return a.Hidden || a.Value != nil }
 
 // Origin says where the entry of a server came from.
 type Origin struct {
-	Registry string `json:"registry" doc:"Name of the registry." zh:"注册表的名称。"`
-	Name     string `json:"name" doc:"Name of the server there." zh:"在注册表中的名称。"`
-	Version  string `json:"version" doc:"Its version." zh:"版本。"`
-	Bundle   string `json:"bundle" doc:"File or address of the bundle." zh:"安装包的文件或地址。"`
-	SHA256   string `json:"sha256" doc:"SHA-256 of the bundle." zh:"安装包的 SHA-256。"`
-	Signer   string `json:"signer" doc:"Who signed the bundle: a name that this machine trusts, or the SHA-256 of the certificate." zh:"安装包的签名者：本机信任的名称，或证书的 SHA-256。"`
-	Image    string `json:"image" doc:"Name of the image with its tag; what runs is in args, by its digest." zh:"镜像的名称及标签；实际运行的内容按摘要写在 args 中。"`
+	Registry string `json:"registry,omitempty" doc:"Name of the registry." zh:"注册表的名称。"`
+	Name     string `json:"name,omitempty" doc:"Name of the server there." zh:"在注册表中的名称。"`
+	Version  string `json:"version,omitempty" doc:"Its version." zh:"版本。"`
+	Bundle   string `json:"bundle,omitempty" doc:"File or address of the bundle." zh:"安装包的文件或地址。"`
+	SHA256   string `json:"sha256,omitempty" doc:"SHA-256 of the bundle." zh:"安装包的 SHA-256。"`
+	Signer   string `json:"signer,omitempty" doc:"Who signed the bundle: a name that this machine trusts, or the SHA-256 of the certificate." zh:"安装包的签名者：本机信任的名称，或证书的 SHA-256。"`
+	Image    string `json:"image,omitempty" doc:"Name of the image with its tag; what runs is in args, by its digest." zh:"镜像的名称及标签；实际运行的内容按摘要写在 args 中。"`
 }
 
 // Auth says how the gateway signs in to a server with OAuth. Every field is

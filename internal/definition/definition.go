@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,24 +19,8 @@ import (
 // definitions have the same fingerprint; everything that a client could show
 // counts.
 func Fingerprint(definition []byte) string {
-	sum := sha256.Sum256(canonicalJSON(definition))
+	sum := sha256.Sum256(jsonrpc.Canonical(definition))
 	return hex.EncodeToString(sum[:])
-}
-
-// canonicalJSON returns a JSON value in its canonical form. Numbers stay as
-// written: 1 and 1.0 differ.
-func canonicalJSON(raw []byte) []byte {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return out
 }
 
 // A Change is one difference between two definitions. Its values are JSON with
@@ -89,7 +72,7 @@ func leaves(raw []byte) (map[string][]byte, []string) {
 			}
 		}
 		if parts == 0 {
-			all[path] = canonicalJSON(value)
+			all[path] = jsonrpc.Canonical(value)
 			order = append(order, path)
 		}
 	}

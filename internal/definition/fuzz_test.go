@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // FuzzFingerprint: the canonical form has the same meaning, is its own
@@ -22,8 +23,8 @@ func FuzzFingerprint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		one, other := decoded(a), decoded(b)
 		if one != nil {
-			canonical := canonicalJSON(a)
-			if !reflect.DeepEqual(one, decoded(canonical)) || !bytes.Equal(canonicalJSON(canonical), canonical) {
+			canonical := jsonrpc.Canonical(a)
+			if !reflect.DeepEqual(one, decoded(canonical)) || !bytes.Equal(jsonrpc.Canonical(canonical), canonical) {
 				t.Fatalf("%s became %s", a, canonical)
 			}
 			if other != nil && (Fingerprint(a) == Fingerprint(b)) != reflect.DeepEqual(one, other) {

@@ -2,8 +2,10 @@ package env
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -67,6 +69,15 @@ func Fail(code int, id, hint, format string, args ...any) error {
 
 // Silent returns an error with an exit code whose message was already printed.
 func Silent(code int) error { return &ExitError{Code: code} }
+
+// WriteReport creates a file and fills it.
+func WriteReport(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return Fail(ExitUsage, CodeUsage, "", "%v", err)
+	}
+	return errors.Join(write(file), file.Close())
+}
 
 func WriteLine(w io.Writer, v any) error {
 	raw, err := json.Marshal(v)

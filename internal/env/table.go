@@ -25,6 +25,15 @@ type Table struct {
 
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
+// Show prints v as JSON with --json, otherwise the table.
+func Show(a *Env, v any, t *Table) {
+	if a.JSON {
+		WriteLine(a.Stdout, v)
+		return
+	}
+	a.Print(t)
+}
+
 // Print writes the table to stdout.
 func (a *Env) Print(t *Table) {
 	if len(t.rows) == 0 && t.None != "" {

@@ -27,7 +27,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if err := s.guard.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
 		return nil, err
 	}
-	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView, Rename: s.nameTask}
+	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView(p.caller), Rename: s.nameTask}
 	stream, honoured := listen.NewStream(client, from, wanted)
 	l := &listener{stream, s}
 	if !s.gw.listeners.Add(l.Stream) {

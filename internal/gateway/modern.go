@@ -42,7 +42,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		if req.Method == mcp.MethodToolsList {
 			s.account.showed(now)
 		}
-		return s.startup.unfinished(now.List(req, s.modernView))
+		return s.startup.unfinished(now.List(req, s.modernView(p.caller)))
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:

@@ -11,7 +11,6 @@ import (
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
@@ -69,7 +68,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 	l.Key = func() (cache.Key, bool) {
 		standing := upstream.Standing(t.upstream, c.client.caller)
 		return cache.KeyOf(d.opening.Who.ID, d.opening.Schema, d.opening.Server, t.upstream.Name(), standing,
-			c.client.rules.Date, t.name, string(rate.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
+			c.client.rules.Date, t.name, string(jsonrpc.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
 	l.Hit = func() { entry.Traced(ctx).Recalled() }

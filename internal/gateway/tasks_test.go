@@ -221,8 +221,9 @@ func TestTaskNotifications(t *testing.T) {
 // metadata.
 func TestApps(t *testing.T) {
 	const tool = `{"name":"get-time","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}}`
+	const forApp = `{"name":"set-zone","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}`
 	r := newRaw(t, `{"tools":{},"resources":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`, map[string]string{
-		mcp.MethodToolsList:     `{"tools":[` + tool + `]}`,
+		mcp.MethodToolsList:     `{"tools":[` + tool + `,` + forApp + `]}`,
 		mcp.MethodResourcesList: `{"resources":[{"uri":"ui://time/app.html","name":"app"}]}`,
 		mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
 		mcp.MethodToolsCall:     `{"content":[{"type":"text","text":"noon"}]}`,
@@ -245,6 +246,17 @@ func TestApps(t *testing.T) {
 		}
 		if caps := s.capabilities(t.Context(), party{caller: &upstream.Caller{}, rules: s.rules}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is told to who did not announce it: %s", caps)
+		}
+		if got := ask(t, s, mcp.MethodToolsList, `{}`); !strings.Contains(got, "set-zone") {
+			t.Errorf("a client that shows apps does not see a tool for apps: %s", got)
+		}
+		modern := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + mcp.LatestModern + `","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/ui":{}}}}}`
+		if got := ask(t, as(t, g, access.Local, mcp.LatestModern), mcp.MethodToolsList, modern); !strings.Contains(got, "set-zone") {
+			t.Errorf("a modern client that shows apps does not see a tool for apps: %s", got)
+		}
+		plain := open(t, g, "", mcp.V2025_11_25, `{}`)
+		if got := ask(t, plain, mcp.MethodToolsList, `{}`); strings.Contains(got, "set-zone") {
+			t.Errorf("a client without apps sees a tool for apps: %s", got)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
+	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/servers"
 )
 
@@ -175,10 +176,12 @@ func (w *viewer) keep(v *view.View) {
 
 // listView returns how lists are written for this client.
 func (w *viewer) listView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: w.rules.Date, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Legacy)}
+	return catalog.View{Version: w.rules.Date, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Legacy), UI: w.caller.Offer.ShowsApps()}
 }
 
 // modernView returns how lists are written for a modern client.
-func (w *viewer) modernView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Modern)}
+func (w *viewer) modernView(c *upstream.Caller) func(catalog.Kind) catalog.View {
+	return func(kind catalog.Kind) catalog.View {
+		return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: w.scope, Visible: w.sees(kind), Fit: w.fit(mcp.Modern), UI: c.Offer.ShowsApps()}
+	}
 }

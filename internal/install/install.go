@@ -47,23 +47,10 @@ type Entry struct {
 
 // JSON returns the JSON text for the config file.
 func (e *Entry) JSON() ([]byte, error) {
-	type origin struct {
-		Registry string `json:"registry,omitempty"`
-		Name     string `json:"name,omitempty"`
-		Version  string `json:"version,omitempty"`
-		Bundle   string `json:"bundle,omitempty"`
-		SHA256   string `json:"sha256,omitempty"`
-		Signer   string `json:"signer,omitempty"`
-		Image    string `json:"image,omitempty"`
-	}
-	var o *origin
-	if e.Origin != nil {
-		o = &origin{e.Origin.Registry, e.Origin.Name, e.Origin.Version, e.Origin.Bundle, e.Origin.SHA256, e.Origin.Signer, e.Origin.Image}
-	}
 	return json.Marshal(struct {
 		*Entry
-		Origin *origin `json:"origin,omitempty"`
-	}{e, o})
+		Origin *config.Origin `json:"origin,omitempty"`
+	}{e, e.Origin})
 }
 
 // A Profile is the sandbox of an entry that needs more than its own files.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 )
@@ -21,7 +23,6 @@ type Manifest struct {
 	Version     string `json:"manifest_version"`
 	Older       string `json:"dxt_version"`
 	Name        string `json:"name"`
-	Display     string `json:"display_name"`
 	Release     string `json:"version"`
 	Description string `json:"description"`
 	Author      struct {
@@ -105,8 +106,7 @@ func (b *Bundle) parseManifest(in io.Reader) error {
 }
 
 func (m *Manifest) check() error {
-	version := m.Version
-	version = cmp.Or(version, m.Older)
+	version := cmp.Or(m.Version, m.Older)
 	switch {
 	case !slices.Contains([]string{"0.1", "0.2", "0.3", "0.4"}, version):
 		return badBundle("the version %s of its manifest is not known", "manifest 版本 %s 未知", Show(version))
@@ -403,7 +403,7 @@ func (f *bundleFiller) profile() *Profile {
 	return p
 }
 
-var versionNumbers = regexp.MustCompile(`^\D*(\d+)(?:\.(\d+))?(?:\.(\d+))?`)
+var versionNumbers = regexp.MustCompile(`\d+(\.\d+){0,2}`)
 
 // satisfies compares a version with the requirement of a manifest, ">=18.0.0".
 // It accepts every requirement in another form.
@@ -412,17 +412,6 @@ func satisfies(have, want string) bool {
 	if !ok || strings.ContainsAny(least, "<>|^~ ") {
 		return true
 	}
-	a, b := versionNumbers.FindStringSubmatch(have), versionNumbers.FindStringSubmatch(least)
-	if a == nil || b == nil {
-		return a != nil
-	}
-	for i := 1; i < 4; i++ {
-		var x, y int
-		_, _ = fmt.Sscan(a[i], &x) // an absent part is 0
-		_, _ = fmt.Sscan(b[i], &y)
-		if x != y {
-			return x > y
-		}
-	}
-	return true
+	have, least = versionNumbers.FindString(have), versionNumbers.FindString(least)
+	return have != "" && (least == "" || semver.Compare("v"+have, "v"+least) >= 0)
 }

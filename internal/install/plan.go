@@ -196,14 +196,14 @@ var runners = map[string]struct {
 	name, version *regexp.Regexp
 	bases         []string
 	base          string // the variable that sets another base
-	args          func(p pack) (before, after []string)
+	args          func(p pack) []string
 }{
 	NPM: {"npx", npmName, npmVersion, []string{"https://registry.npmjs.org"}, "npm_config_registry",
-		func(p pack) ([]string, []string) { return []string{"-y", p.ID + "@" + p.Version}, nil }},
+		func(p pack) []string { return []string{"-y", p.ID + "@" + p.Version} }},
 	PyPI: {"uvx", pypiName, pypiVersion, []string{"https://pypi.org", "https://pypi.org/simple"}, "UV_DEFAULT_INDEX",
-		func(p pack) ([]string, []string) { return []string{p.ID + "==" + p.Version}, nil }},
+		func(p pack) []string { return []string{p.ID + "==" + p.Version} }},
 	NuGet: {"dnx", nugetName, npmVersion, []string{"https://api.nuget.org", "https://api.nuget.org/v3/index.json"}, "",
-		func(p pack) ([]string, []string) { return []string{p.ID + "@" + p.Version, "--yes", "--"}, nil }},
+		func(p pack) []string { return []string{p.ID + "@" + p.Version, "--yes", "--"} }},
 }
 
 // WayOf returns the way whose packages a program runs, or "" for another
@@ -248,13 +248,8 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 		p.env = append(p.env, setting{run.base, template{{text: base}}})
 	}
 	p.Program, p.command = run.program, run.program
-	before, after := run.args(pk)
-	p.text(before...)
-	if err := p.inputs(pk); err != nil {
-		return nil, err
-	}
-	p.text(after...)
-	return p, nil
+	p.text(run.args(pk)...)
+	return p, p.inputs(pk)
 }
 
 // bundle plans the download of a bundle. Its manifest has the rest.

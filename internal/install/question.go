@@ -1,7 +1,6 @@
 package install
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,37 +18,20 @@ import (
 type Question struct {
 	// ID identifies the answer: the name of a variable, a header or an
 	// argument.
-	ID          string
-	Kind        Kind
-	Description string
-	Placeholder string
-	Choices     []string
-	Default     string
-	Required    bool
-	Secret      bool
-	Repeated    bool
-	Format      string // "", string, number, boolean, filepath, directory
-	Min, Max    string // range of a number, if the manifest has one
-}
-
-// JSON returns the question in a form that a person can compare. Empty fields
-// are left out.
-func (q *Question) JSON() []byte {
-	raw, _ := json.Marshal(struct { // text and flags can always be encoded
-		ID          string   `json:"name"`
-		Kind        Kind     `json:"kind"`
-		Description string   `json:"description,omitempty"`
-		Placeholder string   `json:"placeholder,omitempty"`
-		Choices     []string `json:"choices,omitempty"`
-		Default     string   `json:"default,omitempty"`
-		Required    bool     `json:"required"`
-		Secret      bool     `json:"secret"`
-		Repeated    bool     `json:"repeated,omitempty"`
-		Format      string   `json:"format,omitempty"`
-		Min         string   `json:"min,omitempty"`
-		Max         string   `json:"max,omitempty"`
-	}(*q))
-	return raw
+	ID          string   `json:"name"`
+	Kind        Kind     `json:"kind"`
+	Description string   `json:"description,omitempty"`
+	Placeholder string   `json:"placeholder,omitempty"`
+	Choices     []string `json:"choices,omitempty"`
+	Default     string   `json:"default,omitempty"`
+	Required    bool     `json:"required"`
+	Secret      bool     `json:"secret"`
+	Repeated    bool     `json:"repeated,omitempty"`
+	// Format is "", string, number, boolean, filepath or directory.
+	Format string `json:"format,omitempty"`
+	// Min and Max are the range of a number, if the manifest has one.
+	Min string `json:"min,omitempty"`
+	Max string `json:"max,omitempty"`
 }
 
 // opens reports whether the answer is a file or folder that the server may use.

@@ -92,16 +92,6 @@ func (r *Response) Release() {
 	f()
 }
 
-// Lend returns the function that Release would call, for a caller that uses
-// Result longer than the response. Release then no longer returns the buffer.
-func (r *Response) Lend() (release func()) {
-	release, r.release = r.release, nil
-	if release == nil {
-		release = func() {}
-	}
-	return release
-}
-
 // An Error is the error member of a response.
 type Error struct {
 	Code    int64

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/json"
 	"unicode/utf8"
 )
 
@@ -129,4 +130,26 @@ func Compact(dst, src []byte) []byte {
 		dst = append(dst, c)
 	}
 	return dst
+}
+
+// Decode decodes a JSON value and keeps its numbers as written.
+func Decode(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	err = dec.Decode(&v)
+	return v, err
+}
+
+// Canonical returns a JSON value with sorted members. Numbers stay as written: 1
+// and 1.0 differ. What is not JSON is returned as it is.
+func Canonical(raw []byte) []byte {
+	v, err := Decode(raw)
+	if err != nil {
+		return raw
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // A Query selects a part of a result. At most one of Lines, Grep and JQ is set.
@@ -235,10 +236,8 @@ func Filtered(ctx context.Context, data []byte, filter string, limit int64) (Par
 	if err != nil {
 		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
 	}
-	var value any
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
+	value, err := jsonrpc.Decode(data)
+	if err != nil {
 		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, jqTime)

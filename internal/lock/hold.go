@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +25,6 @@ func (e *toolError) In(l i18n.Lang) string {
 	}
 	return i18n.New("%s failed: %s", "%s 失败：%s", e.name, said).In(l)
 }
-
-func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
 
 // A Program says how a locked server is started.
 type Program struct {

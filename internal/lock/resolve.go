@@ -52,10 +52,10 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 		return nil, err
 	}
 	e.Level = LevelTree
-	if version = cmp.Or(version, pkg.Version(), Newest); pkg.NPM() {
-		err = resolveNPM(ctx, e, pkg.Name(), version, s, work)
+	if version = cmp.Or(version, pkg.Version, Newest); pkg.NPM() {
+		err = resolveNPM(ctx, e, pkg.Name, version, s, work)
 	} else {
-		err = resolvePyPI(ctx, e, pkg.Name(), version, s, work)
+		err = resolvePyPI(ctx, e, pkg.Name, version, s, work)
 	}
 	return f, err
 }
@@ -263,12 +263,11 @@ func tool(ctx context.Context, s *config.Server, dir, name string, args ...strin
 		}
 	}
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return out, nil
-	case asExit(err, &exit):
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return out, &toolError{name, strings.TrimSpace(string(exit.Stderr))}
+	}
+	if err == nil {
+		return out, nil
 	}
 	return out, i18n.Errorf("running %s: %w", "运行 %s 失败：%w", name, err)
 }

@@ -33,7 +33,7 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 		return nil, nil, err
 	}
 	next = s
-	if pkg := sandbox.ReadPackage(s.Command, s.Args); pkg.Version() != "" {
+	if pkg := sandbox.ReadPackage(s.Command, s.Args); pkg.Version != "" {
 		changed := *s
 		changed.Args = pkg.At(staged.Servers[Key(s)].Version(), s.Args)
 		next = &changed

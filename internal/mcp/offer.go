@@ -24,6 +24,30 @@ type Offer struct {
 // depending on capabilities then list all of them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 
+// Add adds the capability with a name: sampling, elicitation or roots. It reports
+// whether there is one.
+func (o *Offer) Add(name string) bool {
+	switch name {
+	case "sampling":
+		o.Sampling, o.SampleTools, o.SampleContext = true, true, true
+	case "elicitation":
+		o.Elicit, o.ElicitURL = true, true
+	case "roots":
+		o.Roots = true
+	default:
+		return false
+	}
+	return true
+}
+
+// appsExtension is the extension of MCP Apps: interfaces of tools.
+const appsExtension = "io.modelcontextprotocol/ui"
+
+// ShowsApps reports whether the client shows the interfaces of tools.
+func (o *Offer) ShowsApps() bool {
+	return len(o.Extensions) > 0 && jsonrpc.Get(o.Extensions, appsExtension) != nil
+}
+
 // ParseOffer parses the capabilities that a client declared.
 func ParseOffer(caps []byte) Offer {
 	var o Offer

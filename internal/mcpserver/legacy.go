@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -68,13 +67,6 @@ func (s *Session) initialize(p *params, legacy []string) (any, error) {
 		result["instructions"] = s.server.Instructions
 	}
 	return result, nil
-}
-
-// Offer returns the capabilities that the client declared.
-func (s *Session) Offer() map[string]json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.offer
 }
 
 func (s *Session) setLevel(level string) (any, error) {

@@ -44,8 +44,6 @@ func UnknownArgument(name, nearest string) *ArgumentError {
 type ArgumentParser struct {
 	// Schema is the tool's input schema; if nil, values are not typed.
 	Schema []byte
-	// ReadFile reads the files named after @; nil means os.ReadFile.
-	ReadFile func(name string) ([]byte, error)
 	// Any accepts names that the schema does not have.
 	Any bool
 }
@@ -59,10 +57,8 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 	if args[0] != '{' || !jsonrpc.Valid(args) {
 		return nil, i18n.Errorf("the arguments are not a JSON object", "参数不是 JSON 对象")
 	}
-	var tree any
-	dec := json.NewDecoder(strings.NewReader(string(args)))
-	dec.UseNumber()
-	if err := dec.Decode(&tree); err != nil {
+	tree, err := jsonrpc.Decode(args)
+	if err != nil {
 		return nil, i18n.Errorf("reading the arguments: %w", "读取参数失败：%w", err)
 	}
 	for _, word := range words {
@@ -96,11 +92,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 	}
 	key, isJSON = strings.CutSuffix(key, ":")
 	if name, isFile := strings.CutPrefix(value, "@"); isFile && name != "" {
-		read := p.ReadFile
-		if read == nil {
-			read = os.ReadFile
-		}
-		data, err := read(name)
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return "", "", false, &ArgumentError{Argument: key, Form: true, Problem: i18n.New("argument %q: %v", "参数 %q：%v", key, err)}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/spelling"
 )
 
@@ -78,10 +79,8 @@ func place(tree any, path []step, value any) (any, error) {
 		return value, nil
 	}
 	if raw, ok := tree.(json.RawMessage); ok {
-		var inner any
-		dec := json.NewDecoder(strings.NewReader(string(raw)))
-		dec.UseNumber()
-		if err := dec.Decode(&inner); err != nil {
+		inner, err := jsonrpc.Decode(raw)
+		if err != nil {
 			return nil, err
 		}
 		tree = inner
@@ -157,7 +156,7 @@ func ResolveRef(root, schema []byte) []byte {
 		}
 		var path []string
 		for part := range strings.SplitSeq(ref[2:], "/") {
-			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+			path = append(path, jsonschema.UnescapePointer(part))
 		}
 		schema = jsonrpc.Get(root, path...)
 	}

@@ -5,19 +5,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// CheckJSON validates a value against a JSON Schema. It returns the violations,
-// one per line; an error means that the schema cannot be used.
-func CheckJSON(schema, value []byte) ([]i18n.Text, error) {
+// SchemaItem returns a tool whose arguments have the given schema. An error means
+// that the schema cannot be used.
+func SchemaItem(schema []byte) (*catalog.Item, error) {
 	page := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{page})
 	if len(items) != 1 {
 		return nil, i18n.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
 	}
-	if err := items[0].Unvalidated(); err != nil {
+	return &items[0], items[0].Unvalidated()
+}
+
+// CheckJSON validates a value against a JSON Schema. It returns the violations,
+// one per line; an error means that the schema cannot be used.
+func CheckJSON(schema, value []byte) ([]i18n.Text, error) {
+	item, err := SchemaItem(schema)
+	if err != nil {
 		return nil, err
 	}
 	var lines []i18n.Text
-	for _, v := range items[0].Validate(value) {
+	for _, v := range item.Validate(value) {
 		where := i18n.Plain(v.Argument)
 		if v.Argument == "" {
 			where = i18n.New("the value", "该值")

@@ -114,19 +114,7 @@ func (q *questions) answer(ctx context.Context, r *running, req *jsonrpc.Request
 }
 
 func (q *questions) rootsResult() json.RawMessage {
-	type root struct {
-		URI  string `json:"uri"`
-		Name string `json:"name,omitempty"`
-	}
-	roots := []root{}
-	for _, r := range *q.roots.Load() {
-		roots = append(roots, root(r))
-	}
-	raw, err := json.Marshal(map[string]any{"roots": roots})
-	if err != nil {
-		panic(err) // never fails for strings
-	}
-	return raw
+	return Encode(map[string]any{"roots": append([]config.Root{}, *q.roots.Load()...)})
 }
 
 // nextRound answers all questions of a modern server and returns the params of

@@ -2,11 +2,11 @@ package probe
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/itchyny/gojq"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // CheckJQ returns an error if a jq expression cannot be compiled.
@@ -33,10 +33,8 @@ func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var input any
-	dec := json.NewDecoder(strings.NewReader(string(value)))
-	dec.UseNumber()
-	if err := dec.Decode(&input); err != nil {
+	input, err := jsonrpc.Decode(value)
+	if err != nil {
 		return nil, i18n.Errorf("reading the JSON: %w", "读取 JSON 失败：%w", err)
 	}
 	var results []json.RawMessage

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/jsonrpc"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -19,7 +21,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		value, _ := DecodeJSON([]byte(doc))
+		value, _ := jsonrpc.Decode([]byte(doc))
 		if got := string(Encode(p.Find(value))); got != want {
 			t.Errorf("%s found %s, want %s", path, got, want)
 		}
@@ -41,7 +43,7 @@ func TestPlacesRemove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, _ := DecodeJSON([]byte(`{"items":[{"id":1,"at":"x"},{"id":2,"at":"y"}],"n":{"at":3}}`))
+		value, _ := jsonrpc.Decode([]byte(`{"items":[{"id":1,"at":"x"},{"id":2,"at":"y"}],"n":{"at":3}}`))
 		if got := string(Encode(p.Remove(value))); got != want {
 			t.Errorf("without %s: %s, want %s", path, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
 )
 
@@ -115,7 +116,7 @@ func DecodeSide(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return DecodeJSON(raw)
+	return jsonrpc.Decode(raw)
 }
 
 func diff(path string, a, b any, found *[]Difference) {

@@ -84,16 +84,6 @@ func (s *Session) listenRequest(params []byte) *jsonrpc.Request {
 	return &jsonrpc.Request{Method: mcp.MethodListen, Params: s.identity.withMeta(params, s.info.Version), Back: back{s, nil}}
 }
 
-// Listen lets a server send messages outside any call until stop is called. A
-// modern server needs a subscription for that, a legacy HTTP server a stream.
-func (s *Session) Listen(ctx context.Context) (stop func(), err error) {
-	if s.info.Era == mcp.Legacy {
-		s.link.openStream()
-		return func() {}, nil
-	}
-	return s.subscriptions.await(ctx, s.listenRequest(listChanges))
-}
-
 // Subscribe makes the server send changes of a resource until stop is called.
 func (s *Session) Subscribe(ctx context.Context, uri string) (stop func(context.Context) error, err error) {
 	if s.info.Era == mcp.Modern {

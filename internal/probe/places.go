@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -138,15 +137,4 @@ func (p Places) Remove(value any) any {
 		}
 	}
 	return value
-}
-
-// DecodeJSON decodes a value and keeps its numbers as written.
-func DecodeJSON(raw []byte) (any, error) {
-	var v any
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	return v, nil
 }

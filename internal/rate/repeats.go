@@ -1,8 +1,6 @@
 package rate
 
 import (
-	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"strconv"
 	"sync"
@@ -38,22 +36,8 @@ func sumOf(schema, server, tool string, arguments []byte) uint64 {
 	for _, s := range []string{schema, server, tool} {
 		h.WriteString(strconv.Itoa(len(s)) + ":" + s)
 	}
-	h.Write(Canonical(jsonrpc.AsObject(arguments)))
+	h.Write(jsonrpc.Canonical(jsonrpc.AsObject(arguments)))
 	return h.Sum64()
-}
-
-// Canonical returns a JSON value with sorted object members.
-func Canonical(raw []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	if text, err := json.Marshal(v); err == nil {
-		return text
-	}
-	return raw
 }
 
 // answerOf returns a hash of the parts of an answer that a model reads; ok is

@@ -41,7 +41,7 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 		if err := f.install(ctx, x, dir, p.Env, run); err != nil {
 			return p, profile, nil, err
 		}
-		if p.Path, p.Args, err = f.program(dir, p.Env); err != nil {
+		if p.Path, p.Args, err = f.Program(dir, p.Env); err != nil {
 			return p, profile, nil, err
 		}
 		prefix = []string{dir}
@@ -60,7 +60,7 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 // hash returns the folder name of a package. What an entry changes about the
 // package manager or its registry is part of it: a package that one server got from
 // a registry of its own must not run as another server.
-func (f *fetched) hash(env []string) string {
+func (f *Package) hash(env []string) string {
 	text := f.runner + " " + f.spec()
 	if tool := f.tool(env); !inPath(tool) {
 		text += "\n" + tool
@@ -76,11 +76,11 @@ func (f *fetched) hash(env []string) string {
 
 // tool returns the package manager of the runner, which is next to it; "" if there
 // is none.
-func (f *fetched) tool(env []string) string {
+func (f *Package) tool(env []string) string {
 	return lookPath(f.toolName(), []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")})
 }
 
-func (f *fetched) toolName() string { return map[string]string{"npx": "npm", "uvx": "uv"}[f.runner] }
+func (f *Package) toolName() string { return map[string]string{"npx": "npm", "uvx": "uv"}[f.runner] }
 
 // installing serialises installations.
 var installing sync.Mutex
@@ -91,7 +91,7 @@ const done = ".installed"
 // install installs a package into dir, unless it is installed already. The package
 // manager is confined to that folder and the registry, and runs no scripts of the
 // package.
-func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []string, run Run) error {
+func (f *Package) install(ctx context.Context, x *Proxy, dir string, env []string, run Run) error {
 	installing.Lock()
 	defer installing.Unlock()
 	if _, err := os.Stat(filepath.Join(dir, done)); err == nil {
@@ -115,7 +115,7 @@ func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []strin
 
 // fetch makes the runner's package manager install the package into the parent of
 // folder. folder is its working folder.
-func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
+func (f *Package) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
 	path := f.tool(env)
 	if path == "" {
 		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", f.toolName(), f.runner)
@@ -175,7 +175,7 @@ func toolEnv(env []string) []string {
 }
 
 // steps returns the commands that install a package.
-func (f *fetched) steps(dir string) [][]string {
+func (f *Package) steps(dir string) [][]string {
 	if f.runner == "npx" {
 		return [][]string{{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--noproxy=-", f.spec()}}
 	}
@@ -186,8 +186,8 @@ func (f *fetched) steps(dir string) [][]string {
 	}
 }
 
-// program returns the command that runs an installed package.
-func (f *fetched) program(dir string, env []string) (path string, args []string, err error) {
+// Program returns the command that runs the package installed in dir.
+func (f *Package) Program(dir string, env []string) (path string, args []string, err error) {
 	if f.runner == "uvx" {
 		path = filepath.Join(dir, ".venv", "bin", f.script())
 		if _, err := os.Stat(path); err != nil {
@@ -195,7 +195,7 @@ func (f *fetched) program(dir string, env []string) (path string, args []string,
 		}
 		return path, f.args, nil
 	}
-	root := filepath.Join(dir, "node_modules", filepath.FromSlash(f.name))
+	root := filepath.Join(dir, "node_modules", filepath.FromSlash(f.Name))
 	data, err := os.ReadFile(filepath.Join(root, "package.json"))
 	if err != nil {
 		return "", nil, err
@@ -211,7 +211,7 @@ func (f *fetched) program(dir string, env []string) (path string, args []string,
 }
 
 // bin returns the file of the command that npx would run.
-func (f *fetched) bin(manifest []byte) (string, error) {
+func (f *Package) bin(manifest []byte) (string, error) {
 	var m struct {
 		Bin json.RawMessage `json:"bin"`
 	}

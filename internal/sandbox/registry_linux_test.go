@@ -236,7 +236,7 @@ func TestPrefixOfAnotherRegistry(t *testing.T) {
 	t.Setenv("PATH", dir)
 	t.Setenv("UV_INDEX", "https://mine.example.com")
 	for _, runner := range []string{"npx", "uvx"} {
-		f := &fetched{runner: runner, dir: dir, name: "x", version: "1"}
+		f := &Package{runner: runner, dir: dir, Name: "x", Version: "1"}
 		plain := f.hash(os.Environ())
 		if again := f.hash(append([]string{"SECRET=1"}, os.Environ()...)); again != plain {
 			t.Errorf("install/prefix: %s has another folder because of a variable that it does not get", runner)

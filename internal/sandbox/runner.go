@@ -9,13 +9,36 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A fetched is a package that npx or uvx would download and run.
-type fetched struct {
+// A Package is a package that npx or uvx would download and run.
+type Package struct {
 	runner  string // npx or uvx
 	dir     string // folder of the runner
-	name    string
-	version string // "" means the newest at installation
+	Name    string // in its registry
+	Version string // "" means the newest at installation
 	args    []string
+}
+
+// ReadPackage parses a command that runs a package by its name. It returns nil for
+// other commands, and for forms in which the package cannot be determined.
+func ReadPackage(command string, args []string) *Package {
+	p, err := readRunner(command, args)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// NPM reports whether the package is from npm; otherwise it is from PyPI.
+func (f *Package) NPM() bool { return f.runner == "npx" }
+
+// At returns the arguments of its command with another version of the package.
+func (f *Package) At(version string, args []string) []string {
+	other, changed := *f, slices.Clone(args)
+	other.Version = version
+	if i := slices.Index(args, f.spec()); i >= 0 {
+		changed[i] = other.spec()
+	}
+	return changed
 }
 
 // otherRunners also download programs, but their downloads cannot be separated from
@@ -35,7 +58,7 @@ var (
 
 // readRunner parses a command that downloads its program. It returns nil for other
 // commands.
-func readRunner(path string, args []string) (*fetched, error) {
+func readRunner(path string, args []string) (*Package, error) {
 	name := filepath.Base(path)
 	switch {
 	case IsEngine(path):
@@ -44,7 +67,7 @@ func readRunner(path string, args []string) (*fetched, error) {
 	case name != "npx" && name != "uvx" && !slices.Contains(otherRunners, name):
 		return nil, nil
 	}
-	f := &fetched{runner: name, dir: filepath.Dir(path)}
+	f := &Package{runner: name, dir: filepath.Dir(path)}
 	form := pypiPackage
 	if name == "npx" {
 		form = npmPackage
@@ -54,7 +77,7 @@ func readRunner(path string, args []string) (*fetched, error) {
 	}
 	if len(args) > 0 && !slices.Contains(otherRunners, name) {
 		if m := form.FindStringSubmatch(args[0]); m != nil {
-			f.name, f.version, f.args = m[1], m[2], args[1:]
+			f.Name, f.Version, f.args = m[1], m[2], args[1:]
 			return f, nil
 		}
 	}
@@ -63,21 +86,21 @@ func readRunner(path string, args []string) (*fetched, error) {
 }
 
 // spec returns the package as an argument of its package manager.
-func (f *fetched) spec() string {
+func (f *Package) spec() string {
 	switch {
-	case f.version == "":
-		return f.name
+	case f.Version == "":
+		return f.Name
 	case f.runner == "npx":
-		return f.name + "@" + f.version
+		return f.Name + "@" + f.Version
 	}
-	return f.name + "==" + f.version
+	return f.Name + "==" + f.Version
 }
 
 // script returns the name of the package's command.
-func (f *fetched) script() string {
-	_, after, scoped := strings.Cut(f.name, "/")
+func (f *Package) script() string {
+	_, after, scoped := strings.Cut(f.Name, "/")
 	if scoped {
 		return after
 	}
-	return f.name
+	return f.Name
 }

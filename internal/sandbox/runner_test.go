@@ -15,14 +15,14 @@ import (
 func TestRunners(t *testing.T) {
 	for _, tt := range []struct {
 		command string
-		want    *fetched
+		want    *Package
 		refused string
 	}{
-		{"npx -y pkg", &fetched{"npx", ".", "pkg", "", []string{}}, ""},
-		{"/usr/bin/npx pkg@1.2.3 --flag x", &fetched{"npx", "/usr/bin", "pkg", "1.2.3", []string{"--flag", "x"}}, ""},
-		{"npx --yes @scope/pkg@latest", &fetched{"npx", ".", "@scope/pkg", "latest", []string{}}, ""},
-		{"uvx mcp-server-time==2026.1 --tz UTC", &fetched{"uvx", ".", "mcp-server-time", "2026.1", []string{"--tz", "UTC"}}, ""},
-		{"uvx mcp-server-time", &fetched{"uvx", ".", "mcp-server-time", "", []string{}}, ""},
+		{"npx -y pkg", &Package{"npx", ".", "pkg", "", []string{}}, ""},
+		{"/usr/bin/npx pkg@1.2.3 --flag x", &Package{"npx", "/usr/bin", "pkg", "1.2.3", []string{"--flag", "x"}}, ""},
+		{"npx --yes @scope/pkg@latest", &Package{"npx", ".", "@scope/pkg", "latest", []string{}}, ""},
+		{"uvx mcp-server-time==2026.1 --tz UTC", &Package{"uvx", ".", "mcp-server-time", "2026.1", []string{"--tz", "UTC"}}, ""},
+		{"uvx mcp-server-time", &Package{"uvx", ".", "mcp-server-time", "", []string{}}, ""},
 		{"node server.js", nil, ""},
 		{"npx", nil, "npx -y PACKAGE"},
 		{"npx -p pkg cmd", nil, "npx -y PACKAGE"},
@@ -46,7 +46,7 @@ func TestRunners(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(fetched{})); diff != "" || err != nil {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(Package{})); diff != "" || err != nil {
 				t.Error(diff, err)
 			}
 		})
@@ -63,7 +63,7 @@ func TestBinOfPackage(t *testing.T) {
 		{"pkg", `{}`, ""},
 	} {
 		t.Run("install/runner "+tt.manifest, func(t *testing.T) {
-			got, err := (&fetched{runner: "npx", name: tt.name}).bin([]byte(tt.manifest))
+			got, err := (&Package{runner: "npx", Name: tt.name}).bin([]byte(tt.manifest))
 			if got != tt.want || (err == nil) != (tt.want != "") {
 				t.Errorf("%q, %v", got, err)
 			}

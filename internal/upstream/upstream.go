@@ -157,7 +157,7 @@ func Start(life context.Context, cfg *config.Server, opt *Options) *Upstream {
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
 	u.condition.entry = &u.entry
 	u.observed.Server, u.observed.Log, u.observed.OnLine = cfg.Name, u.log, opt.OnLine
-	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.observed.Count}
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.observed.Count, Flow: inflight.NewFlow()}
 	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.primary = &slot{up: &u.connections, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	if opt.Greeting != nil && len(cfg.PerUser) > 0 {

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"net/http"
 	"time"
 
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 )
@@ -19,12 +17,11 @@ type historyBody struct {
 
 // getHistory serves the history of one server, or of all client requests if
 // no server is named, and the uptime of the servers over the last day.
-func (h *Handler) getHistory(w http.ResponseWriter, r *api.Request) {
+func (h *Handler) getHistory(r *api.Request) (any, error) {
 	server := r.URL.Query().Get("server")
 	if server == "" && !r.Who.MayInspect() || server != "" && !h.sight.sees(r.Who, server) {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(api.ErrNotFound))
-		return
+		return nil, api.ErrNotFound
 	}
 	length := time.Duration(r.Number("minutes", 60, 24*60)) * time.Minute
-	api.Reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.sight.servers(r.Who))})
+	return historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.sight.servers(r.Who))}, nil
 }

@@ -13,76 +13,58 @@ type validateBody struct {
 	Value  json.RawMessage `json:"value"`
 }
 
-func (h *Handler) postValidate(w http.ResponseWriter, r *api.Request) {
+func (h *Handler) postValidate(r *api.Request) (any, error) {
 	var body validateBody
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
 	problems, err := h.opt.Validate(body.Schema, body.Value)
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "schema", i18n.Why(err))
-		return
+		return nil, api.Refuse(http.StatusUnprocessableEntity, "schema", i18n.Why(err))
 	}
 	if problems == nil {
 		problems = []Problem{}
 	}
-	api.Reply(w, http.StatusOK, map[string][]Problem{"problems": problems})
+	return map[string][]Problem{"problems": problems}, nil
 }
 
 // postReload reads the config file again and applies it. An invalid file
 // changes nothing.
-func (h *Handler) postReload(w http.ResponseWriter, r *api.Request) {
-	report, err := h.opt.Reload()
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	api.Reply(w, http.StatusOK, report)
+func (h *Handler) postReload(r *api.Request) (any, error) {
+	return h.opt.Reload()
 }
 
 // settingPages serves the settings and changes them.
 type settingPages struct{ settings Settings }
 
-func (p settingPages) getAll(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, p.settings.List(r.Lang()))
+func (p settingPages) getAll(r *api.Request) (any, error) {
+	return p.settings.List(r.Lang()), nil
 }
 
-func (p settingPages) put(w http.ResponseWriter, r *api.Request) {
+func (p settingPages) put(r *api.Request) (any, error) {
 	var body struct {
 		Value json.RawMessage `json:"value"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
-	if err := p.settings.Set(r.Context(), r.Param("key"), body.Value); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, p.settings.Set(r.Context(), r.Param("key"), body.Value)
 }
 
-func (p settingPages) getFile(w http.ResponseWriter, r *api.Request) {
-	api.Answer(func(*api.Request) (any, error) { return p.settings.File() })(w, r)
+func (p settingPages) getFile(r *api.Request) (any, error) {
+	return p.settings.File()
 }
 
-func (p settingPages) putFile(w http.ResponseWriter, r *api.Request) {
+func (p settingPages) putFile(r *api.Request) (any, error) {
 	var body struct{ Text, Mark, Confirm string }
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
-	if err := p.settings.Replace(r.Context(), body.Text, body.Mark, body.Confirm); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, p.settings.Replace(r.Context(), body.Text, body.Mark, body.Confirm)
 }
 
 // postRestart starts the gateway again with the arguments that it was started
 // with, after the running calls have ended.
-func (h *Handler) postRestart(w http.ResponseWriter, r *api.Request) {
-	if err := h.opt.Restart(); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+func (h *Handler) postRestart(r *api.Request) (any, error) {
+	return nil, h.opt.Restart()
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"slices"
 
 	"mcp-all-in-one/internal/i18n"
@@ -11,104 +10,81 @@ import (
 // catalogPages serves the catalogue that clients see.
 type catalogPages struct{ catalog Catalog }
 
-func (p catalogPages) get(w http.ResponseWriter, r *api.Request) {
+func (p catalogPages) get(r *api.Request) (any, error) {
 	q := r.URL.Query()
-	page, err := p.catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	api.Reply(w, http.StatusOK, page)
+	return p.catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
 }
 
-func (p catalogPages) put(w http.ResponseWriter, r *api.Request) {
+func (p catalogPages) put(r *api.Request) (any, error) {
 	var body struct {
 		On  *bool `json:"on"`
 		Ask *bool `json:"ask"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
 	kind, key, on := r.Param("kind"), "enabled", body.On
 	if on == nil && kind == "tool" {
 		key, on = "ask", body.Ask
 	}
 	if on == nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("on or, for a tool, ask must be true or false", "on 应为 true 或 false，工具也可使用 ask"))
-		return
+		return nil, api.BadRequest(i18n.New("on or, for a tool, ask must be true or false", "on 应为 true 或 false，工具也可使用 ask"))
 	}
 	if kind != "tool" && kind != "prompt" {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
-		return
+		return nil, api.NotFound(i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 	}
-	if err := p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), key, *on); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), key, *on)
 }
 
 // programPages connects MCP client programs on this machine to the gateway.
 type programPages struct{ programs Programs }
 
-func (p programPages) getAll(w http.ResponseWriter, _ *api.Request) {
-	api.Reply(w, http.StatusOK, p.programs.List())
+func (p programPages) getAll(*api.Request) (any, error) {
+	return p.programs.List(), nil
 }
 
-func (p programPages) postPlan(w http.ResponseWriter, r *api.Request) {
+func (p programPages) postPlan(r *api.Request) (any, error) {
 	var how ConnectOptions
-	if !r.Read(w, &how) {
-		return
+	if err := r.Decode(&how); err != nil {
+		return nil, err
 	}
-	plan, err := p.programs.Plan(r.Param("program"), how, r.Lang())
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	api.Reply(w, http.StatusOK, plan)
+	return p.programs.Plan(r.Param("program"), how, r.Lang())
 }
 
-func (p programPages) postApply(w http.ResponseWriter, r *api.Request) {
+func (p programPages) postApply(r *api.Request) (any, error) {
 	var body struct {
 		ConnectOptions
 		Mark string `json:"mark"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
-	plan, err := p.programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	api.Reply(w, http.StatusOK, plan)
+	return p.programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
 }
 
-func (p programPages) getServers(w http.ResponseWriter, r *api.Request) {
-	api.Answer(func(r *api.Request) (any, error) { return p.programs.Importable(r.Context(), r.Lang()) })(w, r)
+func (p programPages) getServers(r *api.Request) (any, error) {
+	return p.programs.Importable(r.Context(), r.Lang())
 }
 
-func (p programPages) postImport(w http.ResponseWriter, r *api.Request) {
+func (p programPages) postImport(r *api.Request) (any, error) {
 	var body struct {
 		Servers []Importable `json:"servers"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
-	api.Answer(func(r *api.Request) (any, error) { return p.programs.Import(r.Context(), body.Servers, r.Lang()) })(w, r)
+	return p.programs.Import(r.Context(), body.Servers, r.Lang())
 }
 
-func (h *Handler) getDoctor(w http.ResponseWriter, r *api.Request) {
+func (h *Handler) getDoctor(r *api.Request) (any, error) {
 	q := r.URL.Query()
 	if name := q.Get("server"); name != "" && !h.sight.sees(r.Who, name) {
-		api.FailWith(w, r.Request, api.ErrNotFound)
-		return
+		return nil, api.ErrNotFound
 	}
 	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), q.Get("way") != "no", r.Lang())
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !r.Who.Unbound() && !r.Who.MaySee(f.Schema, f.Name, "") })
-	api.Reply(w, http.StatusOK, findings)
+	return findings, nil
 }

@@ -9,85 +9,80 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-func (h *histories) getAll(w http.ResponseWriter, r *api.Request) {
+func (h *histories) getAll(r *api.Request) (any, error) {
 	q := r.URL.Query()
 	if q.Has("export") {
 		all, err := h.of(r.Who.ID).Export()
 		if err != nil {
-			api.FailWith(w, r.Request, err)
-			return
+			return nil, err
 		}
-		w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
-		api.Reply(w, http.StatusOK, all)
-		return
+		return api.HandlerFunc(func(w http.ResponseWriter, _ *api.Request) {
+			w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
+			api.Reply(w, http.StatusOK, all)
+		}), nil
 	}
 	if bench := q.Get("bench"); bench != "" {
-		api.Reply(w, http.StatusOK, h.of(r.Who.ID).Of(bench))
-		return
+		return h.of(r.Who.ID).Of(bench), nil
 	}
-	runs, err := h.of(r.Who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	api.Reply(w, http.StatusOK, runs)
+	return h.of(r.Who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
 }
 
 // post imports a history that was exported before.
-func (h *histories) post(w http.ResponseWriter, r *api.Request) {
+func (h *histories) post(r *api.Request) (any, error) {
 	var runs []history.KeptRun
-	if !r.Read(w, &runs) {
-		return
+	if err := r.Decode(&runs); err != nil {
+		return nil, err
 	}
 	if err := h.of(r.Who.ID).Import(runs); err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-		return
+		return nil, api.BadRequest(i18n.Why(err))
 	}
-	api.Reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
+	return map[string]int{"imported": len(runs)}, nil
 }
 
-func (h *histories) delete(w http.ResponseWriter, r *api.Request) {
-	if err := h.of(r.Who.ID).Clear(); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+func (h *histories) delete(r *api.Request) (any, error) {
+	return nil, h.of(r.Who.ID).Clear()
 }
 
-func (h *histories) get(w http.ResponseWriter, r *api.Request) {
-	k, ok := h.of(r.Who.ID).Get(r.Param("run"))
+// find returns a run of the principal.
+func (h *histories) find(r *api.Request, run string) (*history.KeptRun, error) {
+	k, ok := h.of(r.Who.ID).Get(run)
 	if !ok {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
-		return
+		return nil, api.NotFound(i18n.New("this run is no longer kept", "这次运行已不再保留"))
 	}
-	api.Reply(w, http.StatusOK, k.Run)
+	return &k, nil
+}
+
+func (h *histories) get(r *api.Request) (any, error) {
+	k, err := h.find(r, r.Param("run"))
+	if err != nil {
+		return nil, err
+	}
+	return k.Run, nil
 }
 
 // getBody serves the result unchanged, with range requests, or the recorded
 // wire messages.
-func (h *histories) getBody(w http.ResponseWriter, r *api.Request) {
-	k, ok := h.of(r.Who.ID).Get(r.Param("run"))
-	if !ok {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
-		return
+func (h *histories) getBody(r *api.Request) (any, error) {
+	k, err := h.find(r, r.Param("run"))
+	if err != nil {
+		return nil, err
 	}
 	if r.URL.Query().Get("part") == "wire" {
 		wire := k.Wire
 		if wire == nil {
 			wire = []history.WireFrame{}
 		}
-		api.Reply(w, http.StatusOK, wire)
-		return
+		return wire, nil
 	}
 	if k.Result == nil {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this result is no longer kept", "这个结果已不再保留"))
-		return
+		return nil, api.NotFound(i18n.New("this result is no longer kept", "这个结果已不再保留"))
 	}
 	if r.URL.Query().Has("path") {
-		part(w, r, k.Result, true)
-		return
+		return part(r, k.Result, true)
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	http.ServeContent(w, r.Request, "", k.Start, bytes.NewReader(k.Result))
+	return api.HandlerFunc(func(w http.ResponseWriter, r *api.Request) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		http.ServeContent(w, r.Request, "", k.Start, bytes.NewReader(k.Result))
+	}), nil
 }

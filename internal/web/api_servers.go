@@ -26,9 +26,9 @@ type overviewBody struct {
 	Replicas []Replica `json:"replicas,omitempty"`
 }
 
-func (h *Handler) getOverview(w http.ResponseWriter, r *api.Request) {
+func (h *Handler) getOverview(r *api.Request) (any, error) {
 	body := overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who), nil}
-	api.Reply(w, http.StatusOK, h.joined.overview(r, body))
+	return h.joined.overview(r, body), nil
 }
 
 // unread returns the unread changes of the config file; nil for a principal
@@ -42,12 +42,12 @@ func (h *Handler) unread(who access.Principal) *Unread {
 
 // getUnread serves the changes of the config file that the gateway has not read
 // yet; null if there are none.
-func (h *Handler) getUnread(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.unread(r.Who))
+func (h *Handler) getUnread(r *api.Request) (any, error) {
+	return h.unread(r.Who), nil
 }
 
-func (h *Handler) getClients(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.joined.clients(r, h.sight.clients(r.Who)))
+func (h *Handler) getClients(r *api.Request) (any, error) {
+	return h.joined.clients(r, h.sight.clients(r.Who)), nil
 }
 
 // serverPages serves the configured servers and changes them.
@@ -60,20 +60,19 @@ type serverPages struct {
 	joined  *joined
 }
 
-func (p *serverPages) getAll(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, p.joined.servers(r, p.sight.servers(r.Who)))
+func (p *serverPages) getAll(r *api.Request) (any, error) {
+	return p.joined.servers(r, p.sight.servers(r.Who)), nil
 }
 
-func (p *serverPages) get(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) get(r *api.Request) (any, error) {
 	d, err := p.servers.Detail(r.Param("schema"), r.Param("name"))
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	if !r.Who.MayConfigure() {
 		d.Approval = nil // it contains every value of the entry
 	}
-	api.Reply(w, http.StatusOK, d.shownTo(r.Who))
+	return d.shownTo(r.Who), nil
 }
 
 type saveBody struct {
@@ -82,85 +81,63 @@ type saveBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (p *serverPages) put(w http.ResponseWriter, r *api.Request) {
+// started is the command that an entry starts.
+type started struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+}
+
+func (p *serverPages) put(r *api.Request) (any, error) {
 	var body saveBody
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
-	var entry struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}
+	var entry started
 	if err := json.Unmarshal(body.Entry, &entry); err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("reading the entry: %v", "读取条目失败：%v", err))
-		return
+		return nil, api.BadRequest(i18n.New("reading the entry: %v", "读取条目失败：%v", err))
 	}
 	schema, name := r.Param("schema"), r.Param("name")
-	if !p.runsAlready(schema, name, entry.Command, entry.Args) &&
-		!api.Confirmed(w, r, entry.Command, entry.Args, body.Confirm) {
-		return
+	if !p.runsAlready(schema, name, entry) {
+		if err := api.Confirm(entry.Command, entry.Args, body.Confirm); err != nil {
+			return nil, err
+		}
 	}
-	if err := p.servers.Save(r.Context(), schema, name, body.Entry); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, p.servers.Save(r.Context(), schema, name, body.Entry)
 }
 
 // runsAlready reports whether the server already has exactly this command, so
 // that saving the entry starts nothing new.
-func (p *serverPages) runsAlready(schema, name, command string, args []string) bool {
+func (p *serverPages) runsAlready(schema, name string, now started) bool {
 	d, err := p.servers.Detail(schema, name)
-	if err != nil {
-		return false
-	}
-	var entry struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}
-	return json.Unmarshal(d.Entry, &entry) == nil && entry.Command == command && slices.Equal(entry.Args, args)
+	var was started
+	return err == nil && json.Unmarshal(d.Entry, &was) == nil && was.Command == now.Command && slices.Equal(was.Args, now.Args)
 }
 
-func (p *serverPages) delete(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) delete(r *api.Request) (any, error) {
 	undo, err := p.servers.Remove(r.Context(), r.Param("schema"), r.Param("name"))
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
-	api.Reply(w, http.StatusOK, map[string]string{"undo": p.undos.add(undo)})
+	return map[string]string{"undo": p.undos.add(undo)}, nil
 }
 
-func (p *serverPages) post(w http.ResponseWriter, r *api.Request) {
-	s := p.servers
-	actions := map[string]func(ctx context.Context, schema, name string) error{
-		"enable":  func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, true) },
-		"disable": func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, false) },
-		"restart": s.Restart,
-	}
+func (p *serverPages) post(r *api.Request) (any, error) {
+	schema, name := r.Param("schema"), r.Param("name")
 	switch r.Param("action") {
+	case "enable", "disable":
+		return nil, p.servers.SetEnabled(r.Context(), schema, name, r.Param("action") == "enable")
+	case "restart":
+		return nil, p.servers.Restart(r.Context(), schema, name)
 	case "signin":
-		p.signIn(w, r)
-		return
+		return p.signIn(schema, name)
 	case "approve":
-		p.approve(w, r)
-		return
+		return p.approve(r, schema, name)
 	}
-	action := actions[r.Param("action")]
-	if action == nil {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
-		return
-	}
-	if err := action(r.Context(), r.Param("schema"), r.Param("name")); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, api.NotFound(i18n.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
 }
 
-func (p *serverPages) ping(w http.ResponseWriter, r *api.Request) {
-	api.Answer(func(r *api.Request) (any, error) {
-		return p.servers.Ping(r.Context(), r.Param("schema"), r.Param("name"))
-	})(w, r)
+func (p *serverPages) ping(r *api.Request) (any, error) {
+	return p.servers.Ping(r.Context(), r.Param("schema"), r.Param("name"))
 }
 
 // changedBody answers an approval whose hash is out of date. It contains the
@@ -172,41 +149,35 @@ type changedBody struct {
 
 // approve accepts exactly the state that the page showed, identified by its
 // hash.
-func (p *serverPages) approve(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) approve(r *api.Request, schema, name string) (any, error) {
 	var body struct {
 		Hash string `json:"hash"`
 	}
-	if r.ContentLength != 0 && !r.Read(w, &body) {
-		return
+	if r.ContentLength != 0 {
+		if err := r.Decode(&body); err != nil {
+			return nil, err
+		}
 	}
-	schema, name := r.Param("schema"), r.Param("name")
 	err := p.servers.Approve(r.Context(), r.Who, schema, name, body.Hash)
 	if errors.Is(err, api.ErrChanged) {
 		answer := changedBody{Refusal: api.Refusal{Error: api.ErrorBody{Code: "changed", Message: errUnseen.In(r.Lang())}}}
 		if d, err := p.servers.Detail(schema, name); err == nil {
 			answer.Approval = d.Approval
 		}
-		api.Reply(w, http.StatusConflict, answer)
-		return
+		return api.With(http.StatusConflict, answer), nil
 	}
-	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, err
 }
 
 var errUnseen = i18n.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
 
 // signIn returns the URL where the user signs in. The page opens the URL and
 // follows the steps.
-func (p *serverPages) signIn(w http.ResponseWriter, r *api.Request) {
-	schema, name := r.Param("schema"), r.Param("name")
+func (p *serverPages) signIn(schema, name string) (any, error) {
 	s := p.signIns.begin(schema, name)
 	address, err := p.servers.SignIn(p.ctx, schema, name, s.step, s.end)
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
-	api.Reply(w, http.StatusOK, map[string]string{"address": address})
+	return map[string]string{"address": address}, nil
 }

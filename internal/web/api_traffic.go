@@ -36,11 +36,10 @@ type trafficBody struct {
 	Replicas []Replica         `json:"replicas,omitempty"`
 }
 
-func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) getAll(r *api.Request) (any, error) {
 	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
-		return
+		return nil, err
 	}
 	limit := int(r.Number("limit", 200, maxRows))
 	before := p.joined.before(r)
@@ -50,29 +49,30 @@ func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
 		calls = calls[:limit]
 	}
 	body.Calls = p.shown(calls)
-	api.Reply(w, http.StatusOK, p.joined.traffic(r, body, limit))
+	return p.joined.traffic(r, body, limit), nil
 }
 
 // export streams the matching entries as JSON lines, oldest first, with the
 // part of each body that was kept.
-func (p *trafficPages) export(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) export(r *api.Request) (any, error) {
 	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
-		return
+		return nil, err
 	}
 	calls, _ := p.record.List(f, 0, 1<<20)
-	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="traffic.jsonl"`)
-	enc := json.NewEncoder(w)
-	for i := len(calls) - 1; i >= 0; i-- {
-		line := exportLine{Call: calls[i]}
-		line.Request, line.RequestWhole = p.exportBody(calls[i].ID, traffic.Request)
-		line.Response, line.ResponseWhole = p.exportBody(calls[i].ID, traffic.Response)
-		if enc.Encode(line) != nil {
-			return
+	return api.HandlerFunc(func(w http.ResponseWriter, _ *api.Request) {
+		w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+		w.Header().Set("Content-Disposition", `attachment; filename="traffic.jsonl"`)
+		enc := json.NewEncoder(w)
+		for _, c := range slices.Backward(calls) {
+			line := exportLine{Call: c}
+			line.Request, line.RequestWhole = p.exportBody(c.ID, traffic.Request)
+			line.Response, line.ResponseWhole = p.exportBody(c.ID, traffic.Response)
+			if enc.Encode(line) != nil {
+				return
+			}
 		}
-	}
+	}), nil
 }
 
 type exportLine struct {
@@ -103,31 +103,30 @@ type entryBody struct {
 	Related []shownCall `json:"related"`
 }
 
-func (p *trafficPages) get(w http.ResponseWriter, r *api.Request) {
-	c, ok := p.entry(w, r)
-	if !ok {
-		return
+func (p *trafficPages) get(r *api.Request) (any, error) {
+	c, err := p.entry(r)
+	if err != nil {
+		return nil, err
 	}
 	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
-	api.Reply(w, http.StatusOK, entryBody{shownCall{Call: c, Said: p.said(&c)}, p.shown(related)})
+	return entryBody{shownCall{Call: c, Said: p.said(&c)}, p.shown(related)}, nil
 }
 
-// entry returns the entry that the request names. It answers 404 itself, also
-// for an entry that the principal may not see.
-func (p *trafficPages) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bool) {
+// entry returns the entry that the request names. One that the principal may not
+// see does not exist either.
+func (p *trafficPages) entry(r *api.Request) (traffic.Call, error) {
 	id, _ := strconv.ParseUint(r.Param("id"), 10, 64)
 	c, ok := p.record.Get(id)
 	if !ok || !r.Who.MayLookAt(c.Principal) {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
-		return traffic.Call{}, false
+		return traffic.Call{}, api.NotFound(i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
 	}
-	return c, true
+	return c, nil
 }
 
-func (p *trafficPages) getBody(w http.ResponseWriter, r *api.Request) {
-	c, ok := p.entry(w, r)
-	if !ok {
-		return
+func (p *trafficPages) getBody(r *api.Request) (any, error) {
+	c, err := p.entry(r)
+	if err != nil {
+		return nil, err
 	}
 	side := traffic.Request
 	if r.URL.Query().Get("side") == "res" {
@@ -135,14 +134,12 @@ func (p *trafficPages) getBody(w http.ResponseWriter, r *api.Request) {
 	}
 	body, whole := p.record.Body(c.ID, side)
 	if body == nil {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this body is no longer kept", "这个消息体已不再保留"))
-		return
+		return nil, api.NotFound(i18n.New("this body is no longer kept", "这个消息体已不再保留"))
 	}
 	if r.URL.Query().Has("path") {
-		part(w, r, body, whole)
-		return
+		return part(r, body, whole)
 	}
-	slice(w, r, body, whole)
+	return slice(r, body, whole), nil
 }
 
 type sliceBody struct {
@@ -156,8 +153,8 @@ type sliceBody struct {
 	Found []int64 `json:"found,omitempty"`
 }
 
-// slice answers with a part of a body. It never splits a UTF-8 character.
-func slice(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
+// slice returns a part of a body. It never splits a UTF-8 character.
+func slice(r *api.Request, body []byte, whole bool) sliceBody {
 	out := sliceBody{Size: int64(len(body)), Whole: whole}
 	if find := r.URL.Query().Get("find"); find != "" {
 		out.Found = findAll(body, []byte(find))
@@ -171,7 +168,7 @@ func slice(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 		end--
 	}
 	out.Text = string(body[out.Offset:end])
-	api.Reply(w, http.StatusOK, out)
+	return out
 }
 
 func findAll(body, text []byte) []int64 {
@@ -187,7 +184,7 @@ func findAll(body, text []byte) []int64 {
 	return found
 }
 
-func (p *trafficPages) getLogs(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) getLogs(r *api.Request) (any, error) {
 	server := r.Param("server")
 	if server == "*" {
 		server = ""
@@ -197,5 +194,5 @@ func (p *trafficPages) getLogs(w http.ResponseWriter, r *api.Request) {
 	if lines == nil {
 		lines = []traffic.Line{}
 	}
-	api.Reply(w, http.StatusOK, lines)
+	return lines, nil
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"sort"
 	"strconv"
@@ -40,7 +39,7 @@ type UnusedTool struct {
 	Tokens int `json:"tokens"`
 }
 
-func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
+func (p *usagePages) get(r *api.Request) (any, error) {
 	q := r.URL.Query()
 	query := usage.Query{
 		Days: 7, By: usage.By(cmp.Or(q.Get("by"), string(usage.ByTool))),
@@ -51,8 +50,7 @@ func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
 		query.Days, _ = strconv.Atoi(text) // text that is not a number becomes 0, which is not an allowed value
 	}
 	if err := query.Check(); err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-		return
+		return nil, api.BadRequest(i18n.Why(err))
 	}
 	report := UsageReport{Report: p.book.Report(query)}
 	for i := range report.Rows {
@@ -70,7 +68,7 @@ func (p *usagePages) get(w http.ResponseWriter, r *api.Request) {
 	if report.On && r.Who.MayLookAt(usage.Other) {
 		report.Unused = p.unused(r.Who, &report.Report)
 	}
-	api.Reply(w, http.StatusOK, report)
+	return report, nil
 }
 
 // only returns a parameter that restricts the rows; nil if it is absent. An empty

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
@@ -200,7 +201,7 @@ func TestInboxAnswersTheServer(t *testing.T) {
 func TestRoots(t *testing.T) {
 	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
-	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []bench.Root{{URI: "file:///home"}}})
+	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []config.Root{{URI: "file:///home"}}})
 	if again := c.open("demo"); again != b {
 		t.Errorf("the session with its roots was left for %s", again)
 	}

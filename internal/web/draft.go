@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -31,23 +30,21 @@ type draftBody struct {
 }
 
 // post makes a test file from recorded calls. The file is not saved.
-func (d *drafts) post(w http.ResponseWriter, r *api.Request) {
+func (d *drafts) post(r *api.Request) (any, error) {
 	var body struct {
 		Q string `json:"q"`
 		// Run selects one run of the Bench instead of Q.
 		Run string `json:"run"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
 	if body.Run != "" {
-		d.run(w, r, body.Run)
-		return
+		return d.run(r, body.Run)
 	}
 	f, err := filter(r.Who, body.Q)
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
-		return
+		return nil, err
 	}
 	calls, _ := d.traffic.List(f, 0, 1<<20)
 	out := draftBody{Servers: []string{}}
@@ -70,15 +67,14 @@ func (d *drafts) post(w http.ResponseWriter, r *api.Request) {
 		out.Text = string(suite.SuiteFrom(from, turns))
 	}
 	out.Calls = len(turns)
-	api.Reply(w, http.StatusOK, out)
+	return out, nil
 }
 
-// run answers with the test file of one run.
-func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
-	k, ok := d.history.of(r.Who.ID).Get(id)
-	if !ok {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
-		return
+// run makes the test file of one run.
+func (d *drafts) run(r *api.Request, id string) (any, error) {
+	k, err := d.history.find(r, id)
+	if err != nil {
+		return nil, err
 	}
 	t := record.Turn{Method: k.Method, Params: k.Params, Err: k.Error}
 	switch k.Status {
@@ -88,14 +84,13 @@ func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
 		t.Result = json.RawMessage(`{"isError":true}`)
 	case "error":
 	default:
-		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.New("only a run that was answered can be a test", "只有得到回答的运行才能存为测试"))
-		return
+		return nil, i18n.Errorf("only a run that was answered can be a test", "只有得到回答的运行才能存为测试")
 	}
 	out := draftBody{Servers: []string{}, Calls: 1, Text: string(suite.SuiteFrom(k.From, []record.Turn{t}))}
 	if k.From != nil && k.From.Server != "" {
 		out.Server, out.Servers = k.From.Server, []string{k.From.Server}
 	}
-	api.Reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 // turn converts a recorded server call to a turn that a test can repeat;

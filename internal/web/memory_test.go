@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
@@ -186,7 +187,7 @@ type memorySession struct {
 	info  bench.Info
 
 	mu    sync.Mutex
-	roots []bench.Root
+	roots []config.Root
 }
 
 // lateHandler allows a connection to exist before its handler.
@@ -252,7 +253,7 @@ func (s *memorySession) Notify(ctx context.Context, method string, params json.R
 	return s.conn.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-func (s *memorySession) SetRoots(ctx context.Context, roots []bench.Root) error {
+func (s *memorySession) SetRoots(ctx context.Context, roots []config.Root) error {
 	s.mu.Lock()
 	s.roots = roots
 	s.mu.Unlock()
@@ -278,7 +279,7 @@ func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc
 	if req.Method == mcp.MethodRootsList {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		out, err := json.Marshal(map[string]any{"roots": append([]bench.Root{}, s.roots...)})
+		out, err := json.Marshal(map[string]any{"roots": append([]config.Root{}, s.roots...)})
 		return &jsonrpc.Response{Result: out}, err
 	}
 	if kind == "" {

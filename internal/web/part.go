@@ -47,24 +47,21 @@ type partItem struct {
 }
 
 // part answers with the value at parameter path in a JSON body.
-func part(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
+func part(r *api.Request, body []byte, whole bool) (any, error) {
 	path := r.URL.Query().Get("path")
 	if !whole || !jsonrpc.Valid(body) {
-		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "cut", i18n.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
-		return
+		return nil, api.Refuse(http.StatusUnprocessableEntity, "cut", i18n.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
 	}
 	value, err := at(body, path)
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(err))
-		return
+		return nil, api.NotFound(i18n.Why(err))
 	}
 	out := partBody{Path: path, Kind: kindOf(value), Size: len(value), Whole: whole, Count: countOf(value)}
 	if out.Kind != "object" && out.Kind != "array" {
 		if len(value) <= maxSlice {
 			out.Value = value
 		}
-		api.Reply(w, http.StatusOK, out)
-		return
+		return out, nil
 	}
 	out.Offset = r.Number("offset", 0, int64(out.Count))
 	limit, left := int(r.Number("limit", 200, maxItems)), maxSlice
@@ -86,7 +83,7 @@ func part(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 		}
 		out.Items = append(out.Items, item)
 	}
-	api.Reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 // at returns the value at a JSON Pointer (RFC 6901).

@@ -15,8 +15,8 @@ func (h *Handler) table() []api.Route {
 	catalog, programs, settings := catalogPages{h.opt.Catalog}, programPages{h.opt.Programs}, settingPages{h.opt.Settings}
 	route := api.NewRoute
 	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), h.bench.Routes(), h.suites.Routes(), []api.Route{
-		route("GET", "openapi.json", api.ScopeNone, h.getOpenAPI),
-		route("GET", "events", api.ScopeRead, h.getEvents),
+		{Method: "GET", Pattern: "openapi.json", Scope: api.ScopeNone, Serve: getOpenAPI},
+		{Method: "GET", Pattern: "events", Scope: api.ScopeRead, Serve: h.getEvents},
 		route("GET", "overview", api.ScopeRead, h.getOverview),
 		route("GET", "history", api.ScopeRead, h.getHistory),
 		route("GET", "usage", api.ScopeRead, h.usage.get),
@@ -59,7 +59,7 @@ func (h *Handler) table() []api.Route {
 	})
 }
 
-func (h *Handler) getOpenAPI(w http.ResponseWriter, _ *api.Request) {
+func getOpenAPI(w http.ResponseWriter, _ *api.Request) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_, _ = w.Write(openAPI)
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // sight returns what a principal may see. Package access makes the decisions;
@@ -94,7 +97,7 @@ func (s *sight) stats(who access.Principal) []traffic.Stat {
 func filter(who access.Principal, query string) (*traffic.Filter, error) {
 	f, err := traffic.ParseFilter(query)
 	if err != nil {
-		return nil, err
+		return nil, api.Refuse(http.StatusBadRequest, "filter", i18n.Why(err))
 	}
 	return f.Only(func(c *traffic.Call) bool { return who.MayLookAt(c.Principal) }), nil
 }

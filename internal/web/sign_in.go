@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"sync"
 
 	"mcp-all-in-one/internal/i18n"
@@ -74,7 +73,7 @@ func (s *signIn) end(err error) {
 	s.all.changed()
 }
 
-func (s *signIns) get(w http.ResponseWriter, r *api.Request) {
+func (s *signIns) get(r *api.Request) (any, error) {
 	s.mu.Lock()
 	out := signInBody{Steps: []oauth.Step{}}
 	if one := s.last[r.Param("schema")+"/"+r.Param("name")]; one != nil {
@@ -82,5 +81,5 @@ func (s *signIns) get(w http.ResponseWriter, r *api.Request) {
 		out.Message, out.MessageZH = one.message.Both()
 	}
 	s.mu.Unlock()
-	api.Reply(w, http.StatusOK, out)
+	return out, nil
 }

@@ -13,7 +13,7 @@ func TestSignInBeforeItsFirstStep(t *testing.T) {
 	s := &signIns{last: map[string]*signIn{}}
 	s.begin("default", "guarded")
 	w := httptest.NewRecorder()
-	a := api.Router{Routes: []api.Route{{Method: "GET", Pattern: "{schema}/{name}", Serve: s.get}}}
+	a := api.Router{Routes: []api.Route{api.NewRoute("GET", "{schema}/{name}", api.ScopeNone, s.get)}}
 	a.ServeHTTP(w, httptest.NewRequest("GET", api.Prefix+"default/guarded", nil))
 	if got := w.Body.String(); !strings.Contains(got, `"steps":[]`) {
 		t.Errorf("a sign-in that has just begun is %s", got)

@@ -57,15 +57,10 @@ func (u *undos) take(id string) func(context.Context) error {
 	return x.run
 }
 
-func (u *undos) post(w http.ResponseWriter, r *api.Request) {
+func (u *undos) post(r *api.Request) (any, error) {
 	run := u.take(r.Param("undo"))
 	if run == nil {
-		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
-		return
+		return nil, api.Refuse(http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
 	}
-	if err := run(r.Context()); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, run(r.Context())
 }

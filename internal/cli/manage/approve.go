@@ -51,7 +51,8 @@ func listWaiting(a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务器"), "SCHEMA", a.T("WAITS FOR", "等待")}}
+	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务器"), "SCHEMA", a.T("WAITS FOR", "等待")},
+		None: a.T("nothing waits for approval", "没有等待批准的内容")}
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Waits() != nil}
@@ -71,14 +72,7 @@ func listWaiting(a *env.Env) error {
 			}
 		}
 	}
-	switch {
-	case a.JSON:
-		env.WriteLine(a.Stdout, list)
-	case len(list) == 0:
-		fmt.Fprintln(a.Stderr, a.T("nothing waits for approval", "没有等待批准的内容"))
-	default:
-		a.Print(t)
-	}
+	env.Show(a, list, t)
 	return nil
 }
 

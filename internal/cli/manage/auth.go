@@ -41,7 +41,7 @@ func AuthCommand(a *env.Env) *cobra.Command {
 	}
 	status := &cobra.Command{Use: "status [NAME]", Short: a.T("list the sign-ins", "列出登录状态"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error { return authStatus(a, cmd, args) }}
-	orRegistry(a, status, func(_ *cobra.Command, r *signIns) error { return showSignIns(a, r.statuses()) })
+	orRegistry(a, status, func(_ *cobra.Command, r *signIns) error { showSignIns(a, r.statuses()); return nil })
 	cmd.AddCommand(login, logout, status)
 	return cmd
 }
@@ -125,22 +125,18 @@ func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {
 			}
 			list = append(list, more...)
 		}
-		return showSignIns(a, list)
+		showSignIns(a, list)
+		return nil
 	})
 }
 
-func showSignIns(a *env.Env, list []oauth.Status) error {
-	if a.JSON {
-		env.WriteLine(a.Stdout, list)
-		return nil
-	}
+func showSignIns(a *env.Env, list []oauth.Status) {
 	t := &env.Table{Head: []string{a.T("server", "服务器"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
 		None: a.T("no sign-ins", "没有登录")}
 	for _, g := range list {
 		t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
 	}
-	a.Print(t)
-	return nil
+	env.Show(a, list, t)
 }
 
 // signInState describes the state of a sign-in.

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -85,13 +86,8 @@ func configEdit(a *env.Env, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	editor := exec.CommandContext(cmd.Context(), "sh", "-c", findEditor(a)+` "$1"`, "sh", found.Path)
-	if runtime.GOOS == "windows" {
-		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", findEditor(a), found.Path)
-	}
-	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, env.Stream(a.Stdout), a.Stderr
-	if err := editor.Run(); err != nil {
-		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
+	if err := openEditor(cmd.Context(), a, found.Path); err != nil {
+		return err
 	}
 	a.ConfigPath = found.Path
 	if err := configValidate(a); err != nil {
@@ -99,6 +95,20 @@ func configEdit(a *env.Env, cmd *cobra.Command) error {
 	}
 	if r := control.Running(cmd.Context(), a, found.Path); r != nil {
 		return r.Post(cmd.Context(), "/reload", nil, nil)
+	}
+	return nil
+}
+
+// openEditor opens a file in the editor of the environment, and waits for its
+// end.
+func openEditor(ctx context.Context, a *env.Env, path string) error {
+	editor := exec.CommandContext(ctx, "sh", "-c", findEditor(a)+` "$1"`, "sh", path)
+	if runtime.GOOS == "windows" {
+		editor = exec.CommandContext(ctx, "cmd", "/c", findEditor(a), path)
+	}
+	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, env.Stream(a.Stdout), a.Stderr
+	if err := editor.Run(); err != nil {
+		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 
 	"golang.org/x/term"
@@ -134,12 +133,6 @@ func declined(a *env.Env) error {
 // edited lets the person change an entry in the editor of the environment. A
 // result that is not a JSON object is ignored.
 func edited(ctx context.Context, a *env.Env, entry []byte) ([]byte, error) {
-	editor := "vi"
-	for _, name := range []string{"EDITOR", "VISUAL"} {
-		if v, ok := a.Getenv(name); ok && v != "" {
-			editor = v
-		}
-	}
 	file, err := os.CreateTemp("", "entry-*.json")
 	if err != nil {
 		return entry, err
@@ -151,11 +144,8 @@ func edited(ctx context.Context, a *env.Env, entry []byte) ([]byte, error) {
 	if err != nil {
 		return entry, err
 	}
-	words := append(strings.Fields(editor), file.Name())
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr
-	if err := cmd.Run(); err != nil {
-		return entry, i18n.Errorf("running %s: %w", "运行 %s 失败：%w", words[0], err)
+	if err := openEditor(ctx, a, file.Name()); err != nil {
+		return entry, err
 	}
 	text, err := os.ReadFile(file.Name())
 	if err != nil {

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"mcp-all-in-one/internal/config"
@@ -50,27 +49,9 @@ func startOnce(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	if err != nil {
 		return err
 	}
-	whole := cfg.Schema(r.Schema)
-	one, alone := *whole, *cfg
-	one.Servers = []*config.Server{whole.Server(r.Local)}
-	alone.Schemas = []*config.Schema{&one}
-	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
-	if err != nil {
-		return err
-	}
-	defer in.End(ctx)
-	wait, cancel := context.WithTimeout(ctx, firstStart)
-	defer cancel()
-	views := in.Set.Snapshot().Schemas
-	if len(views) == 0 || len(views[0].Upstreams) == 0 {
-		return nil
-	}
-	u := views[0].Upstreams[0] // alone contains only this server
-	select {
-	case <-u.Settled():
-	case <-wait.Done():
-	}
-	return sayStarted(a, u, r.Updates())
+	return alone(ctx, a, instance.Options{Config: cfg}, cfg.Schema(r.Schema).Server(r.Local), func(_ *instance.Instance, u *upstream.Upstream) error {
+		return sayStarted(a, u, r.Updates())
+	})
 }
 
 // sayStarted prints the features of a server, and which of them contain
@@ -84,9 +65,11 @@ func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("sign in with: ", "请登录："), a.AgainFor("auth login", u.Config()))
 	case upstream.Disabled, upstream.Pending:
 	default:
-		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(st), Hint: a.Again("enable", st.Name)}
+		why := control.WhyNot(st, 0)
+		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Hint: a.Again("enable", st.Name),
+			Err: i18n.Errorf("%s was installed and switched off, because it did not start: %v", "%s 已安装但已停用，因为它没有启动：%v", st.Name, why)}
 		if updated {
-			e.Err, e.Hint = i18n.Errorf("%s was not changed, because the new version did not start: %v", "%s 保持原样，因为新版本没有启动：%v", st.Name, control.WhyNot(st, 0)), ""
+			e.Err, e.Hint = i18n.Errorf("%s was not changed, because the new version did not start: %v", "%s 保持原样，因为新版本没有启动：%v", st.Name, why), ""
 		}
 		for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
 			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: i18n.Reveal(line)})
@@ -97,10 +80,4 @@ func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 		fmt.Fprintf(a.Stderr, "  ! %s: %s\n", i18n.Reveal(issue.Item), issue.Detail.In(a.Lang))
 	}
 	return nil
-}
-
-// reason returns why an installed server does not run.
-func reason(st upstream.Status) error {
-	why := control.WhyNot(st, 0)
-	return i18n.Errorf("%s was installed and switched off, because it did not start: %v", "%s 已安装但已停用，因为它没有启动：%v", st.Name, why)
 }

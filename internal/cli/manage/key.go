@@ -159,17 +159,11 @@ func keyList(a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		for i := range list {
-			list[i].Hash = ""
-		}
-		env.WriteLine(a.Stdout, append([]access.Key{}, list...))
-		return nil
-	}
 	t := &env.Table{Head: []string{"ID", a.T("NAME", "名称"), a.T("STATE", "状态"), a.T("SCOPES", "范围"), a.T("CREATED", "创建时间")},
-		None: a.T("no keys; create one with: ", "还没有 API 密钥；创建：") + "mcp-all-in-one key create NAME", Word: keyStateIn(a, 2)}
-	for _, k := range list {
-		state := "valid"
+		None: a.T("no keys; create one with: ", "还没有 API 密钥；创建：") + "mcp-all-in-one key create NAME", Word: keyState(a)}
+	for i := range list {
+		k, state := &list[i], "valid"
+		k.Hash = ""
 		switch {
 		case k.Revoked != nil:
 			state = "revoked"
@@ -178,15 +172,15 @@ func keyList(a *env.Env) error {
 		}
 		t.Add(k.ID, k.Name, state, strings.Join(k.Scopes(), " "), k.Created.Format(time.RFC3339))
 	}
-	a.Print(t)
+	env.Show(a, append([]access.Key{}, list...), t)
 	return nil
 }
 
-// keyStateIn translates the states of keys to the user's language.
-func keyStateIn(a *env.Env, column int) func(int, string) string {
+// keyState translates the column of states to the user's language.
+func keyState(a *env.Env) func(int, string) string {
 	zh := map[string]string{"valid": "有效", "revoked": "已撤销", "expired": "已过期"}
-	return func(n int, cell string) string {
-		if n != column {
+	return func(column int, cell string) string {
+		if column != 2 {
 			return cell
 		}
 		return a.T(cell, zh[cell])

@@ -106,7 +106,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	if err := file.Take(key, staged, ""); err != nil { // its definitions are read from the locked version
 		return err
 	}
-	if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
+	if err := asLocked(ctx, a, cfg, nil, s, func(_ *instance.Instance, u *upstream.Upstream) error { takeDefinitions(a, u, e); return nil }); err != nil {
 		return err
 	}
 	if err := file.Put(key, e); err != nil {
@@ -165,20 +165,21 @@ func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*c
 	return list, nil
 }
 
-// lockDefinitions starts a server in its locked version and stores its
-// definitions in e. A server that does not start is locked without definitions,
-// with a message.
-func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
-	return asLocked(ctx, a, cfg, nil, s, func(_ *instance.Instance, u *upstream.Upstream) error { takeDefinitions(a, u, e); return nil })
-}
-
 // asLocked starts one server in its locked version, calls look, and stops it.
 // It uses file as the lock, or the lock next to the config file if file is nil.
 func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.File, s *config.Server, look func(*instance.Instance, *upstream.Upstream) error) error {
-	whole := cfg.Schema(s.Schema)
-	one, alone := *whole, *cfg
-	one.Servers, alone.Schemas, alone.Locked = []*config.Server{s}, []*config.Schema{&one}, true
-	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name, Compare: true, Lock: file})
+	locked := *cfg
+	locked.Locked = true
+	return alone(ctx, a, instance.Options{Config: &locked, Compare: true, Lock: file}, s, look)
+}
+
+// alone starts one server of a configuration, calls look when it has answered or
+// failed, and stops it.
+func alone(ctx context.Context, a *env.Env, opt instance.Options, s *config.Server, look func(*instance.Instance, *upstream.Upstream) error) error {
+	cfg, schema := *opt.Config, *opt.Config.Schema(s.Schema)
+	schema.Servers, cfg.Schemas = []*config.Server{s}, []*config.Schema{&schema}
+	opt.Config, opt.Log, opt.Name = &cfg, slog.New(slog.DiscardHandler), a.Personality.Name
+	in, err := instance.New(ctx, opt)
 	if err != nil {
 		return err
 	}
@@ -199,6 +200,8 @@ func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.Fi
 	return nil
 }
 
+// takeDefinitions stores the definitions of a server in e. A server that did not
+// start is locked without definitions, with a message.
 func takeDefinitions(a *env.Env, u *upstream.Upstream, e *lock.Entry) {
 	if st := u.Status(); st.State != upstream.Ready {
 		fmt.Fprintf(a.Stderr, a.T("%s did not start, so it is locked without its tools: %s\n", "%s 没有启动，因此锁定中不含其工具：%s\n"), st.Name, st.Reason.In(a.Lang))

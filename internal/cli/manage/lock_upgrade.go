@@ -110,7 +110,7 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to, replayed s
 	key := lock.Key(s)
 	u := &upgrade{Name: key, From: locked(file.Servers[key]), To: locked(staged.Servers[key]), Packages: []packageChange{}, Shown: []lint.FeatureChange{}}
 	if file.Servers[key].Tree == staged.Servers[key].Tree {
-		return u.tell(a, a.T("nothing to upgrade: ", "无需升级：")+key+", "+u.To)
+		return tell(a, u, a.T("nothing to upgrade: ", "无需升级：")+key+", "+u.To)
 	}
 	if err := acceptBuild(s, staged.Servers[key], build); err != nil {
 		return err
@@ -151,7 +151,7 @@ func upgradeLocked(ctx context.Context, a *env.Env, schema, name, to, replayed s
 	if s.Schema != config.DefaultSchema {
 		restart = append(restart, "--schema", s.Schema)
 	}
-	return u.tell(a, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; to use it in a running gateway: ", "；让正在运行的网关使用它：")+a.Again("reload")+" && "+a.Again(restart...))
+	return tell(a, u, a.T("locked: ", "已锁定：")+key+", "+u.To+a.T("; to use it in a running gateway: ", "；让正在运行的网关使用它：")+a.Again("reload")+" && "+a.Again(restart...))
 }
 
 // locked returns the locked package with its version.
@@ -265,10 +265,10 @@ func compared(old, now lint.Features) []lint.FeatureChange {
 	return changes
 }
 
-func (u *upgrade) tell(a *env.Env, line string) error {
+// tell prints a change of a version as JSON, or a line about it.
+func tell(a *env.Env, change any, line string) error {
 	if a.JSON {
-		env.WriteLine(a.Stdout, u)
-		return nil
+		return env.WriteLine(a.Stdout, change)
 	}
 	done(a, line, "")
 	return nil

@@ -3,7 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -57,14 +57,14 @@ func verifyLock(ctx context.Context, a *env.Env, tools bool, junit string) error
 	faults := []i18n.Text{}
 	for _, v := range verdicts {
 		faults = append(faults, v.faults...)
+		for _, fault := range v.faults {
+			if !a.JSON {
+				fmt.Fprintln(a.Stdout, fault.In(a.Lang))
+			}
+		}
 	}
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"differences": faults})
-	}
-	for _, fault := range faults {
-		if !a.JSON {
-			fmt.Fprintln(a.Stdout, fault.In(a.Lang))
-		}
 	}
 	if len(faults) > 0 {
 		return env.Silent(env.ExitFailure)
@@ -158,10 +158,5 @@ func writeVerdicts(a *env.Env, path, name string, verdicts []verdict) error {
 		}
 		r.Results = append(r.Results, result)
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
-	}
-	defer file.Close()
-	return suite.WriteJUnit(file, []*suite.SuiteResult{r})
+	return env.WriteReport(path, func(w io.Writer) error { return suite.WriteJUnit(w, []*suite.SuiteResult{r}) })
 }

@@ -43,10 +43,6 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 			fmt.Fprintln(a.Stderr, e.In(a.Lang))
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, list)
-		return nil
-	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("VERSION", "版本"), a.T("KINDS", "方式"), a.T("STATUS", "状态"), a.T("NOTE", "备注"), a.T("DESCRIPTION", "说明")},
 		None: a.T("no registry has a server whose name contains "+word, "没有注册表收录含有 "+word+" 的名称")}
 	for _, f := range list {
@@ -59,6 +55,6 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 		}
 		t.Add(f.Name, f.Version, strings.Join(f.Kinds, ","), f.Status, note, f.Description)
 	}
-	a.Print(t)
+	env.Show(a, list, t)
 	return nil
 }

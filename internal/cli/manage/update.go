@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
 	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/lint"
 )
 
@@ -87,10 +88,6 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 			list = append(list, one)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, list)
-		return nil
-	}
 	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("INSTALLED", "已安装"), a.T("AVAILABLE", "可用版本"), a.T("NOTE", "备注")},
 		None: a.T("no server was added from a registry or a bundle", "没有来自注册表或安装包的服务器")}
 	for _, one := range list {
@@ -103,7 +100,7 @@ func listUpdates(ctx context.Context, a *env.Env) error {
 		}
 		t.Add(one.Name, one.From, one.To, note)
 	}
-	a.Print(t)
+	env.Show(a, list, t)
 	return nil
 }
 
@@ -129,7 +126,7 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	}
 	change := &versionChange{Name: lock.Key(s), From: u.From, To: u.To, Changes: []lint.FeatureChange{}}
 	if u.Offer == nil {
-		return change.tell(a, a.T("nothing to update: ", "无需更新：")+change.Name+", "+install.Show(u.To))
+		return tell(a, change, a.T("nothing to update: ", "无需更新：")+change.Name+", "+install.Show(u.To))
 	}
 	defer u.Close()
 	for kind, answers := range given {
@@ -157,13 +154,15 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("name the version with --to, or leave out --yes to be asked", "用 --to 指明该版本，或去掉 --yes 以便询问"), "%v",
 			i18n.Errorf("%s is older than the installed %s, which --yes does not take; nothing was changed", "%s 比已安装的 %s 更旧，--yes 不会采用；未作任何修改", install.Show(u.To), install.Show(u.From)))
 	}
-	if yes && u.Moved {
-		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
-			i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name))
+	var why error
+	switch {
+	case u.Moved:
+		why = i18n.Errorf("the new version of %s is at another host, which would get its secrets; --yes does not take that; nothing was changed", "%s 的新版本位于另一主机，它会得到密钥；--yes 不会采用；未作任何修改", change.Name)
+	case u.OtherSigner:
+		why = i18n.Errorf("the new version of %s has another signer, or none; --yes does not take that; nothing was changed", "%s 的新版本由他人签名，或没有签名；--yes 不会采用；未作任何修改", change.Name)
 	}
-	if yes && u.OtherSigner {
-		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v",
-			i18n.Errorf("the new version of %s has another signer, or none; --yes does not take that; nothing was changed", "%s 的新版本由他人签名，或没有签名；--yes 不会采用；未作任何修改", change.Name))
+	if yes && why != nil {
+		return env.Fail(env.ExitFailure, env.CodeUpdate, a.T("leave out --yes to be asked", "去掉 --yes 以便询问"), "%v", why)
 	}
 	if r.Entry, err = agree(ctx, a, a.T("Write and start this version?", "写入并启动这个版本吗？"), yes, r); err != nil {
 		return err
@@ -175,25 +174,16 @@ func updateServer(ctx context.Context, a *env.Env, s *config.Server, to string, 
 	if file, err := lock.Open(cfg.Path); err == nil && file.Servers[change.Name] != nil {
 		fmt.Fprintln(a.Stderr, a.T("mcp.lock holds the old version; lock this one with: ", "mcp.lock 中仍是旧版本；锁定新版本：")+a.AgainFor("lock", s))
 	}
-	return change.tell(a, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
+	return tell(a, change, a.T("updated: ", "已更新：")+change.Name+", "+install.Show(u.To))
 }
 
 // features returns an entry and its questions in a form that can be compared.
 func features(name string, entry []byte, questions []install.Question) lint.Features {
 	asked := map[string]json.RawMessage{}
 	for _, q := range questions {
-		asked[q.ID] = q.JSON()
+		asked[q.ID] = probe.Encode(q)
 	}
 	return lint.Features{"entries": {name: entry}, "questions": asked}
-}
-
-func (c *versionChange) tell(a *env.Env, line string) error {
-	if a.JSON {
-		env.WriteLine(a.Stdout, c)
-		return nil
-	}
-	done(a, line, "")
-	return nil
 }
 
 // notUpdated adds the code to an error of an update.

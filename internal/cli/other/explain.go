@@ -46,9 +46,5 @@ func listCodes(a *env.Env) {
 		rows = append(rows, row{code, title})
 		t.Add(code, title)
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, rows)
-		return
-	}
-	a.Print(t)
+	env.Show(a, rows, t)
 }

@@ -141,15 +141,7 @@ func (f *Flags) offer(a *env.Env) (*mcp.Offer, json.RawMessage, error) {
 			return nil, json.RawMessage(list), nil
 		}
 		for name := range strings.SplitSeq(list, ",") {
-			switch name {
-			case "none":
-			case "sampling":
-				offer.Sampling, offer.SampleTools, offer.SampleContext = true, true, true
-			case "elicitation":
-				offer.Elicit, offer.ElicitURL = true, true
-			case "roots":
-				offer.Roots = true
-			default:
+			if name != "none" && !offer.Add(name) {
 				return nil, nil, env.Fail(env.ExitUsage, env.CodeUsage, "sampling, elicitation, roots, none", "%s %q", a.T("unknown capability", "未知的能力"), name)
 			}
 		}

@@ -20,6 +20,15 @@ func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchang
 	return x, err
 }
 
+// Ask is Send for a request whose error response is an error of the command.
+func (b *Connection) Ask(method string, params json.RawMessage) (*probe.Exchange, error) {
+	x, err := b.Send(method, params)
+	if err == nil {
+		err = Answered(b.Env, x, b.To)
+	}
+	return x, err
+}
+
 // A progressLine shows the progress of a call: a bar on a terminal, otherwise
 // one line per update.
 type progressLine struct {

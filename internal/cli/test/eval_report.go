@@ -2,7 +2,7 @@ package test
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"sync"
 
 	"mcp-all-in-one/internal/cli/output"
@@ -65,12 +65,7 @@ func reportEvals(a *env.Env, f *evalFlags, results []*eval.Result, missed int) e
 		env.WriteLine(a.Stdout, body)
 	}
 	if f.report != "" {
-		file, err := os.Create(f.report)
-		if err != nil {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
-		}
-		env.WriteLine(file, body)
-		if err := file.Close(); err != nil {
+		if err := env.WriteReport(f.report, func(w io.Writer) error { return env.WriteLine(w, body) }); err != nil {
 			return err
 		}
 	}
@@ -81,12 +76,7 @@ func reportEvals(a *env.Env, f *evalFlags, results []*eval.Result, missed int) e
 	for _, r := range results {
 		tests = append(tests, r.Tests())
 	}
-	file, err := os.Create(f.junit)
-	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
-	}
-	defer file.Close()
-	return suite.WriteJUnit(file, tests)
+	return env.WriteReport(f.junit, func(w io.Writer) error { return suite.WriteJUnit(w, tests) })
 }
 
 // evalProgress shows the progress of the runs on one line of a terminal.

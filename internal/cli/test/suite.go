@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,30 +210,21 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 		total += len(r.Results)
 		failed += r.Failed()
 	}
+	body := map[string]any{"suites": results, "total": total, "failed": failed}
 	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
+		env.WriteLine(a.Stdout, body)
 	} else {
 		fmt.Fprintf(a.Stdout, a.T(env.Many(total, "# %d test, %d failed\n", "# %d tests, %d failed\n"), "# %d 个测试，%d 个失败\n"), total, failed)
 	}
 	if f.report != "" {
-		file, err := os.Create(f.report)
-		if err != nil {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
-		}
-		err = env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
-		if err := errors.Join(err, file.Close()); err != nil {
+		if err := env.WriteReport(f.report, func(w io.Writer) error { return env.WriteLine(w, body) }); err != nil {
 			return err
 		}
 	}
 	if f.junit == "" {
 		return nil
 	}
-	file, err := os.Create(f.junit)
-	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
-	}
-	defer file.Close()
-	return suite.WriteJUnit(file, results)
+	return env.WriteReport(f.junit, func(w io.Writer) error { return suite.WriteJUnit(w, results) })
 }
 
 // settle is the time to wait for further changes of the same save.

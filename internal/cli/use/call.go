@@ -145,14 +145,19 @@ func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessa
 	return args, nil
 }
 
+func argumentNames(tool *catalog.Item) []string {
+	var names []string
+	for _, f := range probe.Form(tool.InputSchema) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // badArgumentsOf returns the error for invalid arguments of a tool, of which
 // argument is the first. It names the tool and its arguments, and says where
 // the configuration decides the argument.
 func badArgumentsOf(b *target.Connection, tool *catalog.Item, argument string, err error) error {
-	var known []string
-	for _, f := range probe.Form(tool.InputSchema) {
-		known = append(known, f.Name)
-	}
+	known := argumentNames(tool)
 	a, hint := b.Env, ""
 	if s := b.To.Server; s != nil && !slices.Contains(known, argument) {
 		for name, p := range s.Tools {
@@ -174,10 +179,7 @@ func badArgumentsOf(b *target.Connection, tool *catalog.Item, argument string, e
 // violations describes invalid arguments, one line each, and suggests the
 // nearest name for an unknown argument.
 func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
-	var known []string
-	for _, f := range probe.Form(tool.InputSchema) {
-		known = append(known, f.Name)
-	}
+	known := argumentNames(tool)
 	var lines []error
 	for _, v := range wrong {
 		line := i18n.Errorf("%v", "%v", v.Message)

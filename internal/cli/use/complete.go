@@ -45,11 +45,8 @@ func completeArgument(b *target.Connection, ref, argument string, context []stri
 	for _, key := range env.SortedKeys(others) {
 		params = jsonrpc.Set(params, jsonrpc.Quote(others[key]), "context", "arguments", key)
 	}
-	x, err := b.Send(mcp.MethodComplete, params)
+	x, err := b.Ask(mcp.MethodComplete, params)
 	if err != nil {
-		return err
-	}
-	if err := target.Answered(b.Env, x, b.To); err != nil {
 		return err
 	}
 	if b.Flags.Structured(b.Env) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,17 +47,12 @@ func listHistory(a *env.Env, of string, limit int) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"runs": runs})
-		return nil
-	}
 	t := &env.Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("TARGET", "目标"), a.T("METHOD", "方法"), a.T("NAME", "名称"), a.T("STATUS", "状态"), a.T("TOOK", "耗时")},
 		None: a.T("no requests yet", "还没有历史请求")}
-	for i := len(runs) - 1; i >= 0; i-- {
-		r := &runs[i]
+	for _, r := range slices.Backward(runs) {
 		t.Add(r.ID, r.Start.Local().Format("2006-01-02 15:04:05"), r.Target, r.Method, r.Name, r.Status, output.Milliseconds(r.Total)+" ms")
 	}
-	a.Print(t)
+	env.Show(a, map[string]any{"runs": runs}, t)
 	return nil
 }
 

@@ -25,10 +25,6 @@ func listClients(a *env.Env, cmd *cobra.Command) error {
 	if err := r.Get(cmd.Context(), "/api/v1/clients", &clients); err != nil {
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, clients)
-		return nil
-	}
 	t := &env.Table{Head: []string{a.T("CLIENT", "客户端"), a.T("SESSION", "会话"), a.T("SCHEMA", "SCHEMA"), a.T("TRANSPORT", "传输"), a.T("PROTOCOL", "协议"), a.T("CALLS", "调用"), a.T("OFFERS", "能力")},
 		None: a.T("no client is connected", "没有已连接的客户端")}
 	for _, c := range clients {
@@ -39,6 +35,6 @@ func listClients(a *env.Env, cmd *cobra.Command) error {
 		slices.Sort(offers)
 		t.Add(i18n.Seen(strings.TrimSpace(c.Name+" "+c.Version)), c.Session, c.Schema, c.Transport, c.Protocol, fmt.Sprint(c.Calls), strings.Join(offers, ","))
 	}
-	a.Print(t)
+	env.Show(a, clients, t)
 	return nil
 }

@@ -1,7 +1,6 @@
 package use
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -39,12 +38,8 @@ func pingServer(b *target.Connection, count int, every time.Duration) error {
 				return nil
 			}
 		}
-		var params json.RawMessage
-		x, err := b.Send(method, params)
+		x, err := b.Ask(method, nil)
 		if err != nil {
-			return err
-		}
-		if err := target.Answered(b.Env, x, b.To); err != nil {
 			return err
 		}
 		if b.Env.JSON {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -83,7 +83,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 		}
 	}
 	for _, given := range env.SortedKeys(values) {
-		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
+		if !slices.Contains(names, given) {
 			return badArguments(b, probe.UnknownArgument(given, spelling.Nearest(given, names)))
 		}
 	}

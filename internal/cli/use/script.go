@@ -92,11 +92,8 @@ func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 // runScript runs a script and prints its result.
 func runScript(b *target.Connection, params []byte) error {
 	a := b.Env
-	x, err := b.Send(mcp.MethodToolsCall, params)
+	x, err := b.Ask(mcp.MethodToolsCall, params)
 	if err != nil {
-		return err
-	}
-	if err := target.Answered(a, x, b.To); err != nil {
 		return err
 	}
 	out := a.Stdout

@@ -162,11 +162,8 @@ func (s *shell) raw(method, params string) error {
 	if err != nil {
 		return err
 	}
-	x, err := s.Send(method, args)
+	x, err := s.Ask(method, args)
 	if err != nil {
-		return err
-	}
-	if err := target.Answered(s.Env, x, s.To); err != nil {
 		return err
 	}
 	output.PrintJSON(s.Env, x.Result)

@@ -36,7 +36,7 @@ func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *bench.
 	x := &benchSession{label: t.Server}
 	opt := probe.Options{
 		Protocol: t.Protocol, Info: mcp.Implementation{Name: t.ClientName, Version: t.ClientVersion},
-		Offer: c.offer(t), Roots: benchRoots(t.Roots), Listen: true,
+		Offer: c.offer(t), Roots: t.Roots, Listen: true,
 		Answer: probe.AnswerFunc(func(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 			return x.ask(ctx, hooks, q)
 		}),
@@ -148,24 +148,9 @@ func (c *consoleBench) offer(t *bench.Target) *mcp.Offer {
 	}
 	var o mcp.Offer
 	for _, name := range t.Offer {
-		switch name {
-		case "sampling":
-			o.Sampling, o.SampleTools, o.SampleContext = true, true, true
-		case "elicitation":
-			o.Elicit, o.ElicitURL = true, true
-		case "roots":
-			o.Roots = true
-		}
+		o.Add(name) // the page offers only names that there are
 	}
 	return &o
-}
-
-func benchRoots(roots []bench.Root) []config.Root {
-	out := make([]config.Root, len(roots))
-	for i, r := range roots {
-		out[i] = config.Root{URI: r.URI, Name: r.Name}
-	}
-	return out
 }
 
 // A benchSession is one connection of the console's tester.
@@ -247,8 +232,8 @@ func (x *benchSession) Notify(ctx context.Context, method string, params json.Ra
 }
 
 // SetRoots changes the roots and notifies the server.
-func (x *benchSession) SetRoots(ctx context.Context, roots []bench.Root) error {
-	return x.session.SetRoots(ctx, benchRoots(roots))
+func (x *benchSession) SetRoots(ctx context.Context, roots []config.Root) error {
+	return x.session.SetRoots(ctx, roots)
 }
 
 // Redact replaces the secrets of the target.

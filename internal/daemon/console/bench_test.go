@@ -60,7 +60,7 @@ func TestConsoleBench(t *testing.T) {
 	for name, target := range map[string]bench.Target{
 		"direct":      {Server: "demo"},
 		"gateway":     {Server: "demo", Via: "gateway"},
-		"modern":      {Server: "demo", Protocol: "modern", Roots: []bench.Root{{URI: "file:///x"}}},
+		"modern":      {Server: "demo", Protocol: "modern", Roots: []config.Root{{URI: "file:///x"}}},
 		"its command": {Command: exe, Args: []string{"demo"}, Env: map[string]string{"SECRET": "hush-hush"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestConsoleBench(t *testing.T) {
 			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {
 				t.Errorf("an unknown tool: %+v, %v", x, err)
 			}
-			if err := s.SetRoots(ctx, []bench.Root{{URI: "file:///y"}}); err != nil {
+			if err := s.SetRoots(ctx, []config.Root{{URI: "file:///y"}}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/folders"
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/add"
 	"mcp-all-in-one/internal/web/values"
@@ -68,16 +67,12 @@ func consoleClients(in *instance.Instance) []web.Client {
 // validateAgainst checks a value with the code that checks the arguments of
 // calls.
 func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
-	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
-	items, issues := catalog.ParseTools([][]byte{definition})
-	if len(items) != 1 {
-		return nil, i18n.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
-	}
-	if err := items[0].Unvalidated(); err != nil {
+	item, err := probe.SchemaItem(schema)
+	if err != nil {
 		return nil, err
 	}
 	problems := []web.Problem{}
-	for _, v := range items[0].Validate(value) {
+	for _, v := range item.Validate(value) {
 		p := web.Problem{Path: v.Path}
 		p.Message, p.MessageZH = v.Message.Both()
 		problems = append(problems, p)

@@ -41,14 +41,8 @@ func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 
 // Set writes one value.
 func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessage) error {
-	_, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *edit.Draft) error {
-		return d.SetValue(key, value)
-	})
-	if err != nil {
-		return err
-	}
-	_, err = c.in.Reload()
-	return err
+	servers := &consoleServers{in: c.in, env: c.env}
+	return servers.edit(func(d *edit.Draft) error { return d.SetValue(key, value) })
 }
 
 // File returns the file as JSON, with secrets hidden.

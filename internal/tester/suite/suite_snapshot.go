@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -37,7 +38,7 @@ func readSnapshots(suite string) (*snapshots, error) {
 // put stores a value without the ignored parts, so that they do not change the
 // file.
 func (s *snapshots) put(name string, value json.RawMessage, ignore []probe.Places) {
-	decoded, err := probe.DecodeJSON(value)
+	decoded, err := jsonrpc.Decode(value)
 	if err != nil {
 		return
 	}

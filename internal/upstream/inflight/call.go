@@ -153,7 +153,7 @@ func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 			return
 		}
 		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
-		k.progress.report(n, k.table.server.flow.allow(), func(n *jsonrpc.Notification) { k.Back.HandleNotification(ctx, from, n) })
+		k.progress.report(n, k.table.server.Flow.Allow(), func(n *jsonrpc.Notification) { k.Back.HandleNotification(ctx, from, n) })
 		return
 	case mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources, mcp.NotificationUpdated:
 		k.table.conn.HandleNotification(ctx, from, n)

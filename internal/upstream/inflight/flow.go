@@ -3,7 +3,8 @@ package inflight
 import (
 	"bytes"
 	"sync"
-	"time"
+
+	"golang.org/x/time/rate"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -15,29 +16,9 @@ const (
 	noticeBurst = 1000
 )
 
-// A flow limits the notifications of a server. Without it a server that floods
-// its clients would have them disconnected as slow readers.
-type flow struct {
-	mu    sync.Mutex
-	spent float64 // tokens used of noticeBurst
-	at    time.Time
-}
-
-// allow takes one token. It returns false if none is left.
-func (f *flow) allow() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := time.Now()
-	if !f.at.IsZero() {
-		f.spent = max(0, f.spent-noticeRate*now.Sub(f.at).Seconds())
-	}
-	f.at = now
-	if f.spent >= noticeBurst {
-		return false
-	}
-	f.spent++
-	return true
-}
+// NewFlow returns the limit of the notifications of a server. Without it a server
+// that floods its clients would have them disconnected as slow readers.
+func NewFlow() *rate.Limiter { return rate.NewLimiter(noticeRate, noticeBurst) }
 
 // progress passes the progress of one call on to the client. While the server
 // exceeds its rate, only the latest report is kept.

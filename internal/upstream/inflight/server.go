@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"golang.org/x/time/rate"
+
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -14,16 +16,15 @@ type Server struct {
 	Hits   *config.Hits // counts the limits that were reached
 	// Count counts dropped messages.
 	Count func(what string)
+	Flow  *rate.Limiter // of notifications
 
 	// Asked is how many questions the server has asked so far.
 	Asked atomic.Uint64
-
-	flow flow
 }
 
 // Passes reports whether one more notification may be sent to a client now.
 func (s *Server) Passes() bool {
-	if s.flow.allow() {
+	if s.Flow.Allow() {
 		return true
 	}
 	s.Count("notification over the rate")

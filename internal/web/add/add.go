@@ -63,11 +63,11 @@ func New(a *env.Env, g Gateway) *Adder { return &Adder{env: a, gateway: g} }
 // because an added server runs on this machine.
 func (x *Adder) Routes() []api.Route {
 	return []api.Route{
-		{Method: http.MethodGet, Pattern: "add/search", Scope: api.ScopeAdmin, Serve: api.Answer(x.search)},
-		{Method: http.MethodPost, Pattern: "add/look", Scope: api.ScopeAdmin, Serve: api.Answer(x.look)},
-		{Method: http.MethodPost, Pattern: "add/bundle", Scope: api.ScopeAdmin, Serve: api.Answer(x.upload)},
-		{Method: http.MethodPost, Pattern: "add/{offer}/show", Scope: api.ScopeAdmin, Serve: api.Answer(x.show)},
-		{Method: http.MethodPost, Pattern: "add/{offer}/install", Scope: api.ScopeAdmin, Serve: api.Answer(x.install)},
+		api.NewRoute("GET", "add/search", api.ScopeAdmin, x.search),
+		api.NewRoute("POST", "add/look", api.ScopeAdmin, x.look),
+		api.NewRoute("POST", "add/bundle", api.ScopeAdmin, x.upload),
+		api.NewRoute("POST", "add/{offer}/show", api.ScopeAdmin, x.show),
+		api.NewRoute("POST", "add/{offer}/install", api.ScopeAdmin, x.install),
 	}
 }
 

@@ -42,25 +42,50 @@ func Fail(w http.ResponseWriter, r *http.Request, status int, code string, messa
 	Reply(w, status, Refusal{ErrorBody{Code: code, Message: message.In(langOf(r))}})
 }
 
-// FailWith answers with an error that a backend returned.
+// FailWith answers with an error that a backend or a handler returned.
 func FailWith(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, ErrNotFound) {
-		Fail(w, r, http.StatusNotFound, "not_found", i18n.Why(err))
+	if e, ok := errors.AsType[*refused](err); ok {
+		Fail(w, r, e.status, e.code, e.message)
 		return
 	}
-	if errors.Is(err, ErrOwnRequest) {
-		Fail(w, r, http.StatusForbidden, "own_request", i18n.Why(err))
-		return
-	}
-	if errors.Is(err, ErrChanged) || errors.Is(err, record.ErrChanged) {
-		Fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
-		return
-	}
-	if not := (*NotConfirmed)(nil); errors.As(err, &not) {
+	if not, ok := errors.AsType[*NotConfirmed](err); ok {
 		Reply(w, http.StatusConflict, Refusal{ErrorBody{Code: "confirm", Message: not.In(langOf(r)), Run: not.Run}})
 		return
 	}
-	Fail(w, r, http.StatusUnprocessableEntity, "refused", i18n.Why(err))
+	status, code := http.StatusUnprocessableEntity, "refused"
+	switch {
+	case errors.Is(err, ErrNotFound):
+		status, code = http.StatusNotFound, "not_found"
+	case errors.Is(err, ErrOwnRequest):
+		status, code = http.StatusForbidden, "own_request"
+	case errors.Is(err, ErrChanged) || errors.Is(err, record.ErrChanged):
+		status, code = http.StatusConflict, "changed"
+	}
+	Fail(w, r, status, code, i18n.Why(err))
+}
+
+// refused is an error with a status and a code of its own.
+type refused struct {
+	status  int
+	code    string
+	message i18n.Text
+}
+
+func (e *refused) Error() string { return e.In(i18n.English) }
+
+func (e *refused) In(l i18n.Lang) string { return e.message.In(l) }
+
+// Refuse returns an error that is answered with a status and a code.
+func Refuse(status int, code string, message i18n.Text) error {
+	return &refused{status, code, message}
+}
+
+// NotFound returns an error for something that does not exist, or not any more.
+func NotFound(message i18n.Text) error { return Refuse(http.StatusNotFound, "not_found", message) }
+
+// BadRequest returns an error for a request that cannot be understood.
+func BadRequest(message i18n.Text) error {
+	return Refuse(http.StatusBadRequest, "bad_request", message)
 }
 
 // A NotConfirmed is returned for a change that would run commands, one per line
@@ -85,38 +110,44 @@ func Reply(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-// Answer returns a handler that sends the result of f. A nil result sends no
-// content; an error refuses the request.
-func Answer(f func(r *Request) (any, error)) HandlerFunc {
+// With returns a result that is sent with a status of its own.
+func With(status int, v any) HandlerFunc {
+	return func(w http.ResponseWriter, _ *Request) { Reply(w, status, v) }
+}
+
+// answer returns a handler that sends the result of f; an error refuses the
+// request.
+func answer(f AnswerFunc) HandlerFunc {
 	return func(w http.ResponseWriter, r *Request) {
-		switch answer, err := f(r); {
-		case err != nil:
+		result, err := f(r)
+		if err != nil {
 			FailWith(w, r.Request, err)
-		case answer == nil:
+			return
+		}
+		switch result := result.(type) {
+		case nil:
 			w.WriteHeader(http.StatusNoContent)
+		case HandlerFunc:
+			result(w, r)
 		default:
-			Reply(w, http.StatusOK, answer)
+			Reply(w, http.StatusOK, result)
 		}
 	}
 }
 
-// Confirmed reports whether the request may run a command. It refuses a request
-// that does not repeat the command in confirm, because the page must have shown
-// it to the user.
-func Confirmed(w http.ResponseWriter, r *Request, command string, args []string, confirm string) bool {
+// Confirm returns an error unless the request may run a command. The request has
+// to repeat the command in confirm, because the page must have shown it to the
+// user.
+func Confirm(command string, args []string, confirm string) error {
 	if command == "" {
-		return true
+		return nil
 	}
-	run := i18n.Command(append([]string{command}, args...)...)
-	if confirm == run {
-		return true
+	if run := i18n.Command(append([]string{command}, args...)...); confirm != run {
+		return &NotConfirmed{run}
 	}
-	FailWith(w, r.Request, &NotConfirmed{run})
-	return false
+	return nil
 }
 
-// RefuseDirect refuses a connection that bypasses the gateway.
-func RefuseDirect(w http.ResponseWriter, r *Request) {
-	Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
-		"直接连接需要权限 %s；请指定已配置的服务器并使用 via: gateway", ScopeAdmin))
-}
+// ErrDirect refuses a connection that bypasses the gateway.
+var ErrDirect = Refuse(http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
+	"直接连接需要权限 %s；请指定已配置的服务器并使用 via: gateway", ScopeAdmin))

@@ -46,22 +46,11 @@ func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
 func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
 
 // Decode reads the body, at most 10 MiB of JSON.
-func (r *Request) Decode(v any) error { return r.decode(nil, v) }
-
-// Read decodes the body. On failure it answers 400 and returns false.
-func (r *Request) Read(w http.ResponseWriter, v any) bool {
-	if err := r.decode(w, v); err != nil {
-		Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-		return false
-	}
-	return true
-}
-
-func (r *Request) decode(w http.ResponseWriter, v any) error {
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
+func (r *Request) Decode(v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 10<<20))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return i18n.Errorf("reading the request: %w", "读取请求失败：%w", err)
+		return BadRequest(i18n.New("reading the request: %v", "读取请求失败：%v", err))
 	}
 	return nil
 }

@@ -60,7 +60,11 @@ func seesTarget(who access.Principal, params map[string]string) bool {
 	return !named || who.MaySee(schema, cmp.Or(params["server"], params["name"]), "")
 }
 
-// A HandlerFunc serves the requests of a Route.
+// An AnswerFunc returns what a Route answers: a value that is sent as JSON, a
+// HandlerFunc that writes the response, or nil for no content.
+type AnswerFunc func(r *Request) (any, error)
+
+// A HandlerFunc writes the response of a Route.
 type HandlerFunc func(w http.ResponseWriter, r *Request)
 
 // A Route is an endpoint of the API.
@@ -71,9 +75,9 @@ type Route struct {
 	Serve   HandlerFunc
 }
 
-// NewRoute returns a Route.
-func NewRoute(method, pattern, scope string, serve HandlerFunc) Route {
-	return Route{method, pattern, scope, serve}
+// NewRoute returns a Route that answers with the result of f.
+func NewRoute(method, pattern, scope string, f AnswerFunc) Route {
+	return Route{method, pattern, scope, answer(f)}
 }
 
 // A Router serves the API.

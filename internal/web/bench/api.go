@@ -1,11 +1,14 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"time"
 
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -18,7 +21,7 @@ const maxPages = 1000
 func (b *Benches) Routes() []api.Route {
 	route := api.NewRoute
 	return []api.Route{
-		route("GET", "bench", api.ScopeRead, b.getBenches),
+		route("GET", "bench", api.ScopeRead, func(r *api.Request) (any, error) { return b.list(r.Who), nil }),
 		route("POST", "bench", api.ScopeCall, b.postBench),
 		route("GET", "bench/{bench}", api.ScopeRead, b.getBench),
 		route("DELETE", "bench/{bench}", api.ScopeCall, b.deleteBench),
@@ -37,18 +40,14 @@ type openBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (b *Benches) getBenches(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, b.list(r.Who))
-}
-
-func (b *Benches) postBench(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) postBench(r *api.Request) (any, error) {
 	var body openBody
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
 	t := &body.Target
-	if !t.allowed(w, r) || !api.Confirmed(w, r, t.Command, t.Args, body.Confirm) {
-		return
+	if err := cmp.Or(t.refused(r.Who), api.Confirm(t.Command, t.Args, body.Confirm)); err != nil {
+		return nil, err
 	}
 	x, err := b.open(r.Context(), r.Who, *t, body.Fresh)
 	if err != nil {
@@ -56,31 +55,28 @@ func (b *Benches) postBench(w http.ResponseWriter, r *api.Request) {
 		if x != nil {
 			lines = x.body().Lines
 		}
-		api.Reply(w, http.StatusBadGateway, openError{api.ErrorBody{Code: "connect", Message: r.Lang().Of(err)}, lines})
-		return
+		return api.With(http.StatusBadGateway, openError{api.ErrorBody{Code: "connect", Message: r.Lang().Of(err)}, lines}), nil
 	}
-	api.Reply(w, http.StatusOK, x.body())
+	return x.body(), nil
 }
 
-// allowed reports whether the principal may use the target, and answers a
-// refusal itself. Without scope admin the only way to a server is through the
-// gateway, where its policies apply.
-func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
-	if api.May(r.Who, api.ScopeAdmin) {
-		return true
+// refused returns an error if the principal may not use the target. Without
+// scope admin the only way to a server is through the gateway, where its policies
+// apply.
+func (t *Target) refused(who access.Principal) error {
+	if api.May(who, api.ScopeAdmin) {
+		return nil
 	}
 	if t.Via == "" && t.Server != "" && t.Command == "" && t.URL == "" {
 		t.Via = ViaGateway
 	}
 	if t.Via != ViaGateway || t.Command != "" || t.URL != "" {
-		api.RefuseDirect(w, r)
-		return false
+		return api.ErrDirect
 	}
 	if t.As != "" {
-		api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", api.ScopeAdmin))
-		return false
+		return api.Refuse(http.StatusForbidden, "scope", i18n.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", api.ScopeAdmin))
 	}
-	return true
+	return nil
 }
 
 type openError struct {
@@ -89,28 +85,34 @@ type openError struct {
 	Lines []string `json:"lines,omitempty"`
 }
 
-// find returns the session that the request names. It answers 404 itself if the
-// session is closed.
-func (b *Benches) find(w http.ResponseWriter, r *api.Request) *bench {
+var errNoSession = api.NotFound(i18n.New("this session is closed", "会话已关闭"))
+
+// find returns the session that the request names. It also reads the body of the
+// request into v, unless that is nil.
+func (b *Benches) find(r *api.Request, v any) (*bench, error) {
 	x := b.get(r.Who, r.Param("bench"))
 	if x == nil {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
+		return nil, errNoSession
 	}
-	return x
+	if v == nil {
+		return x, nil
+	}
+	return x, r.Decode(v)
 }
 
-func (b *Benches) getBench(w http.ResponseWriter, r *api.Request) {
-	if x := b.find(w, r); x != nil {
-		api.Reply(w, http.StatusOK, x.body())
+func (b *Benches) getBench(r *api.Request) (any, error) {
+	x, err := b.find(r, nil)
+	if err != nil {
+		return nil, err
 	}
+	return x.body(), nil
 }
 
-func (b *Benches) deleteBench(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) deleteBench(r *api.Request) (any, error) {
 	if !b.close(r.Who, r.Param("bench")) {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
-		return
+		return nil, errNoSession
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }
 
 // methodSkillsList belongs to the skills extension (SEP-2640).
@@ -131,27 +133,24 @@ type listBody struct {
 	Took  time.Duration   `json:"took"`
 }
 
-func (b *Benches) getList(w http.ResponseWriter, r *api.Request) {
-	x := b.find(w, r)
-	if x == nil {
-		return
+func (b *Benches) getList(r *api.Request) (any, error) {
+	x, err := b.find(r, nil)
+	if err != nil {
+		return nil, err
 	}
 	kind, ok := lists[r.Param("kind")]
 	if !ok {
-		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates, prompts and skills", "可用的列表是 tools、resources、templates、prompts 和 skills"))
-		return
+		return nil, api.NotFound(i18n.New("the lists are tools, resources, templates, prompts and skills", "可用的列表是 tools、resources、templates、prompts 和 skills"))
 	}
 	began := time.Now()
 	items := x.cached(r.Param("kind"))
 	if items == nil || r.URL.Query().Has("fresh") {
-		var err error
 		if items, err = x.list(r.Context(), kind[0], kind[1]); err != nil {
-			api.Fail(w, r.Request, http.StatusBadGateway, "list", i18n.Why(err))
-			return
+			return nil, api.Refuse(http.StatusBadGateway, "list", i18n.Why(err))
 		}
 		x.cache(r.Param("kind"), items)
 	}
-	api.Reply(w, http.StatusOK, listBody{items, time.Since(began)})
+	return listBody{items, time.Since(began)}, nil
 }
 
 func (x *bench) cached(kind string) json.RawMessage {
@@ -204,50 +203,47 @@ func answered(raw json.RawMessage) error {
 	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
-func (b *Benches) postCall(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) postCall(r *api.Request) (any, error) {
 	var body callBody
-	x := b.find(w, r)
-	if x == nil || !r.Read(w, &body) {
-		return
+	x, err := b.find(r, &body)
+	if err != nil {
+		return nil, err
 	}
 	run, err := x.start(&body)
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-		return
+		return nil, api.BadRequest(i18n.Why(err))
 	}
-	api.Reply(w, http.StatusAccepted, run)
+	return api.With(http.StatusAccepted, run), nil
 }
 
-func (b *Benches) deleteCall(w http.ResponseWriter, r *api.Request) {
-	x := b.find(w, r)
-	if x == nil {
-		return
+func (b *Benches) deleteCall(r *api.Request) (any, error) {
+	x, err := b.find(r, nil)
+	if err != nil {
+		return nil, err
 	}
 	x.mu.Lock()
 	run := x.running[r.Param("run")]
 	x.mu.Unlock()
 	if run == nil {
-		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this call has ended", "调用已结束"))
-		return
+		return nil, api.Refuse(http.StatusGone, "gone", i18n.New("this call has ended", "调用已结束"))
 	}
 	run.cancel(errRunCancelled)
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }
 
-func (b *Benches) putRoots(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) putRoots(r *api.Request) (any, error) {
 	var body struct {
-		Roots []Root `json:"roots"`
+		Roots []config.Root `json:"roots"`
 	}
-	x := b.find(w, r)
-	if x == nil || !r.Read(w, &body) {
-		return
+	x, err := b.find(r, &body)
+	if err != nil {
+		return nil, err
 	}
 	if err := x.session.SetRoots(r.Context(), body.Roots); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	x.mu.Lock()
 	x.target.Roots = body.Roots
 	x.mu.Unlock()
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }

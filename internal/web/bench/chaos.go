@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
@@ -111,19 +110,18 @@ func (x *bench) sent(body []byte) {
 	}
 }
 
-func (b *Benches) putChaos(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) putChaos(r *api.Request) (any, error) {
 	var body Chaos
-	x := b.find(w, r)
-	if x == nil || !r.Read(w, &body) {
-		return
+	x, err := b.find(r, &body)
+	if err != nil {
+		return nil, err
 	}
 	if body.Delay < 0 || body.Delay > maxDelay.Milliseconds() {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
-		return
+		return nil, api.BadRequest(i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
 	}
 	x.mu.Lock()
 	x.chaos = body
 	x.mu.Unlock()
 	b.tell(x.owner.ID)
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }

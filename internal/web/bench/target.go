@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/inbox"
 )
@@ -40,14 +41,8 @@ type Target struct {
 	ClientVersion string `json:"clientVersion,omitempty"`
 	// Offer names the client capabilities: sampling, elicitation, roots. Nil
 	// offers all of them.
-	Offer []string `json:"offer,omitempty"`
-	Roots []Root   `json:"roots,omitempty"`
-}
-
-// A Root is a root that the tester offers.
-type Root struct {
-	URI  string `json:"uri"`
-	Name string `json:"name,omitempty"`
+	Offer []string      `json:"offer,omitempty"`
+	Roots []config.Root `json:"roots,omitempty"`
 }
 
 // An Opener opens the tester's sessions.
@@ -79,7 +74,7 @@ type Session interface {
 	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 	// SetRoots changes the response to roots/list and notifies the server.
-	SetRoots(ctx context.Context, roots []Root) error
+	SetRoots(ctx context.Context, roots []config.Root) error
 	// Wire returns all wire messages so far.
 	Wire() []history.WireFrame
 	// Redact replaces the secrets of the target in data that is kept.

@@ -11,45 +11,32 @@ import (
 // Routes returns the routes that show and answer questions.
 func (b *Inbox) Routes() []api.Route {
 	return []api.Route{
-		api.NewRoute("GET", "inbox", api.ScopeRead, b.get),
-		api.NewRoute("GET", "inbox/done", api.ScopeRead, b.getDone),
+		api.NewRoute("GET", "inbox", api.ScopeRead, func(r *api.Request) (any, error) { return b.List(r.Who), nil }),
+		api.NewRoute("GET", "inbox/done", api.ScopeRead, func(r *api.Request) (any, error) { return b.Done(r.Who), nil }),
 		api.NewRoute("POST", "inbox/{id}", api.ScopeCall, b.post),
 	}
 }
 
-func (b *Inbox) get(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, b.List(r.Who))
-}
-
-func (b *Inbox) getDone(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, b.Done(r.Who))
-}
-
-func (b *Inbox) post(w http.ResponseWriter, r *api.Request) {
+func (b *Inbox) post(r *api.Request) (any, error) {
 	var a Answer
-	if !r.Read(w, &a) {
-		return
+	if err := r.Decode(&a); err != nil {
+		return nil, err
 	}
 	a.Typed = api.IsTyped(r.Context())
 	switch a.Action {
 	case "accept", "decline", "cancel":
 	default:
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
-		return
+		return nil, api.BadRequest(i18n.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
 	}
 	switch err := b.Answer(r.Who, r.Param("id"), a); {
 	case errors.Is(err, errOwnQuestion):
-		api.Fail(w, r.Request, http.StatusForbidden, "own", i18n.Why(err))
-		return
+		return nil, api.Refuse(http.StatusForbidden, "own", i18n.Why(err))
 	case errors.Is(err, errNoScript) || errors.Is(err, errFor):
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-		return
+		return nil, api.BadRequest(i18n.Why(err))
 	case errors.As(err, new(*notApplied)):
-		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.Why(errors.Unwrap(err)))
-		return
+		return nil, errors.Unwrap(err)
 	case err != nil:
-		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
-		return
+		return nil, api.Refuse(http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }

@@ -14,42 +14,49 @@ func (l *Logins) Routes() []api.Route {
 	return []api.Route{
 		api.NewRoute("POST", "login", api.ScopeNone, l.postLogin),
 		api.NewRoute("POST", "logout", api.ScopeRead, l.postLogout),
-		api.NewRoute("GET", "session", api.ScopeRead, l.getSession),
-		api.NewRoute("POST", "codes", api.ScopeAdmin, l.postCode),
+		api.NewRoute("GET", "session", api.ScopeRead, func(r *api.Request) (any, error) { return l.sessionOf(r.Who), nil }),
+		api.NewRoute("POST", "codes", api.ScopeAdmin, func(r *api.Request) (any, error) { return map[string]string{"code": l.NewCode(r.Who)}, nil }),
 	}
 }
 
-func (l *Logins) postLogin(w http.ResponseWriter, r *api.Request) {
+func (l *Logins) postLogin(r *api.Request) (any, error) {
 	var body struct {
 		Code string `json:"code"`
 	}
-	if !r.Read(w, &body) {
-		return
+	if err := r.Decode(&body); err != nil {
+		return nil, err
 	}
 	session, who, err := l.redeem(body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):
-		w.Header().Set("Retry-After", "60")
-		api.Fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
-		return
+		return api.HandlerFunc(func(w http.ResponseWriter, r *api.Request) {
+			w.Header().Set("Retry-After", "60")
+			api.Fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
+		}), nil
 	case errors.Is(err, errWrongCode):
-		api.Fail(w, r.Request, http.StatusUnauthorized, "code", i18n.Why(err))
-		return
+		return nil, api.Refuse(http.StatusUnauthorized, "code", i18n.Why(err))
 	case err != nil:
 		l.opt.Log.Warn("login not saved", "err", err)
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: int(loginLife.Seconds())})
-	api.Reply(w, http.StatusOK, l.sessionOf(who))
+	return api.HandlerFunc(func(w http.ResponseWriter, r *api.Request) {
+		setCookie(w, r, session, int(loginLife.Seconds()))
+		api.Reply(w, http.StatusOK, l.sessionOf(who))
+	}), nil
 }
 
-func (l *Logins) postLogout(w http.ResponseWriter, r *api.Request) {
+func setCookie(w http.ResponseWriter, r *api.Request, session string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: maxAge})
+}
+
+func (l *Logins) postLogout(r *api.Request) (any, error) {
 	if err := l.end(r.Request); err != nil {
 		l.opt.Log.Warn("logout not saved", "err", err)
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Path: "/", HttpOnly: true, Secure: r.TLS != nil,
-		SameSite: http.SameSiteStrictMode, MaxAge: -1})
-	w.WriteHeader(http.StatusNoContent)
+	return api.HandlerFunc(func(w http.ResponseWriter, r *api.Request) {
+		setCookie(w, r, "", -1)
+		w.WriteHeader(http.StatusNoContent)
+	}), nil
 }
 
 type sessionBody struct {
@@ -61,12 +68,4 @@ type sessionBody struct {
 
 func (l *Logins) sessionOf(who access.Principal) sessionBody {
 	return sessionBody{who.Name, api.ScopeOf(who), l.opt.Version, l.opt.Endpoint}
-}
-
-func (l *Logins) getSession(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, l.sessionOf(r.Who))
-}
-
-func (l *Logins) postCode(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, map[string]string{"code": l.NewCode(r.Who)})
 }

@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -95,7 +96,7 @@ func targetOfSuite(s *suite.Suite) string {
 	return ""
 }
 
-func (s *Suites) getAll(w http.ResponseWriter, r *api.Request) {
+func (s *Suites) getAll(r *api.Request) (any, error) {
 	body := suitesBody{Suites: []suiteBody{}}
 	if r.Who.MayInspect() {
 		body.Dir = s.opt.Dir
@@ -109,64 +110,51 @@ func (s *Suites) getAll(w http.ResponseWriter, r *api.Request) {
 			body.Suites = append(body.Suites, b)
 		}
 	}
-	api.Reply(w, http.StatusOK, body)
+	return body, nil
 }
 
-// find returns the path of the suite that the request names. It answers a
-// refusal itself.
-func (s *Suites) find(w http.ResponseWriter, r *api.Request) (string, bool) {
+func (s *Suites) get(r *api.Request) (any, error) {
 	path, err := s.path(r.Param("suite"))
 	if err != nil {
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
-	}
-	return path, err == nil
-}
-
-func (s *Suites) get(w http.ResponseWriter, r *api.Request) {
-	path, ok := s.find(w, r)
-	if !ok {
-		return
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	body, ok := s.describe(r.Who, r.Param("suite"), path)
 	if err != nil || !ok {
-		noSuite(w, r)
-		return
+		return nil, noSuite(r)
 	}
 	body.Text = string(text)
-	api.Reply(w, http.StatusOK, body)
+	return body, nil
 }
 
 // put writes a test file. It refuses a file that cannot be parsed.
-func (s *Suites) put(w http.ResponseWriter, r *api.Request) {
+func (s *Suites) put(r *api.Request) (any, error) {
 	var body struct {
 		Text string `json:"text"`
 	}
-	path, ok := s.find(w, r)
-	if !ok || !r.Read(w, &body) {
-		return
+	path, err := s.path(r.Param("suite"))
+	if err = cmp.Or(err, r.Decode(&body)); err != nil {
+		return nil, err
 	}
 	if _, err := suite.ParseSuite(path, []byte(body.Text)); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
-	err := os.MkdirAll(s.opt.Dir, 0o755)
+	err = os.MkdirAll(s.opt.Dir, 0o755)
 	if err == nil {
 		err = disk.Write(path, []byte(body.Text), 0o600)
 	}
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	s.opt.Publish("", r.Param("suite"))
 	described, _ := s.describe(r.Who, r.Param("suite"), path)
-	api.Reply(w, http.StatusOK, described)
+	return described, nil
 }
 
-func (s *Suites) delete(w http.ResponseWriter, r *api.Request) {
-	path, ok := s.find(w, r)
-	if !ok {
-		return
+func (s *Suites) delete(r *api.Request) (any, error) {
+	path, err := s.path(r.Param("suite"))
+	if err != nil {
+		return nil, err
 	}
 	was, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -176,15 +164,14 @@ func (s *Suites) delete(w http.ResponseWriter, r *api.Request) {
 		err = os.Remove(path)
 	}
 	if err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	name := r.Param("suite")
 	s.opt.Publish("", name)
-	api.Reply(w, http.StatusOK, map[string]string{"undo": s.opt.Undo(func(context.Context) error {
+	return map[string]string{"undo": s.opt.Undo(func(context.Context) error {
 		defer s.opt.Publish("", name)
 		return disk.Write(path, was, 0o600)
-	})})
+	})}, nil
 }
 
 type runBody struct {
@@ -194,64 +181,60 @@ type runBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (s *Suites) postRun(w http.ResponseWriter, r *api.Request) {
+func (s *Suites) postRun(r *api.Request) (any, error) {
 	var body runBody
-	path, ok := s.find(w, r)
-	if !ok || !r.Read(w, &body) {
-		return
+	path, err := s.path(r.Param("suite"))
+	if err = cmp.Or(err, r.Decode(&body)); err != nil {
+		return nil, err
 	}
 	suite, err := suite.ReadSuite(path)
 	if err != nil && api.May(r.Who, api.ScopeAdmin) {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
-	if !s.mayRun(w, r, suite, body.Update) {
-		return
+	if err := s.mayRun(r, suite, body.Update); err != nil {
+		return nil, err
 	}
-	if argv := suite.Argv(); len(argv) > 0 && !api.Confirmed(w, r, argv[0], argv[1:], body.Confirm) {
-		return
+	if argv := suite.Argv(); len(argv) > 0 {
+		if err := api.Confirm(argv[0], argv[1:], body.Confirm); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.start(r.Who, r.Param("suite"), suite, body.Update); err != nil {
-		api.FailWith(w, r.Request, err)
-		return
+		return nil, err
 	}
 	described, _ := s.describe(r.Who, r.Param("suite"), path)
-	api.Reply(w, http.StatusAccepted, described)
+	return api.With(http.StatusAccepted, described), nil
 }
 
-// noSuite answers that the test file does not exist.
-func noSuite(w http.ResponseWriter, r *api.Request) {
-	api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
+func noSuite(r *api.Request) error {
+	return api.NotFound(i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
 }
 
-// mayRun reports whether the principal may run the tests, and answers a refusal
-// itself. tests is nil if the file cannot be read.
-func (s *Suites) mayRun(w http.ResponseWriter, r *api.Request, tests *suite.Suite, update bool) bool {
+// mayRun returns an error if the principal may not run the tests. tests is nil if
+// the file cannot be read.
+func (s *Suites) mayRun(r *api.Request, tests *suite.Suite, update bool) error {
 	switch {
 	case api.May(r.Who, api.ScopeAdmin):
-		return true
+		return nil
 	case tests != nil && direct(tests):
-		api.RefuseDirect(w, r)
+		return api.ErrDirect
 	case !s.sees(r.Who, tests):
-		noSuite(w, r)
+		return noSuite(r)
 	case update:
-		api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", api.ScopeAdmin))
-	default:
-		return true
+		return api.Refuse(http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", api.ScopeAdmin))
 	}
-	return false
+	return nil
 }
 
-func (s *Suites) deleteRun(w http.ResponseWriter, r *api.Request) {
+func (s *Suites) deleteRun(r *api.Request) (any, error) {
 	s.mu.Lock()
 	p := s.running[runKey{r.Who.ID, r.Param("suite")}]
 	s.mu.Unlock()
 	if p == nil {
-		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
-		return
+		return nil, api.Refuse(http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
 	}
 	p.cancel()
-	w.WriteHeader(http.StatusNoContent)
+	return nil, nil
 }
 
 // sees reports whether a principal sees a test file. A file that runs a

@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const maxRuns = 40
@@ -121,7 +122,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 // path returns the file of a suite, which need not exist.
 func (s *Suites) path(name string) (string, error) {
 	if len(name) > maxName || !validName.MatchString(name) {
-		return "", i18n.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
+		return "", api.BadRequest(i18n.New("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name))
 	}
 	for _, end := range []string{".yaml", ".yml"} {
 		path := filepath.Join(s.opt.Dir, name+end)
