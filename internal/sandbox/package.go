@@ -5,6 +5,13 @@ import "slices"
 // A Package is a package that npx or uvx would download and run.
 type Package struct{ f *fetched }
 
+// Confinable returns why a command cannot be confined, judged by its words; nil if it
+// can.
+func Confinable(command string, args []string) error {
+	_, err := readRunner(command, args)
+	return err
+}
+
 // ReadPackage parses a command that runs a package by its name. It returns nil for
 // other commands, and for forms in which the package cannot be determined.
 func ReadPackage(command string, args []string) *Package {
