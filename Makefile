@@ -16,7 +16,7 @@ MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 LONGEST   = $(MODULE)/internal/cli
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/kernels\|/test/guide\|/test/cluster\|/test/torture')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/browser\|/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/kernels\|/test/containers\|/test/guide\|/test/cluster\|/test/torture')
 # Everything is compiled one way, that of a release, so that nothing is compiled
 # twice. The race detector alone needs cgo.
 export CGO_ENABLED := 0
@@ -24,7 +24,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -tr
 # The output of each of several targets in one piece, where make can do that.
 IN_PIECES = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: notices unit plain static cluster faults release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms kernels actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: notices unit plain static cluster faults release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms kernels containers actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e browser interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -232,6 +232,10 @@ platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu)
 kernels: ## attack the sandbox on kernels of Debian and Ubuntu, amd64 and arm64 (qemu); writes docs/kernels.md (about an hour, downloads them)
 	test/apt.sh qemu-system-x86_64=qemu-system-x86 qemu-system-aarch64=qemu-system-arm mke2fs=e2fsprogs xz=xz-utils
 	$(GO) test -count=1 -timeout 5h -v ./test/kernels -update
+
+containers: ## servers in images, with a docker daemon and a registry of images of its own; as root
+	test/apt.sh dockerd=docker.io docker=docker.io docker-registry=docker-registry
+	$(GO) test -count=1 -timeout 10m -v ./test/containers
 
 actionlint: ## check the workflows
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=

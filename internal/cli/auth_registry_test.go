@@ -260,7 +260,7 @@ func TestRegistrySignIn(t *testing.T) {
 		}
 	})
 	wanted("after the sign-out")
-	if out, code := u.run("", "auth", "logout", "registry:work"); code != 2 || !strings.Contains(out, "registry:work: no user is signed in") {
+	if out, code := u.run("", "auth", "logout", "registry:work"); code != 2 || !strings.Contains(out, "registry:work: no user is signed in") || !strings.Contains(out, "fix       mcp-all-in-one auth status -c ") {
 		t.Errorf("registry/sign-in: a second logout: exit code %d: %s", code, out)
 	}
 	// A token may be entered all the same. Each sign-in replaces the other.

@@ -36,6 +36,8 @@ func newInstaller(t *testing.T) *installer {
 			name = "airtable-mcp-server.latest"
 		case "/io.github.domdomegg%2Fairtable-mcp-server/versions":
 			name = "airtable-mcp-server.versions"
+		case "/io.github.domdomegg%2Ftime-mcp-nuget/versions/latest":
+			name = "time-mcp-nuget.latest"
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}

@@ -86,6 +86,9 @@ func (r *reader) before(schema *Schema, e layout.Entry, s *Server) *Server {
 func (r *reader) entry(schema *Schema, e layout.Entry) (*Server, approval.Wait) {
 	path := document.PathText(e.Path)
 	s := &Server{Name: e.Name, Schema: schema.Name, Line: e.At.Line, Column: e.At.Col}
+	if r.cfg.Project {
+		s.project = r.cfg.Path
+	}
 	if fault := spelling.Fault(e.Name); !fault.Empty() {
 		r.c.Add(problem.SeverityError, e.At, path, problem.ServerName, e.Name, fault)
 	}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -78,6 +80,8 @@ const (
 type Server struct {
 	Name   string `json:"-"`
 	Schema string `json:"-"`
+
+	project string // path of the file, if that is part of a working tree
 
 	Type         string                `json:"type" enum:"stdio|http|sse|auto|scripts" doc:"Transport. Absent: stdio with a command, detected with a url, scripts with scripts." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测，有 scripts 为 scripts。"`
 	Command      string                `json:"command" doc:"Program to start. Never a shell line." zh:"要启动的程序，不经过 shell。"`
@@ -209,6 +213,16 @@ type Inherit struct {
 
 // ID names a server within its file: schema, slash, name.
 func (s *Server) ID() string { return s.Schema + "/" + s.Name }
+
+// FolderID names the folder of the files that belong to the server alone. The author
+// of a project chooses the names of its servers, so these have folders of their own.
+func (s *Server) FolderID() string {
+	if s.project == "" {
+		return s.ID()
+	}
+	sum := sha256.Sum256([]byte(s.project))
+	return s.ID() + "@" + hex.EncodeToString(sum[:8])
+}
 
 // Runnable reports whether the server may be started or dialled.
 func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }

@@ -22,6 +22,6 @@ func RunningHere(ctx context.Context, a *env.Env) (*Remote, error) {
 			return r, nil
 		}
 	}
-	return nil, env.Fail(env.ExitUnreachable, env.CodeNotRunning, "mcp-all-in-one http", "%s",
+	return nil, env.Fail(env.ExitUnreachable, env.CodeNotRunning, a.Again("http"), "%s",
 		a.T("no gateway is running with this configuration", "没有使用此配置的网关正在运行"))
 }

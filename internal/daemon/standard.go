@@ -31,13 +31,13 @@ func delimiter(a *env.Env, cfg *config.Config) byte {
 
 // stdioWelcome prints a welcome to standard error, because standard output
 // carries the protocol.
-func stdioWelcome(a *env.Env, cfg *config.Config, schema string) {
+func stdioWelcome(a *env.Env, cfg *config.Config, f *ServeFlags, schema string) {
 	if a.Personality.Config == config.MCPSProxy {
 		proxyBanner(a, schema)
 		return
 	}
 	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.Personality.Name, mcp.ProductVersion, schema, cfg.Path)
-	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.T("client configuration:", "客户端配置："), snippet(a, cfg, schema))
+	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.T("client configuration:", "客户端配置："), snippet(a, cfg, f, schema))
 	if env.IsTerminal(a.Stdin) {
 		fmt.Fprintln(a.Stderr, a.T(
 			"Standard input is a terminal. A client starts this command and writes one JSON-RPC message per line;\n"+
@@ -46,8 +46,9 @@ func stdioWelcome(a *env.Env, cfg *config.Config, schema string) {
 	}
 }
 
-// snippet returns the configuration with which a client starts the gateway.
-func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
+// snippet returns the configuration with which a client starts the gateway, with the
+// flags that restrict it.
+func snippet(a *env.Env, cfg *config.Config, f *ServeFlags, schema string) []byte {
 	exe, err := os.Executable()
 	if err != nil {
 		exe = a.Args[0]
@@ -58,6 +59,12 @@ func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
 	}
 	if schema != config.DefaultSchema && a.Personality.Own {
 		args = append(args, "--schema", schema)
+	}
+	if f.Locked && a.Personality.Own {
+		args = append(args, "--locked")
+	}
+	if f.NoSelfConfig && a.Personality.Own {
+		args = append(args, "--no-self-config")
 	}
 	raw, err := json.MarshalIndent(map[string]any{
 		"mcpServers": map[string]any{a.Personality.Name: map[string]any{"command": exe, "args": args}},

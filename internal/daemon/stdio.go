@@ -45,7 +45,7 @@ func ServeStdio(ctx context.Context, a *env.Env, f ServeFlags) error {
 	reload.start(life)
 	defer reload.stop()
 	if !f.Log.Silent {
-		stdioWelcome(a, cfg, schema)
+		stdioWelcome(a, cfg, &f, schema)
 	}
 	return serveClient(in, life, StandardStream(a, cfg), schema, log, &framingHint{env: a})
 }

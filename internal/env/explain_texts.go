@@ -40,6 +40,7 @@ const (
 	CodeBundleAway     = "AIO2161"
 	CodeUpdate         = "AIO2162"
 	CodeLearn          = "AIO2163"
+	CodeUnconfined     = "AIO2164"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -109,6 +110,8 @@ var explanations = map[string]explanation{
 		"安装包的校验和与注册表所记录的不符：文件被替换，或下载不完整。没有解包任何内容。"},
 	CodeNeeds: {"The program that runs the server is not installed, or is not in PATH. Install it, or choose another package with --package.",
 		"运行该服务器的程序没有安装，或不在 PATH 中。请安装，或用 --package 选择其他方式。"},
+	CodeUnconfined: {"A server of a registry or a bundle runs in a sandbox, and the program that runs this one cannot be confined. Choose another package with --package, or add it with --no-sandbox: then it can do all that you can.",
+		"来自注册表或安装包的服务器在沙箱中运行，而运行该服务器的程序无法隔离。请用 --package 选择其他方式，或用 --no-sandbox 添加：它便能做你能做的一切。"},
 	CodeSteers: {"The record or the bundle sets an environment variable that decides what programs load or where they connect. A server has no need for that, so it is refused.",
 		"记录或安装包设置了决定程序加载内容或连接去向的环境变量。服务器不需要这样做，因此拒绝。"},
 	CodeAsk: {"The server needs a value from you, but there is no terminal to ask on. Give it with --env, --arg or --header.",

@@ -68,7 +68,7 @@ func TargetOf(s *config.Server, parent []string) Target {
 		t.Env, _ = stdio.Environ(parent, stdio.Inherit{All: s.InheritEnv.All, Names: s.InheritEnv.Names}, own)
 		t.URL = ""
 		if s.Sandbox.On {
-			t.Sandbox = &sandbox.Server{ID: s.ID(), Rules: s.Sandbox, Cwd: s.Cwd}
+			t.Sandbox = &sandbox.Server{ID: s.ID(), Place: s.FolderID(), Rules: s.Sandbox, Cwd: s.Cwd}
 		}
 		return t
 	}

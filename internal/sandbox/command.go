@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"net/netip"
 	"net/url"
 	"os"
@@ -16,8 +17,10 @@ import (
 
 // A Server is a server to confine.
 type Server struct {
-	// ID is unique within its config file. The server has a folder of that name.
+	// ID is unique within its config file.
 	ID string
+	// Place is the name of its folder, which no other server has; ID if empty.
+	Place string
 	// Rules are the sandbox rules of its entry.
 	Rules config.Sandbox
 	// Cwd is the working directory in its entry, which it may write; "" if none.
@@ -45,7 +48,9 @@ func (s Server) state() string {
 }
 
 // Folder returns the folder that belongs to this server only.
-func (s Server) Folder() string { return filepath.Join(s.state(), "servers", url.PathEscape(s.ID)) }
+func (s Server) Folder() string {
+	return filepath.Join(s.state(), "servers", url.PathEscape(cmp.Or(s.Place, s.ID)))
+}
 
 // Command returns the program as it is started in the sandbox, and its profile. The
 // server gets its own home folder: many programs fail if they cannot read a home,

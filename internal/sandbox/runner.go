@@ -18,6 +18,13 @@ type Package struct {
 	args    []string
 }
 
+// Confinable returns why a command cannot be confined, judged by its words; nil if it
+// can.
+func Confinable(command string, args []string) error {
+	_, err := readRunner(command, args)
+	return err
+}
+
 // ReadPackage parses a command that runs a package by its name. It returns nil for
 // other commands, and for forms in which the package cannot be determined.
 func ReadPackage(command string, args []string) *Package {
@@ -64,6 +71,10 @@ func readRunner(path string, args []string) (*Package, error) {
 	case IsEngine(path):
 		return nil, i18n.Errorf(`%s cannot be confined: the container is the sandbox; "sandbox": "off" runs it`,
 			`%s 无法隔离：容器本身就是沙箱；"sandbox": "off" 可运行它`, name)
+	case name == "dnx":
+		// .NET reads /proc/self, and a rule for it holds for one process: not for the one that dnx starts.
+		return nil, i18n.Errorf(`dnx cannot be confined, because .NET does not run in the process that it starts; "sandbox": "off" runs it`,
+			`dnx 无法隔离，因为 .NET 无法在它启动的进程中运行；"sandbox": "off" 可运行它`)
 	case name != "npx" && name != "uvx" && !slices.Contains(otherRunners, name):
 		return nil, nil
 	}

@@ -54,11 +54,13 @@ type kid struct {
 	until  time.Time // deadline for the end of its tree
 	// confining says that the process is still the launcher of its sandbox.
 	confining bool
+	container *ending // ends its container, if it runs one
+	ending    bool    // the child has exited, and its container is being ended
 }
 
 // kill marks the tree of a child to be killed.
 func (k *kid) kill() {
-	if !k.killed {
+	if !k.killed && !k.ending {
 		k.killed, k.until = true, time.Now().Add(sweepWait)
 	}
 }
@@ -137,7 +139,7 @@ func (s *starter) obey(e envelope) {
 	case opStart:
 		s.start(e)
 	case opSignal:
-		if k := s.kids[e.ID]; k != nil && !k.exited {
+		if k := s.kids[e.ID]; k != nil && !k.exited && !k.ending {
 			_ = unix.Kill(-k.pid, unix.Signal(e.Signal))
 		}
 	case opLook:
@@ -168,12 +170,13 @@ func (s *starter) start(e envelope) {
 		s.startConfined(e, attr)
 		return
 	}
-	pid, err := syscall.ForkExec(string(e.Path), toStrings(e.Argv), attr)
+	argv, container := label(string(e.Path), toStrings(e.Argv), attr.Env)
+	pid, err := syscall.ForkExec(string(e.Path), argv, attr)
 	if err != nil {
 		s.failed(e.ID, err)
 		return
 	}
-	s.kids[e.ID] = &kid{id: e.ID, pid: pid}
+	s.kids[e.ID] = &kid{id: e.ID, pid: pid, container: container}
 	s.family.add(e.ID, pid, e.fds)
 	s.step = 0
 	s.report(report{Kind: kindStarted, ID: e.ID, PID: pid})

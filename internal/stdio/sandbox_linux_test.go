@@ -105,6 +105,7 @@ func TestConfinedStartErrors(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, path, arg, en, zh string }{
 		{"container engine", "docker", "run", "the container is the sandbox", "容器本身就是沙箱"},
+		{"dnx", "dnx", "A.B@1.0.0", "dnx cannot be confined", "dnx 无法隔离"},
 		{"another form of a runner", "npx", "--package=x", `only as "npx -y PACKAGE[@VERSION] ARGUMENTS"`, `沙箱只支持以 "npx -y 包[@版本] 参数"`},
 		{"no interpreter", script, "", "needs /no/such/interpreter, which does not exist", "而它不存在"},
 	} {

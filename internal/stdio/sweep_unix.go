@@ -25,7 +25,10 @@ func (s *starter) reap() (more bool) {
 		}
 		for _, k := range s.kids {
 			if k.pid == pid && !k.exited {
-				k.exited, k.status = true, status
+				k.exited = true
+				if !k.ending {
+					k.status = status
+				}
 				k.until = time.Now().Add(sweepWait)
 				s.family.orphan(pid)
 				// Kill the group at once. If the process table cannot be read, this is
@@ -53,7 +56,7 @@ func (s *starter) tend() {
 
 func (s *starter) hasDying() bool {
 	for _, k := range s.kids {
-		if k.exited || k.killed {
+		if k.exited || k.killed || k.ending {
 			return true
 		}
 	}
@@ -68,6 +71,9 @@ func (s *starter) sweep() time.Duration {
 	s.reap()
 	wait := lookAgain[s.step]
 	for id, k := range s.kids {
+		if k.ending && !k.exited && !k.killed {
+			wait, k.killed = pollWait, time.Now().After(k.until)
+		}
 		if !k.exited && !k.killed {
 			continue
 		}
@@ -121,10 +127,13 @@ func (s *starter) freeze() map[uint64][]proc {
 	return trees
 }
 
-// gone reports the exit of a child.
+// gone reports the exit of a child, once its container has ended, too.
 func (s *starter) gone(k *kid) {
-	delete(s.kids, k.id)
 	s.family.remove(k.id)
+	if s.endContainer(k) {
+		return
+	}
+	delete(s.kids, k.id)
 	r := report{Kind: kindExit, ID: k.id, Code: k.status.ExitStatus()}
 	if k.status.Signaled() {
 		r.Signal = int(k.status.Signal())
@@ -145,7 +154,9 @@ func (s *starter) end(died <-chan os.Signal) {
 	}
 	for limit := time.Now().Add(endWait); time.Now().Before(limit); {
 		s.sweep()
-		s.family.killStrays(processes())
+		if !s.isEnding() {
+			s.family.killStrays(processes())
+		}
 		if more := s.reap(); !more && len(s.kids) == 0 {
 			return
 		}

@@ -234,7 +234,7 @@ func (u *connections) command(values map[string]string) stdio.Command {
 	u.observed.Withhold(withheld)
 	cmd := stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
 	if cfg.Sandbox.On {
-		cmd.Sandbox = &sandbox.Server{ID: cfg.ID(), Rules: cfg.Sandbox, Cwd: cfg.Cwd}
+		cmd.Sandbox = &sandbox.Server{ID: cfg.ID(), Place: cfg.FolderID(), Rules: cfg.Sandbox, Cwd: cfg.Cwd}
 	}
 	return cmd
 }

@@ -61,6 +61,24 @@ func (k *kernel) unpack(t *testing.T) (kernel, modules string) {
 	return kernel, kernel
 }
 
+// bootable returns the kernel in the folder of its package, and its release. It is
+// beside its modules where it has a package without them.
+func bootable(t *testing.T, dir string) (file, release string) {
+	t.Helper()
+	for _, place := range []string{"boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz"} {
+		if found, err := filepath.Glob(filepath.Join(dir, place)); err == nil && len(found) == 1 {
+			file = found[0]
+		}
+	}
+	if file == "" {
+		t.Fatalf("%s has no kernel", dir)
+	}
+	if filepath.Base(file) == "vmlinuz" {
+		return file, filepath.Base(filepath.Dir(file))
+	}
+	return file, strings.TrimPrefix(filepath.Base(file), "vmlinuz-")
+}
+
 // A machine is the emulator of a processor.
 var machines = map[string]struct {
 	program string
@@ -111,10 +129,7 @@ var (
 func run(t *testing.T, k *kernel) (release string, results map[string]result) {
 	t.Helper()
 	dir, modules := k.unpack(t)
-	found, err := filepath.Glob(filepath.Join(dir, "boot", "vmlinuz-*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("%s has %d kernels: %v", dir, len(found), err)
-	}
+	file, release := bootable(t, dir)
 	ram := filepath.Join(t.TempDir(), "image")
 	if err := os.WriteFile(ram, image(t, k.arch, modules, k.steps()), 0o600); err != nil {
 		t.Fatal(err)
@@ -123,7 +138,7 @@ func run(t *testing.T, k *kernel) (release string, results map[string]result) {
 	ctx, cancel := context.WithTimeout(t.Context(), m.wait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, m.program, append(m.args, "-m", "2048", "-smp", "2", "-nic", "none", "-display", "none", "-no-reboot", "-serial", "stdio",
-		"-kernel", found[0], "-initrd", ram, "-append", "console="+m.console+" quiet loglevel=1 panic=-1")...)
+		"-kernel", file, "-initrd", ram, "-append", "console="+m.console+" quiet loglevel=1 panic=-1")...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +170,7 @@ func run(t *testing.T, k *kernel) (release string, results map[string]result) {
 	if len(results) != len(k.steps()) {
 		t.Fatalf("it ended early: %s", text.String())
 	}
-	return strings.TrimPrefix(filepath.Base(found[0]), "vmlinuz-"), results
+	return release, results
 }
 
 func TestKernels(t *testing.T) {

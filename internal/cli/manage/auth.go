@@ -107,12 +107,15 @@ func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
 			fmt.Fprintf(a.Stderr, a.T("warning: a running gateway could not be notified and may use the sign-in until it expires: %s\n",
 				"警告：无法通知某个正在运行的网关，它可能继续使用该登录直至过期：%s\n"), i18n.Why(untold).In(a.Lang))
 		}
+		if err == nil {
+			done(a, a.T("signed out of ", "已注销 "), s.Name)
+		}
 		return err
 	})
 }
 
 func notSignedIn(a *env.Env, name string) error {
-	return env.Fail(env.ExitUsage, env.CodeSignIn, "mcp-all-in-one auth status", "%s%s%v", name, a.T(": ", "："), oauth.ErrNotSignedIn)
+	return env.Fail(env.ExitUsage, env.CodeSignIn, a.Again("auth", "status"), "%s%s%v", name, a.T(": ", "："), oauth.ErrNotSignedIn)
 }
 
 func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {

@@ -194,7 +194,7 @@ func keyRevoke(ctx context.Context, a *env.Env, name string) error {
 	}
 	key, err := keys.Revoke(name)
 	if errors.Is(err, access.ErrNoKey) {
-		return env.Fail(env.ExitUsage, env.CodeNoKey, "mcp-all-in-one key ls", "%s", a.T("no valid key has the name or id "+name, "没有名称或 ID 为 "+name+" 的有效密钥"))
+		return env.Fail(env.ExitUsage, env.CodeNoKey, a.Again("key", "ls"), "%s", a.T("no valid key has the name or id "+name, "没有名称或 ID 为 "+name+" 的有效密钥"))
 	}
 	if err != nil {
 		return err

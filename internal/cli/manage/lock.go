@@ -130,11 +130,11 @@ func lockNote(a *env.Env, s *config.Server, e *lock.Entry) string {
 	case e.Level == lock.LevelImage || e.Level == lock.LevelBundle:
 		return a.T(", ", "，") + lockedTools(a, e)
 	case e.Level == lock.LevelFile && sandbox.IsEngine(s.Command):
-		return a.T("what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...", "不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...")
+		return a.T("(what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...), ", "（不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...），") + lockedTools(a, e)
 	case e.Level == lock.LevelTree:
 		return fmt.Sprintf(a.T(env.Many(e.Packages, ", %d package, ", ", %d packages, "), "，%d 个软件包，"), e.Packages) + lockedTools(a, e)
 	case e.Level == lock.LevelFile:
-		return a.T("dependencies are not covered", "不含依赖")
+		return a.T("(what it loads is not covered), ", "（不含它所加载的内容），") + lockedTools(a, e)
 	}
 	return lockedTools(a, e)
 }

@@ -105,7 +105,7 @@ func watch(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server) (*s
 		return nil, err
 	}
 	m := &target.Target{Label: s.Name, Server: s, Probe: probe.TargetOf(s, os.Environ())}
-	m.Probe.Sandbox = &sandbox.Server{ID: s.ID(), Rules: s.Sandbox, Cwd: s.Cwd, Learn: notes}
+	m.Probe.Sandbox = &sandbox.Server{ID: s.ID(), Place: s.FolderID(), Rules: s.Sandbox, Cwd: s.Cwd, Learn: notes}
 	switch {
 	case f.suite != "":
 		err = useBySuite(ctx, a, f, m)

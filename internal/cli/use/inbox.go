@@ -131,5 +131,5 @@ func inboxContent(a *env.Env, cmd *cobra.Command, r *control.Remote, id string, 
 		text, _ := jsonrpc.GetString(content, "text")
 		return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
 	}
-	return nil, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one inbox", "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
+	return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
 }

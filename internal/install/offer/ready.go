@@ -74,7 +74,11 @@ func (o *Offer) Ready(cfg *config.Config, t Terms) (*Ready, error) {
 		return nil, err
 	}
 	if t.Confined && sandbox.Supported() == nil {
-		filled.Entry.Confine()
+		if filled.Entry.Confine(); filled.Entry.Sandbox != nil {
+			if err := sandbox.Confinable(filled.Entry.Command, filled.Entry.Args); err != nil {
+				return nil, &install.Error{Code: env.CodeUnconfined, Text: i18n.New("%s: %v", "%s：%v", t.Local, err)}
+			}
+		}
 	}
 	entry, err := filled.Entry.JSON()
 	return &Ready{Terms: t, Offer: o, Entry: entry, filled: filled}, err

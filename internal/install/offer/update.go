@@ -268,7 +268,7 @@ func (u *Update) Open() []install.Question {
 // has added to the old entry.
 func (u *Update) Ready(cfg *config.Config) (*Ready, error) {
 	s := u.server
-	r, err := u.Offer.Ready(cfg, Terms{Schema: s.Schema, Local: s.Name, Answers: u.Answers, Confined: true, Replace: true})
+	r, err := u.Offer.Ready(cfg, Terms{Schema: s.Schema, Local: s.Name, Answers: u.Answers, Confined: jsonrpc.Get(u.entry, "sandbox") != nil, Replace: true})
 	if err != nil {
 		return nil, err
 	}
