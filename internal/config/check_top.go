@@ -41,6 +41,7 @@ func (r *reader) checkTop() {
 	}
 	r.checkTLS()
 	r.checkCluster()
+	r.cfg.Access.Share.check(r)
 }
 
 // reportTop reports the value of a top-level key. It quotes the value as it is
