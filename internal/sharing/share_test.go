@@ -144,7 +144,7 @@ func (g *gate) code(client string) string {
 	return q.Get("code")
 }
 
-// change returns a form of the token request, with changes.
+// form returns the form of the token request, with changes.
 func form(client, code string, change ...string) url.Values {
 	f := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "client_id": {client}, "redirect_uri": {back}, "code_verifier": {verifier}, "scope": {"admin"}}
 	for i := 0; i < len(change); i += 2 {

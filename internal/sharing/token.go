@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, conf config.Shari
 		}
 		refuse(w, "invalid_grant", "the code was used before")
 		return
-	case f.Get("client_id") != a.client.ID, redirect != "" && redirect != a.redirect,
+	case clientOf(r) != a.client.ID, redirect != "" && redirect != a.redirect,
 		subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(hash[:])), []byte(a.challenge)) != 1:
 		refuse(w, "invalid_grant", "the code belongs to another request")
 		return
@@ -64,6 +65,17 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, conf config.Shari
 	answer(w, http.StatusOK, map[string]any{
 		"access_token": plain, "token_type": "Bearer", "expires_in": int(life.Seconds()), "scope": strings.Join(grantOf(a.conf).Scopes(), " "),
 	})
+}
+
+// clientOf returns the id of the client that sends a form. Some clients put it
+// into the header for secrets, although they have none (RFC 6749, section 2.3.1).
+func clientOf(r *http.Request) string {
+	id, _, basic := r.BasicAuth()
+	if basic && !r.PostForm.Has("client_id") {
+		id, _ = url.QueryUnescape(id) // what cannot be read is no id
+		return id
+	}
+	return r.PostForm.Get("client_id")
 }
 
 // take returns the attempt of a code, which then counts no more.
