@@ -40,7 +40,7 @@ func (r *release) deploy() error {
 	if err != nil {
 		return err
 	}
-	return r.put("deploy/"+name+"-"+version+".tgz", data)
+	return r.put("deploy/"+name+"-chart-"+version+".tgz", data)
 }
 
 // fill writes a folder of templates to the release.
