@@ -160,7 +160,7 @@ var layers = map[string][]string{
 	"cli/test": {"jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",
 		"daemon", "daemon/instance", "mcpserver", "cli/command", "cli/output", "cli/target", "cli/use", "config/variable", "spelling", "tester/eval", "tester/lint", "tester/record", "tester/suite"},
 	"service": {"disk", "logfile"},
-	"upgrade": {"config", "safehttp"},
+	"upgrade": {"disk", "config", "safehttp"},
 	"cli/run": {"folders", "receipt", "service", "config", "mcp", "access", "catalog", "upstream", "gateway", "env", "control", "daemon", "daemon/instance",
 		"mcpserver", "cli/command", "cli/output", "usage", "web"},
 	"cli/manage": {"spelling", "clients", "mcp", "daemon/certs", "disk", "upstream/pin", "config/edit", "config/approval", "record", "stdio", "cluster", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
