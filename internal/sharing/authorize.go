@@ -27,8 +27,10 @@ const (
 	patience = 10 * time.Minute
 	away     = 2 * time.Minute
 	codeLife = time.Minute
-	// look is the number of seconds after which the page asks again.
-	look = "2"
+	// hold is how long a request of the page waits for the decision. The browser
+	// shows the page until the answer comes, so it does not flicker, and no
+	// script is needed.
+	hold = 25 * time.Second
 )
 
 // An attempt is that of a client to get access.
@@ -40,8 +42,9 @@ type attempt struct {
 	conf      config.Sharing // what the person was asked for
 	shown     string         // the code that the person enters
 
+	decided chan struct{} // closed when the person has decided
+
 	// The rest is guarded by the mutex of the server.
-	done    bool // the person decided
 	allowed bool
 	expires time.Time
 	stop    context.CancelFunc // withdraws the question
@@ -69,7 +72,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, conf config.S
 		page.Write(w, lang, http.StatusBadRequest, i18n.New("The client wants the answer at an address that is not its own.", "客户端要求将结果发送到不属于它的地址。"), "")
 		return
 	}
-	a := &attempt{client: c, redirect: q.Get("redirect_uri"), state: q.Get("state"), challenge: q.Get("code_challenge"), conf: conf, shown: sixDigits()}
+	a := &attempt{client: c, redirect: q.Get("redirect_uri"), state: q.Get("state"), challenge: q.Get("code_challenge"), conf: conf, shown: sixDigits(), decided: make(chan struct{})}
 	switch resource := q.Get("resource"); {
 	case q.Get("response_type") != "code":
 		a.send(w, r, "unsupported_response_type", "")
@@ -131,8 +134,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *attempt) {
 		allowed := s.ask(ctx, req)
 		s.log.Info("a client wanted access", "host", req.Host, "name", req.Name, "id", req.ID, "allowed", allowed)
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		a.done, a.allowed = true, allowed
+		a.allowed = allowed
+		s.mu.Unlock()
+		close(a.decided)
 	})
 	http.Redirect(w, r, waitPath+"?id="+id, http.StatusSeeOther)
 }
@@ -158,23 +162,16 @@ const waitHTML = `<h1>%s</h1>
 // wait shows the code to the person, until the person has decided.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request) {
 	lang, id := i18n.ByTag(r.Header.Get("Accept-Language")), r.URL.Query().Get("id")
-	var code string
-	s.mu.Lock()
-	s.sweepLocked()
-	a := s.waiting[id]
-	done := a != nil && a.done
-	if a != nil {
-		a.expires = time.Now().Add(away)
+	a := s.attempt(id)
+	if a != nil && r.URL.Query().Has("again") {
+		ctx, cancel := context.WithTimeout(r.Context(), hold)
+		defer cancel()
+		select {
+		case <-a.decided:
+		case <-ctx.Done():
+		}
 	}
-	if done {
-		delete(s.waiting, id)
-	}
-	if done && a.allowed {
-		code = rand.Text() + rand.Text()
-		a.expires = time.Now().Add(codeLife)
-		s.codes[code] = a
-	}
-	s.mu.Unlock()
+	a, done, code := s.decision(id)
 	switch {
 	case a == nil:
 		page.Write(w, lang, http.StatusNotFound, i18n.New("This page is too old. Connect again in your client.", "此页面已过期。请在客户端中重新连接。"), "")
@@ -183,13 +180,48 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) {
 	case done:
 		a.send(w, r, "access_denied", "")
 	default:
-		a.show(w, lang)
+		a.show(w, lang, id)
 	}
 }
 
+// attempt returns the attempt of a page, which is then known to be open.
+func (s *Server) attempt(id string) *attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweepLocked()
+	a := s.waiting[id]
+	if a != nil {
+		a.expires = time.Now().Add(away)
+	}
+	return a
+}
+
+// decision returns whether the person has decided, and the code of a client that
+// may have access. A decision is returned once.
+func (s *Server) decision(id string) (a *attempt, done bool, code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a = s.waiting[id]
+	if a == nil {
+		return nil, false, ""
+	}
+	select {
+	case <-a.decided:
+	default:
+		return a, false, ""
+	}
+	delete(s.waiting, id)
+	if a.allowed {
+		code = rand.Text() + rand.Text()
+		a.expires = time.Now().Add(codeLife)
+		s.codes[code] = a
+	}
+	return a, true, code
+}
+
 // show writes the page that waits.
-func (a *attempt) show(w http.ResponseWriter, lang i18n.Lang) {
-	w.Header().Set("Refresh", look)
+func (a *attempt) show(w http.ResponseWriter, lang i18n.Lang, id string) {
+	w.Header().Set("Refresh", "1; url="+waitPath+"?again&id="+id)
 	title := i18n.New("%s asks for access to this gateway", "%s 请求访问此网关", a.host())
 	text := a.what().In(lang)
 	if name := a.client.shown(); name != "" {

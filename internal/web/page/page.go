@@ -13,7 +13,7 @@ import (
 const shell = `<!doctype html>
 <html lang="%s"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title>
 <style nonce="%s">body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}input{font:inherit;width:100%%}button{font:inherit}output{font-size:2rem;letter-spacing:.1em}</style>
-%s
+<main>%s</main>
 </html>
 `
 
