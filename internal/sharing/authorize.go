@@ -229,7 +229,7 @@ func (a *attempt) show(w http.ResponseWriter, lang i18n.Lang, id string) {
 	}
 	body := fmt.Sprintf(waitHTML, html.EscapeString(title.In(lang)), html.EscapeString(text), a.shown[:3]+" "+a.shown[3:],
 		html.EscapeString(i18n.New("If you have just connected this client, enter the code in the Inbox of the console, or run: mcp-all-in-one inbox. This page goes on by itself.",
-			"如果是您刚刚连接此客户端，请在控制台的收件箱中输入此验证码，或运行：mcp-all-in-one inbox。此页面会自动继续。").In(lang)))
+			"如果是您刚刚连接此客户端，请在控制台的“待办”中输入此验证码，或运行：mcp-all-in-one inbox。此页面会自动继续。").In(lang)))
 	page.Write(w, lang, http.StatusOK, title, body)
 }
 
