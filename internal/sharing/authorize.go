@@ -53,8 +53,9 @@ type attempt struct {
 
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// authorize begins an attempt. Before the address of the client is known to be
-// its own, errors are shown here; later ones are sent to it.
+// authorize begins an attempt. Errors are shown here and not sent to the client:
+// anyone can register an address, and a link to the gateway must not lead there
+// before a person has decided (RFC 9700, section 4.11.2).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request, conf config.Sharing) {
 	lang := i18n.ByTag(r.Header.Get("Accept-Language"))
 	q, err := url.ParseQuery(r.URL.RawQuery)
@@ -75,14 +76,19 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, conf config.S
 	a := &attempt{client: c, redirect: q.Get("redirect_uri"), state: q.Get("state"), challenge: q.Get("code_challenge"), conf: conf, shown: sixDigits(), decided: make(chan struct{})}
 	switch resource := q.Get("resource"); {
 	case q.Get("response_type") != "code":
-		a.send(w, r, "unsupported_response_type", "")
+		fail(w, lang, http.StatusBadRequest, "unsupported_response_type")
 	case q.Get("code_challenge_method") != "S256" || !challengeForm.MatchString(a.challenge):
-		a.send(w, r, "invalid_request", "")
+		fail(w, lang, http.StatusBadRequest, "invalid_request: PKCE, S256")
 	case resource != "" && !sameResource(resource, conf):
-		a.send(w, r, "invalid_target", "")
+		fail(w, lang, http.StatusBadRequest, "invalid_target: "+conf.Resource())
 	default:
-		s.begin(w, r, a)
+		s.begin(w, r, lang, a)
 	}
+}
+
+// fail shows an error of OAuth, for the author of the client.
+func fail(w http.ResponseWriter, lang i18n.Lang, status int, code string) {
+	page.Write(w, lang, status, i18n.New("The gateway does not accept the request of the client (%s).", "网关不接受客户端的请求（%s）。", code), "")
 }
 
 // repeats reports whether a parameter is there twice, which OAuth forbids: two
@@ -109,7 +115,7 @@ func sixDigits() string {
 }
 
 // begin asks the person and leads the browser to a page that waits.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *attempt) {
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, lang i18n.Lang, a *attempt) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	id := rand.Text()
 	a.stop, a.expires = cancel, time.Now().Add(away)
@@ -122,7 +128,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *attempt) {
 	s.mu.Unlock()
 	if full {
 		cancel()
-		a.send(w, r, "temporarily_unavailable", "")
+		fail(w, lang, http.StatusServiceUnavailable, "temporarily_unavailable")
 		return
 	}
 	s.asking.Go(func() {

@@ -219,7 +219,7 @@ func TestDenied(t *testing.T) {
 }
 
 // TestRequestsThatAreRefused checks that a bad request asks no person, and that
-// an answer goes only to an address of the client.
+// the browser stays here: else every link to the gateway could lead anywhere.
 func TestRequestsThatAreRefused(t *testing.T) {
 	g := newGate(t)
 	id := g.register(back)
@@ -243,15 +243,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		q := g.asks(id)
 		q.Set(c.key, c.value)
 		resp, body := g.get(g.url + authorizePath + "?" + q.Encode())
-		at, err := url.Parse(resp.Header.Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.want == "" && (resp.StatusCode != http.StatusBadRequest || at.String() != "") {
-			t.Errorf("get/share %s: %s to %s, %s", name, resp.Status, at, body)
-		}
-		if c.want != "" && (at.Host != "cloud.example" || at.Query().Get("error") != c.want || at.Query().Get("iss") != g.conf.URL) {
-			t.Errorf("get/share %s: %s to %s, %s", name, resp.Status, at, body)
+		if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Location") != "" || !strings.Contains(body, c.want) {
+			t.Errorf("get/share %s: %s to %s, %s", name, resp.Status, resp.Header.Get("Location"), body)
 		}
 	}
 	if resp, _ := g.get(g.url + authorizePath + "?" + g.asks(id).Encode() + "&redirect_uri=https://evil.example/"); resp.StatusCode != http.StatusBadRequest {
@@ -339,8 +332,8 @@ func TestCrowd(t *testing.T) {
 		g.begin(q)
 	}
 	resp, _ := g.get(g.url + authorizePath + "?" + q.Encode())
-	if at := resp.Header.Get("Location"); !strings.Contains(at, "error=temporarily_unavailable") {
-		t.Errorf("get/share one more: %s %s", resp.Status, at)
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("get/share one more: %s", resp.Status)
 	}
 }
 
