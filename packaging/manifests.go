@@ -20,7 +20,8 @@ var manifestFiles embed.FS
 // manifests writes the files for other package managers and the registry.
 func (r *release) manifests() error { return r.fill(manifestFiles, "manifests") }
 
-// deployFiles are the Helm chart, the compose file and the plain manifests.
+// deployFiles are the Helm chart, the compose files, the plain manifests, and the
+// image with Node and uv.
 //
 //go:embed all:deploy
 var deployFiles embed.FS
