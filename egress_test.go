@@ -31,6 +31,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/install/registry.go":                    {"registries of servers, over safehttp", "internal/install TestRegistryLeadsNowhere"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/sharing/share.go":                       {"documents of clients that want access, over safehttp", "internal/sharing TestDocumentLeadsNowhere"},
 	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},
 	"internal/web/inbox/webhook.go":                   {"the receiver of messages, over safehttp", "internal/safehttp TestConfigured"},
 	"internal/tester/eval/model.go":                   {"the model of a test file, when a person runs eval, over safehttp", "internal/tester/eval TestKeyStaysHere"},

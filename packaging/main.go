@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,16 +144,22 @@ func (r *release) note(name string) error {
 	return nil
 }
 
-// checksums writes SHA256SUMS.
+// checksums writes SHA256SUMS. It has the names of the release page, which has no
+// folders, and where the chart is one file.
 func (r *release) checksums() error {
-	var names []string
-	for n := range r.sums {
-		names = append(names, n)
+	published := map[string]string{}
+	for n, sum := range r.sums {
+		if strings.HasPrefix(n, "deploy/chart/") {
+			continue
+		}
+		if published[path.Base(n)] != "" {
+			return fmt.Errorf("two files are called %s", path.Base(n))
+		}
+		published[path.Base(n)] = sum
 	}
-	slices.Sort(names)
 	var text strings.Builder
-	for _, n := range names {
-		fmt.Fprintf(&text, "%s  %s\n", r.sums[n], n)
+	for _, n := range slices.Sorted(maps.Keys(published)) {
+		fmt.Fprintf(&text, "%s  %s\n", published[n], n)
 	}
 	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(text.String()), 0o644)
 }

@@ -20,7 +20,8 @@ var manifestFiles embed.FS
 // manifests writes the files for other package managers and the registry.
 func (r *release) manifests() error { return r.fill(manifestFiles, "manifests") }
 
-// deployFiles are the Helm chart, the compose file and the plain manifests.
+// deployFiles are the Helm chart, the compose files, the plain manifests, and the
+// image with Node and uv.
 //
 //go:embed all:deploy
 var deployFiles embed.FS
@@ -40,7 +41,7 @@ func (r *release) deploy() error {
 	if err != nil {
 		return err
 	}
-	return r.put("deploy/"+name+"-"+version+".tgz", data)
+	return r.put("deploy/"+name+"-chart-"+version+".tgz", data)
 }
 
 // fill writes a folder of templates to the release.

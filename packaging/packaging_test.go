@@ -61,6 +61,35 @@ func TestSameBytes(t *testing.T) {
 	})
 }
 
+// TestNamesOnThePage checks that the files of a release have different names
+// without their folders, as on the release page, and that SHA256SUMS has these
+// names, so that a person can check a download.
+func TestNamesOnThePage(t *testing.T) {
+	t.Run("get/names on the page", func(t *testing.T) {
+		r := sample(t)
+		for _, step := range []func(*release) error{(*release).archives, (*release).npm, (*release).wheels, (*release).mcpb, (*release).deploy, (*release).manifests} {
+			if err := step(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.checksums(); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadFile(filepath.Join(r.out, "SHA256SUMS"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"compose.yaml", "cluster.yaml", "mcp-all-in-one-" + version + ".tgz", "mcp-all-in-one-chart-" + version + ".tgz"} {
+			if strings.Count(string(list), "  "+name+"\n") != 1 {
+				t.Errorf("SHA256SUMS has not one line of %s:\n%s", name, list)
+			}
+		}
+		if strings.Contains(string(list), "/") {
+			t.Errorf("SHA256SUMS has folders:\n%s", list)
+		}
+	})
+}
+
 func sameFiles(a, b map[string]string) bool {
 	if len(a) != len(b) {
 		return false

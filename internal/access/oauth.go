@@ -69,6 +69,16 @@ func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, 
 	return rs, nil
 }
 
+// NewSharer returns a resource server whose tokens are keys of this gateway. It
+// only tells clients where to get them.
+func NewSharer(conf config.Sharing) (*ResourceServer, error) {
+	resource, err := url.Parse(conf.Resource())
+	if err != nil {
+		return nil, err
+	}
+	return &ResourceServer{conf: config.OAuth{Issuer: conf.URL, Resource: conf.Resource()}, resource: resource}, nil
+}
+
 // claims are the claims that we use.
 type claims struct {
 	Subject   string    `json:"sub"`
@@ -100,6 +110,9 @@ func (s *scopeList) UnmarshalJSON(raw []byte) error {
 // authenticate checks a token. Every defect of a token has the same answer; a
 // valid token that lacks a scope has another.
 func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Principal, *Refusal) {
+	if rs.verifier == nil {
+		return Principal{}, &Refusal{Status: http.StatusUnauthorized, Challenge: rs.challenge("invalid_token"), Reason: "the key is unknown, expired or revoked"}
+	}
 	got, err := rs.verify(ctx, token)
 	if err != nil {
 		reason := "the token is not valid"

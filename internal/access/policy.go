@@ -26,6 +26,9 @@ type Policy struct {
 	Key string
 	// Tokens checks the tokens of an authorization server; nil means none.
 	Tokens *ResourceServer
+	// Share says that this gateway is its own authorization server, whose tokens
+	// are Keys; without a URL it is none.
+	Share config.Sharing
 }
 
 // leastKey is the minimum length of a key that a user made.

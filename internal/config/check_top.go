@@ -30,7 +30,7 @@ func (r *reader) checkTop() {
 			r.reportTop(problem.SeverityError, path, problem.URL, text, i18n.New("is not an http address", "不是 http 地址"))
 		}
 	}
-	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
+	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled && r.cfg.Access.Share.URL == "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			r.reportTop(problem.SeverityWarning, "access.keys", problem.NoKeys, path)
 		}
@@ -41,6 +41,7 @@ func (r *reader) checkTop() {
 	}
 	r.checkTLS()
 	r.checkCluster()
+	r.cfg.Access.Share.check(r)
 }
 
 // reportTop reports the value of a top-level key. It quotes the value as it is

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/sharing"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
 )
@@ -28,6 +29,7 @@ type router struct {
 	joined *web.Handler // answers requests of other replicas for their consoles
 	guard  *mcphttp.Guard
 	mcp    *mcphttp.Server
+	share  *sharing.Server
 	// console serves /ui/ and /api/v1/; nil when there is none.
 	console http.Handler
 }
@@ -80,7 +82,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // so that the next request reaches another replica
 	}
 	path := r.URL.EscapedPath()
-	if rt.probe(w, r, path) || !rt.guard.Check(w, r) {
+	if rt.probe(w, r, path) || rt.shares(w, r, path) || !rt.guard.Check(w, r) {
 		return
 	}
 	if rt.open(w, r, path) {

@@ -74,7 +74,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console}
+	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console, share: newSharer(ctx, in)}
 	if in.Console {
 		rt.console = f.console
 	}
@@ -125,6 +125,9 @@ func shownHost(host string) string {
 func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 	cors := in.Config.Server.CORS
 	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Names()}
+	if shared := in.Config.Access.Share.Host(); shared != "" {
+		g.Hosts = append(g.Hosts, shared)
+	}
 	if cors.Enabled {
 		g.Origins = cors.Origins
 		g.AnyOrigin = cors.AllowAnyOrigin

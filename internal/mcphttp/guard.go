@@ -33,11 +33,10 @@ type Guard struct {
 // Check reports whether r is allowed. If it is not, or is a preflight, it has been
 // answered.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
-	own := g.listener(r)
-	if !g.hostAllowed(r, own) {
-		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
+	if !g.CheckHost(w, r) {
 		return false
 	}
+	own := g.listener(r)
 	origins := r.Header["Origin"]
 	if len(origins) > 1 {
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one Origin")
@@ -55,6 +54,16 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return !g.share(w, r, origins[0])
+}
+
+// CheckHost is Check without the check of the origin, for pages to which other
+// sites lead.
+func (g *Guard) CheckHost(w http.ResponseWriter, r *http.Request) bool {
+	if !g.hostAllowed(r, g.listener(r)) {
+		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
+		return false
+	}
+	return true
 }
 
 // listener returns the local address of r's connection.

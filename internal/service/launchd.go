@@ -81,19 +81,19 @@ func (l *Launchd) Install(ctx context.Context, spec Spec) error {
 
 // Uninstall stops the agent and removes it.
 func (l *Launchd) Uninstall(ctx context.Context) error {
+	if err := ours(l.file()); err != nil {
+		return err
+	}
 	st, err := l.Status(ctx)
 	if err != nil {
 		return err
-	}
-	if !st.Installed {
-		return ErrNotInstalled
 	}
 	if st.State != "not loaded" {
 		if _, err := run(ctx, "launchctl", "bootout", domain()+"/"+Label); err != nil {
 			return err
 		}
 	}
-	return remove(l.file())
+	return os.Remove(l.file())
 }
 
 var (

@@ -141,20 +141,27 @@ func stopped(ctx context.Context, s *mgr.Service) error {
 // several users, it prefers one that runs.
 func (w *Windows) Status(context.Context) (Status, error) {
 	st := Status{Logs: w.log, State: "not installed"}
-	m, err := connect()
+	// The package mgr asks for all rights, which only an administrator has.
+	h, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_ENUMERATE_SERVICE)
 	if err != nil {
 		return st, err
 	}
+	m := &mgr.Mgr{Handle: h}
 	defer m.Disconnect()
 	names, err := services(m)
 	if err != nil {
 		return st, err
 	}
 	for _, name := range names {
-		s, err := m.OpenService(name)
+		text, err := windows.UTF16PtrFromString(name)
 		if err != nil {
 			return st, err
 		}
+		h, err := windows.OpenService(m.Handle, text, windows.SERVICE_QUERY_STATUS)
+		if err != nil {
+			return st, err
+		}
+		s := &mgr.Service{Name: name, Handle: h}
 		q, err := s.Query()
 		s.Close()
 		if err != nil {

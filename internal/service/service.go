@@ -123,8 +123,9 @@ func write(path, content string) error {
 	return disk.Replace(disk.OS{}, path, []byte(content), 0o644)
 }
 
-// remove removes the file of a service if it is ours.
-func remove(path string) error {
+// ours returns nil if the file of a service is ours, so that the service may be
+// stopped and removed.
+func ours(path string) error {
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -134,7 +135,7 @@ func remove(path string) error {
 	case !strings.Contains(string(content), mark):
 		return i18n.Errorf("%s was not written by this program: remove it yourself", "%s 不是由本程序写入的：请自行删除", path)
 	}
-	return os.Remove(path)
+	return nil
 }
 
 func exists(path string) bool {

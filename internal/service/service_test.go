@@ -66,6 +66,31 @@ func TestPropertyList(t *testing.T) {
 	}
 }
 
+// TestServicesOfOthers checks that uninstall does not stop a service that has our
+// name and was not installed by us.
+func TestServicesOfOthers(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("PATH", home) // a program of the system that was run would not be found
+	for _, m := range []interface {
+		Manager
+		file() string
+	}{NewSystemd(home), NewLaunchd(home)} {
+		if err := os.MkdirAll(filepath.Dir(m.file()), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(m.file(), []byte("[Service]\nExecStart=/bin/true\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Uninstall(t.Context()); err == nil || !strings.Contains(err.Error(), "not written by this program") {
+			t.Errorf("get/service %T: %v", m, err)
+		}
+		if !exists(m.file()) {
+			t.Errorf("get/service %T: the file is gone", m)
+		}
+	}
+}
+
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	for content, want := range map[string]string{"": "", "a\n": "a\n", "a\nb\nc\n": "b\nc\n", "a\nb\nc": "b\nc", "\n\n\n": "\n\n"} {

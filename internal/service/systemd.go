@@ -79,13 +79,13 @@ func (s *Systemd) Install(ctx context.Context, spec Spec) error {
 
 // Uninstall stops the unit and removes it.
 func (s *Systemd) Uninstall(ctx context.Context) error {
-	if !exists(s.file()) {
-		return ErrNotInstalled
+	if err := ours(s.file()); err != nil {
+		return err
 	}
 	if _, err := run(ctx, "systemctl", "--user", "disable", "--now", Name); err != nil {
 		return err
 	}
-	if err := remove(s.file()); err != nil {
+	if err := os.Remove(s.file()); err != nil {
 		return err
 	}
 	_, err := run(ctx, "systemctl", "--user", "daemon-reload")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -29,7 +30,8 @@ func (r *Release) Replace(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := writeBeside(program, data, info.Mode().Perm())
+	// Others must not change what was verified.
+	fresh, err := writeBeside(program, data, info.Mode().Perm()&^0o022)
 	if err != nil {
 		return i18n.Errorf("writing beside %s: %w; an owner of that folder can", "无法写入 %s 所在目录：%w；请由该目录的所有者执行", program, err)
 	}
@@ -75,8 +77,8 @@ func starts(ctx context.Context, program, version string) error {
 // a second Undo reverts the first.
 func Undo(program string) error {
 	old := Old(program)
-	if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {
-		return ErrNothingToUndo
+	if err := trusted(old, program); err != nil {
+		return err
 	}
 	aside := old + ".back"
 	if err := os.Rename(old, aside); err != nil {
@@ -86,4 +88,28 @@ func Undo(program string) error {
 		return errors.Join(err, os.Rename(aside, old))
 	}
 	return nil
+}
+
+// trusted refuses an older copy that other users may have put or changed there,
+// unless they may change the program itself.
+func trusted(old, program string) error {
+	info, err := os.Lstat(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNothingToUndo
+	}
+	if err != nil {
+		return err
+	}
+	now, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	why := disk.WritableByOthers(old, info)
+	switch {
+	case !info.Mode().IsRegular():
+		why = i18n.New("it is not a file", "不是普通文件")
+	case why.Empty() || !disk.WritableByOthers(program, now).Empty():
+		return nil
+	}
+	return i18n.Errorf("%s does not become the program, because others may have changed it: %v", "不会用 %s 替换程序，因为其他用户可能更改过它：%v", old, why)
 }

@@ -8,9 +8,6 @@ import (
 // swap replaces a program by fresh and keeps it as old. Windows does not allow
 // replacing a running program, but allows renaming it.
 func swap(fresh, program, old string) error {
-	if err := os.Remove(old); err != nil && !os.IsNotExist(err) {
-		return err
-	}
 	if err := os.Rename(program, old); err != nil {
 		return err
 	}

@@ -240,3 +240,53 @@ func TestImage(t *testing.T) {
 		must(t, env, "buildah", inside(image.Docker.Config.Healthcheck.Test[1:]...)...)
 	})
 }
+
+// TestImageWithRunners builds the image with Node and uv as the release says, on
+// images that are made here from the Node and uv of this machine.
+func TestImageWithRunners(t *testing.T) {
+	t.Run("get/image with runners", func(t *testing.T) {
+		dir, env := t.TempDir(), []string{"STORAGE_DRIVER=vfs", "BUILDAH_ISOLATION=chroot"}
+		buildah := func(args ...string) string {
+			return strings.TrimSpace(must(t, env, "buildah", append([]string{"--root", dir + "/root", "--runroot", dir + "/run"}, args...)...))
+		}
+		t.Cleanup(func() {
+			rm := exec.Command("buildah", "--root", dir+"/root", "--runroot", dir+"/run", "rm", "--all")
+			rm.Env = append(os.Environ(), env...)
+			if out, err := rm.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+		buildah("pull", "--quiet", "oci-archive:"+artefact(t, "image/"+name+"-"+version+".oci.tar"))
+		program := strings.Fields(buildah("images", "--quiet"))[0]
+		base := func(as, files string) {
+			root := filepath.Join(dir, as)
+			must(t, []string{"ROOT=" + root, "UV=" + tool(t, "uv")}, "bash", "-euc", `mkdir -p $ROOT/tmp $ROOT/etc && chmod 1777 $ROOT/tmp && `+files)
+			id := buildah("from", "--quiet", "scratch")
+			buildah("copy", "--quiet", id, root, "/")
+			buildah("commit", "--quiet", id, "localhost/"+as)
+			buildah("rm", id)
+		}
+		base("uv", "cp "+tool(t, "uv")+" "+tool(t, "uvx")+" $ROOT")
+		base("node", `node=$(readlink -f $(command -v node)); npm=$(dirname $(dirname $(readlink -f $(command -v npx))))
+mkdir -p $ROOT/usr/bin $ROOT/bin $ROOT/usr/lib/node_modules
+cp $node $ROOT/usr/bin/node; cp -r $npm $ROOT/usr/lib/node_modules/npm; ln -s ../lib/node_modules/npm/bin/npx-cli.js $ROOT/usr/bin/npx
+cp $(command -v busybox) $ROOT/bin/busybox; ln -s busybox $ROOT/bin/sh; ln -s /bin/busybox $ROOT/usr/bin/env
+for lib in $(ldd $node $UV | grep -o '/lib[^ )]*' | sort -u); do mkdir -p $ROOT$(dirname $lib); cp -L $lib $ROOT$lib; done`)
+		buildah("build", "--quiet", "--build-arg", "IMAGE="+program, "--build-arg", "NODE=localhost/node", "--build-arg", "UV=localhost/uv",
+			"--format", "docker", "--tag", "localhost/runners", "--file", artefact(t, "deploy/Containerfile"), t.TempDir())
+		id := buildah("from", "--quiet", "localhost/runners")
+		inside := func(args ...string) []string {
+			return append([]string{"--root", dir + "/root", "--runroot", dir + "/run", "run", "--env", "MCP_AIO_KEY=" + strings.Repeat("k", 32), id, "--"}, args...)
+		}
+		for _, runner := range []string{"npx", "uvx"} {
+			if out := must(t, env, "buildah", inside(runner, "--version")...); !strings.Contains(out, ".") {
+				t.Errorf("%s: %s", runner, out)
+			}
+		}
+		exe := "/usr/bin/" + name
+		firstCall(t, env, exe, append([]string{"buildah"}, inside(exe)...)...)
+		url := mcptest.Start(t, mcptest.Program{Path: "buildah", Args: inside(exe, "http", "--host", "0.0.0.0", "--port", "0"), Env: env}).Listening()
+		knows(t, url, strings.Repeat("k", 32))
+		must(t, env, "buildah", inside(exe, "status", "--running")...)
+	})
+}

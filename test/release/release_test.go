@@ -104,8 +104,11 @@ func TestArchive(t *testing.T) {
 		}
 	})
 	t.Run("get/checksums", func(t *testing.T) {
+		// A release page has no folders.
+		dist, dir := filepath.Dir(artefact(t, "SHA256SUMS")), t.TempDir()
+		must(t, nil, "find", dist, "-type", "f", "-not", "-path", "*/deploy/chart/*", "-exec", "ln", "-s", "-t", dir, "{}", "+")
 		cmd := exec.CommandContext(t.Context(), "sha256sum", "--check", "--quiet", "SHA256SUMS")
-		cmd.Dir = filepath.Dir(artefact(t, "SHA256SUMS"))
+		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
@@ -140,7 +143,7 @@ func TestDescriptions(t *testing.T) {
 	for what, command := range map[string][]string{
 		"homebrew formula": {"ruby", "-c", artefact(t, "manifests/homebrew/"+name+".rb")},
 		"AUR":              {"bash", "-n", artefact(t, "manifests/aur/PKGBUILD")},
-		"helm lint":        {tool(t, "helm"), "lint", "--strict", "--set", "key=0123456789abcdef0123456789abcdef", artefact(t, "deploy/"+name+"-"+version+".tgz")},
+		"helm lint":        {tool(t, "helm"), "lint", "--strict", "--set", "key=0123456789abcdef0123456789abcdef", artefact(t, "deploy/"+name+"-chart-"+version+".tgz")},
 		"mcpb":             {"npx", "--yes", "@anthropic-ai/mcpb@2.1.2", "info", artefact(t, "mcpb/"+name+"-"+version+"-linux-amd64.mcpb")},
 	} {
 		t.Run("get/"+what, func(t *testing.T) { must(t, nil, command[0], command[1:]...) })
@@ -152,7 +155,7 @@ func TestDescriptions(t *testing.T) {
 		firstCall(t, nil, filepath.Join(dir, "server", name), filepath.Join(dir, "server", name))
 	})
 	t.Run("get/helm template", func(t *testing.T) {
-		chart := artefact(t, "deploy/"+name+"-"+version+".tgz")
+		chart := artefact(t, "deploy/"+name+"-chart-"+version+".tgz")
 		out := must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "existingSecret=mine", "--set", "persistence.enabled=true", "--set", "ingress.enabled=true", "--set", "ingress.host=mcp.example.com")
 		for _, part := range []string{"kind: PersistentVolumeClaim", "kind: Ingress", `args: ["http","--host","0.0.0.0","--port","3095"]`, "secretName: mine"} {
 			if !strings.Contains(out, part) {
@@ -185,7 +188,7 @@ func TestKubernetes(t *testing.T) {
 		t.Helper()
 		must(t, nil, tool(t, "kubernetes-validate"), "--strict", path)
 	}
-	chart := artefact(t, "deploy/"+name+"-"+version+".tgz")
+	chart := artefact(t, "deploy/"+name+"-chart-"+version+".tgz")
 	for replicas, kind := range map[string]string{"1": "Deployment", "3": "StatefulSet"} {
 		t.Run("get/kubernetes replicas "+replicas, func(t *testing.T) {
 			secret := strings.Repeat("k", 64)

@@ -86,7 +86,7 @@ func wayOut(a *env.Env, code string) string {
 	case env.CodeSteers:
 		return a.T("ask its publisher to leave the variable out; if you trust it, add its command yourself: ", "请让其发布者去掉该变量；若信任它，可自行添加其命令：") + byHand
 	case env.CodeUnconfined:
-		return a.T("another way (--package KIND), or --no-sandbox: then it can do all that you can", "其他方式（--package KIND），或 --no-sandbox：它便能做您能做的一切")
+		return a.T("another way (--package KIND), or --no-sandbox: then it can do all that you can", "其他方式（--package KIND），或 --no-sandbox：它便能做你能做的一切")
 	case env.CodeBundleAway:
 		return a.T("check the path or the address; a path is relative to the current folder", "请检查路径或地址；路径相对于当前文件夹")
 	case env.CodeBundle, env.CodeDigest:

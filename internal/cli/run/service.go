@@ -172,6 +172,9 @@ func serviceLogs(a *env.Env) *cobra.Command {
 	lines, follow := 50, false
 	cmd := &cobra.Command{Use: "logs", Short: a.T("show the log of the service", "显示服务的日志"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if st, err := manager(a).Status(cmd.Context()); err == nil && !st.Installed {
+				return serviceError(a, service.ErrNotInstalled)
+			}
 			if follow {
 				fmt.Fprintln(a.Stderr, a.T("following the log of the service; Ctrl-C ends it", "正在持续显示服务的日志；按 Ctrl-C 结束"))
 			}

@@ -67,6 +67,9 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 			failed, _ := jsonrpc.GetString(q.Params, "failed")
 			message = a.T("wanted "+host+"; answer allows it always ", "试图访问 "+host+"；answer 表示始终允许 ") + failed
 		}
+		if q.Kind == "share" {
+			message = shareText(a, q.Params)
+		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
 		if q.Code != "" {
 			fmt.Fprintf(a.Stdout, "\t%s\n", a.T("from a script:", "来自脚本："))
@@ -82,6 +85,23 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 		}
 	}
 	return nil
+}
+
+// shareText says what a client would get.
+func shareText(a *env.Env, params json.RawMessage) string {
+	var p struct {
+		Name, Schema string
+		Write        bool
+		Days         int
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return ""
+	}
+	what := a.T("its read-only tools", "其只读工具")
+	if p.Write {
+		what = a.T("all of its tools", "其所有工具")
+	}
+	return fmt.Sprintf(a.T("asks for access to the schema %s, %s, for %d days; it calls itself %q; answer with the code on its page", "请求访问 schema %s：%s，%d 天；它自称 %q；请以其页面上的验证码（code）答复"), p.Schema, what, p.Days, p.Name)
 }
 
 func questionsOf(r *control.Remote, cmd *cobra.Command) ([]inbox.Question, error) {

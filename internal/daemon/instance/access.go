@@ -40,7 +40,7 @@ func (in *Instance) admit(cfg *config.Config) {
 		return
 	case err != nil:
 		in.Log.Error("no new client is accepted: the keys that the config file requires cannot be read", "path", cfg.Path, "err", err)
-		p = &access.Policy{Required: true, Keys: now.Keys, Key: now.Key, Tokens: now.Tokens}
+		p = &access.Policy{Required: true, Keys: now.Keys, Key: now.Key, Tokens: now.Tokens, Share: now.Share}
 	default:
 		in.allowed = &cfg.Access
 	}
@@ -67,6 +67,11 @@ func newPolicy(cfg *config.Config, shared *Shared) (*access.Policy, error) {
 	}
 	if cfg.Access.OAuth.Issuer != "" {
 		if p.Tokens, err = access.NewResourceServer(cfg.Access.OAuth, nil); err != nil {
+			return nil, err
+		}
+	}
+	if p.Share = cfg.Access.Share; p.Share.URL != "" {
+		if p.Tokens, err = access.NewSharer(p.Share); err != nil {
 			return nil, err
 		}
 	}

@@ -29,13 +29,15 @@ const (
 )
 
 // A Question waits for a person: a server's sampling or elicitation request, a
-// call that needs approval, or a host that a sandbox refused.
+// call that needs approval, a host that a sandbox refused, or a client that wants
+// access (share).
 type Question struct {
 	// ID ends with a keyed digest of the question. So an answer never fits
 	// another question, not even after a restart of the gateway, and the ID
 	// reveals nothing about the arguments.
 	ID string `json:"id"`
-	// Kind is sampling, elicitation, approval or host.
+	// Kind is sampling, elicitation, approval, host or share. A share has as its
+	// Server the host that wants access.
 	Kind    string `json:"kind"`
 	Server  string `json:"server,omitempty"`
 	Client  string `json:"client,omitempty"`

@@ -234,6 +234,8 @@ func says(q *Question) i18n.Text {
 		return i18n.New("Tools of %s have changed and wait for your yes.", "%s 的工具已变更，等待你批准。", server)
 	case q.Kind == "host":
 		return i18n.New("%s was refused a host; you may allow it.", "%s 访问主机被拒绝，可由你允许。", server)
+	case q.Kind == "share":
+		return i18n.New("A client at %s asks for access to this gateway.", "%s 处的客户端请求访问此网关。", server)
 	case q.Kind == "sampling":
 		return i18n.New("%s asks for the answer of a model, which you may write.", "%s 请求模型作答，可由你填写。", server)
 	}

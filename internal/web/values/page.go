@@ -1,7 +1,6 @@
 package values
 
 import (
-	"crypto/rand"
 	"fmt"
 	"html"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/page"
 )
 
 // maxForm bounds the size of a submitted form.
@@ -116,28 +116,7 @@ func (v view) form(status int, q Question, fault i18n.Text) {
 	v.write(status, title, body)
 }
 
-const pageHTML = `<!doctype html>
-<html lang="%s"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title>
-<style nonce="%s">body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}input{font:inherit;width:100%%}button{font:inherit}</style>
-%s
-</html>
-`
-
 // write sends a page with a body, or only with its title.
 func (v view) write(status int, title i18n.Text, body string) {
-	text := html.EscapeString(title.In(v.lang))
-	if body == "" {
-		body = "<p>" + text + "</p>"
-	}
-	nonce, tag := rand.Text(), "en"
-	if v.lang == i18n.Chinese {
-		tag = "zh"
-	}
-	h := v.w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'nonce-"+nonce+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers do not send the origin of the form
-	v.w.WriteHeader(status)
-	_, _ = fmt.Fprintf(v.w, pageHTML, tag, text, nonce, body)
+	page.Write(v.w, v.lang, status, title, body)
 }

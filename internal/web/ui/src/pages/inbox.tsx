@@ -47,8 +47,10 @@ export function InboxPage() {
 
 const clientOf = (q: Question) => (q.client === "bench" ? t("forBench") : q.client ? t("forClient", q.client) : "");
 const outcomeTones: Record<Done["outcome"], Tone> = { accept: "ok", decline: "idle", cancel: "idle", late: "warn", ended: "idle" };
+/** permits reports whether a yes to the question permits something, rather than tells something. */
+const permits = (q: Question) => q.kind === "approval" || q.kind === "host" || q.kind === "share";
 /** outcomeOf says how a question ended; a call is allowed or denied, not answered. */
-const outcomeOf = (d: Done) => t(d.kind === "approval" || d.kind === "host" ? d.outcome === "accept" ? "outcome_allowed" : d.outcome === "decline" ? "outcome_denied" : `outcome_${d.outcome}` : `outcome_${d.outcome}`);
+const outcomeOf = (d: Done) => t(permits(d) ? d.outcome === "accept" ? "outcome_allowed" : d.outcome === "decline" ? "outcome_denied" : `outcome_${d.outcome}` : `outcome_${d.outcome}`);
 
 /** Past is the row of a question that no longer waits. */
 function Past({ d, on, tab }: { d: Done; on: boolean; tab?: string }) {
@@ -101,8 +103,8 @@ interface Waiting { id: string; q?: Question; s?: Server }
 
 /** Summary is one row: what waits, from whom, and since when. */
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
-  const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" || q!.kind === "host" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
-  return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
+  const icon = s ? s.state === "pending" ? "plug" : "edit" : permits(q!) ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
+  return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "share" ? "wantsAccess" : q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
     <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, clientOf(q), q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
@@ -135,15 +137,15 @@ export function Item({ q }: { q: Question }) {
     {left !== undefined && <progress class="deadline" max={1} value={Math.min(1, left / whole)} aria-hidden="true" />}
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>{left !== undefined && <span class="tag end num">{t("timeLeft", lasting(left))}</span>}</header>
     <div class="row facts-row"><span class="mut">{facts}</span>{q.tool && <a href={href(["traffic"], { q: `status:pending server:${q.server}` })}>{t("showCall")}</a>}</div>
-    {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : q.kind === "host" ? <Host q={q} /> : <Approval q={q} />}
+    {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : q.kind === "host" ? <Host q={q} /> : q.kind === "share" ? <Share q={q} /> : <Approval q={q} />}
   </article>;
 }
 
 function Buttons({ q, ready, accept, label }: { q: Question; ready: boolean; accept: () => void; label: string }) {
   return <div class="bar">
     <button type="button" class="button primary" disabled={!ready || !may("call")} onClick={accept}>{label}</button>
-    <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "decline")}>{t(q.kind === "approval" || q.kind === "host" ? "deny" : "decline")}</button>
-    {q.kind !== "approval" && <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "cancel")}>{t("cancel")}</button>}
+    <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "decline")}>{t(permits(q) ? "deny" : "decline")}</button>
+    {q.kind !== "approval" && q.kind !== "share" && <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "cancel")}>{t("cancel")}</button>}
   </div>;
 }
 
@@ -192,6 +194,17 @@ function Host({ q }: { q: Question }) {
   return <><p class="message">{t("hostRefused", q.server ?? "")} <code>{q.params?.host}</code></p>
     <Notice tone="info">{t("hostAllow")}</Notice>{q.params?.failed && <Notice tone="err">{q.params.failed}</Notice>}
     <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowAlways")} /></>;
+}
+
+/** Share is a client that wants access. The code is on the page in its browser. */
+function Share({ q }: { q: Question }) {
+  const [code, setCode] = useState("");
+  const p = q.params ?? {}, digits = code.replace(/\s/g, "");
+  return <><p class="message">{t(p.write ? "shareAll" : "shareReadOnly", p.schema, p.days)}</p>
+    <p class="mut">{[p.name && t("callsItself", p.name), p.id].filter(Boolean).join(" · ")}</p>
+    <Notice tone="warn">{t("shareWarning", q.server ?? "")}</Notice>
+    <div class="field"><label for={"c" + q.id}>{t("shareCode")}</label><input id={"c" + q.id} inputMode="numeric" autoComplete="off" maxLength={7} value={code} onInput={(e) => setCode(e.currentTarget.value)} /></div>
+    <Buttons q={q} ready={/^\d{6}$/.test(digits)} accept={() => void answer(q, "accept", JSON.stringify({ code: digits }))} label={t("approve")} /></>;
 }
 
 function Approval({ q }: { q: Question }) {

@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/sharing"
+)
+
+// newSharer returns the authorization server of the gateway.
+func newSharer(ctx context.Context, in *instance.Instance) *sharing.Server {
+	s := sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, in.Log)
+	in.Background.Go(func() {
+		<-ctx.Done()
+		s.Wait()
+	})
+	return s
+}
+
+// shares answers requests of clients that want access; false if the path is not
+// one of theirs. Other sites may lead a browser to the pages: they show a code to
+// a person and decide nothing.
+func (rt *router) shares(w http.ResponseWriter, r *http.Request, path string) bool {
+	ours, page := rt.share.Serves(path)
+	if !ours {
+		return false
+	}
+	if page && rt.guard.CheckHost(w, r) || !page && rt.guard.Check(w, r) {
+		rt.share.ServeHTTP(w, r)
+	}
+	return true
+}
