@@ -12,7 +12,7 @@ import (
 type Sharing struct {
 	URL    string `json:"url" doc:"Address at which clients reach this gateway, without a path, such as https://mcp.example.com. Its host counts as server.hosts. Nothing is shared without it." zh:"客户端访问本网关的地址，不含路径，如 https://mcp.example.com；其主机名等同于列入 server.hosts。不设置则不共享。"`
 	Schema string `json:"schema" def:"default" doc:"The schema that is shared; no other can be reached with the tokens." zh:"共享的 schema；令牌不能访问其他 schema。"`
-	Write  bool   `json:"write" doc:"Allow all tools. Off: only tools that their server declares read-only." zh:"允许所有工具；关闭时仅允许服务声明为只读的工具。"`
+	Write  bool   `json:"write" doc:"Allow all tools. Off: only tools that their server declares read-only." zh:"允许所有工具；关闭时仅允许服务器声明为只读的工具。"`
 	Days   int    `json:"days" def:"30" min:"1" max:"366" doc:"Days after which a client has to be confirmed again." zh:"多少天后需要重新确认。"`
 }
 
