@@ -300,7 +300,7 @@ func TestRegistryNoSignIn(t *testing.T) {
 	if out, code := u.run("right\n", "auth", "login", "registry:work", "--user", "key:a"); code != 2 || !strings.Contains(out, "--user is for servers") {
 		t.Errorf("registry/no sign-in/user: exit code %d: %s", code, out)
 	}
-	if out, code := u.run("wrong\n", "auth", "login", "registry:work"); code != 3 || !strings.Contains(out, "the token was not stored: it answered 401 Unauthorized") {
+	if out, code := u.run("wrong\n", "auth", "login", "registry:work"); code != 3 || !strings.Contains(out, "the token was not stored: it answered 401 Unauthorized to the token; another is set by auth login registry:work") {
 		t.Errorf("registry/no sign-in/plain: exit code %d: %s", code, out)
 	}
 	if out, code := u.run("right\n", "auth", "login", "registry:work"); code != 0 || !strings.Contains(out, "signed in to work") {

@@ -309,6 +309,8 @@ func (g *registry) get(ctx context.Context, path string, query url.Values) ([]by
 	switch {
 	case resp.StatusCode == http.StatusNotFound:
 		return nil, errNotFound
+	case (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) && g.token != "":
+		return nil, i18n.Errorf("it answered %s to the token; another is set by auth login registry:%s, or in the config file", "它对该令牌的应答是 %s；请用 auth login registry:%s 或在配置文件中换一个", resp.Status, g.name)
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 		return nil, i18n.Errorf("it answered %s: sign in with auth login registry:%s", "它的应答是 %s：请用 auth login registry:%s 登录", resp.Status, g.name)
 	case resp.StatusCode != http.StatusOK:

@@ -162,7 +162,7 @@ func confirm(a *env.Env, question string) error {
 		if err != nil {
 			fmt.Fprintln(a.Stderr) // the input ended without a newline
 		}
-		fmt.Fprintln(a.Stderr, a.T("nothing was approved", "没有批准"))
+		fmt.Fprintln(a.Stderr, a.T("nothing was done", "未执行任何操作"))
 		return env.Silent(env.ExitDenied)
 	}
 	return nil

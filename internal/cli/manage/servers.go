@@ -209,10 +209,46 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 }
 
 func RemoveCommand(a *env.Env) *cobra.Command {
-	return serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务器"), []string{"rm"},
+	var purge bool
+	cmd := serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务器"), []string{"rm"},
 		func(cmd *cobra.Command, schema, name string) error {
-			return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.RemoveServer(schema, name) })
+			before, err := a.Load(false)
+			if err != nil {
+				return err
+			}
+			if err := editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.RemoveServer(schema, name) }); err != nil {
+				return err
+			}
+			after, err := a.Load(false)
+			if err != nil {
+				return err
+			}
+			return clearAway(a, offer.Leftovers(a, before, after, before.Schema(schema).Server(name)), purge)
 		})
+	cmd.Flags().BoolVar(&purge, "purge", false, a.T("also delete its own folder, its bundle and its secrets", "同时删除它自己的文件夹、安装包与密钥"))
+	return cmd
+}
+
+// clearAway deletes what a removed server left behind, after a yes.
+func clearAway(a *env.Env, left []offer.Leftover, yes bool) error {
+	for _, l := range left {
+		done(a, a.T("left: ", "保留："), l.What.In(a.Lang))
+	}
+	if len(left) == 0 || !yes && (a.JSON || !env.IsTerminal(a.Stdin)) {
+		return nil
+	}
+	if !yes {
+		if err := confirm(a, a.T("Delete this, too? [y/N] ", "一并删除吗？[y/N] ")); err != nil {
+			return nil // the server is removed
+		}
+	}
+	for _, l := range left {
+		if err := l.Delete(); err != nil {
+			return err
+		}
+		done(a, a.T("deleted: ", "已删除："), l.What.In(a.Lang))
+	}
+	return nil
 }
 
 func EnableCommand(a *env.Env, on bool) *cobra.Command {
