@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/sharing"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -30,6 +31,7 @@ type front struct {
 	mcp      *mcphttp.Server
 	http     httpServer
 	console  *web.Handler
+	share    *sharing.Server
 	control  *controlServer // nil if it could not be opened
 	peer     httpServer     // nil if there are no other replicas
 	listener net.Listener
@@ -74,7 +76,8 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console, share: newSharer(ctx, in)}
+	f.share = newSharer(ctx, in)
+	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console, share: f.share}
 	if in.Console {
 		rt.console = f.console
 	}
@@ -153,6 +156,7 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 func (f *front) Drain(ctx context.Context) {
 	f.in.Draining.Store(true)
 	defer f.unguard()
+	defer f.share.Close()
 	f.retire(ctx)
 	f.in.Gateway.Stop()
 	bound, cancel := context.WithTimeout(ctx, f.in.Config.Limits.Drain)

@@ -10,12 +10,7 @@ import (
 
 // newSharer returns the authorization server of the gateway.
 func newSharer(ctx context.Context, in *instance.Instance) *sharing.Server {
-	s := sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, in.Log)
-	in.Background.Go(func() {
-		<-ctx.Done()
-		s.Wait()
-	})
-	return s
+	return sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, in.Log)
 }
 
 // shares answers requests of clients that want access; false if the path is not

@@ -46,6 +46,7 @@ type Server struct {
 	ask   func(ctx context.Context, r Request) bool
 	log   *slog.Logger
 	ctx   context.Context // ends the questions
+	stop  context.CancelFunc
 	fetch func(loopback bool) *http.Client
 
 	fetching chan struct{} // bounds the documents that are fetched at once
@@ -56,9 +57,10 @@ type Server struct {
 	codes   map[string]*attempt // by code
 }
 
-// New returns a server for the policy. It asks nothing after ctx has ended.
+// New returns a server for the policy. Call Close to end it.
 func New(ctx context.Context, policy func() *access.Policy, ask func(context.Context, Request) bool, log *slog.Logger) *Server {
-	return &Server{policy: policy, ask: ask, log: log, ctx: ctx, fetch: fetcher,
+	ctx, stop := context.WithCancel(ctx)
+	return &Server{policy: policy, ask: ask, log: log, ctx: ctx, stop: stop, fetch: fetcher,
 		fetching: make(chan struct{}, maxFetches), waiting: map[string]*attempt{}, codes: map[string]*attempt{}}
 }
 
@@ -74,8 +76,11 @@ func fetcher(loopback bool) *http.Client {
 	return c
 }
 
-// Wait waits for the open questions, after the context of New has ended.
-func (s *Server) Wait() { s.asking.Wait() }
+// Close withdraws the open questions and waits for them.
+func (s *Server) Close() {
+	s.stop()
+	s.asking.Wait()
+}
 
 // Serves reports whether a path belongs to the server, and whether other sites
 // may lead a browser to it.

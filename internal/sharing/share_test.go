@@ -40,9 +40,8 @@ func newGate(t *testing.T) *gate {
 		t.Fatal(err)
 	}
 	g := &gate{t: t, keys: keys, asked: make(chan Request, maxOpen), says: make(chan bool, maxOpen)}
-	ctx, cancel := context.WithCancel(t.Context())
 	policy := &access.Policy{Required: true, Keys: keys}
-	s := New(ctx, func() *access.Policy { return policy }, func(ctx context.Context, r Request) bool {
+	s := New(t.Context(), func() *access.Policy { return policy }, func(ctx context.Context, r Request) bool {
 		g.asked <- r
 		select {
 		case yes := <-g.says:
@@ -52,7 +51,7 @@ func newGate(t *testing.T) *gate {
 		}
 	}, slog.New(slog.DiscardHandler))
 	web := httptest.NewServer(s)
-	t.Cleanup(func() { web.Close(); cancel(); s.Wait() })
+	t.Cleanup(func() { web.Close(); s.Close() })
 	policy.Share = config.Sharing{URL: web.URL, Schema: "default", Days: 30}
 	g.url, g.conf = web.URL, &policy.Share
 	return g
