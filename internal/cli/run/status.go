@@ -93,6 +93,14 @@ func statusOf(ctx context.Context, a *env.Env, cfg *config.Config) (*control.Sta
 	in.Settled(wait)
 	page = in.StatusPage(access.Owner)
 	page.Server.Status = "not running"
+	for _, schema := range page.Schemas {
+		for i := range schema.Servers {
+			// One that failed is being tried again, which this command does not wait for.
+			if row := &schema.Servers[i]; row.Status == upstream.Starting && row.StartingFor == "" {
+				row.Status = upstream.Failed
+			}
+		}
+	}
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancelEnd()
 	in.Close(end)
