@@ -15,7 +15,7 @@ import (
 // the same number reserves the port against other tests.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	const first, last = 10000, 32767
+	const first, last = 11000, 32767 // browsers refuse some lower ones
 	for range 1000 {
 		port := strconv.Itoa(first + rand.IntN(last-first+1))
 		address := net.JoinHostPort("127.0.0.1", port)

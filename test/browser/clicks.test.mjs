@@ -42,9 +42,9 @@ const failed = (page) => page.locator(".vlist-rows .grid-row.tool", { hasText: "
 
 /** tasks are what a user does on the Overview, until it is done. */
 const tasks = {
-  "see whether everything is all right": (page) => attention(page, "guarded").waitFor(),
-  "see why calls fail, and the calls behind a reason": async (page) => { await reason(page); await failed(page).waitFor(); },
-  "open one failed call, both hops": async (page) => { await reason(page); await failed(page).click(); await page.getByTestId("entry").getByRole("tab", { name: "Server side" }).waitFor(); },
+  "see whether there is a problem": (page) => attention(page, "guarded").waitFor(),
+  "see why calls fail, and which": async (page) => { await reason(page); await failed(page).waitFor(); },
+  "open a failed call": async (page) => { await reason(page); await failed(page).click(); await page.getByTestId("entry").getByRole("tab", { name: "Server side" }).waitFor(); },
   "see what happened at a spike": async (page) => {
     const box = await page.getByTestId("timeline").boundingBox();
     await page.mouse.move(box.x + box.width * 0.8, box.y + 40);
@@ -79,7 +79,7 @@ const tasks = {
     await page.getByRole("button", { name: "Save with backup" }).click();
     await page.getByText("Backup saved to").waitFor();
   },
-  "turn off the tools that nobody uses": async (page) => {
+  "turn off unused tools": async (page) => {
     await page.getByRole("link", { name: "Trim" }).click();
     await page.getByRole("button", { name: "Select them" }).click();
     await page.getByTestId("bulk").getByRole("button", { name: "Turn off" }).click();
@@ -106,7 +106,7 @@ const tasks = {
     await card.getByRole("button", { name: "Answer" }).click();
     await card.waitFor({ state: "detached" });
   },
-  "make tests of what clients did": async (page) => {
+  "make tests from recorded calls": async (page) => {
     await nav(page, "Traffic");
     await page.getByRole("link", { name: "Create tests" }).click();
     await page.getByLabel("Name", { exact: true }).fill("made");

@@ -70,7 +70,7 @@ test("console/replicas a server of another replica opens, and is read from there
   const rows = page.getByTestId("replica-servers").locator("tbody tr");
   await rows.filter({ hasText: "only-two" }).click();
   await page.waitForURL("**/ui/servers/default/only-two?replica=two");
-  await page.getByText("This is the server of replica two", { exact: false }).waitFor();
+  await page.getByText("This server is on replica two", { exact: false }).waitFor();
   await page.locator("main [data-state=up]").first().waitFor();
   await page.locator(".kv", { hasText: "far-client" }).waitFor(); // who used it, there
   const echo = page.locator(".tool-table tbody tr", { hasText: "echo" });

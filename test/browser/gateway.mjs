@@ -37,11 +37,11 @@ export async function gateway({ home, file }, port = 0, more = {}) {
   };
 }
 
-/** freePorts are ports that are free now and that no outgoing connection gets: the kernel chooses higher ones. */
+/** freePorts are ports that are free now and that no outgoing connection gets: the kernel chooses higher ones. Browsers refuse some lower ones. */
 export async function freePorts(n) {
   const ports = new Set();
   while (ports.size < n) {
-    const port = 10000 + Math.floor(Math.random() * 22768);
+    const port = 11000 + Math.floor(Math.random() * 21768);
     const free = await new Promise((r) => { const s = createServer().on("error", () => r(false)).listen(port, "127.0.0.1", () => s.close(() => r(true))); });
     if (free) ports.add(port);
   }
