@@ -281,6 +281,15 @@ func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
 // finish.
 func (g *Gateway) Drain() { g.draining.Store(true) }
 
+// End ends what runs for a principal without a request: scripts that are tasks,
+// and calls that wait for an answer of their client. Its sessions end with their
+// transport.
+func (g *Gateway) End(principal string) {
+	err := mcp.Failure(mcp.PolicyDenied, "", "the client has lost its access")
+	g.parks.End(principal, err)
+	tasks.End(g.tasks, principal, err)
+}
+
 // Close ends the calls that wait for an answer of their client, stops the
 // notifications about changes, and waits for both.
 func (g *Gateway) Close() {
