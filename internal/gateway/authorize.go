@@ -224,8 +224,9 @@ func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 // An Approval is a call that runs only after a person has approved it.
 type Approval struct {
 	// Who makes the call. Another principal has to approve it.
-	Who          access.Principal
-	Server, Tool string
+	Who access.Principal
+	// Schema is empty if the call is not for a server.
+	Schema, Server, Tool string
 	// Client and Session of the principal.
 	Client, Session string
 	Arguments       json.RawMessage
@@ -247,7 +248,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 		return nil
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
-	a.Code = scripts.Code(ctx)
+	a.Schema, a.Code = g.opening.Schema, scripts.Code(ctx)
 	// The approval of a script is valid for this entry of the configuration.
 	// For another server with the same name, the person is asked again.
 	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })
