@@ -296,3 +296,40 @@ func TestDoorHolds(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswersAreDecided checks that the gateway answers sampling itself only for
+// principals that are not bound to tools, as often as their rate allows.
+func TestAnswersAreDecided(t *testing.T) {
+	g := newGateway(t, nil, func(cfg *config.Config) {
+		cfg.Answers.Sampling = &config.SamplingAnswer{Text: "hi", Model: "m"}
+		cfg.Limits.CallsPerMinute = 1
+	})
+	for scope, want := range map[string]string{"": "", "server:up": "", "readonly": "not found", "tool:echo": "not found"} {
+		var scopes []string
+		if scope != "" {
+			scopes = append(scopes, scope)
+		}
+		grant, err := access.ParseScopes(scopes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := g.Open(Opening{Who: access.Principal{ID: "key:" + scope, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		sample := func() string {
+			_, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodSampling, Params: []byte(`{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9}`)})
+			if err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		if got := sample(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("door/7 %q is told %q", scope, got)
+		}
+		if got := sample(); want == "" && !strings.Contains(got, "1 call a minute") {
+			t.Errorf("door/7 %q again is told %q", scope, got)
+		}
+	}
+}

@@ -89,6 +89,7 @@ const (
 	methodItem // a method outside the protocol
 	skillsItem // the skills of a server, as a list
 	listenItem // a subscription of a client; each part of it is authorized on its own
+	answerItem // a question that the gateway answers itself, with its model or fixed answers
 )
 
 // of returns the kind of the list that contains such items.

@@ -327,8 +327,11 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 
 // answer answers a client's sampling/createMessage or elicitation/create, if an
 // answer is configured.
-func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
+func (s *Session) answer(ctx context.Context, req *Call) (*jsonrpc.Response, error) {
+	if err := s.guard.authorize(ctx, req, &target{kind: answerItem}); err != nil {
+		return nil, err
+	}
+	resp, err := s.gw.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {
 		return resp, err
 	}

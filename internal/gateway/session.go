@@ -81,7 +81,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodRootsList:
 		return s.line.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
-		return s.gw.answer(ctx, req)
+		return s.answer(ctx, s.request(s.plain(ctx, from), req))
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }
