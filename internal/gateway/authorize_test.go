@@ -114,7 +114,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	if c.prepare != nil {
 		c.prepare(g)
 	}
@@ -131,7 +131,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if to.upstream == nil || to.item == nil {
 		t.Fatal("the call leads nowhere")
 	}
-	p := party{caller: s.caller, rules: mcp.Rules(mcp.LatestModern)}
+	p := requestClient{caller: s.caller, rules: mcp.Rules(mcp.LatestModern)}
 	return s, &Call{Via: traffic.DoorSession, Method: mcp.MethodToolsCall, Target: "up__" + to.name, client: p}, to
 }
 
@@ -195,7 +195,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		s.startup.settle(t.Context())
+		s.startup.awaitAll(t.Context())
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 		return s
 	}
@@ -257,7 +257,7 @@ func TestDoorHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	refused := func(method, params string) string {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
