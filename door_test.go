@@ -199,7 +199,7 @@ func TestSendIsAuthorized(t *testing.T) {
 		t.Errorf("send is called by %q", got)
 	}
 	slices.Sort(callers["authorize"])
-	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "attempt", "listen"}) {
+	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "answer", "attempt", "listen"}) {
 		t.Errorf("authorize is called by %q", got)
 	}
 }

@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 "${GO:-go}" test "${flags[@]}" "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 [ "$status" -eq 0 ] && exit 0
-if grep -nE 'DATA RACE|^panic:|fatal error:|leak|^exit status [^1]|^signal: ' "$log"; then
+if grep -nE 'DATA RACE|^panic:|fatal error:|leak|^exit status ([^1]|1[0-9])|^signal: ' "$log"; then
   echo "== not run again: the lines above are faults, whatever the machine does"
   exit "$status"
 fi

@@ -19,6 +19,21 @@ func (p Principal) MayAnswer(asker, to string) bool {
 	return p.MayDecide(asker)
 }
 
+// Covers reports whether an item of a server is within the bounds of the
+// principal, so that it may decide about it. An empty tool means the server as a
+// whole, an empty schema the gateway as a whole.
+func (p Principal) Covers(schema, server, tool string) bool {
+	switch {
+	case p.Unbound():
+		return true
+	case schema == "":
+		return false
+	case tool == "":
+		return p.MayRead(schema, server)
+	}
+	return p.MaySee(schema, server, tool)
+}
+
 // MayInspect reports whether the principal may read the logs, addresses, paths
 // and statistics of servers, which may contain data of other principals. If no
 // key is needed, there are no other principals.

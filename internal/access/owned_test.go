@@ -42,6 +42,32 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
+// TestCovers checks that a bound administrator decides within its bounds only.
+func TestCovers(t *testing.T) {
+	for scope, want := range map[string][4]bool{ // a tool, another server, the whole server, the whole gateway
+		"":              {true, true, true, true},
+		"schema:team":   {true, true, true, false},
+		"schema:other":  {false, false, false, false},
+		"server:fs":     {true, false, true, false},
+		"tool:read":     {true, true, false, false},
+		"tool:fs/write": {false, false, false, false},
+	} {
+		scopes := []string{"admin"}
+		if scope != "" {
+			scopes = append(scopes, scope)
+		}
+		grant, err := ParseScopes(scopes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := Principal{ID: "key:boss", Grant: grant}
+		got := [4]bool{who.Covers("team", "fs", "read"), who.Covers("team", "web", "read"), who.Covers("team", "fs", ""), who.Covers("", "", "")}
+		if got != want {
+			t.Errorf("door/9 %q covers %v, want %v", scope, got, want)
+		}
+	}
+}
+
 func TestCurrent(t *testing.T) {
 	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"), nil)
 	if err != nil {

@@ -41,10 +41,11 @@ func (f *front) watchKeys(ctx context.Context, keys *access.Keys) {
 	}
 }
 
-// end ends all sessions of a principal.
+// end ends all sessions of a principal, and what runs for it without one.
 func (f *front) end(id string) {
 	f.in.Log.Info("ending the sessions of a principal", "principal", id)
 	f.mcp.CloseSessionsOf(id)
+	f.in.Gateway.End(id)
 	f.console.End(id)
 }
 

@@ -77,13 +77,13 @@ func harmless(definition []byte) bool {
 	if bytes.IndexByte(definition, '\\') >= 0 {
 		definition = jsonrpc.AppendUnescaped(make([]byte, 0, len(definition)), definition)
 	}
-	return begun(plainText(definition)) == 0
+	return possible(plainText(definition)) == 0
 }
 
 // suspicious returns the part of a text that gives orders, "" if there is none.
 func suspicious(text string) string {
 	plain := plainText([]byte(text))
-	set := begun(plain)
+	set := possible(plain)
 	for i := 0; set>>i != 0; i++ {
 		if set>>i&1 == 0 {
 			continue

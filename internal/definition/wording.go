@@ -65,9 +65,9 @@ var leads = func() (table [256][]lead) {
 	return table
 }()
 
-// begun returns the wordings that may occur in a plain text, one bit each: the
+// possible returns the wordings that may occur in a plain text, one bit each: the
 // text contains one of their leads and one of their needs.
-func begun(plain []byte) (set uint) {
+func possible(plain []byte) (set uint) {
 	within := false // inside a word
 	for i, c := range plain {
 		letter := isLetter(c)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/pressure"
@@ -94,6 +95,9 @@ func (g *guard) mayUse(t *target) bool {
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
+	if t.kind == answerItem { // the answer may cost money, and is no tool
+		return !who.ReadOnly && len(who.Tools) == 0
+	}
 	if t.upstream == nil { // a subscription of the client, or a task of a script
 		return t.kind == listenItem || g.gw.tasks.Belong(g.taskKey(t), who)
 	}
@@ -150,11 +154,13 @@ func (g *guard) keepsClaim(ctx context.Context, c *Call, t *target) error {
 		"the script has \"readOnly\", and the tool '%s' of server '%s' does not say that it is read-only; a script that has to call it must not have \"readOnly\" in its entry", t.name, c.Server))
 }
 
-// withinRate counts calls of tools, prompts, resources and foreign methods.
+// withinRate counts calls of tools, prompts, resources and foreign methods, and
+// the answers of the gateway itself.
 // Requests about tasks are not counted: they belong to a call that was counted.
 // Subscriptions are not counted either: they stay open.
 func (g *guard) withinRate(_ context.Context, c *Call, t *target) error {
-	if t.upstream == nil || t.kind > resourceItem && t.kind != methodItem || c.Method == mcp.MethodSubscribe {
+	counts := t.upstream != nil && (t.kind <= resourceItem || t.kind == methodItem) && c.Method != mcp.MethodSubscribe
+	if !counts && t.kind != answerItem {
 		return nil
 	}
 	err := g.gw.rates.Admit(&g.gw.config().Limits, g.opening.counted(t))
@@ -176,9 +182,15 @@ func (g *guard) makesProgress(_ context.Context, _ *Call, t *target) error {
 	return err
 }
 
+// noServer stands for the server of what the gateway answers itself.
+var noServer config.Server
+
 // counted returns the call as package rate counts it.
 func (o *Opening) counted(t *target) rate.Call {
-	c := rate.Call{Who: &o.Who, Schema: o.Schema, Server: t.upstream.Config(), Arguments: t.arguments}
+	c := rate.Call{Who: &o.Who, Schema: o.Schema, Server: &noServer, Arguments: t.arguments}
+	if t.upstream != nil {
+		c.Server = t.upstream.Config()
+	}
 	if t.kind == toolItem {
 		c.Tool = t.name
 	}
@@ -224,8 +236,9 @@ func (g *guard) argumentsFit(_ context.Context, c *Call, t *target) error {
 // An Approval is a call that runs only after a person has approved it.
 type Approval struct {
 	// Who makes the call. Another principal has to approve it.
-	Who          access.Principal
-	Server, Tool string
+	Who access.Principal
+	// Schema is empty if the call is not for a server.
+	Schema, Server, Tool string
 	// Client and Session of the principal.
 	Client, Session string
 	Arguments       json.RawMessage
@@ -247,7 +260,7 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 		return nil
 	}
 	a := g.approval(t.upstream.Name(), t.name, t)
-	a.Code = scripts.Code(ctx)
+	a.Schema, a.Code = g.opening.Schema, scripts.Code(ctx)
 	// The approval of a script is valid for this entry of the configuration.
 	// For another server with the same name, the person is asked again.
 	yes := scripts.Agreed(ctx, a.Server+" "+t.upstream.Config().Hash(), a.Tool, func(ctx context.Context) traffic.Yes { return g.gw.approve(ctx, a) })

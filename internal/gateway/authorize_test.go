@@ -114,7 +114,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	if c.prepare != nil {
 		c.prepare(g)
 	}
@@ -131,7 +131,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if to.upstream == nil || to.item == nil {
 		t.Fatal("the call leads nowhere")
 	}
-	p := party{caller: s.caller, rules: mcp.Rules(mcp.LatestModern)}
+	p := requestClient{caller: s.caller, rules: mcp.Rules(mcp.LatestModern)}
 	return s, &Call{Via: traffic.DoorSession, Method: mcp.MethodToolsCall, Target: "up__" + to.name, client: p}, to
 }
 
@@ -195,7 +195,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		s.startup.settle(t.Context())
+		s.startup.awaitAll(t.Context())
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 		return s
 	}
@@ -257,7 +257,7 @@ func TestDoorHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	refused := func(method, params string) string {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -295,4 +295,41 @@ func TestDoorHolds(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 	})
+}
+
+// TestAnswersAreDecided checks that the gateway answers sampling itself only for
+// principals that are not bound to tools, as often as their rate allows.
+func TestAnswersAreDecided(t *testing.T) {
+	g := newGateway(t, nil, func(cfg *config.Config) {
+		cfg.Answers.Sampling = &config.SamplingAnswer{Text: "hi", Model: "m"}
+		cfg.Limits.CallsPerMinute = 1
+	})
+	for scope, want := range map[string]string{"": "", "server:up": "", "readonly": "not found", "tool:echo": "not found"} {
+		var scopes []string
+		if scope != "" {
+			scopes = append(scopes, scope)
+		}
+		grant, err := access.ParseScopes(scopes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := g.Open(Opening{Who: access.Principal{ID: "key:" + scope, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		sample := func() string {
+			_, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodSampling, Params: []byte(`{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9}`)})
+			if err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		if got := sample(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("door/7 %q is told %q", scope, got)
+		}
+		if got := sample(); want == "" && !strings.Contains(got, "1 call a minute") {
+			t.Errorf("door/7 %q again is told %q", scope, got)
+		}
+	}
 }

@@ -29,12 +29,12 @@ type Call struct {
 	Server, Target string
 	Params         []byte
 
-	client party
+	client requestClient
 }
 
-// A party is the client of one request: servers are called on its behalf, and
+// A requestClient is the client of one request: servers are called on its behalf, and
 // it answers their questions.
-type party struct {
+type requestClient struct {
 	caller *upstream.Caller
 	back   jsonrpc.Handler
 	rules  mcp.Version
@@ -89,6 +89,7 @@ const (
 	methodItem // a method outside the protocol
 	skillsItem // the skills of a server, as a list
 	listenItem // a subscription of a client; each part of it is authorized on its own
+	answerItem // a question that the gateway answers itself, with its model or fixed answers
 )
 
 // of returns the kind of the list that contains such items.
@@ -178,12 +179,12 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 }
 
 // request returns a client's own request as a call.
-func (d *dispatcher) request(p party, req *jsonrpc.Request) *Call {
+func (d *dispatcher) request(p requestClient, req *jsonrpc.Request) *Call {
 	return &Call{Via: d.opening.Via, Method: req.Method, Params: req.Params, client: p}
 }
 
 // forward makes a call of a client's own request.
-func (d *dispatcher) forward(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (d *dispatcher) forward(ctx context.Context, p requestClient, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	return d.Do(ctx, d.request(p, req))
 }
 

@@ -281,6 +281,15 @@ func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
 // finish.
 func (g *Gateway) Drain() { g.draining.Store(true) }
 
+// End ends what runs for a principal without a request: scripts that are tasks,
+// and calls that wait for an answer of their client. Its sessions end with their
+// transport.
+func (g *Gateway) End(principal string) {
+	err := mcp.Failure(mcp.PolicyDenied, "", "the client has lost its access")
+	g.parks.End(principal, err)
+	tasks.End(g.tasks, principal, err)
+}
+
 // Close ends the calls that wait for an answer of their client, stops the
 // notifications about changes, and waits for both.
 func (g *Gateway) Close() {
@@ -318,8 +327,11 @@ func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 
 // answer answers a client's sampling/createMessage or elicitation/create, if an
 // answer is configured.
-func (g *Gateway) answer(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := g.answers.Answer(ctx, req.Method, req.Params)
+func (s *Session) answer(ctx context.Context, req *Call) (*jsonrpc.Response, error) {
+	if err := s.guard.authorize(ctx, req, &target{kind: answerItem}); err != nil {
+		return nil, err
+	}
+	resp, err := s.gw.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {
 		return resp, err
 	}

@@ -31,7 +31,7 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 
 // welcome is the result of initialize.
 func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte) []byte {
-	caps := s.capabilities(ctx, party{caller: s.caller, rules: s.rules})
+	caps := s.capabilities(ctx, requestClient{caller: s.caller, rules: s.rules})
 	if s.seed {
 		for _, word := range []string{"roots", "sampling"} {
 			if jsonrpc.Get(clientCaps, word) != nil {
@@ -69,7 +69,7 @@ func (s *sight) instructions() string {
 
 // capabilities returns our own capabilities, plus those of the servers for
 // which the gateway only has to route or translate.
-func (s *sight) capabilities(ctx context.Context, p party) []byte {
+func (s *sight) capabilities(ctx context.Context, p requestClient) []byte {
 	caps := welcome.NewCapabilities(p.rules, p.caller.Offer.Extensions)
 	for _, u := range s.upstreams() {
 		f := u.Features(p.caller)

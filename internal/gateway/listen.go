@@ -19,7 +19,7 @@ type listener struct {
 
 // listen answers subscriptions/listen: it acknowledges the subscriptions, sends
 // their notifications, and returns when the client disconnects.
-func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	wanted := jsonrpc.Get(req.Params, "notifications")
 	if len(wanted) == 0 || wanted[0] != '{' {
 		return nil, jsonrpc.InvalidParams("notifications must be an object")
@@ -63,7 +63,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 
 // hear subscribes to the wanted resources or tasks and returns those whose
 // server agreed. member is the param of method that identifies one.
-func (l *listener) hear(ctx context.Context, p party, wanted []byte, method, member string, begin func(context.Context, *Call) []listen.Hearing) ([]listen.Hearing, []byte) {
+func (l *listener) hear(ctx context.Context, p requestClient, wanted []byte, method, member string, begin func(context.Context, *Call) []listen.Hearing) ([]listen.Hearing, []byte) {
 	if len(wanted) == 0 || wanted[0] != '[' {
 		return nil, nil
 	}

@@ -21,7 +21,7 @@ func TestListenWhileListsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -125,7 +125,7 @@ func TestTaskStaysInItsProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	send := func(method, params string) (session string) {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -174,7 +174,7 @@ func rawSession(t *testing.T, g *Gateway, client *rooted) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	return s
 }
 

@@ -27,17 +27,17 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
-	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel(), From: from}, rules: mcp.Rules(mcp.LatestModern), roots: new(roots.Told)}
+	p := requestClient{caller: caller, back: modern.Back{Level: caller.LogLevel(), From: from}, rules: mcp.Rules(mcp.LatestModern), roots: new(roots.Told)}
 	return modern.Outcome(s.routeModern(ctx, from, p, req))
 }
 
-func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p requestClient, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
 		s.startup.meet(ctx, p)
 		return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}, nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
-		s.startup.settle(ctx)
+		s.startup.awaitAll(ctx)
 		now := s.look()
 		if req.Method == mcp.MethodToolsList {
 			s.account.showed(now)
@@ -80,7 +80,7 @@ func (g *Gateway) resultMeta() []byte {
 
 // parkable runs a request during which a legacy server may ask the client. The
 // client gets the question as the result; the call waits for its retry.
-func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish modern.Finish) (*jsonrpc.Response, error) {
+func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p requestClient, req *jsonrpc.Request, finish modern.Finish) (*jsonrpc.Response, error) {
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
 		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,
@@ -100,7 +100,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 
 // ownerFor returns the replica that a retry of req has to reach: this one,
 // unless the server keeps the state and every replica reaches that server.
-func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) string {
+func (s *Session) ownerFor(ctx context.Context, p requestClient, req *jsonrpc.Request) string {
 	if s.gw.opt.Owner == "" {
 		return ""
 	}

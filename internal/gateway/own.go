@@ -24,7 +24,7 @@ func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.T
 	if own.Compact {
 		// The tool uses the servers. The tools for the configuration do not
 		// wait: they are needed when a server hangs.
-		d.startup.settle(ctx)
+		d.startup.awaitAll(ctx)
 	}
 	resp, err := own.Run(ctx, d.env(c, t, own), t.arguments)
 	if err == nil && resp.Err == nil {
@@ -61,7 +61,7 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 }
 
 // asker asks the client of a call, if the client supports that.
-func (o *Opening) asker(p party) builtin.Asker {
+func (o *Opening) asker(p requestClient) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
 			// On the Bench, the caller would approve its own call.

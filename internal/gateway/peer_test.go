@@ -21,7 +21,7 @@ func TestPeerInfo(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Close)
-			s.startup.settle(t.Context())
+			s.startup.awaitAll(t.Context())
 			got := ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 			if !strings.Contains(got, `"serverInfo":{"name":"`+name+`"`) {
 				t.Errorf("initialize: %s", got)

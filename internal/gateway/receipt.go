@@ -32,7 +32,7 @@ func (a *account) showed(v *view.View) {
 
 // inspected counts the result of one of the gateway's own tools.
 func (a *account) inspected(tool string, result []byte) {
-	if tool != "inspect" && tool != "describe" {
+	if tool != "inspect" {
 		return
 	}
 	cost := catalog.CostOf(result)

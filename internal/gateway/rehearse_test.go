@@ -80,7 +80,7 @@ func rehearsed(t *testing.T, g *Gateway, mode, call string, rehearse func(Pick) 
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(call)})
 	switch {

@@ -118,7 +118,7 @@ func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 		return nil
 	}
 	if miss.Server == "" {
-		f.startup.settle(ctx)
+		f.startup.awaitAll(ctx)
 		return nil
 	}
 	u := f.upstream(miss.Server)
@@ -235,7 +235,7 @@ func (f *finder) method(c *Call) (*target, error) {
 }
 
 // shortened finds a tool by the name that a client with a fit was shown.
-func (f *finder) shortened(p party, name string, miss *catalog.Miss) (catalog.Ref, *catalog.Miss) {
+func (f *finder) shortened(p requestClient, name string, miss *catalog.Miss) (catalog.Ref, *catalog.Miss) {
 	fit := f.fit(p.rules.Era)
 	if fit == nil {
 		return catalog.Ref{}, miss

@@ -70,7 +70,7 @@ func (d *dispatcher) resolveSubscription(ctx context.Context, c *Call) (*target,
 func (f *finder) owners(ctx context.Context, uri string, c *Call) []*target {
 	ref, miss := f.look().All.ResourceFor(uri, f.readable())
 	if miss != nil {
-		f.startup.settle(ctx)
+		f.startup.awaitAll(ctx)
 		ref, miss = f.look().All.ResourceFor(uri, f.readable())
 	}
 	servers := []string{ref.Server}

@@ -82,7 +82,7 @@ type sender struct {
 }
 
 // exchange calls a server and adapts the response to this client.
-func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *sender) exchange(ctx context.Context, p requestClient, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	var back *tasks.Back
 	if u.HasTasks() && req.Back != nil {
 		back = &tasks.Back{
@@ -107,7 +107,7 @@ func (s *sender) exchange(ctx context.Context, p party, u *upstream.Upstream, re
 }
 
 // callServer calls a server and records that hop.
-func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *sender) callServer(ctx context.Context, p requestClient, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	hop := s.line.journal.Hop(ctx, u.Name(), req)
 	resp, err := s.call(ctx, p, u, req)
 	if hop != nil {
@@ -121,7 +121,7 @@ func (s *sender) callServer(ctx context.Context, p party, u *upstream.Upstream, 
 
 // call calls a server. If the response announces a task, call notes the owner
 // and the project of the task.
-func (s *sender) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *sender) call(ctx context.Context, p requestClient, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	at := p.caller.Project()
 	resp, err := u.Call(ctx, p.caller, req)
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
@@ -143,8 +143,8 @@ func (s *sender) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.R
 
 // translator returns the translator between a client and the server of its
 // tasks.
-func (s *sender) translator(p party, u *upstream.Upstream) *tasks.Translator {
-	as := func(caller *upstream.Caller) party {
+func (s *sender) translator(p requestClient, u *upstream.Upstream) *tasks.Translator {
+	as := func(caller *upstream.Caller) requestClient {
 		p := p
 		p.caller = caller
 		return p
@@ -169,7 +169,7 @@ func (s *sender) translator(p party, u *upstream.Upstream) *tasks.Translator {
 
 // bridgeOf returns the bridge of a task that a modern client names. A task that
 // was begun before this process started gets a new bridge.
-func (s *sender) bridgeOf(ctx context.Context, p party, t *target) (*tasks.Bridge, error) {
+func (s *sender) bridgeOf(ctx context.Context, p requestClient, t *target) (*tasks.Bridge, error) {
 	if known := s.gw.tasks.Bridge(s.taskKey(t)); known != nil {
 		return known, nil
 	}

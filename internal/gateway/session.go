@@ -81,7 +81,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodRootsList:
 		return s.line.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
-		return s.gw.answer(ctx, req)
+		return s.answer(ctx, s.request(s.plain(ctx, from), req))
 	}
 	return s.forward(ctx, s.plain(ctx, from), req)
 }
@@ -122,7 +122,7 @@ func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} 
 
 // list answers one of the four lists from memory, as one page.
 func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	s.startup.settle(ctx)
+	s.startup.awaitAll(ctx)
 	now := s.look()
 	s.announced.CompareAndSwap(nil, now)
 	if req.Method == mcp.MethodToolsList {
@@ -132,9 +132,9 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 	return s.startup.unfinished(now.List(req, s.listView))
 }
 
-// plain returns the party for a request of a legacy session.
-func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
-	p := party{caller: s.caller, rules: s.rules, roots: &s.line.roots}
+// plain returns the client of a request of a legacy session.
+func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) requestClient {
+	p := requestClient{caller: s.caller, rules: s.rules, roots: &s.line.roots}
 	if t := entry.Traced(ctx); t != nil && t.Back != nil {
 		p.back = t.Back
 	} else {

@@ -18,7 +18,7 @@ const maxSkillPages = 100
 
 // skillServers returns the servers that can answer a call about skills.
 func (f *finder) skillServers(ctx context.Context, c *Call) []*upstream.Upstream {
-	f.startup.settle(ctx)
+	f.startup.awaitAll(ctx)
 	if c.client.rules.Era == mcp.Modern {
 		f.startup.meet(ctx, c.client)
 	}

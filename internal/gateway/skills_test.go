@@ -69,7 +69,7 @@ func TestSkills(t *testing.T) {
 	})
 	s := open(t, g, "", mcp.V2025_11_25, `{}`)
 	t.Run("true/5 advertised to a client that announces nothing", func(t *testing.T) {
-		if caps := string(s.capabilities(t.Context(), party{caller: s.caller, rules: s.rules})); !strings.Contains(caps, `"io.modelcontextprotocol/skills":{"directoryRead":true}`) {
+		if caps := string(s.capabilities(t.Context(), requestClient{caller: s.caller, rules: s.rules})); !strings.Contains(caps, `"io.modelcontextprotocol/skills":{"directoryRead":true}`) {
 			t.Error(caps)
 		}
 	})

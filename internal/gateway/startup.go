@@ -17,9 +17,9 @@ type startup struct {
 	once sync.Once
 }
 
-// settle delays the first list of a session until each server has answered or
+// awaitAll delays the first list of a session until each server has answered or
 // failed once, up to a limit: the client would cache an empty list.
-func (s *startup) settle(ctx context.Context) {
+func (s *startup) awaitAll(ctx context.Context) {
 	s.once.Do(func() { s.prepare(ctx, s.caller, s.patience()) })
 }
 
@@ -53,7 +53,7 @@ func (s *startup) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.le
 
 // meet waits like hello, and until servers of both eras have reported their
 // capabilities in the modern one. Both together take no longer than maxHello.
-func (s *startup) meet(ctx context.Context, p party) {
+func (s *startup) meet(ctx context.Context, p requestClient) {
 	ctx, cancel := context.WithTimeout(ctx, maxHello)
 	defer cancel()
 	s.hello(ctx)

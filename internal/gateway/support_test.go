@@ -186,7 +186,7 @@ func open(t *testing.T, g *Gateway, server, version, capabilities string) *Sessi
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"clientInfo":{"name":"c","version":"1"}}`)
 	return s
 }

@@ -21,7 +21,7 @@ func as(t *testing.T, g *Gateway, who access.Principal, version string) *Session
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	s.startup.settle(t.Context())
+	s.startup.awaitAll(t.Context())
 	if version != mcp.LatestModern {
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	}

@@ -66,12 +66,12 @@ func TestTasks(t *testing.T) {
 	})
 	t.Run("bridge/H10 told by version only", func(t *testing.T) {
 		for version, want := range map[string]bool{mcp.V2025_11_25: true, mcp.V2025_06_18: false} {
-			caps := s.capabilities(t.Context(), party{caller: s.caller, rules: mcp.Rules(version)})
+			caps := s.capabilities(t.Context(), requestClient{caller: s.caller, rules: mcp.Rules(version)})
 			if has := strings.Contains(string(caps), `"tasks"`); has != want {
 				t.Errorf("tasks for %s: %v, want %v", version, has, want)
 			}
 		}
-		caps := s.capabilities(t.Context(), party{caller: &upstream.Caller{Era: mcp.Modern}, rules: mcp.Rules(mcp.LatestModern)})
+		caps := s.capabilities(t.Context(), requestClient{caller: &upstream.Caller{Era: mcp.Modern}, rules: mcp.Rules(mcp.LatestModern)})
 		if strings.Contains(string(caps), `"tasks"`) || !strings.Contains(string(caps), `"io.modelcontextprotocol/tasks"`) {
 			t.Errorf("a modern client is told: %s", caps)
 		}
@@ -98,7 +98,7 @@ func TestTaskDriven(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			s.startup.settle(t.Context())
+			s.startup.awaitAll(t.Context())
 			call := `{"name":"a__slow","arguments":{}}`
 			if tt.mode == "compact" {
 				call = `{"name":"exec","arguments":{"server_name":"a","tool_name":"slow"}}`
@@ -175,7 +175,7 @@ func TestTaskNotifications(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			s.startup.settle(t.Context())
+			s.startup.awaitAll(t.Context())
 			client := told{notes: make(chan string, 100)}
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
@@ -241,10 +241,10 @@ func TestApps(t *testing.T) {
 		if got := ask(t, s, mcp.MethodResourcesRead, `{"uri":"ui://time/app.html"}`); !strings.Contains(got, `"_meta":{"ui":{"csp":{}}}`) {
 			t.Errorf("the app is %s", got)
 		}
-		if caps := s.capabilities(t.Context(), party{caller: s.caller, rules: s.rules}); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+		if caps := s.capabilities(t.Context(), requestClient{caller: s.caller, rules: s.rules}); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is not told: %s", caps)
 		}
-		if caps := s.capabilities(t.Context(), party{caller: &upstream.Caller{}, rules: s.rules}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+		if caps := s.capabilities(t.Context(), requestClient{caller: &upstream.Caller{}, rules: s.rules}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is told to who did not announce it: %s", caps)
 		}
 		if got := ask(t, s, mcp.MethodToolsList, `{}`); !strings.Contains(got, "set-zone") {

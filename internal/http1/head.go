@@ -33,10 +33,10 @@ func headEnd(b []byte) int {
 	return bytes.Index(b, []byte("\r\n\r\n")) + len("\r\n\r\n")
 }
 
-// again reads a head at the beginning of b that equals h except for the
+// repeated reads a head at the beginning of b that equals h except for the
 // Content-Length. Most heads on a connection do. It returns the offset of its end,
 // 0 if the head is different.
-func (h *head) again(b []byte) int {
+func (h *head) repeated(b []byte) int {
 	if len(b) < h.from || h.to == 0 || !bytes.Equal(b[:h.from], h.raw[:h.from]) {
 		return 0
 	}

@@ -119,7 +119,7 @@ func TestHeadAgain(t *testing.T) {
 		"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 22\r\nTransfer-Encoding: chunked\r\n\r\n": -1,
 	} {
 		got := int64(-1)
-		if n := h.again([]byte(raw + "behind")); n > 0 {
+		if n := h.repeated([]byte(raw + "behind")); n > 0 {
 			if got = h.length; n != len(raw) {
 				t.Errorf("%q: ends at %d", raw, n)
 			}
@@ -145,7 +145,7 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		agrees(t, &h, raw[:n])
-		if h.again(raw) != n {
+		if h.repeated(raw) != n {
 			t.Fatal("the same head once more is another")
 		}
 	})

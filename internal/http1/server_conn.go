@@ -88,7 +88,7 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 	}
 	for {
 		if have := c.buf[c.start:c.end]; len(have) > 0 {
-			n := c.head.again(have)
+			n := c.head.repeated(have)
 			if c.same = n > 0; !c.same {
 				n = headEnd(have)
 			}

@@ -36,7 +36,7 @@ func (h *handedOver) Addr() net.Addr { return h.addr }
 // returns when net/http answers the first request or closes the connection: until
 // then, a Shutdown of net/http would close it without an answer.
 func (h *handedOver) give(c *conn, read []byte) {
-	b := &begun{Conn: c.nc, read: read, asks: c.asks, taken: make(chan struct{})}
+	b := &partlyRead{Conn: c.nc, read: read, asks: c.asks, taken: make(chan struct{})}
 	select {
 	case h.conns <- b:
 		<-b.taken
@@ -45,8 +45,8 @@ func (h *handedOver) give(c *conn, read []byte) {
 	}
 }
 
-// begun is a connection from which data has been read.
-type begun struct {
+// partlyRead is a connection from which data has been read.
+type partlyRead struct {
 	net.Conn
 	read  []byte
 	asks  func() // notes the first request
@@ -54,7 +54,7 @@ type begun struct {
 	taken chan struct{} // closed when net/http answers, or closes the connection
 }
 
-func (b *begun) answered() {
+func (b *partlyRead) answered() {
 	b.once.Do(func() {
 		b.asks()
 		b.asks = nil // it holds the buffers of the conn, and a stream may be open for days
@@ -63,32 +63,32 @@ func (b *begun) answered() {
 }
 
 // Write notes answers that net/http gives without the handler.
-func (b *begun) Write(p []byte) (int, error) {
+func (b *partlyRead) Write(p []byte) (int, error) {
 	b.answered()
 	return b.Conn.Write(p)
 }
 
-func (b *begun) Close() error {
+func (b *partlyRead) Close() error {
 	b.answered()
 	return b.Conn.Close()
 }
 
-// begunKey is the context key of the begun that a request came on.
-type begunKey struct{}
+// partlyReadKey is the context key of the connection that a request came on.
+type partlyReadKey struct{}
 
 func withBegun(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, begunKey{}, c)
+	return context.WithValue(ctx, partlyReadKey{}, c)
 }
 
 // answering is the handler of net/http: h, noted when it begins.
 func answering(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Context().Value(begunKey{}).(*begun).answered()
+		r.Context().Value(partlyReadKey{}).(*partlyRead).answered()
 		h.ServeHTTP(w, r)
 	})
 }
 
-func (b *begun) Read(p []byte) (int, error) {
+func (b *partlyRead) Read(p []byte) (int, error) {
 	if len(b.read) == 0 {
 		return b.Conn.Read(p)
 	}
@@ -100,10 +100,10 @@ func (b *begun) Read(p []byte) (int, error) {
 }
 
 // NetConn returns the underlying connection.
-func (b *begun) NetConn() net.Conn { return b.Conn }
+func (b *partlyRead) NetConn() net.Conn { return b.Conn }
 
 // CloseWrite lets net/http close a connection without losing its last response.
-func (b *begun) CloseWrite() error {
+func (b *partlyRead) CloseWrite() error {
 	if c, ok := b.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
 	}

@@ -42,7 +42,7 @@ type reply struct {
 // A post is one POST that is being answered.
 type post struct {
 	reply
-	started time.Duration // time since begun
+	started time.Duration // time since start
 	method  string        // of the request, "" for a batch
 	runs    running       // its entry in the session
 

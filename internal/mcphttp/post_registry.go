@@ -42,7 +42,7 @@ func (all *posts) listFor(p *post) *postList {
 // within returns a child context of parent for the work of p, and registers p.
 func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Since(begun)
+	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Since(start)
 	p.list = p.srv.posts.listFor(p)
 	l := p.list
 	l.mu.Lock()
@@ -60,8 +60,8 @@ func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Contex
 	return ctx
 }
 
-// begun is the reference for post.started: time.Since costs half of time.Now.
-var begun = time.Now()
+// start is the reference for post.started: time.Since costs half of time.Now.
+var start = time.Now()
 
 // end undoes within.
 func (p *post) end() {
@@ -110,7 +110,7 @@ func (all *posts) cancelAll(why error) {
 
 // olderThan returns the POSTs that began before t.
 func (all *posts) olderThan(t time.Time) (old []*post) {
-	before := t.Sub(begun)
+	before := t.Sub(start)
 	for i := range all.parts {
 		l := &all.parts[i]
 		l.mu.Lock()

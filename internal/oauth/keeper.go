@@ -163,9 +163,9 @@ func (k *Keeper) lookup(s *config.Server, user string) *grant {
 	return g
 }
 
-var begun = time.Now()
+var start = time.Now()
 
-func ticks() int64 { return int64(time.Since(begun)) }
+func ticks() int64 { return int64(time.Since(start)) }
 
 // before returns the grant of an earlier sign-in at the same issuer; an empty one
 // if there is none.

@@ -33,7 +33,7 @@ const (
 	hold = 25 * time.Second
 )
 
-// An attempt is that of a client to get access.
+// An attempt is one request of a client for access.
 type attempt struct {
 	client    *client
 	redirect  string

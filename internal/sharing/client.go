@@ -33,7 +33,8 @@ type client struct {
 	Redirects []string `json:"redirect_uris"`
 }
 
-// hostForm is that of hosts that look like what they are, with a port or without.
+// hostForm matches hosts in ASCII, with or without a port: no letter of another
+// script can imitate one.
 var hostForm = regexp.MustCompile(`^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
 // check refuses a client whose addresses are not safe for a code: each must be

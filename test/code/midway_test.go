@@ -252,6 +252,29 @@ func TestKeyRevokedInMidScript(t *testing.T) {
 	})
 }
 
+// TestKeyRevokedInATask checks that revoking a key ends its scripts that run as
+// tasks, which have no request.
+func TestKeyRevokedInATask(t *testing.T) {
+	t.Run("code/revoked task", func(t *testing.T) {
+		h := newHouse(t, map[string]any{})
+		w := &web{t: t, RawHTTP: mcptest.NewRawHTTP(t, h.url+"/mcp")}
+		w.Header.Set("Authorization", "Bearer "+h.keys["ann"])
+		w.Initialize(mcp.V2025_11_25, `{}`)
+		readTask(t, w.ask(mcp.MethodToolsCall, map[string]any{"name": "run", "arguments": map[string]any{"code": loop("demo")}, "task": map[string]any{}}), "task")
+		h.until("the script calls", func() bool { return h.calls() > 1 })
+		if _, err := h.store.Revoke("ann"); err != nil {
+			t.Fatal(err)
+		}
+		h.until("it calls no more", func() bool {
+			before := h.calls()
+			if text := h.answer(h.run("bob", `await sleep(500); return (await tools.demo.add({a: 2, b: 2})).sum`)); !strings.Contains(text, `"text":"4"`) {
+				t.Fatalf("another key: %s", text)
+			}
+			return h.calls() == before+1
+		})
+	})
+}
+
 // TestAskedInAScript checks that a person can approve a call of a script, and
 // sees its code.
 func TestAskedInAScript(t *testing.T) {

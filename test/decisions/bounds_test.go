@@ -64,6 +64,24 @@ func TestConsoleKeepsToTheKey(t *testing.T) {
 			}
 		})
 	}
+	t.Run("door/9 a bound administrator decides about its servers", func(t *testing.T) {
+		w := newWorld(t, map[string][]string{keyAnn: nil, keyChief: {"admin"}, keyLocal: {"admin", "server:other"}})
+		w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, asking), "other": w.entry("other", asking)}})
+		for name, want := range map[string]bool{server: false, "other": true} {
+			done := w.background(callTool(w.streamable("/mcp", keyAnn, legacy), name+"__"+tool))
+			id := w.question()
+			if got := len(w.questions(keyLocal)) > 0; got != want {
+				t.Errorf("the question about %s is shown: %v", name, got)
+			}
+			if status, body := w.api(keyLocal, http.MethodPost, "inbox/"+id, map[string]any{"action": "accept"}); (status == http.StatusNoContent) != want {
+				t.Errorf("the yes to a call of %s: %d %s", name, status, body)
+			}
+			w.api(keyChief, http.MethodPost, "inbox/"+id, map[string]any{"action": "decline"}) // if it still waits
+			if a := done(); (a.reason == let) != want {
+				t.Errorf("the call of %s came to %v", name, a)
+			}
+		}
+	})
 	t.Run("door/9 a bound administrator sees findings of its server", func(t *testing.T) {
 		if status, body := w.api(keyLocal, http.MethodGet, "doctor", nil); status != http.StatusOK || strings.Contains(body, server) {
 			t.Errorf("%d %s", status, body)

@@ -32,7 +32,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, aim: m, script: script, ignore: paths})
+			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, target: m, script: script, ignore: paths})
 		})
 	cmd.Long = a.T("Sends the same requests directly and through the gateway, for every pair of a client era and a server era,\nand prints where the answers differ. Without a script, it sends all requests that change nothing. Exit code 7 says that there are differences.",
 		"把相同的请求直接发给服务器、再经由网关发送，覆盖客户端与服务器新旧协议（legacy、modern）的每一种组合，并输出差异。\n未指定脚本时，发送所有不产生修改的请求。退出码 7 表示有差异。")
@@ -46,7 +46,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 type comparison struct {
 	env    *env.Env
 	flags  *target.Flags
-	aim    *target.Target
+	target *target.Target
 	script string
 	ignore []probe.Places
 	steps  []suite.Step
@@ -81,7 +81,7 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 			last = err
 		}
 		if ctx.Err() != nil {
-			return target.Failed(a, context.Cause(ctx), c.aim)
+			return target.Failed(a, context.Cause(ctx), c.target)
 		}
 	}
 	if len(c.direct) == 0 {
@@ -93,7 +93,7 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 		for _, client := range bothEras {
 			p := c.through(ctx, client, server)
 			if ctx.Err() != nil {
-				return target.Failed(a, context.Cause(ctx), c.aim)
+				return target.Failed(a, context.Cause(ctx), c.target)
 			}
 			if len(p.Differences) > 0 || p.Failed != "" {
 				differ++
@@ -169,7 +169,7 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 
 // directly connects without the gateway and calls run.
 func (c *comparison) directly(ctx context.Context, era string, run func(*target.Connection, *suite.TestAnswers) error) error {
-	f, m := *c.flags, *c.aim
+	f, m := *c.flags, *c.target
 	f.Protocol, f.Direct = era, true
 	answers := &suite.TestAnswers{}
 	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { answers.Stand(o) })
@@ -255,7 +255,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 	defer in.End(ctx)
 	f := *c.flags
 	f.Protocol = client
-	m := &target.Target{Label: c.aim.Label}
+	m := &target.Target{Label: c.target.Label}
 	answers := &suite.TestAnswers{}
 	var end func()
 	m.Probe = target.InProcess(in, m.Label, config.DefaultSchema, cfg.Schemas[0].Servers[0].Name, func(closed func()) { end = closed })
@@ -278,7 +278,7 @@ const compareWait = 5 * time.Minute
 // gatewayConfig returns a configuration that has only the target, with a fixed
 // era.
 func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
-	m := c.aim
+	m := c.target
 	s, err := m.AsServer(c.env, c.flags, "target")
 	if err != nil {
 		return nil, err

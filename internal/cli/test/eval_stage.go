@@ -38,7 +38,7 @@ const (
 type stage struct {
 	env    *env.Env
 	flags  *target.Flags
-	aim    *target.Target
+	target *target.Target
 	in     *instance.Instance
 	schema string
 	who    access.Principal
@@ -62,7 +62,7 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 	if err != nil {
 		return nil, err
 	}
-	h := &stage{env: a, flags: f, aim: m, in: in, schema: schema, who: access.Local}
+	h := &stage{env: a, flags: f, target: m, in: in, schema: schema, who: access.Local}
 	h.who.Fit = grant.Fit
 	wait, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -119,7 +119,7 @@ func (h *stage) checkTools(s *suite.Suite) error {
 				hint = h.env.T("did you mean ", "是否要用 ") + near + h.env.T("?", "？")
 			}
 			return &env.ExitError{Code: env.ExitUsage, ID: env.CodeUsage, Hint: hint,
-				Err: i18n.Errorf("%s: eval %q: %s has no tool %q", "%s：eval %q：%s 没有工具 %q", s.Path, s.Evals[i].Name, h.aim.Label, name)}
+				Err: i18n.Errorf("%s: eval %q: %s has no tool %q", "%s：eval %q：%s 没有工具 %q", s.Path, s.Evals[i].Name, h.target.Label, name)}
 		}
 	}
 	return nil
@@ -127,10 +127,10 @@ func (h *stage) checkTools(s *suite.Suite) error {
 
 // again returns a command line about the target.
 func (h *stage) again(words ...string) string {
-	if s := h.aim.Server; s != nil && s.Name == target.Alone && s.Command != "" {
+	if s := h.target.Server; s != nil && s.Name == target.Alone && s.Command != "" {
 		return h.env.Again(append(append(words, "--", s.Command), s.Args...)...)
 	}
-	return h.env.Again(append(words, h.aim.Label)...)
+	return h.env.Again(append(words, h.target.Label)...)
 }
 
 // ownNames returns the names of tools without their servers.
@@ -147,7 +147,7 @@ func (h *stage) open(ctx context.Context, mode string, rehearse func(eval.Pick) 
 	who := h.who
 	who.Mode = mode
 	var leave func()
-	m := &target.Target{Label: h.aim.Label, Probe: probe.Target{Name: h.aim.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
+	m := &target.Target{Label: h.target.Label, Probe: probe.Target{Name: h.target.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := duplex.Pipe()
 		var err error
 		leave, err = h.in.OpenInProcess(theirs, gateway.Opening{Who: who, Schema: h.schema, Rehearse: func(p gateway.Pick) *jsonrpc.Response { return rehearse(eval.Pick(p)) }})

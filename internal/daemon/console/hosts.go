@@ -90,7 +90,7 @@ func (x *hostAsker) wait(ctx context.Context, server, host string) (denied bool)
 			return false
 		}
 		var failed error
-		answer, err := x.servers.in.Inbox.Ask(ctx, inbox.Question{Kind: "host", Server: name, Params: raw, Apply: func(a inbox.Answer) error {
+		answer, err := x.servers.in.Inbox.Ask(ctx, inbox.Question{Kind: "host", Schema: schema, Server: name, Params: raw, Apply: func(a inbox.Answer) error {
 			if a.Action == "accept" {
 				failed = x.allow(schema, name, host)
 			}

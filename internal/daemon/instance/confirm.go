@@ -26,7 +26,7 @@ func Confirm(ctx context.Context, in *Instance, r sharing.Request) bool {
 		return false
 	}
 	right := false
-	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "share", Server: r.Host, Params: params, Apply: func(a inbox.Answer) error {
+	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "share", Schema: r.Schema, Server: r.Host, Params: params, Apply: func(a inbox.Answer) error {
 		code, _ := jsonrpc.GetString(a.Content, "code") // what cannot be read is not the code
 		if right = strings.ReplaceAll(code, " ", "") == r.Code; a.Action == "accept" && !right {
 			return errCode

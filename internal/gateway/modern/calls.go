@@ -29,12 +29,13 @@ var ErrExpired = i18n.Errorf("the client did not answer in time", "客户端未�
 // client. The client got the questions as the result of its request; its next
 // request resumes the call.
 type Call struct {
-	ID     string
-	began  context.Context // of the request that began it
-	cancel context.CancelCauseFunc
-	done   chan struct{} // the call is over: resp and err are set
-	resp   *jsonrpc.Response
-	err    error
+	ID        string
+	principal string
+	began     context.Context // of the request that began it
+	cancel    context.CancelCauseFunc
+	done      chan struct{} // the call is over: resp and err are set
+	resp      *jsonrpc.Response
+	err       error
 
 	questions Questions
 	news      chan struct{}
@@ -80,11 +81,11 @@ type Calls struct {
 	wg  sync.WaitGroup
 }
 
-// Start begins a call that can be left waiting. Until then notifications go to
-// back.
-func (p *Calls) Start(ctx context.Context, back Back, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) *Call {
+// Start begins a call of a principal that can be left waiting. Until then
+// notifications go to back.
+func (p *Calls) Start(ctx context.Context, principal string, back Back, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) *Call {
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	k := &Call{ID: RandomID(), began: live, cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
+	k := &Call{ID: RandomID(), principal: principal, began: live, cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
 	p.wg.Go(func() {
 		k.resp, k.err = run(live, k)
 		close(k.done)
@@ -173,6 +174,17 @@ func (p *Calls) take(id string) *Call {
 }
 
 func (p *Calls) drop(k *Call) { p.take(k.ID) }
+
+// End ends the waiting calls of a principal that lost access.
+func (p *Calls) End(principal string, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range p.by {
+		if k.principal == principal {
+			k.cancel(why)
+		}
+	}
+}
 
 // Close ends every waiting call and waits.
 func (p *Calls) Close() {

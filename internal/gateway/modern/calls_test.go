@@ -26,7 +26,7 @@ func TestQuestionsOfOneRound(t *testing.T) {
 		t.Run("true/3 "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := Calls{TTL: TTL}
-				call := calls.Start(t.Context(), Back{}, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+				call := calls.Start(t.Context(), "key:ann", Back{}, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 					for range test.count {
 						go back.Handle(ctx, nil, &jsonrpc.Request{Method: "roots/list"})
 						time.Sleep(test.every)
@@ -54,7 +54,7 @@ func TestRoundWithoutQuestions(t *testing.T) {
 	t.Run("true/3 two questions, then work", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			calls := Calls{TTL: TTL}
-			call := calls.Start(t.Context(), Back{}, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+			call := calls.Start(t.Context(), "key:ann", Back{}, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 				var wg sync.WaitGroup
 				for range 2 {
 					wg.Go(func() { back.Handle(ctx, nil, &jsonrpc.Request{Method: "roots/list"}) })
@@ -77,5 +77,34 @@ func TestRoundWithoutQuestions(t *testing.T) {
 				t.Error("the client is asked nothing once more:", asks, err)
 			}
 		})
+	})
+}
+
+// TestCallsEndWithTheKey checks that the waiting calls of one principal end, and
+// those of others wait on.
+func TestCallsEndWithTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := Calls{TTL: TTL}
+		var ended []string
+		for _, who := range []string{"key:ann", "key:bob"} {
+			call := calls.Start(t.Context(), who, Back{}, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+				go back.Handle(ctx, nil, &jsonrpc.Request{Method: "roots/list"})
+				<-ctx.Done()
+				ended = append(ended, who)
+				return nil, ctx.Err()
+			})
+			if asks, _, err := calls.Wait(t.Context(), call); !asks || err != nil {
+				t.Fatal(asks, err)
+			}
+			if _, err := calls.Leave(call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		calls.End("key:ann", ErrExpired)
+		synctest.Wait()
+		if len(ended) != 1 || ended[0] != "key:ann" {
+			t.Errorf("ended: %v", ended)
+		}
+		calls.Close()
 	})
 }

@@ -57,7 +57,7 @@ func (r *Rounds) Run(ctx context.Context, round *Round, req *jsonrpc.Request) (*
 	}
 	// The call may outlive this request, and so must its parameters.
 	req = &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)}
-	call := r.Calls.Start(ctx, round.Client, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+	call := r.Calls.Start(ctx, r.Principal, round.Client, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 		return round.Do(ctx, back, req)
 	})
 	resp, err := r.wait(ctx, call, req)

@@ -35,7 +35,7 @@ type Gauge struct {
 	drop       func()       // drops caches
 	used       func() uint64
 
-	next    atomic.Int64 // time of the next measurement, in nanoseconds since begun
+	next    atomic.Int64 // time of the next measurement, in nanoseconds since start
 	percent atomic.Int64
 	mu      sync.Mutex
 	swept   time.Time
@@ -61,9 +61,9 @@ func memoryLimit() uint64 {
 	return machineMemory() / 2
 }
 
-// begun is the origin of timestamps. They are monotonic, because the wall clock
+// start is the origin of timestamps. They are monotonic, because the wall clock
 // may be set.
-var begun = time.Now()
+var start = time.Now()
 
 // memoryInUse returns the memory that the process holds.
 func memoryInUse() uint64 {
@@ -76,7 +76,7 @@ func memoryInUse() uint64 {
 func (p *Gauge) Level() int64 { return p.levelAt(time.Now()) }
 
 func (p *Gauge) levelAt(now time.Time) int64 {
-	if int64(now.Sub(begun)) >= p.next.Load() && p.mu.TryLock() {
+	if int64(now.Sub(start)) >= p.next.Load() && p.mu.TryLock() {
 		defer p.mu.Unlock()
 		p.measure(now)
 	}
@@ -84,7 +84,7 @@ func (p *Gauge) levelAt(now time.Time) int64 {
 }
 
 func (p *Gauge) measure(now time.Time) {
-	p.next.Store(int64(now.Add(measureEvery).Sub(begun)))
+	p.next.Store(int64(now.Add(measureEvery).Sub(start)))
 	used := p.used()
 	if p.garbage.adjust(now) || used > quietAbove {
 		p.rest()

@@ -70,7 +70,7 @@ func (b *Bridge) Begin(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc
 		b.close()
 		return resp, false, nil // the server returned the result without a task
 	}
-	task := b.begun(id, told)
+	task := b.store(id, told)
 	if b.book.bridge(b.key, b.link.Principal, func() *Bridge { return b }) == nil {
 		b.close()
 		return nil, false, tooMany()
@@ -88,7 +88,7 @@ func (o *Book) Bridge(k Key) *Bridge {
 // Adopt makes b the bridge of a task that was begun before this process
 // started. It returns the bridge of the task, which may be another one.
 func (b *Bridge) Adopt(ctx context.Context, id string) (*Bridge, error) {
-	b.begun(id, fmt.Appendf(nil, `{"taskId":%s}`, jsonrpc.Quote(id)))
+	b.store(id, fmt.Appendf(nil, `{"taskId":%s}`, jsonrpc.Quote(id)))
 	if err := b.refresh(ctx); err != nil {
 		b.close()
 		return nil, err
@@ -107,8 +107,8 @@ func tooMany() error {
 	return mcp.Failure(mcp.Overloaded, "", "too many tasks wait for their ends")
 }
 
-// begun stores the task as the server sent it, and returns it.
-func (b *Bridge) begun(id string, told []byte) []byte {
+// store stores the task as the server sent it, and returns it.
+func (b *Bridge) store(id string, told []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.key.ID, b.task = id, append([]byte(nil), told...)

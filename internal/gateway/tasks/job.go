@@ -143,6 +143,18 @@ func (o *Book) begin(ctx context.Context, j *Job, link Link, run func(context.Co
 	return nil
 }
 
+// End stops the scripts of a principal that lost access. The request that began
+// one is over, so the end of the client's sessions does not stop it.
+func End(o *Book, principal string, why error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, k := range o.owned[principal] {
+		if job := o.by[k].job; job != nil {
+			job.stop(why)
+		}
+	}
+}
+
 // stop cancels the script, unless it has ended.
 func (j *Job) stop(why error) {
 	j.mu.Lock()

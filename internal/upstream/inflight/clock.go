@@ -2,8 +2,8 @@ package inflight
 
 import "time"
 
-var begun = time.Now()
+var start = time.Now()
 
 // Ticks returns how long this process has run, in nanoseconds. Calls are timed
 // with it and not with the time of day, which may be changed while they run.
-func Ticks() int64 { return int64(time.Since(begun)) }
+func Ticks() int64 { return int64(time.Since(start)) }

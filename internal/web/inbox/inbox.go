@@ -38,8 +38,11 @@ type Question struct {
 	ID string `json:"id"`
 	// Kind is sampling, elicitation, approval, host or share. A share has as its
 	// Server the host that wants access.
-	Kind    string `json:"kind"`
-	Server  string `json:"server,omitempty"`
+	Kind   string `json:"kind"`
+	Server string `json:"server,omitempty"`
+	// Schema is the schema of the server, or the shared schema; empty if the
+	// question is about the whole gateway.
+	Schema  string `json:"-"`
 	Client  string `json:"client,omitempty"`
 	Session string `json:"session,omitempty"`
 	// Run is the run of the Bench that caused the question.
@@ -122,10 +125,16 @@ func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 }
 
+// answeredBy reports whether a principal may answer the question. A key that is
+// bound to some servers decides about those only.
+func (q *Question) answeredBy(who access.Principal) bool {
+	return who.MayAnswer(q.From, q.To) && (q.To != "" || who.Covers(q.Schema, q.Server, q.Tool))
+}
+
 // shownTo reports whether a principal sees the question: it may answer it, or
 // caused it.
 func (q *Question) shownTo(who access.Principal) bool {
-	return who.MayAnswer(q.From, q.To) || who.Owns(q.From)
+	return q.answeredBy(who) || who.Owns(q.From)
 }
 
 // List returns the open questions that a principal sees, oldest first.
@@ -154,7 +163,7 @@ var (
 func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	b.mu.Lock()
 	i := slices.IndexFunc(b.waiting, func(w *waiting) bool { return w.ID == id && w.shownTo(who) })
-	if i >= 0 && !who.MayAnswer(b.waiting[i].From, b.waiting[i].To) {
+	if i >= 0 && !b.waiting[i].answeredBy(who) {
 		b.mu.Unlock()
 		return errOwnQuestion
 	}
