@@ -58,7 +58,11 @@ func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.
 // read answers resources/read of a kept result.
 func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error) {
 	env := &builtin.Env{Kept: s.get, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
-	return results.Read(ctx, env, uri)
+	resp, err := results.Read(ctx, env, uri)
+	if err == nil {
+		s.account.readBack(resp.Result)
+	}
+	return resp, err
 }
 
 // get returns a kept result of the session's principal.

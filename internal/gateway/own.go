@@ -31,6 +31,9 @@ func (d *dispatcher) run(ctx context.Context, c *Call, t *target, own *builtin.T
 		if t.own != nil {
 			d.account.inspected(own.Name, resp.Result)
 		}
+		if own.Reader {
+			d.account.readBack(resp.Result)
+		}
 		if c.client.rules.Era == mcp.Legacy && own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}

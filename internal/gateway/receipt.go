@@ -128,6 +128,13 @@ func (a *account) saved(calls int, inner, shown catalog.Cost) {
 	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
 }
 
+// readBack counts a part of a kept result that the client read.
+func (a *account) readBack(result []byte) {
+	cost := catalog.CostOf(result)
+	a.tally.Read(cost)
+	a.gw.tallies.Of(a.opening.Schema).Read(cost)
+}
+
 // Fits reports how well the tools of a schema suit each known client.
 func (g *Gateway) Fits(schema string) []receipt.Fit {
 	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})

@@ -103,6 +103,22 @@ func TestStore(t *testing.T) {
 			t.Errorf("another's result is gone: %v", err)
 		}
 	})
+	t.Run("code/kept leftovers", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "results")
+		gone, here := filepath.Join(dir, "999999999"), filepath.Join(dir, fmt.Sprint(os.Getpid()))
+		for _, d := range []string{gone, here} {
+			if err := os.MkdirAll(d, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newStore(t, func(o *Options) { o.Dir = filepath.Join(dir, "1") })
+		if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("what a process left that has ended is there: %v", err)
+		}
+		if _, err := os.Stat(here); err != nil {
+			t.Errorf("what a running process keeps is gone: %v", err)
+		}
+	})
 	t.Run("code/kept disk refuses", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {

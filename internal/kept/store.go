@@ -30,8 +30,8 @@ const Scheme = "result://"
 
 // Options configures a Store.
 type Options struct {
-	// Dir is the folder for results that do not fit in memory. It is created, and
-	// old data removed, when the first one is written.
+	// Dir is the folder for results that do not fit in memory. It is created when
+	// the first one is written.
 	Dir string
 	// Bounds returns how long a result is kept after it was last read, and the
 	// maximum size on disk, of which one principal may use a quarter. The values
@@ -74,7 +74,8 @@ type entry struct {
 	used  time.Time
 }
 
-// NewStore returns an empty store. It writes nothing before the first result.
+// NewStore returns an empty store, and removes what earlier processes left. It
+// writes nothing before the first result.
 func NewStore(opt Options) *Store {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -89,7 +90,9 @@ func NewStore(opt Options) *Store {
 	if err != nil {
 		panic(fmt.Sprintf("kept: making an AEAD: %v", err))
 	}
-	return &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]int64)}
+	s := &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]int64)}
+	s.clear()
+	return s
 }
 
 // ErrNotFound means that a result does not exist or belongs to another owner.
@@ -143,7 +146,6 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 // write encrypts a result into its file.
 func (s *Store) write(e *entry, data []byte) error {
 	if !s.ready {
-		s.clear()
 		if err := os.MkdirAll(s.opt.Dir, 0o700); err != nil {
 			return i18n.Errorf("keeping a result: %w", "保存结果失败：%w", err)
 		}

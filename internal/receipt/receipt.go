@@ -41,6 +41,9 @@ type Receipt struct {
 	// Cut is how many results were shown in part, Kept what was left out.
 	Cut  int64        `json:"cut"`
 	Kept catalog.Cost `json:"kept"`
+	// Reads is how often kept results were read, ReadBack what that came to.
+	Reads    int64        `json:"reads"`
+	ReadBack catalog.Cost `json:"readBack"`
 	// List is what one list of the tools costs in each mode.
 	List catalog.Receipt `json:"list"`
 	// Warnings say what known clients cannot take of it.
@@ -104,6 +107,9 @@ func (t *Tally) Script(calls int, inner, shown catalog.Cost) { t.saved.script(ca
 // Cut counts a result that was shown in part.
 func (t *Tally) Cut(left catalog.Cost) { t.saved.result(left) }
 
+// Read counts a part of a kept result that was read.
+func (t *Tally) Read(shown catalog.Cost) { t.saved.read(shown) }
+
 // Fill writes the counts into a receipt.
 func (t *Tally) Fill(r *Receipt) {
 	r.Lists, r.Inspections = t.lists.Load(), t.inspections.Load()
@@ -146,7 +152,9 @@ func (r Receipt) Log(log *slog.Logger, level, warning slog.Level) {
 	ctx := context.Background()
 	log.Log(ctx, level, "session receipt", "session", r.Session, "client", r.Client, "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
-		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
+		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens,
+		"scripts", r.Scripts, "scriptCalls", r.Calls, "returnedTokens", r.Returned.Tokens, "innerTokens", r.Inner.Tokens,
+		"cut", r.Cut, "keptTokens", r.Kept.Tokens, "reads", r.Reads, "readBackTokens", r.ReadBack.Tokens)
 	for _, w := range r.Warnings {
 		log.Log(ctx, warning, "client limit", "session", r.Session, "warning", w)
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -24,15 +25,14 @@ const maxSlice = MaxValue / 2
 // much of it may be returned. all means that the part must be complete.
 func Slice(params []byte) (q kept.Query, limit int64, all bool) {
 	var p struct {
-		From        int64
-		N           int64
-		First, Last int
+		From, N     int64
+		First, Last *int
 	}
 	if json.Unmarshal(params, &p) != nil {
 		return kept.Query{Lines: "0"}, maxSlice, true // this query is refused
 	}
-	if p.First > 0 {
-		return kept.Query{Lines: fmt.Sprintf("%d-%d", p.First, max(p.First, p.Last))}, maxSlice, true
+	if p.First != nil {
+		return kept.Query{Lines: fmt.Sprintf("%d-%d", *p.First, *cmp.Or(p.Last, p.First))}, maxSlice, true
 	}
 	if p.N > 0 && p.N <= maxSlice {
 		return kept.Query{Offset: p.From}, p.N, false

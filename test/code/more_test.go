@@ -31,6 +31,9 @@ func TestHandles(t *testing.T) {
 		{"lines", `const r = await tools.large.text({}); return (await r.lines(1000, 1001)).length`, "32"},
 		{"beyond", `const r = await tools.large.text({}); try { await r.text(r.size + 1, 1) } catch (e) { return e.message }`, "is beyond the end"},
 		{"too much", `const r = await tools.large.text({}); try { await r.lines(1, 1e9) } catch (e) { return e.name + ': ' + e.message }`, "CallError: the part has more than 8 MB"},
+		{"lines turned round", `const r = await tools.large.text({}); try { return await r.lines(9, 3) } catch (e) { return e.message }`, `lines "9-3" is not a range`},
+		{"line 0", `const r = await tools.large.text({}); try { return await r.lines(0, 3) } catch (e) { return e.message }`, `lines "0-3" is not a range`},
+		{"one line", `const r = await tools.large.text({}); return await r.lines(2)`, "0123456789abcde\n"},
 		{"kept", `const r = await tools.large.text({}); return (await (await kept(r.uri)).text(0, 3))`, "012"},
 	} {
 		t.Run("code/handle "+tt.name, func(t *testing.T) {

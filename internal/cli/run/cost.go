@@ -85,6 +85,9 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	if r.Cut > 0 {
 		row(a.T("results shown in part: left out", "部分显示的结果：省略"), r.Cut, r.Kept)
 	}
+	if r.Reads > 0 {
+		row(a.T("read again of kept results", "再次读取的保存结果"), r.Reads, r.ReadBack)
+	}
 	a.Print(t)
 	fmt.Fprintf(a.Stdout, a.T("  auto would choose %s: %s\n", "  auto 会选择 %s：%s\n"), r.Advice.Mode, a.T(r.Advice.Why, r.Advice.WhyZH))
 	for _, one := range slices.Concat(r.Keys, r.Sessions) {

@@ -23,7 +23,7 @@ async def sample(messages, params, context):
 
 
 async def main(era, kind, target, *args):
-    mode = {"legacy": "legacy", "modern": "auto"}[era]
+    mode = {"legacy": "legacy", "modern": "2026-07-28"}[era]
     transport = StdioTransport(target, list(args), env=dict(os.environ)) if kind == "stdio" else target
     out = []
     async with Client(transport, mode=mode, elicitation_handler=answer, sampling_handler=sample) as client:
