@@ -68,8 +68,9 @@ type Documents struct {
 
 // incomplete is the work of the next round.
 type incomplete struct {
-	rewatch bool // a copy differs from what the watch showed
-	create  bool // there may be documents that only this replica has
+	rewatch bool     // a copy differs from what the watch showed
+	create  bool     // there may be documents that only this replica has
+	reseal  []string // records that an earlier secret had sealed when this replica started
 }
 
 type watcher struct {

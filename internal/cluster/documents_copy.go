@@ -149,6 +149,13 @@ func (d *Documents) see(v Value, shown map[string]uint64) {
 		return
 	}
 	delete(d.refused, v.Key)
+	select {
+	case <-d.first:
+	default:
+		if !d.opt.Box.Current(string(v.Data)) {
+			d.reseal = append(d.reseal, v.Key)
+		}
+	}
 	local := d.copyOf(v.Key)
 	d.mu.Unlock()
 	d.take(v.Key, now, local)

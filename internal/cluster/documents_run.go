@@ -94,6 +94,9 @@ func (f *follower) round() error {
 	if err := f.createMissing(engine); err != nil {
 		return err
 	}
+	if err := f.sealAgain(engine); err != nil {
+		return err
+	}
 	return f.shareLater()
 }
 
@@ -247,6 +250,45 @@ func (f *follower) createMissing(engine Engine) error {
 		}
 	}
 	return nil
+}
+
+// sealAgain seals records of an earlier secret with the first one, so that the
+// earlier one can be removed. It does that only after the start: while the secret
+// is changed, replicas with another first secret would undo it again and again.
+func (f *follower) sealAgain(engine Engine) error {
+	f.mu.Lock()
+	names := f.reseal
+	f.reseal = nil
+	f.mu.Unlock()
+	for i, name := range names {
+		if err := f.sealOne(engine, name); err != nil {
+			f.mu.Lock()
+			f.reseal = append(f.reseal, names[i:]...)
+			f.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) sealOne(engine Engine, name string) error {
+	ctx, cancel := context.WithTimeout(f.ctx, patience)
+	defer cancel()
+	v, err := engine.Get(ctx, Records, name)
+	if err == nil {
+		now, ok := unpack(f.opt.Box, name, v.Data)
+		f.mu.Lock()
+		least := f.serials[name]
+		f.mu.Unlock()
+		if !ok || now.serial < least || f.opt.Box.Current(string(v.Data)) {
+			return nil
+		}
+		_, err = engine.Put(ctx, Records, name, pack(f.opt.Box, name, now), v.Revision, 0)
+	}
+	if errors.Is(err, ErrNone) || errors.Is(err, ErrConflict) { // another replica wrote
+		return nil
+	}
+	return err
 }
 
 // shareLater shares the edits that wait.

@@ -225,6 +225,45 @@ var documentTests = map[string]func(t *testing.T, w *world){
 			t.Errorf("error %v", err)
 		}
 	},
+	"secret changed": func(t *testing.T, w *world) {
+		old, fresh := seal.NewSecret(), seal.NewSecret()
+		use := func(secrets ...string) {
+			ring, err := seal.NewRing("team", secrets...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.box = ring.Box(seal.Record)
+		}
+		use(old)
+		a, b := w.reads(w.file("one ")), w.reads(w.file(""))
+		for _, secrets := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
+			use(secrets...)
+			a.Close()
+			a = w.reads(a.dir)
+			w.pass(time.Minute)
+			v, err := w.engine.Get(t.Context(), cluster.Records, "keys")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Minute)
+			if later, _ := w.engine.Get(t.Context(), cluster.Records, "keys"); later.Revision != v.Revision {
+				t.Errorf("with %d secrets the replicas write all the time", len(secrets))
+			}
+			if len(secrets) == 2 {
+				b.mustAdd("b ") // with the secrets that it has had so far
+			}
+			b.Close()
+			b = w.reads(b.dir)
+			w.pass(time.Minute)
+		}
+		b.mustAdd("two")
+		for _, r := range []*reader{a, b, w.reads(w.file(""))} {
+			r.wants("one b b two")
+		}
+		if strings.Contains(w.said.String(), "refused") {
+			t.Error(w.said.String())
+		}
+	},
 	"lock": func(t *testing.T, w *world) {
 		a, b := w.reads(w.file("one ")), w.reads(w.file(""))
 		unlock, err := a.Lock(t.Context(), "keys", a.local)

@@ -139,3 +139,10 @@ func (b *Box) OpenAs(name, text string) ([]byte, bool) {
 	}
 	return nil, false
 }
+
+// Current reports whether the secret that seals has sealed the text, and not an
+// earlier one that only opens.
+func (b *Box) Current(text string) bool {
+	head, err := base64.RawURLEncoding.DecodeString(text[:min(len(text), 2*idSize)])
+	return err == nil && len(head) >= idSize && [idSize]byte(head) == b.locks[0].id
+}

@@ -38,6 +38,18 @@ func TestOpen(t *testing.T) {
 			}
 		})
 	}
+	for name, want := range map[string]bool{"old": true, "old fresh": true, "fresh old": false} {
+		var secrets []string
+		for word := range strings.FieldsSeq(name) {
+			secrets = append(secrets, map[string]string{"old": old, "fresh": fresh}[word])
+		}
+		if got := ring(t, "team", secrets...).Box(Session).Current(text); got != want {
+			t.Errorf("cluster/seal/current: %v with the secrets %s", got, name)
+		}
+	}
+	if Random().Box(Session).Current("") {
+		t.Error("cluster/seal/current: no text at all")
+	}
 	if again := ring(t, "team", old).Box(Session).Seal([]byte("hello")); again == text {
 		t.Error("the same text is sealed the same way twice")
 	}

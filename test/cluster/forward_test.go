@@ -74,7 +74,16 @@ func TestSessions(t *testing.T) {
 // modernCall makes a call of a modern client at a replica.
 func modernCall(t *testing.T, r *replica, tool, more string) mcptest.Message {
 	t.Helper()
+	return modernAs(t, r, "", tool, more)
+}
+
+// modernAs is modernCall with a key.
+func modernAs(t *testing.T, r *replica, key, tool, more string) mcptest.Message {
+	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.url())
+	if key != "" {
+		c.Header.Set("Authorization", "Bearer "+key)
+	}
 	c.Header.Set("Mcp-Protocol-Version", modern)
 	c.Header.Set("Mcp-Method", "tools/call")
 	c.Header.Set("Mcp-Name", tool)

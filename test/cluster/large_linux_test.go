@@ -68,22 +68,25 @@ func TestLarge(t *testing.T) {
 	})
 	t.Run("fault/T49/large", func(t *testing.T) {
 		mb := figures.Size(4, 64)
-		peak := map[string]int{}
+		peak, slowest := map[string]int{}, map[string]time.Duration{}
 		for _, r := range []*replica{home, other} {
 			name := map[*replica]string{home: "local", other: "handed over"}[r]
 			s := client(t, home, `{}`)
 			small := client(t, home, `{}`)
-			clear := quickest(t, at(small, r))
+			clear, _ := quickest(t, at(small, r))
 			ctx, stop := context.WithCancel(t.Context())
 			var readers sync.WaitGroup
 			for i := range 2 {
 				readers.Go(func() { slowly(ctx, t, s, r, 100+i, mb<<20) })
 			}
-			beside := quickest(t, small)
+			beside, p99 := quickest(t, small)
 			stop()
 			readers.Wait()
-			peak[name] = home.peak(t) + other.peak(t)
-			figures.Report(t, "T49", "%s: p50 of small calls %v, %v beside two answers of %d MiB to slow readers; peak RSS of both %d MiB", name, clear, beside, mb, peak[name])
+			peak[name], slowest[name] = home.peak(t)+other.peak(t), p99
+			figures.Report(t, "T49", "%s: p50 of small calls %v, %v beside two answers of %d MiB to slow readers (p99 %v); peak RSS of both %d MiB", name, clear, beside, mb, p99, peak[name])
+		}
+		if far, near := slowest["handed over"], slowest["local"]; figures.Full() && far > 3*near {
+			t.Errorf("small calls that are handed over take %v (p99), others %v", far, near)
 		}
 		if far, near := peak["handed over"], peak["local"]; far > near*12/10+8 {
 			t.Errorf("answers that are handed over take %d MiB, others %d", far, near)
@@ -91,17 +94,17 @@ func TestLarge(t *testing.T) {
 	})
 }
 
-// quickest returns the median time of some small calls.
-func quickest(t *testing.T, s *mcptest.RawHTTP) time.Duration {
+// quickest returns the median time of some small calls, and the 99th percentile.
+func quickest(t *testing.T, s *mcptest.RawHTTP) (p50, p99 time.Duration) {
 	t.Helper()
 	var took []time.Duration
-	for i := range 50 {
+	for i := range figures.Size(50, 500) {
 		began := time.Now()
 		wants(t, s.Post(call(i, "back__echo", "small")).Answer(t), "small")
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	return took[len(took)/2].Round(10 * time.Microsecond)
+	return took[len(took)/2].Round(10 * time.Microsecond), took[len(took)*99/100].Round(10 * time.Microsecond)
 }
 
 // slowly reads a response in small steps, until ctx ends.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/balancers"
 	"mcp-all-in-one/test/figures"
 )
 
@@ -174,6 +175,48 @@ func TestPlaced(t *testing.T) {
 			t.Errorf("%d processes live, on %s", alive, next.name)
 		}
 	})
+}
+
+// TestRollingPlaced restarts all replicas, one after the other, while clients call a
+// server that runs once. It moves with each restart of its replica, and no call
+// fails.
+func TestRollingPlaced(t *testing.T) {
+	t.Run("fault/T46/placed", func(t *testing.T) {
+		server := mcptest.StartNATS(t)
+		c, _ := placedWith(t, "", options{section: fmt.Sprintf(`,"drainDelay":"5s","engine":"nats","nats":{"urls":[%q]}`, server.URL), access: behindBalancer})
+		b := balancers.HAProxy(t)
+		y := rolling(t, c, b.Start(t, c.ports()), once, figures.Size(1, 3), 12, figures.Size(10, 100))
+		figures.Report(t, "T46p", "%d restarts with a delay of 5s behind %s, 12 clients of a server that runs once: %v", figures.Size(3, 9), b.Name, y)
+	})
+}
+
+// TestSecretChanged changes the secret of a cluster in the three steps of the
+// documentation. After each restart, all replicas find a server that runs once and
+// read what they share.
+func TestSecretChanged(t *testing.T) {
+	besideOthers(t)
+	old, fresh := strings.Repeat("old-", 10), strings.Repeat("new-", 10)
+	server := mcptest.StartNATS(t)
+	c, _ := placedWith(t, "", options{secret: old, section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL)})
+	now := old
+	for _, next := range []string{old + " " + fresh, fresh + " " + old, fresh} {
+		t.Run("cluster/secret/"+next, func(t *testing.T) {
+			for _, r := range c.replicas {
+				r.Signal(syscall.SIGTERM)
+				r.Wait(30 * time.Second)
+				write(t, r.config, strings.Replace(read(t, r.config), `"secret":"`+now+`"`, `"secret":"`+next+`"`, 1))
+				r.start()
+				r.ready()
+				for _, one := range c.replicas {
+					awaitSays(t, one, "by "+one.name)
+				}
+				if log := r.Stderr(); strings.Contains(log, "refused") {
+					t.Errorf("%s: %s", r.name, log)
+				}
+			}
+		})
+		now = next
+	}
 }
 
 // TestOwnerDies checks that if the replica of a server dies or hangs, another

@@ -27,7 +27,7 @@ func TestReleases(t *testing.T) {
 			for _, r := range c.replicas {
 				r.path = path
 			}
-			y := rolling(t, c, base, figures.Size(1, 5), 12, figures.Size(10, 100))
+			y := rolling(t, c, base, plain, figures.Size(1, 5), 12, figures.Size(10, 100))
 			figures.Report(t, "T53", "%d restarts %s behind %s, 12 clients, %d idle sessions: %v", figures.Size(3, 15), way, b.Name, figures.Size(10, 100), y)
 		}
 	})

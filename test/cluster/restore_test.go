@@ -77,7 +77,7 @@ func TestRestore(t *testing.T) {
 			t.Error("the session moved on, away from where it is")
 		}
 	})
-	t.Run("cluster/restore/another key", func(t *testing.T) {
+	t.Run("cluster/restore/forged", func(t *testing.T) {
 		forged := mcptest.NewRawHTTP(t, a.url())
 		id := s.Header.Get("Mcp-Session-Id")
 		forged.Header.Set("Mcp-Session-Id", id[:len(id)-2]+"AA")

@@ -57,6 +57,7 @@ func TestShared(t *testing.T) {
 	})
 	a, b := c.replicas[0], c.replicas[1]
 	t.Run("cluster/shared/keys", func(t *testing.T) { sharedKeys(t, a, b) })
+	t.Run("fault/T51/another key", func(t *testing.T) { anotherKey(t, a, b) })
 	t.Run("cluster/shared/pins", func(t *testing.T) { sharedPins(t, lib, a, b) })
 	t.Run("cluster/config/deployed", func(t *testing.T) { deployed(t, lib, a) })
 	t.Run("cluster/shared/cut off", func(t *testing.T) { cutOff(t, server, a, b) })
@@ -92,6 +93,49 @@ func sharedKeys(t *testing.T, a, b *replica) {
 	if reply := s.Post(call(1, "back__echo", "late")); reply.Status != http.StatusUnauthorized {
 		t.Errorf("status %d: %.200s", reply.Status, reply.Body)
 	}
+}
+
+// anotherKey checks that a session and a waiting call of one key are unknown to
+// another, at every replica, and also after their replica was lost.
+func anotherKey(t *testing.T, a, b *replica) {
+	mine := strings.TrimSpace(a.must("key", "create", "mine", "--scope", "admin"))
+	theirs := strings.TrimSpace(a.must("key", "create", "theirs", "--scope", "admin"))
+	for _, r := range []*replica{a, b} {
+		enters(t, r, mine)
+		enters(t, r, theirs)
+	}
+	s := holder(t, a, mine)
+	if m := s.Initialize(legacy, `{}`); m.Error != nil {
+		t.Fatalf("%+v", m.Error)
+	}
+	unknown := func(r *replica) {
+		t.Helper()
+		thief := holder(t, r, theirs)
+		thief.Header.Set("Mcp-Session-Id", "0123456789abcdef0123456789abcdef")
+		want := thief.Post(call(1, "back__echo", "x"))
+		thief.Header.Set("Mcp-Session-Id", s.Header.Get("Mcp-Session-Id"))
+		if got := thief.Post(call(1, "back__echo", "x")); got.Status != http.StatusNotFound || got.Body != want.Body {
+			t.Errorf("POST at %s: %d %s, want %s", r.name, got.Status, got.Body, want.Body)
+		}
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			if got := thief.Do(method, ""); got.Status != http.StatusNotFound {
+				t.Errorf("%s at %s: %d %s", method, r.name, got.Status, got.Body)
+			}
+		}
+	}
+	unknown(a)
+	unknown(b)
+	a.kill()
+	unknown(b)
+	wants(t, at(s, b).Post(call(2, "back__echo", "mine")).Answer(t), "mine")
+	unknown(b)
+	a.start()
+	a.ready()
+	more := accepted(t, modernAs(t, a, mine, "old__ask_name", ""))
+	if m := modernAs(t, b, theirs, "old__ask_name", more); m.Error == nil {
+		t.Errorf("a handle of another key: %s", m.Raw)
+	}
+	wants(t, modernAs(t, b, mine, "old__ask_name", more), "Ada")
 }
 
 // A library is a server whose tool changes.

@@ -170,8 +170,9 @@ func TestDescriptions(t *testing.T) {
 				}
 			}
 		}
-		out = must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "existingSecret=mine", "--set", "replicas=3", "--set", "persistence.enabled=true")
-		for _, part := range []string{"kind: StatefulSet", "serviceName: gate-peers", "kind: PodDisruptionBudget", "volumeClaimTemplates:", `"advertise": "${HOSTNAME}.gate-peers:3096"`, "containerPort: 3096"} {
+		out = must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "existingSecret=mine", "--set", "replicas=3", "--set", "persistence.enabled=true",
+			"--set", "config.cluster.engine=nats", "--set", "config.cluster.nats.urls={nats://nats:4222}")
+		for _, part := range []string{"kind: StatefulSet", "serviceName: gate-peers", "kind: PodDisruptionBudget", "kind: NetworkPolicy", `"engine": "nats"`, `"nats://nats:4222"`, "volumeClaimTemplates:", `"advertise": "${HOSTNAME}.gate-peers:3096"`, "containerPort: 3096"} {
 			if !strings.Contains(out, part) {
 				t.Errorf("three replicas: no %q in\n%s", part, out)
 			}

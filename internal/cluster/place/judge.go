@@ -144,8 +144,8 @@ func (k *Keeper) spotLocked(name string, s *server, now time.Time) Spot {
 	case r.Boot == self.Boot && s.Fence && unsure(k.opt.Members, now):
 		s.written = 0
 		return Spot{Hurry: true}
-	case r.Boot == self.Boot && s.Fence && s.written != r.epoch:
-		return Spot{Hurry: true}
+	case r.Boot == self.Boot && (s.Fence || r.old) && s.written != r.epoch:
+		return Spot{Hurry: s.Fence}
 	case r.Boot == self.Boot && k.givesAwayLocked(s, r, self):
 		return Spot{}
 	case r.Boot == self.Boot:
@@ -224,10 +224,12 @@ func (k *Keeper) todoLocked() (list []writing) {
 			case s.running > 0:
 			case k.givesAwayLocked(s, r, self):
 				list = append(list, handOver(k.opt.Members, name, s, self, r))
-			case s.Fence && s.written != r.epoch && !unsure(k.opt.Members, now):
+			case (s.Fence || r.old) && s.written != r.epoch && !unsure(k.opt.Members, now):
 				// Another replica may have taken the server without our
 				// knowledge, or may be about to: it was given to us while we
 				// were cut off. Only a successful write proves that it is ours.
+				// And a replica that knows only the new secret must be able to
+				// read the record.
 				list = append(list, writing{name, record{Node: self.Node, Boot: self.Boot, Over: r.epoch}})
 			}
 			continue
@@ -243,7 +245,14 @@ func (k *Keeper) todoLocked() (list []writing) {
 			list = append(list, writing{name, record{Node: self.Node, Boot: self.Boot, Over: r.epoch}})
 		}
 	}
-	return append(list, k.strayLocked(self)...)
+	list = append(list, k.strayLocked(self)...)
+	for _, name := range k.reseal { // only after the start: others may have another first secret
+		if r := k.records[name]; r.Node == "" && r.old {
+			list = append(list, writing{name, record{Over: r.epoch}})
+		}
+	}
+	k.reseal = nil
+	return list
 }
 
 // handOver assigns a server to the next replica, or to none.

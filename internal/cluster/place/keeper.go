@@ -73,6 +73,7 @@ type Keeper struct {
 	known   bool // the watch has shown all present records
 	wanted  bool // Want was called
 	records map[string]record
+	reseal  []string // servers without an owner whose records must be sealed again
 	servers map[string]*server
 	gone    chan struct{} // closed and replaced after each written record
 	leaving bool          // all servers are given away, and none is taken

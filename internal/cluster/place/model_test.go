@@ -96,7 +96,6 @@ func (g *gate) Watch(ctx context.Context, bucket, prefix string, see func(cluste
 // servers.
 type world struct {
 	engine *enginetest.Memory
-	box    *seal.Box
 	log    *slog.Logger
 	boots  int
 	all    []*replica
@@ -111,6 +110,7 @@ type replica struct {
 	w        *world
 	node     string
 	boot     string
+	box      *seal.Box
 	gate     *gate
 	draining atomic.Bool
 	kill     context.CancelFunc // nil if it is dead
@@ -119,13 +119,13 @@ type replica struct {
 	over     sync.WaitGroup
 }
 
-func newWorld(n int) *world {
+func newWorld(n int, box *seal.Box) *world {
 	w := &world{
-		engine: enginetest.New(), box: seal.Random().Box(seal.Record), log: slog.New(slog.DiscardHandler),
+		engine: enginetest.New(), log: slog.New(slog.DiscardHandler),
 		running: map[string]map[string]uint64{}, epochs: map[string]string{},
 	}
 	for i := range n {
-		r := &replica{w: w, node: string(rune('a' + i)), gate: &gate{Engine: w.engine}}
+		r := &replica{w: w, node: string(rune('a' + i)), box: box, gate: &gate{Engine: w.engine}}
 		w.all = append(w.all, r)
 		r.start()
 	}
@@ -157,8 +157,8 @@ func (r *replica) start() {
 	started := time.Now()
 	boot := r.boot
 	self := func() cluster.Member { return r.self(boot, started) }
-	r.members = cluster.Join(ctx, cluster.Options{Box: r.w.box, Log: r.w.log, Self: self, Open: func() (cluster.Engine, func(), error) { return r.gate, func() {}, nil }})
-	r.keeper = place.Open(ctx, place.Options{Members: r.members, Self: self, Box: r.w.box, Log: r.w.log})
+	r.members = cluster.Join(ctx, cluster.Options{Box: r.box, Log: r.w.log, Self: self, Open: func() (cluster.Engine, func(), error) { return r.gate, func() {}, nil }})
+	r.keeper = place.Open(ctx, place.Options{Members: r.members, Self: self, Box: r.box, Log: r.w.log})
 	r.keeper.Want(servers)
 	keeper := r.keeper
 	for name := range servers {
@@ -305,7 +305,7 @@ func (w *world) do(s step) {
 // play runs a schedule, and returns what went wrong.
 func play(t *testing.T, steps []step) (wrong string) {
 	synctest.Test(t, func(*testing.T) {
-		w := newWorld(3)
+		w := newWorld(3, seal.Random().Box(seal.Record))
 		for _, s := range steps {
 			w.do(s)
 		}
@@ -339,6 +339,50 @@ func TestGivenWhileCutOff(t *testing.T) {
 			t.Fatal(wrong)
 		}
 	}
+}
+
+// TestSecretChanged changes the secret as the documentation says, with one restart
+// after the other: all servers run on, and all replicas find them.
+func TestSecretChanged(t *testing.T) {
+	t.Run("cluster/place/secret changed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			old, fresh := seal.NewSecret(), seal.NewSecret()
+			box := func(secrets ...string) *seal.Box {
+				ring, err := seal.NewRing("team", secrets...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ring.Box(seal.Record)
+			}
+			w := newWorld(3, box(old))
+			time.Sleep(everything)
+			if _, err := w.engine.Put(t.Context(), "place", "s/removed", []byte(box(old).SealAs("place/s/removed", []byte("{}"))), 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			for _, secrets := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
+				for _, r := range w.all {
+					r.draining.Store(true)
+					r.members.Changed()
+					time.Sleep(10 * time.Second)
+					r.end()
+					r.box = box(secrets...)
+					r.start()
+					time.Sleep(20 * time.Second)
+					synctest.Wait()
+					if wrong := w.check(); wrong != "" {
+						t.Errorf("%s started again with %d secrets: %s", r.node, len(secrets), wrong)
+					}
+				}
+			}
+			v, err := w.engine.Get(t.Context(), "place", "s/removed")
+			if _, ok := box(fresh).OpenAs("place/s/removed", string(v.Data)); err != nil || !ok {
+				t.Errorf("the record of a server that was removed cannot be read: %v", err)
+			}
+			for _, r := range w.all {
+				r.end()
+			}
+		})
+	})
 }
 
 // In every schedule, an epoch has one owner, a fenced server never has two

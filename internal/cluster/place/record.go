@@ -18,6 +18,7 @@ type record struct {
 	Over uint64 `json:"over,omitempty"`
 
 	epoch uint64 // the record's own revision
+	old   bool   // an earlier secret has sealed it
 }
 
 // follow watches the records. It restarts the watch whenever the members' watch
@@ -40,6 +41,9 @@ func (k *Keeper) follow() {
 		case ctx.Err() != nil:
 		case v.Key == "":
 			present = false
+			if !k.known {
+				k.reseal = unowned(fresh)
+			}
 			k.records, k.known = fresh, true
 		case v.Deleted:
 			delete(fresh, v.Key)
@@ -58,10 +62,21 @@ func (k *Keeper) follow() {
 	k.unwatch, k.watch = cancel, number
 }
 
+// unowned returns the servers without an owner whose record an earlier secret has
+// sealed. Once that secret is removed, no replica could write over such a record.
+func unowned(records map[string]record) (names []string) {
+	for name, r := range records {
+		if r.Node == "" && r.old {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // take adds a record. k.mu is held.
 func (k *Keeper) take(to map[string]record, v cluster.Value) {
 	plain, ok := k.opt.Box.OpenAs(bucket+"/"+v.Key, string(v.Data))
-	r := record{epoch: v.Revision}
+	r := record{epoch: v.Revision, old: !k.opt.Box.Current(string(v.Data))}
 	last := to[v.Key].epoch
 	if !ok || json.Unmarshal(plain, &r) != nil || v.Revision > last && r.Over < last {
 		k.opt.Log.Warn("record of where a server runs refused: it was not sealed with the cluster's secret, or is outdated", "server", v.Key)
