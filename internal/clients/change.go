@@ -52,7 +52,7 @@ func (c *Change) Diff() string {
 }
 
 func unifiedDiff(path string, before, after []byte) string {
-	_, text, _ := strings.Cut(string(diff.Diff(path, before, path, after)), "\n") // the first line is that of a command
+	_, text, _ := strings.Cut(string(diff.Diff(path, before, path, after)), "\n") // the first line names a diff command
 	return text
 }
 
