@@ -83,11 +83,15 @@ async function close(page, editor) {
 /** pick chooses of what the editor offers. */
 const pick = (page, label) => page.locator(".quick-input-list .monaco-list-row", { has: page.locator(".label-name", { hasText: new RegExp(`^${label}$`) }) }).first().click();
 
-/** type answers a question of the editor. */
-async function type(page, text) {
-  const input = page.locator(".quick-input-widget input.input");
-  await input.waitFor();
-  await input.fill(text);
+/** type answers a question of the editor. All questions share one input, so it waits until the input shows this one: its example, or the path that a dialog proposes last. */
+async function type(page, text, asked) {
+  await page.waitForFunction((source) => {
+    const widget = document.querySelector(".quick-input-widget"), input = widget?.querySelector("input.input");
+    if (!input?.checkVisibility()) return false;
+    const proposed = input.value && [...widget.querySelectorAll(".quick-input-list .label-name")].some((e) => e.textContent === "..");
+    return new RegExp(source).test(proposed ? input.value : input.placeholder);
+  }, asked.source);
+  await page.locator(".quick-input-widget input.input").fill(text);
   await page.keyboard.press("Enter");
 }
 
@@ -117,7 +121,7 @@ async function shoot(page, name) {
 async function connect(page) {
   await run(page, "Connect to a server");
   await pick(page, "stdio");
-  await type(page, process.env.PROMPTS_COMMAND);
+  await type(page, process.env.PROMPTS_COMMAND, /^npx/);
   const dialog = page.locator(".monaco-dialog-box");
   await dialog.getByText(`This will run: ${process.env.PROMPTS_COMMAND}`).waitFor();
   await dialog.getByRole("button", { name: "Run it" }).click();
@@ -196,10 +200,10 @@ test("get/vscode: eleven commands, a tool, prompts, a resource, light and dark",
   const servers = { mcpServers: { a: { command: "run-a", args: ["x"] }, b: { type: "sse", url: "http://127.0.0.1:9/sse" } } };
   writeFileSync(from, JSON.stringify(servers));
   await run(page, "Import servers");
-  await type(page, from);
+  await type(page, from, /^\/.*\/$/);
   await note(page, "Servers imported: 2");
   await run(page, "Export servers");
-  await type(page, to);
+  await type(page, to, /^\/.*\/mcp-servers\.json$/);
   await note(page, `Servers written to ${to}: 2`);
   assert.deepEqual(JSON.parse(readFileSync(to, "utf8")), servers);
 
