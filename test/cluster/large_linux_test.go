@@ -41,16 +41,19 @@ func TestLarge(t *testing.T) {
 		running.Close()
 	})
 	t.Run("fault/T49/streams", func(t *testing.T) {
-		var sessions []*mcptest.RawHTTP
-		for range figures.Size(20, 1000) {
-			sessions = append(sessions, client(t, home, `{}`))
+		open := func(r *replica) (all []*mcptest.Events, each int) {
+			var sessions []*mcptest.RawHTTP
+			for range figures.Size(20, 1000) {
+				sessions = append(sessions, client(t, home, `{}`))
+			}
+			before := home.resident() + other.resident()
+			for _, s := range sessions {
+				all = append(all, at(s, r).Stream(http.MethodGet, ""))
+			}
+			return all, (home.resident() + other.resident() - before) / len(all)
 		}
-		before := home.resident() + other.resident()
-		var all []*mcptest.Events
-		for _, s := range sessions {
-			all = append(all, at(s, other).Stream(http.MethodGet, ""))
-		}
-		each := (home.resident() + other.resident() - before) / len(all)
+		near, local := open(home)
+		all, each := open(other)
 		if figures.Full() && each > 45 {
 			t.Errorf("a stream that is handed over takes %d KiB", each)
 		}
@@ -61,10 +64,10 @@ func TestLarge(t *testing.T) {
 		if n := connections(t, home.peer); n > len(all)/2 {
 			t.Errorf("%d streams take %d connections between the replicas", len(all), n)
 		}
-		for _, e := range all {
+		for _, e := range append(near, all...) {
 			e.Close()
 		}
-		figures.Report(t, "T49", "cancel reaches the server; %d streams handed over, %d KiB each on both replicas together", len(all), each)
+		figures.Report(t, "T49", "cancel reaches the server; %d streams handed over, %d KiB each on both replicas together, %d KiB where they are not handed over", len(all), each, local)
 	})
 	t.Run("fault/T49/large", func(t *testing.T) {
 		mb := figures.Size(4, 64)
