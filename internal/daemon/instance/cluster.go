@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/rate"
@@ -50,13 +51,25 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Ended: ended, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept(o, uri) },
+		Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	in.rates.Share(in.Cluster.Others.Spent)
 	return ring, in.Cluster.Owner().String(), nil
+}
+
+// fetcher returns what gets results that other replicas have kept; nil without a
+// cluster.
+func fetcher(in *Instance) func(ctx context.Context, replica string, owner kept.Owner, uri string) (kept.Result, error) {
+	if in.Cluster == nil {
+		return nil
+	}
+	return func(ctx context.Context, replica string, owner kept.Owner, uri string) (kept.Result, error) {
+		return peer.FetchKept(ctx, in.Cluster, replica, owner, uri)
+	}
 }
 
 // Member describes this replica to the others.

@@ -186,7 +186,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits, Rates: &in.rates,
-		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
+		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner, Fetch: fetcher(in),
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
