@@ -1,8 +1,10 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"runtime"
 	"sync"
 	"time"
 
@@ -81,7 +83,7 @@ func (in *Instance) Member() cluster.Member {
 	}
 	m := cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
-		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
+		Labels: c.Labels, Weight: cmp.Or(c.Weight, runtime.NumCPU()), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
 		m.Rejected, m.RejectedZH = i18n.Why(err).Both()
