@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"os"
@@ -50,7 +51,7 @@ const PeerNATS = "nats"
 const ConfigShared = "shared"
 
 // Enabled reports whether the gateway is a replica of a cluster. A file that has
-// only the secret is for the flag --join.
+// only the secret is for the flags --peer and --join.
 func (c *Cluster) Enabled() bool {
 	return c.Peer != "" || c.Secret != "" && (c.Engine != EngineNone || c.Advertise != "" || len(c.Members) > 0)
 }
@@ -65,10 +66,22 @@ func (c *Cluster) Shares() bool { return c.Agrees() && c.Config == ConfigShared 
 // Carried reports whether NATS carries the connections to this replica.
 func (c *Cluster) Carried() bool { return c.Peer == PeerNATS }
 
-// join makes this gateway a replica that only NATS connects with the others.
-func (c *Cluster) join(url string) {
-	c.Peer, c.Advertise, c.Members = PeerNATS, "", nil
-	c.Engine, c.NATS.URLs = EngineNATS, []string{url}
+// ClusterFlags are values of flags that override the section cluster; empty ones
+// override nothing.
+type ClusterFlags struct {
+	Node, Peer, Engine string
+	// Join is the address of the NATS that alone connects this gateway with the
+	// others.
+	Join string
+}
+
+// override applies flags.
+func (c *Cluster) override(f *ClusterFlags) {
+	c.Node, c.Peer, c.Engine = cmp.Or(f.Node, c.Node), cmp.Or(f.Peer, c.Peer), cmp.Or(f.Engine, c.Engine)
+	if f.Join != "" {
+		c.Peer, c.Advertise, c.Members = PeerNATS, "", nil
+		c.Engine, c.NATS.URLs = EngineNATS, []string{f.Join}
+	}
 }
 
 // Secrets returns the secrets of the cluster. The first one is used to seal.
@@ -89,7 +102,7 @@ func (r *reader) checkCluster() {
 		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
 	}
 	if !c.Enabled() {
-		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --join", "在没有 peer 时不起作用，除非使用 http --join"))
+		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --peer or --join", "在没有 peer 时不起作用，除非使用 http --peer 或 --join"))
 		return
 	}
 	if c.Node == "" {
