@@ -25,9 +25,6 @@ const (
 // A keptQuery asks for a kept result of a principal in a schema.
 type keptQuery struct{ Principal, Schema, URI string }
 
-// A keptReason says why there is no such result.
-type keptReason struct{ Why, WhyZH string }
-
 // FetchKept returns a result that another replica has kept for an owner. replica
 // is that replica as in handles.
 func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, uri string) (kept.Result, error) {
@@ -72,7 +69,7 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 	case resp.Header.Get(headerNotRun) != "":
 		return r, kept.OwnerGone(to.Node)
 	case resp.StatusCode == http.StatusGone:
-		var why keptReason
+		var why reason
 		if err := json.NewDecoder(io.LimitReader(resp.Body, maxDescription)).Decode(&why); err != nil {
 			return r, err
 		}
@@ -103,7 +100,7 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	if gone := new(kept.GoneError); errors.As(err, &gone) {
 		en, zh := i18n.Why(gone).Both()
 		w.WriteHeader(http.StatusGone)
-		writeJSON(w, keptReason{en, zh})
+		writeJSON(w, reason{en, zh})
 		return
 	}
 	if err != nil {

@@ -62,6 +62,8 @@ type Options struct {
 	Spent func([]rate.Spent)
 	// Kept returns a result that this replica has kept.
 	Kept func(owner kept.Owner, uri string) (kept.Result, error)
+	// Stranger is told of connections to the peer port that no replica opened.
+	Stranger func(from net.Addr)
 	// Held takes how many sessions each principal has at another replica.
 	Held func(rate.Held)
 	// HandleOwner returns the owner in a handle.

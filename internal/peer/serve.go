@@ -72,6 +72,8 @@ func between(n *Node, w http.ResponseWriter, r *http.Request) bool {
 		}
 	case path == keptPath && r.Method == http.MethodPost:
 		serveKept(n, w, r)
+	case path == backPath:
+		serveBack(n, w, r)
 	case path == rollPath:
 		writeJSON(w, n.opt.Describe())
 	case path == drainPath && r.Method == http.MethodPost:

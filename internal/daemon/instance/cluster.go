@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net"
 	"runtime"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept(o, uri) },
-		Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Stranger: func(from net.Addr) { in.strangers.Note("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
@@ -169,4 +170,18 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 		s.Placed = k.List()
 	}
 	return s
+}
+
+// CheckCluster adds to a status what came from outside the cluster, and asks the
+// replicas that were reached whether they reach this one. NATS carries connections
+// both ways.
+func CheckCluster(ctx context.Context, in *Instance, s *cluster.Status) {
+	s.Strangers, s.HostsRefused = in.strangers.Recent(), in.HostsRefused.Recent()
+	var all sync.WaitGroup
+	for i := range s.Members {
+		if m := &s.Members[i]; !m.Self && m.Reachable && !s.Carries(m) {
+			all.Go(func() { m.Back, m.BackZH = peer.Back(ctx, in.Cluster, reach(in, &m.Member)) })
+		}
+	}
+	all.Wait()
 }

@@ -42,29 +42,32 @@ import (
 
 // An Instance is one running gateway: servers, sessions and what they share.
 type Instance struct {
-	Config     *config.Config
-	Log        *slog.Logger
-	Launcher   *stdio.Launcher
-	scripts    *script.Runner
-	held       held
-	Set        *servers.Set
-	Gateway    *gateway.Gateway
-	greeting   *upstream.Greeting
-	Only       []string // the schemas to keep up; nil for all
-	Started    time.Time
-	Name       string
-	URL        string // its address; empty on stdio
-	Port       int
-	Console    bool   // the console is served
-	Private    string // its mark if it is private; see daemon.Private
-	Draining   atomic.Bool
-	Hits       config.Hits
-	rates      rate.Rates
-	Held       *rate.Sessions // nil without a cluster
-	Background sync.WaitGroup
-	Traffic    *traffic.Recorder // nil on stdio
-	Inbox      inbox.Inbox
-	Webhook    *inbox.Webhook
+	Config    *config.Config
+	Log       *slog.Logger
+	Launcher  *stdio.Launcher
+	scripts   *script.Runner
+	held      held
+	Set       *servers.Set
+	Gateway   *gateway.Gateway
+	greeting  *upstream.Greeting
+	Only      []string // the schemas to keep up; nil for all
+	Started   time.Time
+	Name      string
+	URL       string // its address; empty on stdio
+	Port      int
+	Console   bool   // the console is served
+	Private   string // its mark if it is private; see daemon.Private
+	Draining  atomic.Bool
+	Hits      config.Hits
+	rates     rate.Rates
+	Held      *rate.Sessions // nil without a cluster
+	strangers cluster.Lookout
+	// HostsRefused has the requests for hosts that are not ours.
+	HostsRefused cluster.Lookout
+	Background   sync.WaitGroup
+	Traffic      *traffic.Recorder // nil on stdio
+	Inbox        inbox.Inbox
+	Webhook      *inbox.Webhook
 	// AskHost is called with hosts that sandboxes refused; nil while no console
 	// can ask about them.
 	AskHost atomic.Pointer[func(server, host string)]
