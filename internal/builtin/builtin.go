@@ -48,7 +48,7 @@ type Env struct {
 	// Keep stores a text for the caller and returns its URI. Kept returns a
 	// stored text.
 	Keep func(text []byte) (uri string, err error)
-	Kept func(uri string) (kept.Result, error)
+	Kept func(ctx context.Context, uri string) (kept.Result, error)
 	// JQ filters stored results with jq.
 	JQ kept.Filter
 	// ReadLimit is how much of a stored result is shown at once.

@@ -53,7 +53,7 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 // ReadPart returns a part of a stored text and where it continues, or a whole
 // content block.
 func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Result, error) {
-	r, err := env.Kept(uri)
+	r, err := env.Kept(ctx, uri)
 	if err != nil {
 		return r, err
 	}

@@ -204,7 +204,7 @@ func textOf(result []byte) string {
 // kept reads a stored result: its value, or a part of its text.
 func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
 	uri, _ := jsonrpc.GetString(req.Params, "uri")
-	result, err := r.env.Kept(uri)
+	result, err := r.env.Kept(ctx, uri)
 	if err != nil {
 		return nil, &thrown{Name: callError, Reason: "not_found", Message: err.Error()}
 	}

@@ -34,6 +34,9 @@ type Engine interface {
 // replicas write them again.
 const Live = "live"
 
+// Places is the bucket of where servers run that run once.
+const Places = "place"
+
 // A Value is the value of a key at a revision.
 type Value struct {
 	Key      string

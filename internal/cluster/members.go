@@ -47,7 +47,7 @@ type Member struct {
 	Version string            `json:"version"`
 	Config  string            `json:"config"` // digest
 	Labels  map[string]string `json:"labels,omitempty"`
-	Weight  int               `json:"weight,omitempty"` // how many servers it takes, relative to the others
+	Weight  int               `json:"weight,omitempty"` // how many servers it takes, relative to the others; absent means 1
 	State   State             `json:"state"`
 	Started time.Time         `json:"started"`
 	// Rejected is the reason why it cannot use the shared configuration.

@@ -15,7 +15,12 @@ type Status struct {
 	Engine  EngineStatus   `json:"engine"`
 	Shares  bool           `json:"configShared,omitempty"` // all replicas share one configuration text
 	Members []MemberStatus `json:"members"`
-	Placed  []PlacedStatus `json:"placed,omitempty"` // servers that run once, by name
+	// Strangers are recent connections to the peer port that no replica opened.
+	// HostsRefused are recent requests for a host that is not in server.hosts. Nil
+	// for none.
+	Strangers    *Sighting      `json:"strangers,omitempty"`
+	HostsRefused *Sighting      `json:"hostsRefused,omitempty"`
+	Placed       []PlacedStatus `json:"placed,omitempty"` // servers that run once, by name
 }
 
 // PlacedStatus is a server that runs once in the cluster.
@@ -69,6 +74,10 @@ type MemberStatus struct {
 	Skew      int    `json:"skew,omitempty"`    // seconds that its clock is behind, if that is too much
 	Error     string `json:"error,omitempty"`   // why it is not reachable
 	ErrorZH   string `json:"errorZH,omitempty"`
+	// Back is why it does not reach the reporting replica; empty if it does, or was
+	// not asked.
+	Back   string `json:"back,omitempty"`
+	BackZH string `json:"backZH,omitempty"`
 }
 
 // An Answer is the result of a request to the peer port of a replica.

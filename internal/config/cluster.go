@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"os"
@@ -24,6 +25,7 @@ type Cluster struct {
 	Advertise  string            `json:"advertise" doc:"Address and port that this replica announces to the others. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
 	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that resolves to all of them. They take over the sessions of a replica that ended. Absent: the replica that notices it does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
 	Labels     map[string]string `json:"labels" doc:"Labels of this replica's machine, such as gpu: yes. The other replicas see them." zh:"本副本所在机器的标签，如 gpu: yes；其他副本可见。"`
+	Weight     int               `json:"weight" def:"0" min:"0" max:"1000000" doc:"How many of the servers that run once this replica takes, relative to the other replicas. 0: the number of its processors." zh:"本副本承担多少只运行一份的服务器，相对于其他副本而言；0 为其处理器数量。"`
 	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本间的共享方式：副本借此互相发现，并共享 API 密钥、批准、工具定义记录和登录状态。nats 为你自己的 NATS（启用 JetStream）；none 时由 members 列出各副本，不共享任何内容。"`
 	Config     string            `json:"config" def:"file" enum:"file|shared" doc:"Where the configuration comes from. file: each replica has its own file. shared: one configuration in the engine for all; the file of each replica is a copy of it, except for the sections server, cluster and logging." zh:"配置来自何处：file 为各副本自己的文件；shared 为引擎中所有副本共用的一份配置，各副本的文件是它的拷贝，但 server、cluster 与 logging 三节各自保留。"`
 	NATS       ClusterNATS       `json:"nats" doc:"The NATS servers of engine nats. No call waits for them." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
@@ -49,7 +51,7 @@ const PeerNATS = "nats"
 const ConfigShared = "shared"
 
 // Enabled reports whether the gateway is a replica of a cluster. A file that has
-// only the secret is for the flag --join.
+// only the secret is for the flags --peer and --join.
 func (c *Cluster) Enabled() bool {
 	return c.Peer != "" || c.Secret != "" && (c.Engine != EngineNone || c.Advertise != "" || len(c.Members) > 0)
 }
@@ -64,10 +66,22 @@ func (c *Cluster) Shares() bool { return c.Agrees() && c.Config == ConfigShared 
 // Carried reports whether NATS carries the connections to this replica.
 func (c *Cluster) Carried() bool { return c.Peer == PeerNATS }
 
-// join makes this gateway a replica that only NATS connects with the others.
-func (c *Cluster) join(url string) {
-	c.Peer, c.Advertise, c.Members = PeerNATS, "", nil
-	c.Engine, c.NATS.URLs = EngineNATS, []string{url}
+// ClusterFlags are values of flags that override the section cluster; empty ones
+// override nothing.
+type ClusterFlags struct {
+	Node, Peer, Engine string
+	// Join is the address of the NATS that alone connects this gateway with the
+	// others.
+	Join string
+}
+
+// override applies flags.
+func (c *Cluster) override(f *ClusterFlags) {
+	c.Node, c.Peer, c.Engine = cmp.Or(f.Node, c.Node), cmp.Or(f.Peer, c.Peer), cmp.Or(f.Engine, c.Engine)
+	if f.Join != "" {
+		c.Peer, c.Advertise, c.Members = PeerNATS, "", nil
+		c.Engine, c.NATS.URLs = EngineNATS, []string{f.Join}
+	}
 }
 
 // Secrets returns the secrets of the cluster. The first one is used to seal.
@@ -88,7 +102,7 @@ func (r *reader) checkCluster() {
 		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
 	}
 	if !c.Enabled() {
-		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --join", "在没有 peer 时不起作用，除非使用 http --join"))
+		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --peer or --join", "在没有 peer 时不起作用，除非使用 http --peer 或 --join"))
 		return
 	}
 	if c.Node == "" {

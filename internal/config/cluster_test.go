@@ -69,7 +69,7 @@ func TestJoin(t *testing.T) {
 	} {
 		t.Run("cluster/config/join/"+name, func(t *testing.T) {
 			content := []byte(`{"cluster": ` + section + `, "mcpServers": {"s": {"command": "x"}}}`)
-			cfg, err := config.Check("a.json", content, config.LoadOptions{Home: t.TempDir(), Join: "wss://nats.example"})
+			cfg, err := config.Check("a.json", content, config.LoadOptions{Home: t.TempDir(), Cluster: config.ClusterFlags{Join: "wss://nats.example"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,13 +86,13 @@ func TestJoin(t *testing.T) {
 		})
 	}
 	t.Run("cluster/config/join/no secret", func(t *testing.T) {
-		_, err := config.Check("a.json", []byte(`{"mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Join: "wss://nats.example"})
+		_, err := config.Check("a.json", []byte(`{"mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Cluster: config.ClusterFlags{Join: "wss://nats.example"}})
 		if err == nil || !strings.Contains(err.Error(), "cluster.secret") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("cluster/config/join/no address", func(t *testing.T) {
-		_, err := config.Check("a.json", []byte(`{"cluster": {"secret": "`+clusterSecret+`"}, "mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Join: "nats.example"})
+		_, err := config.Check("a.json", []byte(`{"cluster": {"secret": "`+clusterSecret+`"}, "mcpServers": {}}`), config.LoadOptions{Home: t.TempDir(), Cluster: config.ClusterFlags{Join: "nats.example"}})
 		if err == nil || !strings.Contains(err.Error(), "is not an address of NATS") {
 			t.Errorf("error %v", err)
 		}

@@ -33,7 +33,7 @@ type LoadOptions struct {
 	AsWritten   bool                        // resolve no variables: values keep their placeholders
 	AsFiled     bool                        // return the entry in the file even if it waits for approval while the previous entry runs
 	Share       approval.Sharing            // what replicas share; nil without a cluster
-	Join        string                      // value of the flag --join: the address of NATS
+	Cluster     ClusterFlags                // flags that override the section cluster
 	Deployed    bool                        // the file is deployed to replicas: the gateway does not write it
 }
 
@@ -169,9 +169,7 @@ func (r *reader) top() {
 		d := decoder{c: r.c, soft: m.Key == "cli", extra: layout.HolderKeys()}
 		d.object(one, v, "")
 	}
-	if r.o.Join != "" {
-		r.cfg.Cluster.join(r.o.Join)
-	}
+	r.cfg.Cluster.override(&r.o.Cluster)
 	r.cfg.Logging.File = r.absolute(r.cfg.Logging.File)
 	r.cfg.Access.Keys = r.absolute(r.cfg.Access.Keys)
 	for _, path := range []*string{&r.cfg.Server.TLS.Cert, &r.cfg.Server.TLS.Key, &r.cfg.Server.TLS.ACME.Cache, &r.cfg.Cluster.NATS.Creds} {

@@ -88,7 +88,11 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 			refuseControl(w, r, http.StatusNotFound, i18n.Why(errAlone))
 			return
 		}
-		writeJSON(w, http.StatusOK, instance.ClusterStatus(r.Context(), in))
+		s := instance.ClusterStatus(r.Context(), in)
+		if r.URL.Query().Has("check") {
+			instance.CheckCluster(r.Context(), in, &s)
+		}
+		writeJSON(w, http.StatusOK, s)
 	})
 	mux.HandleFunc("POST /cluster/drain/{node}", func(w http.ResponseWriter, r *http.Request) {
 		err := errAlone

@@ -131,6 +131,9 @@ func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 	if shared := in.Config.Access.Share.Host(); shared != "" {
 		g.Hosts = append(g.Hosts, shared)
 	}
+	if in.Cluster != nil {
+		g.Refused = func(r *http.Request) { in.HostsRefused.Note(r.Host, r.RemoteAddr) }
+	}
 	if cors.Enabled {
 		g.Origins = cors.Origins
 		g.AnyOrigin = cors.AllowAnyOrigin

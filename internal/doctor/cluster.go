@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/control"
@@ -13,12 +14,22 @@ import (
 // askCluster checks the other replicas of a running gateway.
 func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findingList) error {
 	var s cluster.Status
-	if err := r.Get(ctx, "/cluster", &s); err != nil {
+	if err := r.Get(ctx, "/cluster?check", &s); err != nil {
 		return err
 	}
 	if s.Engine.State == cluster.EngineAway {
 		show.add(finding{What: a.T("engine of the cluster", "集群引擎"), Detail: a.T(s.Engine.Error, s.Engine.ErrorZH),
 			Fix: a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")})
+	}
+	if seen := s.Strangers; seen != nil {
+		show.add(finding{What: a.T("port for other replicas", "供其他副本访问的端口"), Detail: fmt.Sprintf(a.T("cluster.peer: %d connections of programs that are no replicas in the last minutes, the last one from %s at %s",
+			"cluster.peer：最近几分钟有 %d 个连接并非来自副本，最后一个来自 %s，时间 %s"), seen.Count, seen.From, seen.Last.Local().Format(time.TimeOnly)),
+			Fix: a.T("remove this port from the balancer, and let only the other replicas reach it", "请从负载均衡器中去掉该端口，只允许其他副本访问")})
+	}
+	if seen := s.HostsRefused; seen != nil {
+		show.add(finding{What: "server.hosts", Detail: fmt.Sprintf(a.T("%d requests for hosts that are not in it were refused in the last minutes, the last one for %.200q from %s at %s",
+			"最近几分钟拒绝了 %d 个请求，因为其主机不在其中，最后一个的主机为 %.200q，来自 %s，时间 %s"), seen.Count, seen.What, seen.From, seen.Last.Local().Format(time.TimeOnly)),
+			Fix: a.T("if that is the name of the balancer, add it to server.hosts on all replicas", "如果这是负载均衡器的名称，请在所有副本的 server.hosts 中加入它")})
 	}
 	for i := range s.Members {
 		if m := &s.Members[i]; !m.Self || m.Rejected != "" {
@@ -48,8 +59,15 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 		if strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: ") {
 			f.Fix = a.T("give all replicas the same cluster.secret and cluster.name", "请使所有副本的 cluster.secret 与 cluster.name 相同")
 		}
+	case m.Back != "":
+		f.Detail += "  " + a.T("it does not reach this replica: "+m.Back, "它无法访问本副本："+m.BackZH)
+		f.Fix = a.T("let its machine reach the port of cluster.peer here, or set cluster.advertise here to an address that it reaches", "请允许该机器访问本机 cluster.peer 的端口，或将本机的 cluster.advertise 设为它可达的地址")
 	case m.Skew != 0:
-		f.Detail += "  " + fmt.Sprintf(a.T("its clock is %d s behind ours", "其时钟比本机慢 %d 秒"), m.Skew)
+		apart := fmt.Sprintf(a.T("its clock is %d s behind ours", "其时钟比本机慢 %d 秒"), m.Skew)
+		if m.Skew < 0 {
+			apart = fmt.Sprintf(a.T("its clock is %d s ahead of ours", "其时钟比本机快 %d 秒"), -m.Skew)
+		}
+		f.Detail += "  " + apart
 		f.Fix = a.T("set the clocks of all machines by NTP", "请用 NTP 校准各机器的时钟")
 	case m.Rejected != "":
 		f.Detail += "  " + a.T(m.Rejected, m.RejectedZH)

@@ -41,8 +41,8 @@ type Env struct {
 	// Deployed is set in a replica of a cluster whose replicas read files of
 	// their own: it does not write its file.
 	Deployed bool
-	// Join is the address of NATS that the flag --join names.
-	Join string
+	// Cluster are the flags of http that override the section cluster.
+	Cluster config.ClusterFlags
 }
 
 // T returns the text in the user's language.
@@ -80,7 +80,7 @@ func (a *Env) Load(create bool) (*config.Config, error) {
 func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	return config.LoadOptions{
 		Path: a.ConfigPath, Personality: a.Personality.Config, Project: a.Project, Insecure: a.Insecure,
-		Create: create, LookupEnv: a.Getenv, Share: a.share, Deployed: a.Deployed, Join: a.Join,
+		Create: create, LookupEnv: a.Getenv, Share: a.share, Deployed: a.Deployed, Cluster: a.Cluster,
 	}
 }
 

@@ -87,6 +87,9 @@ type Options struct {
 	// process in handles; it is empty without a cluster.
 	Seals *seal.Ring
 	Owner string
+	// Fetch gets a result that another replica has kept, by its URI without the
+	// mark. It is nil without a cluster.
+	Fetch func(ctx context.Context, replica string, owner kept.Owner, uri string) (kept.Result, error)
 	// Exit is called when the client on stdio sends an exit notification.
 	Exit func()
 }
@@ -102,7 +105,7 @@ type Gateway struct {
 	pressure *pressure.Gauge
 	rates    *rate.Rates
 	seals    modern.Sealer
-	taskMark string // suffix of the task ids that modern clients get
+	mark     string // suffix of the ids of kept results, and of the tasks of modern clients
 	parks    modern.Calls
 	tasks    *tasks.Book
 	scripts  scripts.Pool
@@ -139,7 +142,7 @@ func New(opt Options) *Gateway {
 	}
 	g.parks.TTL = modern.TTL
 	g.seals = modern.NewSealer(opt.Seals)
-	g.taskMark = g.seals.TaskMark(opt.Owner)
+	g.mark = g.seals.Mark(opt.Owner)
 	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
@@ -148,7 +151,7 @@ func New(opt Options) *Gateway {
 		g.views.Clear()
 		g.cache.Clear()
 	})
-	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
+	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Mark: g.mark, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk
 	}})

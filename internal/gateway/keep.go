@@ -65,7 +65,17 @@ func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error)
 	return resp, err
 }
 
-// get returns a kept result of the session's principal.
-func (s *shelf) get(uri string) (kept.Result, error) {
-	return s.gw.kept.Get(s.opening.keeper(), uri)
+// get returns a kept result of the session's principal, from the replica that its
+// URI names.
+func (s *shelf) get(ctx context.Context, uri string) (kept.Result, error) {
+	uri, replica := s.gw.seals.Unmark(uri)
+	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
+		return s.gw.Kept(s.opening.keeper(), uri)
+	}
+	return s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
+}
+
+// Kept returns a result that this replica has kept, by its URI without the mark.
+func (g *Gateway) Kept(owner kept.Owner, uri string) (kept.Result, error) {
+	return g.kept.Get(owner, uri)
 }

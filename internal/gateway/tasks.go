@@ -24,8 +24,8 @@ func (f *finder) task(c *Call) (*target, error) {
 	}
 	c.Target = id
 	server, own := f.opening.Server, id
-	if f.gw.taskMark != "" {
-		own = f.gw.seals.TaskID(id)
+	if f.gw.mark != "" {
+		own, _ = f.gw.seals.Unmark(id)
 	}
 	t := &target{kind: taskItem, name: own, params: c.Params}
 	if !f.gw.tasks.OfOurs(f.taskKey(t)) {
@@ -95,7 +95,7 @@ func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstr
 // nameTasks replaces the task ids in a result by ids that contain the server,
 // and removes listed tasks of other principals.
 func (id *identity) nameTasks(server string, result []byte) []byte {
-	mark := id.gw.taskMark
+	mark := id.gw.mark
 	if id.opening.Session || id.opening.Peer {
 		mark = "" // the client's requests about the task reach this replica anyway
 	}

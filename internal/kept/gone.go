@@ -30,6 +30,15 @@ var displaced = &GoneError{i18n.New("the result had to make room for newer ones;
 var signedOut = &GoneError{i18n.New("the result was forgotten, because its user signed out of the server; sign in and call the tool again",
 	"该结果已被清除，因为其用户已注销该服务器；请登录后重新调用工具")}
 
+// OwnerGone is the error for a result of a replica that has ended.
+func OwnerGone(node string) *GoneError {
+	return &GoneError{i18n.New("the result has expired with replica %s, which kept it and has ended; call the tool again",
+		"该结果已过期：保存它的副本 %s 已结束；请重新调用工具", node)}
+}
+
+// Gone returns an error for a reason that another replica gave.
+func Gone(en, zh string) *GoneError { return &GoneError{i18n.Pair(en, zh)} }
+
 // gone remembers why results were dropped. The oldest are forgotten first.
 type gone struct {
 	why   map[string]goneEntry

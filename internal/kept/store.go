@@ -33,6 +33,8 @@ type Options struct {
 	// Dir is the folder for results that do not fit in memory. It is created when
 	// the first one is written.
 	Dir string
+	// Mark is added to the id in every URI. Get takes URIs without it.
+	Mark string
 	// Bounds returns how long a result is kept after it was last read, and the
 	// maximum size on disk, of which one principal may use a quarter. The values
 	// may change.
@@ -124,7 +126,7 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 		e.data = append([]byte(nil), data...)
 		s.memory += e.size
 		s.by[e.id] = e
-		return Scheme + e.id, nil
+		return Scheme + e.id + s.opt.Mark, nil
 	}
 	_, disk := s.opt.Bounds()
 	share := disk / 4
@@ -140,7 +142,7 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 	s.disk += e.size
 	s.shares[owner.Principal] += e.size
 	s.by[e.id] = e
-	return Scheme + e.id, nil
+	return Scheme + e.id + s.opt.Mark, nil
 }
 
 // write encrypts a result into its file.
@@ -191,7 +193,8 @@ func alive(pid int) bool {
 
 func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
 
-var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32})$`)
+// uriForm also matches ids with a forged mark, which are unknown like any other.
+var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32}(?:~[\w.-]*)?)$`)
 
 // Get returns a whole result of its owner.
 func (s *Store) Get(owner Owner, uri string) (Result, error) {

@@ -26,6 +26,8 @@ type Guard struct {
 	Origins []string
 	// AnyOrigin allows every web page.
 	AnyOrigin bool
+	// Refused is told of requests for hosts that are not ours; it may be nil.
+	Refused func(r *http.Request)
 	// Port is the port of the server's URL; zero means the port of the connection.
 	Port int
 }
@@ -60,6 +62,9 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 // sites lead.
 func (g *Guard) CheckHost(w http.ResponseWriter, r *http.Request) bool {
 	if !g.hostAllowed(r, g.listener(r)) {
+		if g.Refused != nil {
+			g.Refused(r)
+		}
 		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
 		return false
 	}

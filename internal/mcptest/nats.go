@@ -31,7 +31,13 @@ const natsModule = "test/cluster/natsserver"
 // StartNATS runs nats-server.
 func StartNATS(t testing.TB) *NATS {
 	t.Helper()
-	return startNATS(t, "ws://", "no_tls: true")
+	return StartNATSWith(t, "")
+}
+
+// StartNATSWith runs nats-server with more settings in its configuration.
+func StartNATSWith(t testing.TB, settings string) *NATS {
+	t.Helper()
+	return startNATS(t, "ws://", "no_tls: true", settings)
 }
 
 // StartSecureNATS runs nats-server with TLS on its websocket. It returns the file
@@ -54,17 +60,17 @@ func StartSecureNATS(t testing.TB) (n *NATS, certificate string) {
 		return path
 	}
 	certificate = write("cert.pem", "CERTIFICATE", pair.Certificate[0])
-	return startNATS(t, "wss://", fmt.Sprintf("tls { cert_file: %q, key_file: %q }", certificate, write("key.pem", "PRIVATE KEY", key))), certificate
+	return startNATS(t, "wss://", fmt.Sprintf("tls { cert_file: %q, key_file: %q }", certificate, write("key.pem", "PRIVATE KEY", key)), ""), certificate
 }
 
 // startNATS runs nats-server with a websocket, for which there is no flag.
-func startNATS(t testing.TB, scheme, settings string) *NATS {
+func startNATS(t testing.TB, scheme, websocket, settings string) *NATS {
 	t.Helper()
 	n := newNATS(t, FreePort(t))
 	web := FreePort(t)
 	n.Websocket = scheme + "127.0.0.1:" + web
 	file := filepath.Join(n.dir, "nats.conf")
-	if err := os.WriteFile(file, []byte("websocket { host: 127.0.0.1, port: "+web+", "+settings+" }"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("websocket { host: 127.0.0.1, port: "+web+", "+websocket+" }\n"+settings), 0o600); err != nil {
 		t.Fatalf("writing the configuration of nats-server: %v", err)
 	}
 	n.more = []string{"-c", file}

@@ -37,12 +37,14 @@ func Reach(n *Node, o Owner) string {
 }
 
 // Carried returns the peer port of n for connections that the engine carries.
-func Carried(n *Node, ln net.Listener) net.Listener { return &secured{ln, n.certs.tls()} }
+func Carried(n *Node, ln net.Listener) net.Listener { return &secured{ln, n.certs.tls(), nil} }
 
 // A secured listener lets only replicas connect.
 type secured struct {
 	net.Listener
 	secure *tls.Config
+	// stranger is told of connections that no replica opened; it may be nil.
+	stranger func(from net.Addr)
 }
 
 func (l *secured) Accept() (net.Conn, error) {
@@ -51,5 +53,5 @@ func (l *secured) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	under := &recordConn{Conn: conn}
-	return &servedConn{tls.Server(under, l.secure), under}, nil
+	return &servedConn{tls.Server(under, l.secure), under, l.stranger}, nil
 }

@@ -74,7 +74,7 @@ func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error)
 	if err != nil {
 		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
 	}
-	return &listener{secured{ln, n.certs.tls()}, ln.(*net.TCPListener).SetDeadline}, nil
+	return &listener{secured{ln, n.certs.tls(), n.opt.Stranger}, ln.(*net.TCPListener).SetDeadline}, nil
 }
 
 // A listener accepts connections of other replicas. Accept can be interrupted
@@ -102,7 +102,17 @@ var recordBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 264<<10); r
 // megabyte, which costs a tenth of the throughput.
 type servedConn struct {
 	*tls.Conn
-	under *recordConn
+	under    *recordConn
+	stranger func(from net.Addr)
+}
+
+// Read also does the handshake.
+func (c *servedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && c.stranger != nil && isStranger(err) {
+		c.stranger(c.RemoteAddr())
+	}
+	return n, err
 }
 
 func (c *servedConn) Write(p []byte) (int, error) {

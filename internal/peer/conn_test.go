@@ -99,7 +99,7 @@ func TestRecordsTogether(t *testing.T) {
 	t.Cleanup(func() { far.Close() })
 	below := &counter{Conn: near}
 	under := &recordConn{Conn: below}
-	conn := &servedConn{tls.Server(under, n.certs.tls()), under}
+	conn := &servedConn{tls.Server(under, n.certs.tls()), under, nil}
 	sent := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	done := make(chan error, 1)
 	go func() {

@@ -25,6 +25,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/http1"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/seal"
@@ -59,6 +60,10 @@ type Options struct {
 	Ended func(context.Context, Owner) bool
 	// Spent counts calls that another replica admitted.
 	Spent func([]rate.Spent)
+	// Kept returns a result that this replica has kept.
+	Kept func(owner kept.Owner, uri string) (kept.Result, error)
+	// Stranger is told of connections to the peer port that no replica opened.
+	Stranger func(from net.Addr)
 	// Held takes how many sessions each principal has at another replica.
 	Held func(rate.Held)
 	// HandleOwner returns the owner in a handle.

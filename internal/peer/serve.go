@@ -70,6 +70,10 @@ func between(n *Node, w http.ResponseWriter, r *http.Request) bool {
 		if held, ok := told[rate.Held](w, r); ok {
 			n.opt.Held(held)
 		}
+	case path == keptPath && r.Method == http.MethodPost:
+		serveKept(n, w, r)
+	case path == backPath:
+		serveBack(n, w, r)
 	case path == rollPath:
 		writeJSON(w, n.opt.Describe())
 	case path == drainPath && r.Method == http.MethodPost:

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cluster/natsengine"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/record"
@@ -34,12 +35,16 @@ func importCommand(a *env.Env) *cobra.Command {
 }
 
 func exportCommand(a *env.Env) *cobra.Command {
-	return &cobra.Command{
+	permissions := false
+	cmd := &cobra.Command{
 		Use: "export", Short: a.T("print the configuration that the gateways share", "输出各网关共享的配置"), Args: command.NoArgs(a),
 		Long: a.T("Prints the configuration that the gateways of the cluster share, with its comments, as it is\nnow: without the sections that each gateway has for itself, and with variables as they are written.",
 			"输出集群中各网关当前共享的配置，连同注释：不含各网关自己的几节；变量按原样输出。"),
-		Example: "  mcp-all-in-one cluster export > team.json",
+		Example: "  mcp-all-in-one cluster export > team.json\n  mcp-all-in-one cluster export --nats-permissions > permissions.conf",
 		RunE: func(*cobra.Command, []string) error {
+			if permissions {
+				return printPermissions(a)
+			}
 			doc, err := sharedConfig(a)
 			if err != nil {
 				return err
@@ -55,6 +60,22 @@ func exportCommand(a *env.Env) *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&permissions, "nats-permissions", false, a.T("print instead what the gateways need of NATS, for the configuration of nats-server", "改为输出网关在 NATS 中所需的权限，用于 nats-server 的配置"))
+	return cmd
+}
+
+// printPermissions prints what the replicas may do in NATS.
+func printPermissions(a *env.Env) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	if !cfg.Cluster.Agrees() {
+		return env.Fail(env.ExitUsage, env.CodeUsage, a.T("set cluster.engine to nats", "请将 cluster.engine 设为 nats"), "%s",
+			a.T(cfg.Path+": the gateway does not use NATS", cfg.Path+"：网关未使用 NATS"))
+	}
+	_, err = fmt.Fprint(a.Stdout, natsengine.Permissions(cfg.Cluster.Name))
+	return err
 }
 
 // sharedConfig returns the configuration that all replicas share; an error if

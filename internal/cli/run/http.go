@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon"
 	"mcp-all-in-one/internal/env"
 )
@@ -22,6 +23,12 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 		Args:    command.NoArgs(a),
 		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch c := &a.Cluster; {
+			case !slices.Contains([]string{"", config.EngineNone, config.EngineNATS}, c.Engine):
+				return env.Fail(env.ExitUsage, env.CodeUsage, "--engine nats", "%s", a.T(fmt.Sprintf("--engine %s: there is no such engine, only none and nats", c.Engine), fmt.Sprintf("--engine %s：没有这种引擎，只有 none 与 nats", c.Engine)))
+			case c.Join != "" && (c.Peer != "" || c.Engine != ""):
+				return env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave out --peer and --engine", "请去掉 --peer 与 --engine"), "%s", a.T("--join opens no port and uses NATS: it cannot be given with --peer or --engine", "--join 不打开端口且使用 NATS：不能与 --peer 或 --engine 同时使用"))
+			}
 			switch {
 			case !cmd.Flags().Changed("port"):
 				f.Port = -1
@@ -47,7 +54,10 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 	flags.BoolVar(&f.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&f.AnyOrigin, "allow-any-origin", false, a.T("accept web pages of any origin", "允许任意来源的网页"))
 	flags.StringVar(&f.Compat, "compat", "", a.T("`FORM` of some answers: auto, spec (the specification) or seed (mcps-proxy and mcpx)", "部分应答的形式 `FORM`：auto、spec（规范）或 seed（mcps-proxy 与 mcpx）"))
-	flags.StringVar(&a.Join, "join", "", a.T("join a cluster through its NATS at `URL` (wss://, tls://, nats://), with no port for other gateways", "经由 `URL` 处的 NATS（wss://、tls://、nats://）加入集群，不为其他网关打开端口"))
+	flags.StringVar(&a.Cluster.Node, "node", "", a.T("`NAME` of this gateway in the cluster, in place of cluster.node", "本网关在集群中的名称 `NAME`，代替 cluster.node"))
+	flags.StringVar(&a.Cluster.Peer, "peer", "", a.T("`ADDRESS` and port for the other gateways of the cluster, in place of cluster.peer", "供集群中其他网关访问的地址与端口 `ADDRESS`，代替 cluster.peer"))
+	flags.StringVar(&a.Cluster.Engine, "engine", "", a.T("`ENGINE` of the cluster, none or nats, in place of cluster.engine", "集群的引擎 `ENGINE`：none 或 nats，代替 cluster.engine"))
+	flags.StringVar(&a.Cluster.Join, "join", "", a.T("join a cluster through its NATS at `URL` (wss://, tls://, nats://), with no port for other gateways", "经由 `URL` 处的 NATS（wss://、tls://、nats://）加入集群，不为其他网关打开端口"))
 	command.AddLogFlags(&f.Log, a, flags)
 	return cmd
 }

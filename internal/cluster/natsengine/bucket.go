@@ -67,7 +67,9 @@ func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 	return kv, err
 }
 
-func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_" + bucket }
+func (e *Engine) bucketName(bucket string) string { return bucketName(e.name, bucket) }
+
+func bucketName(cluster, bucket string) string { return "aio_" + cluster + "_" + bucket }
 
 // subject returns the subject of a topic of a cluster.
 func subject(cluster, topic string) string { return "aio." + cluster + "." + topic }

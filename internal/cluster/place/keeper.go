@@ -19,7 +19,7 @@ import (
 
 const (
 	// bucket has the records. They must survive the engine, and so must epochs.
-	bucket = "place"
+	bucket = cluster.Places
 	// look is the interval for checks that no event triggers.
 	look = 250 * time.Millisecond
 	// settle is how long a replica that has found the others waits for more of

@@ -1,8 +1,11 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/rate"
@@ -50,13 +54,25 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Ended: ended, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept(o, uri) },
+		Stranger: func(from net.Addr) { in.strangers.Note("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	in.rates.Share(in.Cluster.Others.Spent)
 	return ring, in.Cluster.Owner().String(), nil
+}
+
+// fetcher returns what gets results that other replicas have kept; nil without a
+// cluster.
+func fetcher(in *Instance) func(ctx context.Context, replica string, owner kept.Owner, uri string) (kept.Result, error) {
+	if in.Cluster == nil {
+		return nil
+	}
+	return func(ctx context.Context, replica string, owner kept.Owner, uri string) (kept.Result, error) {
+		return peer.FetchKept(ctx, in.Cluster, replica, owner, uri)
+	}
 }
 
 // Member describes this replica to the others.
@@ -68,7 +84,7 @@ func (in *Instance) Member() cluster.Member {
 	}
 	m := cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
-		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
+		Labels: c.Labels, Weight: cmp.Or(c.Weight, runtime.NumCPU()), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
 		m.Rejected, m.RejectedZH = i18n.Why(err).Both()
@@ -154,4 +170,18 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 		s.Placed = k.List()
 	}
 	return s
+}
+
+// CheckCluster adds to a status what came from outside the cluster, and asks the
+// replicas that were reached whether they reach this one. NATS carries connections
+// both ways.
+func CheckCluster(ctx context.Context, in *Instance, s *cluster.Status) {
+	s.Strangers, s.HostsRefused = in.strangers.Recent(), in.HostsRefused.Recent()
+	var all sync.WaitGroup
+	for i := range s.Members {
+		if m := &s.Members[i]; !m.Self && m.Reachable && !s.Carries(m) {
+			all.Go(func() { m.Back, m.BackZH = peer.Back(ctx, in.Cluster, reach(in, &m.Member)) })
+		}
+	}
+	all.Wait()
 }

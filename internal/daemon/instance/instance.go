@@ -42,29 +42,32 @@ import (
 
 // An Instance is one running gateway: servers, sessions and what they share.
 type Instance struct {
-	Config     *config.Config
-	Log        *slog.Logger
-	Launcher   *stdio.Launcher
-	scripts    *script.Runner
-	held       held
-	Set        *servers.Set
-	Gateway    *gateway.Gateway
-	greeting   *upstream.Greeting
-	Only       []string // the schemas to keep up; nil for all
-	Started    time.Time
-	Name       string
-	URL        string // its address; empty on stdio
-	Port       int
-	Console    bool   // the console is served
-	Private    string // its mark if it is private; see daemon.Private
-	Draining   atomic.Bool
-	Hits       config.Hits
-	rates      rate.Rates
-	Held       *rate.Sessions // nil without a cluster
-	Background sync.WaitGroup
-	Traffic    *traffic.Recorder // nil on stdio
-	Inbox      inbox.Inbox
-	Webhook    *inbox.Webhook
+	Config    *config.Config
+	Log       *slog.Logger
+	Launcher  *stdio.Launcher
+	scripts   *script.Runner
+	held      held
+	Set       *servers.Set
+	Gateway   *gateway.Gateway
+	greeting  *upstream.Greeting
+	Only      []string // the schemas to keep up; nil for all
+	Started   time.Time
+	Name      string
+	URL       string // its address; empty on stdio
+	Port      int
+	Console   bool   // the console is served
+	Private   string // its mark if it is private; see daemon.Private
+	Draining  atomic.Bool
+	Hits      config.Hits
+	rates     rate.Rates
+	Held      *rate.Sessions // nil without a cluster
+	strangers cluster.Lookout
+	// HostsRefused has the requests for hosts that are not ours.
+	HostsRefused cluster.Lookout
+	Background   sync.WaitGroup
+	Traffic      *traffic.Recorder // nil on stdio
+	Inbox        inbox.Inbox
+	Webhook      *inbox.Webhook
 	// AskHost is called with hosts that sandboxes refused; nil while no console
 	// can ask about them.
 	AskHost atomic.Pointer[func(server, host string)]
@@ -186,7 +189,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits, Rates: &in.rates,
-		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner,
+		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner, Fetch: fetcher(in),
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),
 	})

@@ -3,7 +3,6 @@ package instance
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"sync"
 
 	"mcp-all-in-one/internal/cluster"
@@ -145,9 +144,6 @@ func Placed(in *Instance) map[string]int {
 	}
 	return count
 }
-
-// weight is the share of servers that this machine takes, relative to others.
-func weight() int { return runtime.NumCPU() }
 
 // Retire tells the balancer and the other replicas to stop using this one: its
 // sessions and servers move to the others.

@@ -20,9 +20,9 @@ type Handle struct {
 	Call      string `json:"p,omitempty"` // a waiting call
 	State     string `json:"s,omitempty"` // a server's own state
 	Bare      bool   `json:"b,omitempty"` // the server gave no state
-	Principal string `json:"u"`
-	Digest    string `json:"d"` // of the method and its target
-	Expires   int64  `json:"e"`
+	Principal string `json:"u,omitempty"`
+	Digest    string `json:"d,omitempty"` // of the method and its target
+	Expires   int64  `json:"e,omitempty"`
 	Owner     string `json:"o,omitempty"` // the replica that holds the call
 }
 
@@ -78,31 +78,35 @@ func (s Sealer) Owner(handle string) (owner string, ours bool) {
 	return HandleOwner(s.box, handle), strings.HasPrefix(handle, sealPrefix)
 }
 
-// taskOwner separates the id of a task from its replica.
-const taskOwner = "~" + sealPrefix
+// markBegins separates an id from the mark of its replica.
+const markBegins = "~" + sealPrefix
 
-// TaskMark returns the suffix of the ids of all tasks that a replica began, so
-// that other replicas know where to send requests. It is empty without a cluster.
-func (s Sealer) TaskMark(owner string) string {
+// Mark returns the suffix of the ids of all tasks and kept results of a replica,
+// so that other replicas know where to send requests. It is empty without a
+// cluster.
+func (s Sealer) Mark(owner string) string {
 	if owner == "" {
 		return ""
 	}
 	return "~" + s.Seal(Handle{Owner: owner})
 }
 
-// TaskID returns the id of a task without the suffix of its replica.
-func (s Sealer) TaskID(id string) string {
-	if i := strings.LastIndex(id, taskOwner); i >= 0 && HandleOwner(s.box, id) != "" {
-		return id[:i]
+// Unmark returns an id without its mark, and the replica that the mark names. If
+// there is no mark that the cluster made, it returns the id as it is.
+func (s Sealer) Unmark(id string) (bare, owner string) {
+	if i := strings.LastIndex(id, markBegins); i >= 0 {
+		if owner = HandleOwner(s.box, id); owner != "" {
+			return id[:i], owner
+		}
 	}
-	return id
+	return id, ""
 }
 
-// HandleOwner returns the replica that a handle or a task id leads to. It is
+// HandleOwner returns the replica that a handle or a marked id leads to. It is
 // empty if any replica will do, or if the gateway did not make the handle.
 func HandleOwner(box *seal.Box, handle string) string {
 	h := Handle{}
-	if i := strings.LastIndex(handle, taskOwner); i >= 0 {
+	if i := strings.LastIndex(handle, markBegins); i >= 0 {
 		handle = handle[i+1:]
 	}
 	if text, ours := strings.CutPrefix(handle, sealPrefix); ours {

@@ -13,7 +13,7 @@ type aliases struct {
 	given map[string]string // alias by name
 }
 
-var keptName = regexp.MustCompile(`result://[0-9a-f]{32}`)
+var keptName = regexp.MustCompile(`result://[0-9a-f]{32}(~aio1\.[\w-]+)?`)
 
 // hide replaces names with aliases.
 func (a *aliases) hide(text string) string {
