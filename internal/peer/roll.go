@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sort"
 	"sync"
@@ -108,11 +109,19 @@ func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) 
 	return d.askAll(ctx, APIPath+path, onBehalf(who), maxPage)
 }
 
-// AskOne is Ask for the replica at one address.
-func (d *Directory) AskOne(ctx context.Context, who access.Principal, address, path string) Reply {
-	ctx, cancel := context.WithTimeout(ctx, pageWait)
+// AskOne sends a request on behalf of a principal to the replica at an address. Its
+// URL is the path of the console's API.
+func (d *Directory) AskOne(r *http.Request, who access.Principal, address string) Reply {
+	ctx, cancel := context.WithTimeout(r.Context(), pageWait)
 	defer cancel()
-	return d.ask(ctx, address, APIPath+path, onBehalf(who), maxPage)
+	target, err := url.Parse("https://" + address + APIPath + r.URL.String())
+	if err != nil {
+		return Reply{Err: err}
+	}
+	r = r.Clone(ctx)
+	r.URL, r.Host = target, target.Host
+	maps.Copy(r.Header, onBehalf(who))
+	return d.send(r, maxPage)
 }
 
 func onBehalf(who access.Principal) http.Header {
@@ -166,19 +175,31 @@ func (d *Directory) ask(ctx context.Context, address, path string, header http.H
 		return Reply{Err: err}
 	}
 	maps.Copy(req.Header, header)
+	return d.send(req, most)
+}
+
+// send sends a request and reads the response. A connection that the replica has
+// closed before it read the request is tried again.
+func (d *Directory) send(req *http.Request, most int64) (r Reply) {
 	resp, err := d.transport.RoundTrip(req)
+	for try := 1; errors.Is(err, errClosed) && try < keptTries; try++ {
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody() // of a text in memory
+		}
+		resp, err = d.transport.RoundTrip(req)
+	}
 	if err != nil {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)}
-	}
 	r.Node, r.Status, r.Header = resp.Header.Get(headerNode), resp.StatusCode, resp.Header
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
 	r.Text, r.Err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
-	if errors.As(r.Err, new(*http.MaxBytesError)) {
+	switch {
+	case errors.As(r.Err, new(*http.MaxBytesError)):
 		r.Err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
+	case r.Err == nil && resp.StatusCode/100 != 2:
+		r.Err = i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)
 	}
 	return r
 }
