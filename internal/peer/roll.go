@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,6 +124,76 @@ func (d *Directory) AskOne(r *http.Request, who access.Principal, address string
 	r.URL, r.Host = target, target.Host
 	maps.Copy(r.Header, onBehalf(who))
 	return d.send(r, maxPage)
+}
+
+// followEvery is how often Follow looks for replicas whose stream is not open.
+const followEvery = time.Second
+
+// Lost is what Follow tells when a stream has ended.
+const Lost = "lost"
+
+// Follow reads an event stream of the console's API from all other replicas, on
+// behalf of a principal, until ctx ends. It tells the name of the replica and of
+// each event, one at a time. A stream that ends is opened again.
+func (d *Directory) Follow(ctx context.Context, who access.Principal, path string, tell func(node, event string)) {
+	var mu sync.Mutex
+	open := map[string]bool{}
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		for _, address := range d.addresses(ctx, "") {
+			mu.Lock()
+			if !open[address] {
+				open[address] = true
+				all.Go(func() {
+					d.follow(ctx, address, APIPath+path, onBehalf(who), func(node, event string) {
+						mu.Lock()
+						defer mu.Unlock()
+						tell(node, event)
+					})
+					mu.Lock()
+					defer mu.Unlock()
+					delete(open, address)
+				})
+			}
+			mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// follow reads the event stream of one replica until it ends.
+func (d *Directory) follow(ctx context.Context, address, path string, header http.Header, tell func(node, event string)) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+	if err != nil {
+		return
+	}
+	maps.Copy(req.Header, header)
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		d.log.Debug("events of another replica", "address", address, "err", err)
+		return
+	}
+	defer resp.Body.Close()
+	node := resp.Header.Get(headerNode)
+	if resp.StatusCode != http.StatusOK {
+		d.log.Debug("events of another replica", "address", address, "status", resp.Status)
+		return
+	}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			tell(node, event)
+		}
+	}
+	if ctx.Err() == nil {
+		tell(node, Lost)
+	}
 }
 
 func onBehalf(who access.Principal) http.Header {

@@ -28,6 +28,10 @@ type Replicas interface {
 	// AskOne sends a request to the replica with a name; its URL is the path of
 	// the API. It reports whether there is such a replica.
 	AskOne(r *http.Request, who access.Principal, name string) (Asked, bool)
+	// Follow reads the event streams at a path of the API of all other replicas
+	// until ctx ends, and tells the names of their events, and "lost" when one
+	// has ended.
+	Follow(ctx context.Context, who access.Principal, path string, tell func(replica, event string))
 }
 
 // Asked is the response of another replica.
@@ -93,6 +97,17 @@ func peerRouter(routes []api.Route) api.Router {
 	return rt
 }
 
+// isAsked reports whether a request comes from another replica.
+func isAsked(r *api.Request) bool { return r.Context().Value(askedKey{}) != nil }
+
+// self returns the name of this replica; empty if there is no cluster.
+func (j *joined) self() string {
+	if j.others == nil {
+		return ""
+	}
+	return j.others.Self()
+}
+
 // replicaParam selects the replica of a request; without it the request is for
 // this replica.
 const (
@@ -102,7 +117,7 @@ const (
 
 // ask sends a request for all replicas to the other replicas.
 func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) {
-	if j.others == nil || r.Context().Value(askedKey{}) != nil {
+	if j.others == nil || isAsked(r) {
 		return nil, nil
 	}
 	all = []Replica{{Name: j.others.Self(), Self: true}}
@@ -284,7 +299,7 @@ func (j *joined) relayed(routes []api.Route) []api.Route {
 		routes[i].Serve = func(w http.ResponseWriter, r *api.Request) {
 			name := r.URL.Query().Get(replicaParam)
 			switch {
-			case name == "" || name == allReplicas || name == j.others.Self() || r.Context().Value(askedKey{}) != nil:
+			case name == "" || name == allReplicas || name == j.others.Self() || isAsked(r):
 				rt.Serve(w, r)
 			case crosses(&rt) && rt.Pattern != "events":
 				j.relay(w, r, name)

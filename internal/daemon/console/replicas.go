@@ -91,3 +91,8 @@ func (c *replicas) AskOne(r *http.Request, who access.Principal, name string) (w
 	got := c.in.Cluster.Others.AskOne(r, who, address)
 	return web.Asked{Replica: name, Status: got.Status, Body: got.Text, Header: got.Header, Err: got.Err}, true
 }
+
+// Follow tells what happens on the other replicas.
+func (c *replicas) Follow(ctx context.Context, who access.Principal, path string, tell func(replica, event string)) {
+	c.in.Cluster.Others.Follow(ctx, who, path, tell)
+}
