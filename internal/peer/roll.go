@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,8 +11,10 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,11 +111,89 @@ func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) 
 	return d.askAll(ctx, APIPath+path, onBehalf(who), maxPage)
 }
 
-// AskOne is Ask for the replica at one address.
-func (d *Directory) AskOne(ctx context.Context, who access.Principal, address, path string) Reply {
-	ctx, cancel := context.WithTimeout(ctx, pageWait)
+// AskOne sends a request on behalf of a principal to the replica at an address. Its
+// URL is the path of the console's API.
+func (d *Directory) AskOne(r *http.Request, who access.Principal, address string) Reply {
+	ctx, cancel := context.WithTimeout(r.Context(), pageWait)
 	defer cancel()
-	return d.ask(ctx, address, APIPath+path, onBehalf(who), maxPage)
+	target, err := url.Parse("https://" + address + APIPath + r.URL.String())
+	if err != nil {
+		return Reply{Err: err}
+	}
+	r = r.Clone(ctx)
+	r.URL, r.Host = target, target.Host
+	maps.Copy(r.Header, onBehalf(who))
+	return d.send(r, maxPage)
+}
+
+// followEvery is how often Follow looks for replicas whose stream is not open.
+const followEvery = time.Second
+
+// Lost is what Follow tells when a stream has ended.
+const Lost = "lost"
+
+// Follow reads an event stream of the console's API from all other replicas, on
+// behalf of a principal, until ctx ends. It tells the name of the replica and of
+// each event, one at a time. A stream that ends is opened again.
+func (d *Directory) Follow(ctx context.Context, who access.Principal, path string, tell func(node, event string)) {
+	var mu sync.Mutex
+	open := map[string]bool{}
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		for _, address := range d.addresses(ctx, "") {
+			mu.Lock()
+			if !open[address] {
+				open[address] = true
+				all.Go(func() {
+					d.follow(ctx, address, APIPath+path, onBehalf(who), func(node, event string) {
+						mu.Lock()
+						defer mu.Unlock()
+						tell(node, event)
+					})
+					mu.Lock()
+					defer mu.Unlock()
+					delete(open, address)
+				})
+			}
+			mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// follow reads the event stream of one replica until it ends.
+func (d *Directory) follow(ctx context.Context, address, path string, header http.Header, tell func(node, event string)) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+	if err != nil {
+		return
+	}
+	maps.Copy(req.Header, header)
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		d.log.Debug("events of another replica", "address", address, "err", err)
+		return
+	}
+	defer resp.Body.Close()
+	node := resp.Header.Get(headerNode)
+	if resp.StatusCode != http.StatusOK {
+		d.log.Debug("events of another replica", "address", address, "status", resp.Status)
+		return
+	}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			tell(node, event)
+		}
+	}
+	if ctx.Err() == nil {
+		tell(node, Lost)
+	}
 }
 
 func onBehalf(who access.Principal) http.Header {
@@ -166,19 +247,31 @@ func (d *Directory) ask(ctx context.Context, address, path string, header http.H
 		return Reply{Err: err}
 	}
 	maps.Copy(req.Header, header)
+	return d.send(req, most)
+}
+
+// send sends a request and reads the response. A connection that the replica has
+// closed before it read the request is tried again.
+func (d *Directory) send(req *http.Request, most int64) (r Reply) {
 	resp, err := d.transport.RoundTrip(req)
+	for try := 1; errors.Is(err, errClosed) && try < keptTries; try++ {
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody() // of a text in memory
+		}
+		resp, err = d.transport.RoundTrip(req)
+	}
 	if err != nil {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return Reply{Node: resp.Header.Get(headerNode), Status: resp.StatusCode, Err: i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)}
-	}
 	r.Node, r.Status, r.Header = resp.Header.Get(headerNode), resp.StatusCode, resp.Header
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
 	r.Text, r.Err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
-	if errors.As(r.Err, new(*http.MaxBytesError)) {
+	switch {
+	case errors.As(r.Err, new(*http.MaxBytesError)):
 		r.Err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
+	case r.Err == nil && resp.StatusCode/100 != 2:
+		r.Err = i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)
 	}
 	return r
 }

@@ -102,7 +102,7 @@ func accept(n *Node, w http.ResponseWriter, r *http.Request) context.Context {
 	case !known && !placed || r.Header.Get(headerHop) != "1":
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
 		return nil
-	case strings.HasPrefix(r.URL.Path, APIPath): // a read-only request may go to any run of the replica
+	case strings.HasPrefix(r.URL.Path, APIPath): // it is for any run of the replica
 		w.Header().Set(headerNode, n.self.Node)
 	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/access"
@@ -17,6 +19,9 @@ import (
 const (
 	// trafficPause is the minimum time between two batches of traffic.
 	trafficPause = 100 * time.Millisecond
+	// noticePause is trafficPause for another replica, whose page reads the
+	// calls again after each batch.
+	noticePause  = time.Second
 	keepAlive    = 25 * time.Second
 	writeTimeout = 30 * time.Second
 )
@@ -30,7 +35,22 @@ type follower struct {
 	topics []string
 	at     position
 	sub    *traffic.Subscription
+	// bare is set for another replica, which needs only the names of events.
+	bare bool
+	far  chan notice // of other replicas
 }
+
+// A notice tells a page that something happened on another replica. The page
+// reads what it shows of it.
+type notice struct {
+	Replica string `json:"replica"`
+	// Topic is the topic of the event, or hello or lost if the replica was found
+	// or does not answer any more.
+	Topic string `json:"topic"`
+}
+
+// topicReplicas has the notices.
+const topicReplicas = "replicas"
 
 // getEvents serves the event stream. Events are summaries, and a client
 // resumes with Last-Event-ID.
@@ -42,7 +62,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	h.wg.Add(1)
 	defer h.wg.Done()
 	defer h.Visits.Enter()()
-	f := &follower{h: h, who: r.Who, w: w, rc: http.NewResponseController(w)}
+	f := &follower{h: h, who: r.Who, w: w, rc: http.NewResponseController(w), bare: isAsked(r)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -64,7 +84,30 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
+	if f.wants(topicReplicas) && h.opt.Replicas != nil && !f.bare {
+		defer f.follow(r.Context())()
+	}
 	f.run(r, reset)
+}
+
+// follow starts to follow the other replicas. The returned function stops it.
+func (f *follower) follow(ctx context.Context) (stop func()) {
+	topics := slices.DeleteFunc(slices.Clone(f.topics), func(t string) bool { return t != "traffic" && snapshotTopics[t] == nil })
+	ctx, cancel := context.WithCancel(ctx)
+	f.far = make(chan notice)
+	var done sync.WaitGroup
+	done.Go(func() {
+		f.h.opt.Replicas.Follow(ctx, f.who, "events?topics="+strings.Join(topics, ","), func(replica, topic string) {
+			select {
+			case f.far <- notice{replica, topic}:
+			case <-ctx.Done():
+			}
+		})
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 func (f *follower) wants(topic string) bool { return slices.Contains(f.topics, topic) }
@@ -78,7 +121,11 @@ func (f *follower) run(r *api.Request, reset bool) {
 	if reset {
 		first = "reset"
 	}
-	if f.send(first, []byte("{}")) != nil || f.sendPresent() != nil {
+	batches := trafficPause
+	if f.bare {
+		batches = noticePause
+	}
+	if f.sendJSON(first, hello{f.h.joined.self()}) != nil || f.sendPresent() != nil {
 		return
 	}
 	tick := time.NewTicker(keepAlive)
@@ -100,7 +147,9 @@ func (f *follower) run(r *api.Request, reset bool) {
 			err = f.sendTraffic()
 			// Entries that arrive during the pause stay in the record and are
 			// not queued here.
-			records, pause = nil, time.After(trafficPause)
+			records, pause = nil, time.After(batches)
+		case n := <-f.far:
+			err = f.sendJSON(topicReplicas, n)
 		case <-pause:
 			records, pause = f.sub.C(), nil
 		}
@@ -110,12 +159,17 @@ func (f *follower) run(r *api.Request, reset bool) {
 	}
 }
 
+// A hello begins a stream.
+type hello struct {
+	Replica string `json:"replica,omitempty"` // the replica that sends it, in a cluster
+}
+
 // sendPresent sends the current snapshots at the start of a stream. Otherwise
 // the page would miss a change between its first requests and the start of the
 // stream.
 func (f *follower) sendPresent() error {
 	for topic, snapshot := range snapshotTopics {
-		if f.wants(topic) {
+		if f.wants(topic) && !f.bare {
 			if err := f.sendJSON(topic, snapshot(f.h, f.who)); err != nil {
 				return err
 			}
@@ -150,6 +204,8 @@ func (f *follower) sendEvent(e *event) error {
 		return errEnded
 	case !f.wants(e.topic):
 		return nil
+	case f.bare && snapshot != nil:
+		return f.send(e.topic, []byte("{}"))
 	case snapshot != nil:
 		return f.sendJSON(e.topic, snapshot(f.h, f.who))
 	case e.topic == "bench" && !f.who.Owns(e.owner), !f.who.MayLookAt(e.owner):
@@ -162,9 +218,15 @@ func (f *follower) sendTraffic() error {
 	b := f.sub.Take()
 	f.at.rev = b.Rev
 	if b.Reset {
-		return f.send("reset", []byte("{}"))
+		return f.sendJSON("reset", hello{f.h.joined.self()})
 	}
 	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
+	if f.bare {
+		if len(b.Calls) > 0 {
+			return f.send("traffic", []byte("{}"))
+		}
+		return nil
+	}
 	if len(b.Calls) > 0 && f.wants("traffic") {
 		if err := f.sendJSON("traffic", f.h.traffic.shown(b.Calls)); err != nil {
 			return err

@@ -45,9 +45,15 @@ const topicEnd = "end"
 // snapshotTopics are topics whose events carry the complete state that the
 // follower may see.
 var snapshotTopics = map[string]func(*Handler, access.Principal) any{
-	"servers": func(h *Handler, who access.Principal) any { return h.sight.servers(who) },
-	"inbox":   func(h *Handler, who access.Principal) any { return h.opt.Inbox.List(who) },
-	"clients": func(h *Handler, who access.Principal) any { return h.sight.clients(who) },
+	"servers": func(h *Handler, who access.Principal) any {
+		return named(h.sight.servers(who), h.joined.self(), serverReplica)
+	},
+	"inbox": func(h *Handler, who access.Principal) any {
+		return named(h.opt.Inbox.List(who), h.joined.self(), questionReplica)
+	},
+	"clients": func(h *Handler, who access.Principal) any {
+		return named(h.sight.clients(who), h.joined.self(), clientReplica)
+	},
 }
 
 func newHub() *hub {

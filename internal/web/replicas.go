@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"sort"
@@ -12,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // Replicas gives access to the other gateways of a cluster.
@@ -22,8 +25,13 @@ type Replicas interface {
 	// principal, with a time limit. Each replica decides what the principal may
 	// see.
 	Ask(ctx context.Context, who access.Principal, path string) []Asked
-	// AskOne is Ask for the replica with a name. It reports whether there is one.
-	AskOne(ctx context.Context, who access.Principal, name, path string) (Asked, bool)
+	// AskOne sends a request to the replica with a name; its URL is the path of
+	// the API. It reports whether there is such a replica.
+	AskOne(r *http.Request, who access.Principal, name string) (Asked, bool)
+	// Follow reads the event streams at a path of the API of all other replicas
+	// until ctx ends, and tells the names of their events, and "lost" when one
+	// has ended.
+	Follow(ctx context.Context, who access.Principal, path string, tell func(replica, event string))
 }
 
 // Asked is the response of another replica.
@@ -32,7 +40,7 @@ type Asked struct {
 	Status  int             // 0 if it was not reached
 	Body    json.RawMessage // as it was sent; not only JSON
 	Header  http.Header     // only from AskOne
-	Err     error
+	Err     error           // also if it refused the request
 }
 
 // A Replica is a gateway of a cluster, and whether it could be asked.
@@ -49,25 +57,55 @@ type joined struct{ others Replicas }
 
 type askedKey struct{}
 
+// typedHeader marks a request between replicas that was typed on a command line.
+const typedHeader = "Aio-Typed"
+
+// crosses reports whether a route can be used through another replica: what is
+// read, and the answer to a question, which waits at one replica.
+func crosses(rt *api.Route) bool {
+	return rt.Scope != api.ScopeNone && (rt.Method == http.MethodGet || rt.Pattern == inbox.AnswerPattern)
+}
+
 // ServePeer serves a request of another replica on behalf of the principal in
-// the context. path is escaped. Only GET is allowed, and the request is not
-// forwarded to other replicas.
+// the context. path is escaped. The request is not forwarded to other replicas.
 func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string) {
-	if r.Method != http.MethodGet {
-		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", http.MethodGet))
-		return
+	ctx := context.WithValue(r.Context(), askedKey{}, true)
+	if r.Header.Get(typedHeader) != "" {
+		ctx = api.Typed(ctx)
 	}
-	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, true))
+	r = r.WithContext(ctx)
 	plain, err := url.PathUnescape(path)
 	if err != nil {
 		api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	}
 	r.URL = &url.URL{Path: api.Prefix + plain, RawPath: api.Prefix + path, RawQuery: r.URL.RawQuery}
-	(&api.Router{Routes: h.router.Routes, Identify: func(r *http.Request) (access.Principal, bool) {
+	h.peers.ServeHTTP(w, r)
+}
+
+// peerRouter returns the router for requests of other replicas.
+func peerRouter(routes []api.Route) api.Router {
+	rt := api.Router{Identify: func(r *http.Request) (access.Principal, bool) {
 		who := access.From(r.Context())
 		return who, who.ID != ""
-	}}).ServeHTTP(w, r)
+	}}
+	for i := range routes {
+		if crosses(&routes[i]) {
+			rt.Routes = append(rt.Routes, routes[i])
+		}
+	}
+	return rt
+}
+
+// isAsked reports whether a request comes from another replica.
+func isAsked(r *api.Request) bool { return r.Context().Value(askedKey{}) != nil }
+
+// self returns the name of this replica; empty if there is no cluster.
+func (j *joined) self() string {
+	if j.others == nil {
+		return ""
+	}
+	return j.others.Self()
 }
 
 // replicaParam selects the replica of a request; without it the request is for
@@ -79,7 +117,7 @@ const (
 
 // ask sends a request for all replicas to the other replicas.
 func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) {
-	if j.others == nil || r.Context().Value(askedKey{}) != nil {
+	if j.others == nil || isAsked(r) {
 		return nil, nil
 	}
 	all = []Replica{{Name: j.others.Self(), Self: true}}
@@ -120,66 +158,83 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 		return body
 	}
 	body.Replicas = all
-	named(body.Servers, body.Clients, j.others.Self())
+	body.name(j.others.Self())
 	for _, a := range list {
-		var other struct {
-			Servers []Server `json:"servers"`
-			Clients []Client `json:"clients"`
-			Unread  *Unread  `json:"unread"`
-		}
+		var other overviewBody
 		if !a.into(&other, all) {
 			continue
 		}
-		named(other.Servers, other.Clients, a.Replica)
-		body.Servers, body.Clients = append(body.Servers, other.Servers...), append(body.Clients, other.Clients...)
+		other.name(a.Replica)
+		body.Servers, body.Clients, body.Inbox = append(body.Servers, other.Servers...), append(body.Clients, other.Clients...), append(body.Inbox, other.Inbox...)
 		if u := other.Unread; body.Unread == nil && u != nil && u.Error != "" { // a file that one replica cannot read concerns all
 			u.Error, u.ErrorZH = a.Replica+": "+u.Error, a.Replica+"："+u.ErrorZH
 			body.Unread = u
 		}
 	}
+	byAsked(body.Inbox)
 	return body
 }
 
-func (j *joined) servers(r *api.Request, own []Server) []Server {
-	list, all := j.ask(r, "servers")
+// name sets the replica of all rows.
+func (b *overviewBody) name(replica string) {
+	named(b.Servers, replica, serverReplica)
+	named(b.Clients, replica, clientReplica)
+	named(b.Inbox, replica, questionReplica)
+}
+
+// merged adds the rows of all replicas to those of this one, and names their
+// replica.
+func merged[T any](j *joined, r *api.Request, path string, own []T, field func(*T) *string) []T {
+	list, all := j.ask(r, path)
 	if all == nil {
 		return own
 	}
-	named(own, nil, j.others.Self())
+	named(own, j.others.Self(), field)
 	for _, a := range list {
-		var other []Server
+		var other []T
 		if a.into(&other, all) {
-			named(other, nil, a.Replica)
-			own = append(own, other...)
+			own = append(own, named(other, a.Replica, field)...)
 		}
 	}
 	return own
+}
+
+// named sets the replica of rows.
+func named[T any](list []T, replica string, field func(*T) *string) []T {
+	for i := range list {
+		*field(&list[i]) = replica
+	}
+	return list
+}
+
+func serverReplica(s *Server) *string           { return &s.Replica }
+func clientReplica(c *Client) *string           { return &c.Replica }
+func questionReplica(q *inbox.Question) *string { return &q.Replica }
+func doneReplica(d *inbox.Done) *string         { return &d.Replica }
+
+func (j *joined) servers(r *api.Request, own []Server) []Server {
+	return merged(j, r, "servers", own, serverReplica)
 }
 
 func (j *joined) clients(r *api.Request, own []Client) []Client {
-	list, all := j.ask(r, "clients")
-	if all == nil {
-		return own
-	}
-	named(nil, own, j.others.Self())
-	for _, a := range list {
-		var other []Client
-		if a.into(&other, all) {
-			named(nil, other, a.Replica)
-			own = append(own, other...)
-		}
-	}
-	return own
+	return merged(j, r, "clients", own, clientReplica)
 }
 
-// named sets the replica of servers and clients.
-func named(servers []Server, clients []Client, replica string) {
-	for i := range servers {
-		servers[i].Replica = replica
-	}
-	for i := range clients {
-		clients[i].Replica = replica
-	}
+// inbox merges the open questions of all replicas, oldest first.
+func (j *joined) inbox(r *api.Request, own []inbox.Question) []inbox.Question {
+	return byAsked(merged(j, r, "inbox", own, questionReplica))
+}
+
+func byAsked(list []inbox.Question) []inbox.Question {
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Asked.Before(list[j].Asked) })
+	return list
+}
+
+// done merges the last questions of all replicas that ended, newest first.
+func (j *joined) done(r *api.Request, own []inbox.Done) []inbox.Done {
+	list := merged(j, r, "inbox/done", own, doneReplica)
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Ended.After(list[j].Ended) })
+	return list
 }
 
 // before returns the id that a list ends before: a number, or one per replica,
@@ -233,47 +288,62 @@ func (j *joined) traffic(r *api.Request, body trafficBody, limit int) trafficBod
 	return body
 }
 
-// relayed makes every GET route available for another replica, selected by
-// name.
+// relayed makes the routes that cross available for another replica, selected by
+// name. The others refuse such a name: they would change this replica.
 func (j *joined) relayed(routes []api.Route) []api.Route {
 	if j.others == nil {
 		return routes
 	}
 	for i := range routes {
-		rt := &routes[i]
-		if rt.Method != http.MethodGet || rt.Scope == api.ScopeNone || rt.Pattern == "events" {
-			continue
-		}
-		own := rt.Serve
-		rt.Serve = func(w http.ResponseWriter, r *api.Request) {
+		rt := routes[i]
+		routes[i].Serve = func(w http.ResponseWriter, r *api.Request) {
 			name := r.URL.Query().Get(replicaParam)
-			if name == "" || name == allReplicas || name == j.others.Self() || r.Context().Value(askedKey{}) != nil {
-				own(w, r)
-				return
+			switch {
+			case name == "" || name == allReplicas || name == j.others.Self() || isAsked(r):
+				rt.Serve(w, r)
+			case crosses(&rt) && rt.Pattern != "events":
+				j.relay(w, r, name)
+			default:
+				api.Fail(w, r.Request, http.StatusBadRequest, "replica", i18n.New("this works at replica %s itself only: open its console", "此操作只能在副本 %s 上进行：请打开其控制台", name))
 			}
-			j.relay(w, r, name)
 		}
 	}
 	return routes
 }
 
-// relay answers with the response of another replica.
+// relay answers with the response of another replica, which decides what the
+// principal may do there.
 func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxBody))
+	if err != nil {
+		api.FailWith(w, r.Request, api.Unreadable(err))
+		return
+	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api.Prefix)
-	a, known := j.others.AskOne(r.Context(), r.Who, name, path+"?"+r.URL.RawQuery)
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, path+"?"+r.URL.RawQuery, bytes.NewReader(body))
+	if err != nil {
+		api.FailWith(w, r.Request, api.Unreadable(err))
+		return
+	}
+	for _, header := range []string{"Accept-Language", api.ChangeHeader} {
+		req.Header.Set(header, r.Header.Get(header))
+	}
+	if api.IsTyped(r.Context()) {
+		req.Header.Set(typedHeader, "1")
+	}
+	a, known := j.others.AskOne(req, r.Who, name)
 	switch {
 	case !known:
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no replica %s", "没有副本 %s", name))
-	case a.Err == nil:
+	case a.Status == 0 || len(a.Body) == 0 && a.Err != nil:
+		api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
+	default: // also a refusal
 		for _, header := range []string{"Content-Type", "Content-Disposition", "Cache-Control"} {
 			if value := a.Header.Get(header); value != "" {
 				w.Header().Set(header, value)
 			}
 		}
+		w.WriteHeader(a.Status)
 		_, _ = w.Write(a.Body) // fails if the client has disconnected
-	case a.Status != 0 && a.Status != http.StatusOK:
-		api.Fail(w, r.Request, a.Status, "replica", i18n.Why(a.Err))
-	default:
-		api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
 	}
 }

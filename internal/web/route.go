@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 //go:embed openapi.json
@@ -14,10 +15,13 @@ var openAPI []byte
 func (h *Handler) table() []api.Route {
 	catalog, programs, settings := catalogPages{h.opt.Catalog}, programPages{h.opt.Programs}, settingPages{h.opt.Settings}
 	route := api.NewRoute
-	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), h.bench.Routes(), h.suites.Routes(), []api.Route{
+	return slices.Concat(h.Logins.Routes(), h.bench.Routes(), h.suites.Routes(), []api.Route{
 		{Method: "GET", Pattern: "openapi.json", Scope: api.ScopeNone, Serve: getOpenAPI},
 		{Method: "GET", Pattern: "events", Scope: api.ScopeRead, Serve: h.getEvents},
 		route("GET", "overview", api.ScopeRead, h.getOverview),
+		route("GET", "inbox", api.ScopeRead, func(r *api.Request) (any, error) { return h.joined.inbox(r, h.opt.Inbox.List(r.Who)), nil }),
+		route("GET", "inbox/done", api.ScopeRead, func(r *api.Request) (any, error) { return h.joined.done(r, h.opt.Inbox.Done(r.Who)), nil }),
+		route("POST", inbox.AnswerPattern, api.ScopeCall, h.opt.Inbox.Post),
 		route("GET", "history", api.ScopeRead, h.getHistory),
 		route("GET", "usage", api.ScopeRead, h.usage.get),
 		route("GET", "servers", api.ScopeRead, h.servers.getAll),

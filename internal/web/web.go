@@ -104,6 +104,7 @@ type Handler struct {
 	traffic *trafficPages
 	usage   *usagePages
 	router  api.Router
+	peers   api.Router // for other replicas
 	uptime  *uptimes
 
 	ctx    context.Context
@@ -151,6 +152,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify}
+	h.peers = peerRouter(h.router.Routes)
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {

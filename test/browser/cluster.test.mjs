@@ -11,7 +11,7 @@ let nodes = {}; // by name
 
 before(async () => {
   const corpus = { command: process.env.CORPUS_COMMAND }, demo = { command: process.env.PROMPTS_COMMAND.split(" ")[0], args: ["-role", "demo"] };
-  nodes = await cluster({ one: { corpus, "only-one": demo }, two: { corpus, "only-two": demo } });
+  nodes = await cluster({ one: { corpus, "only-one": demo }, two: { corpus, "only-two": { ...demo, tools: { add: { ask: true } } } } });
   // A call that fails and one that works, at the second gateway alone.
   const call = await connect("far-client", {}, nodes.two.url);
   await call("tools/call", { name: await toolName(call, "echo", "only-two"), arguments: { message: "said at two" } });
@@ -133,6 +133,33 @@ test("console/replicas a new call of another replica appears by itself", async (
   await close(page);
 });
 
+test("console/replicas a question of another replica is in the inbox, and is answered there", async () => {
+  for (const lang of ["en", "zh-CN"]) {
+    const page = await open({ lang });
+    await visit(page, "overview");
+    const call = await connect("asking-client", {}, nodes.two.url);
+    const answer = call("tools/call", { name: await toolName(call, "add", "only-two"), arguments: { a: 20, b: 22 } });
+    await page.getByTestId("inbox-badge").filter({ hasText: "1" }).waitFor();
+    await visit(page, "inbox");
+    const card = page.getByTestId("question-approval"), where = lang === "en" ? "Replica two" : "副本 two";
+    await card.getByText(where, { exact: false }).waitFor();
+    const choice = page.getByTestId("replicas");
+    await choice.selectOption(lang === "en" ? "Replica one" : "副本 one");
+    await card.waitFor({ state: "detached" });
+    await choice.selectOption(where);
+    await card.waitFor();
+    await accessible(page);
+    await card.locator(".button.primary").click();
+    assert.match(await answer, /42/);
+    await card.waitFor({ state: "detached" });
+    await page.getByTestId("inbox-badge").waitFor({ state: "detached" });
+    await visit(page, "inbox?tab=done");
+    await page.getByTestId("done").filter({ hasText: where }).first().waitFor();
+    await accessible(page);
+    await close(page);
+  }
+});
+
 test("console/replicas a config file that another replica cannot read is named with it", async () => {
   const page = await open();
   writeFileSync(nodes.two.file, "{");
@@ -154,6 +181,8 @@ test("console/replicas one that does not answer is said, and its rows are gone",
   await nodes.two.end("SIGKILL");
   await page.getByText(/^Replica two does not answer: /).waitFor();
   await page.locator(".grid-row", { hasText: "far-client" }).first().waitFor({ state: "detached" });
+  await visit(page, "inbox");
+  await page.getByText(/^Replica two does not answer: /).waitFor();
   await visit(page, "overview");
   await page.getByTestId("replicas-card").getByRole("row", { name: /^two / }).locator("[data-state=down]").waitFor();
   await accessible(page);

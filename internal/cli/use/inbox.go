@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
 )
 
@@ -46,18 +48,23 @@ func InboxCommand(a *env.Env) *cobra.Command {
 }
 
 func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
-	questions, err := questionsOf(r, cmd)
+	all, err := questionsOf(r, cmd)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"questions": questions})
+		env.WriteLine(a.Stdout, all)
 		return nil
 	}
-	if len(questions) == 0 {
+	for _, one := range all.Replicas {
+		if one.Error != "" {
+			fmt.Fprintf(a.Stderr, a.T("replica %s does not answer: %s\n", "副本 %s 没有应答：%s\n"), one.Name, i18n.Seen(a.T(one.Error, one.ErrorZH)))
+		}
+	}
+	if len(all.Questions) == 0 {
 		fmt.Fprintln(a.Stderr, a.T("no question waits", "没有等待回答的问题"))
 	}
-	for _, q := range questions {
+	for _, q := range all.Questions {
 		message, _ := jsonrpc.GetString(q.Params, "message")
 		if q.Kind == "approval" { // the arguments of the call
 			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
@@ -76,6 +83,9 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 			for line := range strings.SplitSeq(q.Code, "\n") {
 				fmt.Fprintf(a.Stdout, "\t  %s\n", i18n.Seen(line))
 			}
+		}
+		if q.Replica != "" {
+			fmt.Fprintf(a.Stdout, "\t%s %s\n", a.T("replica", "副本"), q.Replica)
 		}
 		if q.Client != "" {
 			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(q.Client))
@@ -104,9 +114,19 @@ func shareText(a *env.Env, params json.RawMessage) string {
 	return fmt.Sprintf(a.T("asks for access to the schema %s, %s, for %d days; it calls itself %q; answer with the code on its page", "请求访问 schema %s：%s，%d 天；它自称 %q；请以其页面上的验证码（code）答复"), p.Schema, what, p.Days, p.Name)
 }
 
-func questionsOf(r *control.Remote, cmd *cobra.Command) ([]inbox.Question, error) {
-	questions := []inbox.Question{}
-	return questions, r.Get(cmd.Context(), "/api/v1/inbox", &questions)
+// waiting are the open questions, in a cluster those of all replicas.
+type waiting struct {
+	Questions []inbox.Question `json:"questions"`
+	Replicas  []web.Replica    `json:"replicas,omitempty"`
+}
+
+func questionsOf(r *control.Remote, cmd *cobra.Command) (waiting, error) {
+	var overview struct {
+		Inbox    []inbox.Question
+		Replicas []web.Replica
+	}
+	err := r.Get(cmd.Context(), "/api/v1/overview?replica=*", &overview)
+	return waiting{overview.Inbox, overview.Replicas}, err
 }
 
 func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id string, words []string, forScript bool) error {
@@ -120,36 +140,37 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	if forScript {
 		answer.For = traffic.ForScript
 	}
+	all, err := questionsOf(r, cmd)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all.Questions, func(q inbox.Question) bool { return q.ID == id })
+	if i < 0 {
+		return env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
+	}
+	q := &all.Questions[i]
 	if answer.Action == "accept" {
-		content, err := inboxContent(a, cmd, r, id, words)
-		if err != nil {
+		if answer.Content, err = inboxContent(q, words); err != nil {
 			return err
 		}
-		answer.Content = content
 	}
-	return r.Post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
+	path := "/api/v1/inbox/" + url.PathEscape(id)
+	if q.Replica != "" {
+		path += "?replica=" + url.QueryEscape(q.Replica)
+	}
+	return r.Post(cmd.Context(), path, answer, nil)
 }
 
 // inboxContent builds the content of an answer, with the types that the
 // question asks for.
-func inboxContent(a *env.Env, cmd *cobra.Command, r *control.Remote, id string, words []string) (json.RawMessage, error) {
-	questions, err := questionsOf(r, cmd)
+func inboxContent(q *inbox.Question, words []string) (json.RawMessage, error) {
+	content, err := (&probe.ArgumentParser{Schema: jsonrpc.Get(q.Params, "requestedSchema")}).Parse(nil, words)
 	if err != nil {
-		return nil, err
+		return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "%v", err)
 	}
-	for _, q := range questions {
-		if q.ID != id {
-			continue
-		}
-		content, err := (&probe.ArgumentParser{Schema: jsonrpc.Get(q.Params, "requestedSchema")}).Parse(nil, words)
-		if err != nil {
-			return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "%v", err)
-		}
-		if q.Kind != "sampling" {
-			return content, nil
-		}
-		text, _ := jsonrpc.GetString(content, "text")
-		return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
+	if q.Kind != "sampling" {
+		return content, nil
 	}
-	return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
+	text, _ := jsonrpc.GetString(content, "text")
+	return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"sync"
 
 	"mcp-all-in-one/internal/access"
@@ -58,9 +59,9 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	return list
 }
 
-// AskOne asks the replica with a name, or else an address, that the engine, a
-// survey of all replicas or an earlier answer knows.
-func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path string) (web.Asked, bool) {
+// AskOne sends a request to the replica with a name, or else an address, that the
+// engine, a survey of all replicas or an earlier answer knows.
+func (c *replicas) AskOne(r *http.Request, who access.Principal, name string) (web.Asked, bool) {
 	address := ""
 	if m := c.in.Members.Load(); m != nil {
 		for _, one := range m.List() {
@@ -70,7 +71,7 @@ func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path 
 		}
 	}
 	if address == "" {
-		for _, one := range instance.ClusterStatus(ctx, c.in).Members {
+		for _, one := range instance.ClusterStatus(r.Context(), c.in).Members {
 			if one.Node == name || one.Address == name {
 				address = one.Address
 			}
@@ -87,6 +88,11 @@ func (c *replicas) AskOne(ctx context.Context, who access.Principal, name, path 
 	if address == "" {
 		return web.Asked{}, false
 	}
-	r := c.in.Cluster.Others.AskOne(ctx, who, address, path)
-	return web.Asked{Replica: name, Status: r.Status, Body: r.Text, Header: r.Header, Err: r.Err}, true
+	got := c.in.Cluster.Others.AskOne(r, who, address)
+	return web.Asked{Replica: name, Status: got.Status, Body: got.Text, Header: got.Header, Err: got.Err}, true
+}
+
+// Follow tells what happens on the other replicas.
+func (c *replicas) Follow(ctx context.Context, who access.Principal, path string, tell func(replica, event string)) {
+	c.in.Cluster.Others.Follow(ctx, who, path, tell)
 }

@@ -45,12 +45,20 @@ func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
 
 func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
 
-// Decode reads the body, at most 10 MiB of JSON.
+// MaxBody bounds the body of a request.
+const MaxBody = 10 << 20
+
+// Decode reads the body as JSON, at most MaxBody.
 func (r *Request) Decode(v any) error {
-	dec := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 10<<20))
+	dec := json.NewDecoder(http.MaxBytesReader(nil, r.Body, MaxBody))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return BadRequest(i18n.New("reading the request: %v", "读取请求失败：%v", err))
+		return Unreadable(err)
 	}
 	return nil
+}
+
+// Unreadable returns the error for a request that cannot be read.
+func Unreadable(err error) error {
+	return BadRequest(i18n.New("reading the request: %v", "读取请求失败：%v", err))
 }

@@ -8,16 +8,11 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-// Routes returns the routes that show and answer questions.
-func (b *Inbox) Routes() []api.Route {
-	return []api.Route{
-		api.NewRoute("GET", "inbox", api.ScopeRead, func(r *api.Request) (any, error) { return b.List(r.Who), nil }),
-		api.NewRoute("GET", "inbox/done", api.ScopeRead, func(r *api.Request) (any, error) { return b.Done(r.Who), nil }),
-		api.NewRoute("POST", "inbox/{id}", api.ScopeCall, b.post),
-	}
-}
+// AnswerPattern is the pattern of the route that Post serves.
+const AnswerPattern = "inbox/{id}"
 
-func (b *Inbox) post(r *api.Request) (any, error) {
+// Post answers a question.
+func (b *Inbox) Post(r *api.Request) (any, error) {
 	var a Answer
 	if err := r.Decode(&a); err != nil {
 		return nil, err

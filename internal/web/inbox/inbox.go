@@ -36,6 +36,8 @@ type Question struct {
 	// another question, not even after a restart of the gateway, and the ID
 	// reveals nothing about the arguments.
 	ID string `json:"id"`
+	// Replica is the replica where the question waits, in a cluster.
+	Replica string `json:"replica,omitempty"`
 	// Kind is sampling, elicitation, approval, host or share. A share has as its
 	// Server the host that wants access.
 	Kind   string `json:"kind"`

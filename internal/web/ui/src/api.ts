@@ -59,7 +59,7 @@ export interface Usage {
 }
 
 export interface Question {
-  id: string; kind: "sampling" | "elicitation" | "approval" | "host" | "share"; server?: string; client?: string; session?: string; run?: string; tool?: string;
+  id: string; /** replica is where the question waits, in a cluster. */ replica?: string; kind: "sampling" | "elicitation" | "approval" | "host" | "share"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;
   /** code is the script that makes the call. */
   code?: string;

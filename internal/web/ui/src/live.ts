@@ -5,6 +5,7 @@ import { get } from "./api.ts";
 import type { Bench, Call, Client, Line, Overview, Question, Replica, Run, Server, Unread } from "./api.ts";
 
 export const servers = signal<Server[]>([]);
+/** inbox has the open questions, in a cluster those of all replicas. */
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
 /** seenAt is the time of the last call of a session, in milliseconds. */
@@ -13,6 +14,10 @@ export const seenAt = new Map<string, number>();
 export const unread = signal<Unread | undefined>(undefined);
 /** replicas are the gateways of the cluster; empty outside a cluster. */
 export const replicas = signal<Replica[]>([]);
+/** farChanges and farCalls count what happened on other replicas, so that a page that shows them reads them again. */
+export const farChanges = signal(0), farCalls = signal(0);
+/** sender is the replica that sends the events. */
+let sender: string | undefined;
 /** approvals are servers and changed tools that wait for approval. */
 export const approvals = computed(() => servers.value.filter((s) => s.state === "pending" || s.pending?.length));
 /** waitingCount is the number of items that wait for a person. */
@@ -52,16 +57,24 @@ function deliver(topic: string, data: any): void {
   if (topic in told) told[topic as keyof typeof told]++;
   switch (topic) {
     case "servers": servers.value = data; return;
-    case "inbox": inbox.value = data; return;
+    case "inbox": inbox.value = withOwn(inbox.peek(), data); return;
     case "clients": clients.value = data; return;
     case "traffic": for (const c of data as Call[]) if (c.session && c.hop === "client") seenAt.set(c.session, Date.parse(c.start)); break;
-    case "hello": return;
-    case "reset": void refresh(); break;
+    case "hello": sender = data.replica; return;
+    case "reset": sender = data.replica ?? sender; void refresh(); break;
+    case "replicas":
+      if (data.topic === "traffic") { farCalls.value++; return; }
+      farChanges.value++;
+      if (data.topic !== "servers" && data.topic !== "clients") void refreshReplicas().catch(() => {});
+      return;
     case "bench": if (data.type === "sessions" || data.type === "down") void refreshBenches(); break;
   }
   const set = listeners[topic as keyof Topics] as Set<Listener<any>> | undefined;
   set?.forEach((f) => f(data));
 }
+
+/** withOwn replaces the questions of the replica that sends the events. */
+const withOwn = (all: Question[], own: Question[]) => [...all.filter((q) => sender && q.replica !== sender), ...own].sort((a, b) => Date.parse(a.asked) - Date.parse(b.asked));
 
 export async function refreshBenches(): Promise<void> { benches.value = await get<Bench[]>("bench"); }
 
@@ -72,18 +85,30 @@ export async function refresh(): Promise<void> {
   // An event that arrived in the meantime is newer than the response.
   if (told.servers === before.servers) servers.value = o.servers;
   if (told.clients === before.clients) clients.value = o.clients;
-  if (told.inbox === before.inbox) inbox.value = o.inbox;
+  if (told.inbox === before.inbox && !o.replicas) inbox.value = o.inbox;
   unread.value = o.unread;
   if (o.replicas) await refreshReplicas().catch(() => { replicas.value = o.replicas!; });
   loaded.value = true;
   await refreshBenches();
 }
 
-/** refreshReplicas reads the other replicas, and whether one of them cannot use the configuration. */
+let reading = false, stale = false;
+
+/** refreshReplicas reads the other replicas: their questions, and whether one of them cannot use the configuration. */
 async function refreshReplicas(): Promise<void> {
-  const o = await get<Pick<Overview, "replicas" | "unread">>("overview?replica=*");
-  replicas.value = o.replicas ?? [];
-  unread.value = o.unread;
+  stale = true;
+  if (reading) return;
+  reading = true;
+  try {
+    while (stale) {
+      stale = false;
+      const before = told.inbox;
+      const o = await get<Pick<Overview, "replicas" | "unread" | "inbox">>("overview?replica=*");
+      replicas.value = o.replicas ?? [];
+      unread.value = o.unread;
+      inbox.value = told.inbox === before ? o.inbox : withOwn(o.inbox, inbox.peek().filter((q) => q.replica === sender));
+    }
+  } finally { reading = false; }
 }
 
 /** checkUnread asks whether the config file has changed since it was read. */
@@ -93,7 +118,7 @@ export async function checkUnread(): Promise<void> {
   else unread.value = (await get<Unread | null>("unread").catch(() => null)) ?? undefined;
 }
 
-const topics = "servers,inbox,clients,bench,tests,traffic,logs";
+const topics = "servers,inbox,clients,bench,tests,traffic,logs,replicas";
 
 interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt?: number; id?: string; topic?: string; data?: unknown }
 let channel: BroadcastChannel | undefined;

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { RawBody, change, get, path, type Call, type Done, type Question, type Run, type Server, type ServerDetail, type Slice } from "../api.ts";
+import { RawBody, at, change, get, path, type Call, type Done, type Question, type Run, type Server, type ServerDetail, type Slice } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { initialDraft, read, type Draft } from "../form/draft.ts";
@@ -8,12 +8,13 @@ import { age, ago, hm, lasting, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
-import { approvals, inbox, loaded } from "../live.ts";
+import { approvals, inbox, loaded, replicas } from "../live.ts";
 import { noteKind, noteText } from "../note.ts";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments } from "../parts/switch.tsx";
 import { go, href, query, segments } from "../router.ts";
+import { ReplicaFilter, Silent, chosenReplica, isSelf } from "./replicas.tsx";
 import { Change } from "./server_history.tsx";
 import { approve, remove } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
@@ -24,15 +25,19 @@ import { may, phone } from "../state.ts";
 export function InboxPage() {
   useEffect(() => { commandLine.value = command("inbox"); }, []);
   const chosen = segments.value.slice(1).join("/");
-  const list: Waiting[] = [...inbox.value.map((q) => ({ id: q.id, q })), ...approvals.value.map((s) => ({ id: s.schema + "/" + s.name, s }))];
+  const replica = chosenReplica(), shown = (x: { replica?: string }) => !replica || x.replica === replica;
+  const list: Waiting[] = [...inbox.value.filter(shown).map((q) => ({ id: q.id, q })), ...approvals.value.filter(shown).map((s) => ({ id: s.schema + "/" + s.name, s }))];
   // A link to a closed question must not show another question in its place.
   const open = list.find((x) => x.id === chosen) ?? (phone.value || chosen ? undefined : list[0]);
-  const { value: done = [] } = useLoad(() => get<Done[]>("inbox/done"), [inbox.value]);
+  const { value: ended = [] } = useLoad(() => get<Done[]>("inbox/done?replica=*"), [inbox.value]);
+  const done = ended.filter(shown);
   const past = query.value.get("tab") === "done", unanswered = done.filter((d) => d.outcome === "late" || d.outcome === "ended").slice(0, 5);
   const over = done.find((d) => d.id === chosen) ?? (past && !phone.value && !chosen ? done[0] : undefined);
   const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
   return <div class={"page inbox-page" + (open && !past || over ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))}>
-      <Segments label={t("inbox")} value={past ? "done" : "waiting"} choices={[["waiting", t("inboxWaiting")], ["done", t("inboxDone")]]} onChange={(v) => go(href(["inbox"], { tab: v === "done" ? v : undefined }))} /></Head>
+      <ReplicaFilter all />
+      <Segments label={t("inbox")} value={past ? "done" : "waiting"} choices={[["waiting", t("inboxWaiting")], ["done", t("inboxDone")]]} onChange={(v) => go(href(["inbox"], { tab: v === "done" ? v : undefined, replica }))} /></Head>
+    <Silent list={replicas.value} />
     {loaded.value && chosen && !open && !over && <Notice tone="info">{t("questionOver")}</Notice>}
     {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div>
       : past && !done.length ? <Empty><Icon name="inbox" /><b>{t("inboxNoneDone")}</b><span>{t("inboxDoneHint")}</span></Empty>
@@ -45,6 +50,8 @@ export function InboxPage() {
   </div>;
 }
 
+/** placeOf is the replica where a question waits, if there are several. */
+const placeOf = (q: Question) => (q.replica ? `${t("replica")} ${q.replica}` : "");
 const clientOf = (q: Question) => (q.client === "bench" ? t("forBench") : q.client ? t("forClient", q.client) : "");
 const outcomeTones: Record<Done["outcome"], Tone> = { accept: "ok", decline: "idle", cancel: "idle", late: "warn", ended: "idle" };
 /** permits reports whether a yes to the question permits something, rather than tells something. */
@@ -55,14 +62,14 @@ const outcomeOf = (d: Done) => t(permits(d) ? d.outcome === "accept" ? "outcome_
 /** Past is the row of a question that no longer waits. */
 function Past({ d, on, tab }: { d: Done; on: boolean; tab?: string }) {
   return <a href={href(["inbox", d.id], { tab })} aria-current={on ? "true" : undefined}><Icon name="clock" /><span class="cut"><b>{d.server}</b> {d.tool}</span><span class="mut num">{hm(Date.parse(d.ended))}</span>
-    <small class="cut">{[outcomeOf(d), clientOf(d), d.params?.message].filter(Boolean).join(" · ")}</small></a>;
+    <small class="cut">{[outcomeOf(d), placeOf(d), clientOf(d), d.params?.message].filter(Boolean).join(" · ")}</small></a>;
 }
 
 /** Over shows a question that no longer waits, and how it ended. */
 function Over({ d }: { d: Done }) {
   return <article class="card question" aria-label={`${t(`kind_${d.kind}`)} ${d.server ?? ""}`} data-testid="over">
     <header class="bar"><Status tone={outcomeTones[d.outcome]}><b>{outcomeOf(d)}</b></Status> <b>{d.server}{d.tool ? "." + d.tool : ""}</b></header>
-    <p class="mut">{[t(`kind_${d.kind}`), clientOf(d), `${hm(Date.parse(d.asked), true)} – ${hm(Date.parse(d.ended), true)}`, d.by ? t("answeredBy", d.by) : ""].filter(Boolean).join(" · ")}</p>
+    <p class="mut">{[t(`kind_${d.kind}`), placeOf(d), clientOf(d), `${hm(Date.parse(d.asked), true)} – ${hm(Date.parse(d.ended), true)}`, d.by ? t("answeredBy", d.by) : ""].filter(Boolean).join(" · ")}</p>
     {d.params?.message && d.kind === "elicitation" && <p class="message">{d.params.message}</p>}
     {d.params && d.kind !== "elicitation" && <div class="json-box"><JsonView fit text={JSON.stringify(d.params)} label={t("arguments")} /></div>}
   </article>;
@@ -76,11 +83,11 @@ async function storyOf(q: Question): Promise<Story> {
   if (q.kind !== "elicitation" && q.kind !== "sampling") return { steps: [] };
   const begun = (at: string, client?: string, name?: string): Step => ({ at, kind: t("call"), text: [client === "bench" ? t("bench") : client, name].filter(Boolean).join(" → ") });
   const asked: Step = { at: q.asked, kind: t("asksStep"), text: Object.keys(q.params?.requestedSchema?.properties ?? {}).join(", ") || t(`kind_${q.kind}`) };
-  if (q.run) { const run = await get<Run>(path("runs", q.run)); return { call: JSON.stringify(run.params), steps: [begun(run.start, q.client ?? "bench", run.name), asked] }; }
-  const { calls } = await get<{ calls: Call[] }>("traffic?limit=2&q=" + encodeURIComponent(`status:pending hop:server server:${q.server}`));
+  if (q.run) { const run = await get<Run>(at(path("runs", q.run), q.replica)); return { call: JSON.stringify(run.params), steps: [begun(run.start, q.client ?? "bench", run.name), asked] }; }
+  const { calls } = await get<{ calls: Call[] }>(at("traffic?limit=2&q=" + encodeURIComponent(`status:pending hop:server server:${q.server}`), q.replica));
   if (calls.length !== 1) return { steps: [] };
-  const id = calls[0]!.id, req = (id: number) => get<Slice>(path("traffic", id, "body") + "?side=req");
-  const [body, { related }] = await Promise.all([req(id), get<{ related: Call[] }>(path("traffic", id))]);
+  const id = calls[0]!.id, req = (id: number) => get<Slice>(at(path("traffic", id, "body") + "?side=req", q.replica));
+  const [body, { related }] = await Promise.all([req(id), get<{ related: Call[] }>(at(path("traffic", id), q.replica))]);
   const notes = await Promise.all(related.filter((c) => c.kind === "notification" && c.hop === "server" && c.fromServer).slice(-20).map(async (c): Promise<Step> => {
     const params = await req(c.id).then((s) => JSON.parse(s.text)).then((p) => p.params ?? p).catch(() => undefined);
     return { at: c.start, kind: noteKind(c.method, params), text: noteText(c.method, params) };
@@ -105,7 +112,7 @@ interface Waiting { id: string; q?: Question; s?: Server }
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
   const icon = s ? s.state === "pending" ? "plug" : "edit" : permits(q!) ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
   return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : q!.kind === "host" ? t("wantedHost", q!.params?.host ?? "") : t(q!.kind === "share" ? "wantsAccess" : q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
-    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, clientOf(q), q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
+    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [placeOf(q), q.tool, clientOf(q), q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
 /** PendingServer is a server that waits for approval, or whose tools have changed. */
@@ -125,18 +132,18 @@ function PendingServer({ s }: { s: Server }) {
 
 async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string, script = false): Promise<void> {
   try {
-    await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}${script ? `,"for":"script"` : ""}}`));
+    await change("POST", at(path("inbox", q.id), q.replica), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}${script ? `,"for":"script"` : ""}}`));
   } catch (e) { toast(errorText(e), undefined, "err"); }
 }
 
 export function Item({ q }: { q: Question }) {
   const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
   const whole = q.deadline ? Math.max(1, (Date.parse(q.deadline) - Date.parse(q.asked)) / 1000) : 1;
-  const facts = [clientOf(q), t("waiting", age(q.asked, now.value))].filter(Boolean).join(" · ");
+  const facts = [placeOf(q), clientOf(q), t("waiting", age(q.asked, now.value))].filter(Boolean).join(" · ");
   return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
     {left !== undefined && <progress class="deadline" max={1} value={Math.min(1, left / whole)} aria-hidden="true" />}
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>{left !== undefined && <span class="tag end num">{t("timeLeft", lasting(left))}</span>}</header>
-    <div class="row facts-row"><span class="mut">{facts}</span>{q.tool && <a href={href(["traffic"], { q: `status:pending server:${q.server}` })}>{t("showCall")}</a>}</div>
+    <div class="row facts-row"><span class="mut">{facts}</span>{q.tool && <a href={href(["traffic"], { q: `status:pending server:${q.server}`, replica: isSelf(q.replica) ? undefined : q.replica })}>{t("showCall")}</a>}</div>
     {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : q.kind === "host" ? <Host q={q} /> : q.kind === "share" ? <Share q={q} /> : <Approval q={q} />}
   </article>;
 }

@@ -1,7 +1,7 @@
 // The card of replicas on the overview, and what the pages of replicas share. The first page loads this file alone.
 import { get, type Overview, type Replica, type Server } from "../api.ts";
 import { said, t } from "../i18n/index.ts";
-import { replicas } from "../live.ts";
+import { farChanges, replicas } from "../live.ts";
 import { Status, now, useLoad } from "../parts/basics.tsx";
 import { upOf } from "./server_state.ts";
 
@@ -9,8 +9,8 @@ import { upOf } from "./server_state.ts";
 export const every = "*";
 export const why = (r: Replica) => said(r.error, r.errorZH);
 
-/** useAll requests a path of all replicas every 5 seconds. */
-export function useAll<T>(path: string) { return useLoad(() => get<T>(path), [path, Math.floor(now.value / 5_000)]); }
+/** useAll requests a path of all replicas every 5 seconds, and when something has changed on one of them. */
+export function useAll<T>(path: string) { return useLoad(() => get<T>(path), [path, Math.floor(now.value / 5_000), farChanges.value]); }
 
 export const of = <T extends { replica?: string }>(list: T[] | undefined, name: string) => (list ?? []).filter((x) => name === every || x.replica === name);
 
