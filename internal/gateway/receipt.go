@@ -33,8 +33,8 @@ func (a *account) showed(v *view.View) {
 func (a *account) count(one func(*receipt.Tally)) {
 	one(&a.tally)
 	one(a.gw.tallies.Of(a.opening.Schema))
-	if key := a.opening.Who.ID; key != "" {
-		one(a.gw.tallies.Key(a.opening.Schema, key))
+	if who := &a.opening.Who; who.ID != "" {
+		one(a.gw.tallies.Key(a.opening.Schema, who.ID, who.Name))
 	}
 }
 
@@ -81,6 +81,8 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 			continue // it is being removed
 		}
 		r := receipt.Schema{Receipt: s.account.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
+		r.Runs = s.runs()
+		r.Direct, r.Followed = g.opt.Traffic.Repeats(name, mcp.MethodToolsCall)
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
 		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)
@@ -118,7 +120,7 @@ func (a *account) bill() {
 // showedKey records what a key was shown, and why the mode was chosen. Requests
 // outside any session have no other place for it.
 func (a *account) showedKey(v *view.View) {
-	r := receipt.Receipt{Key: a.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
+	r := receipt.Receipt{Key: a.opening.Who.ID, Name: a.opening.Who.Name, Mode: v.Mode, Tools: v.Cost.Tools()}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if v.Choice.Mode != "" {

@@ -19,6 +19,7 @@ import (
 type Receipt struct {
 	Session string `json:"session,omitempty"`
 	Key     string `json:"key,omitempty"` // who it was that was shown it
+	Name    string `json:"name,omitempty"` // of the key, for display
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
 	Why     string `json:"why,omitempty"` // of a mode that was chosen
@@ -62,8 +63,14 @@ type Schema struct {
 	Own catalog.Cost `json:"own"`
 	// Large are the clients to which results passed that they do not show
 	// whole to their models.
-	Large    []kept.Large `json:"large"`
-	Sessions []Receipt    `json:"sessions"`
+	Large []kept.Large `json:"large"`
+	// Direct is how many of the recorded calls clients made themselves, Followed
+	// how many of these were followed by another call of the same tool.
+	Direct   int `json:"direct"`
+	Followed int `json:"followed"`
+	// Runs says that clients are shown run.
+	Runs     bool      `json:"runs"`
+	Sessions []Receipt `json:"sessions"`
 	// Keys are those that were used last, with what each was shown and saved.
 	Keys []Receipt `json:"keys"`
 }
@@ -74,6 +81,10 @@ type Advice struct {
 	Why   string `json:"why"`
 	WhyZH string `json:"whyZH"`
 }
+
+// Scripted says whether scripts would have saved turns: most calls were followed
+// by another call of the same tool, and there are enough of them to say so.
+func (s *Schema) Scripted() bool { return s.Direct >= 10 && 2*s.Followed >= s.Direct }
 
 // A Tally counts what clients were shown.
 type Tally struct {
@@ -170,10 +181,12 @@ func (r Receipt) Log(log *slog.Logger, level, warning slog.Level) {
 const maxKeyReceipts = 100
 
 // Key is the tally of a key in a schema.
-func (t *Tallies) Key(schema, key string) *Tally {
+func (t *Tallies) Key(schema, key, name string) *Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &t.key(schema, key).Tally
+	one := t.key(schema, key)
+	one.shown.Name = name
+	return &one.Tally
 }
 
 // key finds or adds a key. The one that was used last is the last of the list.

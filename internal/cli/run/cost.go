@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,14 +101,29 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	for _, w := range warnings {
 		fmt.Fprintf(a.Stdout, "  %s%s\n", a.T("note: ", "注意："), w)
 	}
+	printRepeats(a, r)
 	printLarge(a, "  ", r)
+}
+
+// printRepeats says how many calls scripts could have made, and the setting that
+// allows scripts.
+func printRepeats(a *env.Env, r *receipt.Schema) {
+	if !r.Scripted() {
+		return
+	}
+	fmt.Fprintf(a.Stdout, a.T("  note: of %d calls %d were followed by another call of the same tool; a script makes such calls in one turn",
+		"  注意：%d 次调用中有 %d 次之后又调用了同一工具；脚本可以在一轮中完成这些调用"), r.Direct, r.Followed)
+	if !r.Runs {
+		fmt.Fprint(a.Stdout, a.T(`: set "mode": "code", or "code": true in the modes compact and search`, `：请设置 "mode": "code"，或在 compact、search 模式下设置 "code": true`))
+	}
+	fmt.Fprintln(a.Stdout)
 }
 
 // printShare prints what is known of one key or session.
 func printShare(a *env.Env, r *receipt.Receipt) {
 	who := strings.TrimSpace(a.T("session", "会话") + " " + r.Session + " " + r.Client)
 	if r.Session == "" {
-		who = a.T("key", "密钥") + " " + r.Key
+		who = a.T("key", "密钥") + " " + cmp.Or(r.Name, r.Key)
 	}
 	if r.Why != "" {
 		fmt.Fprintf(a.Stdout, a.T("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), who, r.Mode, a.T(r.Why, r.WhyZH))
