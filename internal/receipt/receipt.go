@@ -18,7 +18,7 @@ import (
 // have cost otherwise. Tokens are estimates.
 type Receipt struct {
 	Session string `json:"session,omitempty"`
-	Key     string `json:"key,omitempty"` // who it was that was shown it
+	Key     string `json:"key,omitempty"`  // who it was that was shown it
 	Name    string `json:"name,omitempty"` // of the key, for display
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
