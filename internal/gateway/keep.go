@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -50,8 +51,7 @@ func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.
 	}
 	cut := results.Cutter{Rules: rules, File: &s.gw.config().Results, Links: c.client.rules.Links, Mode: s.look().Mode, Structured: c.Via == traffic.DoorExec, Keep: keep}
 	if left, some := cut.Cut(resp); some {
-		s.account.tally.Cut(left)
-		s.gw.tallies.Of(s.opening.Schema).Cut(left)
+		s.account.count(func(t *receipt.Tally) { t.Cut(left) })
 	}
 }
 

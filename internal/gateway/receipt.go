@@ -23,10 +23,18 @@ func (a *account) showed(v *view.View) {
 		return
 	}
 	cost := v.Cost.In(v.Mode)
-	a.tally.List(cost)
-	a.gw.tallies.Of(a.opening.Schema).List(cost)
+	a.count(func(t *receipt.Tally) { t.List(cost) })
 	if a.opening.Who.ID != "" {
-		a.showedKey(v, cost)
+		a.showedKey(v)
+	}
+}
+
+// count counts something for the session, its schema and its key.
+func (a *account) count(one func(*receipt.Tally)) {
+	one(&a.tally)
+	one(a.gw.tallies.Of(a.opening.Schema))
+	if who := &a.opening.Who; who.ID != "" {
+		one(a.gw.tallies.Key(a.opening.Schema, who.ID, who.Name))
 	}
 }
 
@@ -36,8 +44,7 @@ func (a *account) inspected(tool string, result []byte) {
 		return
 	}
 	cost := catalog.CostOf(result)
-	a.tally.Inspect(cost)
-	a.gw.tallies.Of(a.opening.Schema).Inspect(cost)
+	a.count(func(t *receipt.Tally) { t.Inspect(cost) })
 }
 
 // receipt returns the account so far.
@@ -74,6 +81,8 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 			continue // it is being removed
 		}
 		r := receipt.Schema{Receipt: s.account.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
+		r.Runs = s.runs()
+		r.Direct, r.Followed = g.opt.Traffic.Repeats(name, mcp.MethodToolsCall)
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
 		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)
@@ -108,31 +117,29 @@ func (a *account) bill() {
 	}
 }
 
-// showedKey counts a list for a key. Requests outside any session have no other
-// place to record it, or why the mode was chosen.
-func (a *account) showedKey(v *view.View, cost catalog.Cost) {
-	r := receipt.Receipt{Key: a.opening.Who.ID, Mode: v.Mode, Tools: v.Cost.Tools()}
+// showedKey records what a key was shown, and why the mode was chosen. Requests
+// outside any session have no other place for it.
+func (a *account) showedKey(v *view.View) {
+	r := receipt.Receipt{Key: a.opening.Who.ID, Name: a.opening.Who.Name, Mode: v.Mode, Tools: v.Cost.Tools()}
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if v.Choice.Mode != "" {
 		r.List = v.Cost.All() // computed for the choice of the mode
 	}
-	if a.gw.tallies.Shown(a.opening.Schema, r, cost) && r.Why != "" && !a.opening.Session {
+	if a.gw.tallies.Shown(a.opening.Schema, r) && r.Why != "" && !a.opening.Session {
 		a.gw.log.Info("mode chosen", "schema", a.opening.Schema, "key", r.Key, "mode", r.Mode, "why", r.Why)
 	}
 }
 
 // saved counts the tokens that a script kept out of the context.
 func (a *account) saved(calls int, inner, shown catalog.Cost) {
-	a.tally.Script(calls, inner, shown)
-	a.gw.tallies.Of(a.opening.Schema).Script(calls, inner, shown)
+	a.count(func(t *receipt.Tally) { t.Script(calls, inner, shown) })
 }
 
 // readBack counts a part of a kept result that the client read.
 func (a *account) readBack(result []byte) {
 	cost := catalog.CostOf(result)
-	a.tally.Read(cost)
-	a.gw.tallies.Of(a.opening.Schema).Read(cost)
+	a.count(func(t *receipt.Tally) { t.Read(cost) })
 }
 
 // Fits reports how well the tools of a schema suit each known client.

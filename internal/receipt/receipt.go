@@ -18,7 +18,8 @@ import (
 // have cost otherwise. Tokens are estimates.
 type Receipt struct {
 	Session string `json:"session,omitempty"`
-	Key     string `json:"key,omitempty"` // who it was that was shown it
+	Key     string `json:"key,omitempty"`  // who it was that was shown it
+	Name    string `json:"name,omitempty"` // of the key, for display
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
 	Why     string `json:"why,omitempty"` // of a mode that was chosen
@@ -62,9 +63,15 @@ type Schema struct {
 	Own catalog.Cost `json:"own"`
 	// Large are the clients to which results passed that they do not show
 	// whole to their models.
-	Large    []kept.Large `json:"large"`
-	Sessions []Receipt    `json:"sessions"`
-	// Keys are those that listed the tools last, with what each was shown.
+	Large []kept.Large `json:"large"`
+	// Direct is how many of the recorded calls clients made themselves, Followed
+	// how many of these were followed by another call of the same tool.
+	Direct   int `json:"direct"`
+	Followed int `json:"followed"`
+	// Runs says that clients are shown run.
+	Runs     bool      `json:"runs"`
+	Sessions []Receipt `json:"sessions"`
+	// Keys are those that were used last, with what each was shown and saved.
 	Keys []Receipt `json:"keys"`
 }
 
@@ -74,6 +81,10 @@ type Advice struct {
 	Why   string `json:"why"`
 	WhyZH string `json:"whyZH"`
 }
+
+// Scripted says whether scripts would have saved turns: most calls were followed
+// by another call of the same tool, and there are enough of them to say so.
+func (s *Schema) Scripted() bool { return s.Direct >= 10 && 2*s.Followed >= s.Direct }
 
 // A Tally counts what clients were shown.
 type Tally struct {
@@ -122,7 +133,13 @@ func (t *Tally) Fill(r *Receipt) {
 type Tallies struct {
 	mu   sync.Mutex
 	by   map[string]*Tally
-	keys map[string][]Receipt
+	keys map[string][]*keyed
+}
+
+// A keyed is the tally of a key, with what the key was shown last.
+type keyed struct {
+	Tally
+	shown Receipt
 }
 
 // Of is the tally of a schema.
@@ -163,26 +180,44 @@ func (r Receipt) Log(log *slog.Logger, level, warning slog.Level) {
 // maxKeyReceipts bounds the receipts that are kept of the keys of a schema.
 const maxKeyReceipts = 100
 
-// Shown keeps the receipt of a key, the latest last. It says whether the key
-// is shown something else than before.
-func (t *Tallies) Shown(schema string, r Receipt, cost catalog.Cost) bool {
+// Key is the tally of a key in a schema.
+func (t *Tallies) Key(schema, key, name string) *Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	one := t.key(schema, key)
+	one.shown.Name = name
+	return &one.Tally
+}
+
+// key finds or adds a key. The one that was used last is the last of the list.
+func (t *Tallies) key(schema, key string) *keyed {
 	list := t.keys[schema]
-	changed := true
-	if i := slices.IndexFunc(list, func(old Receipt) bool { return old.Key == r.Key }); i >= 0 {
-		r.Lists, r.Shown = list[i].Lists, list[i].Shown
-		changed = list[i].Mode != r.Mode
+	var one *keyed
+	if i := slices.IndexFunc(list, func(k *keyed) bool { return k.shown.Key == key }); i >= 0 {
+		one = list[i]
 		list = slices.Delete(list, i, i+1)
-	} else if len(list) == maxKeyReceipts {
+	} else {
+		one = &keyed{shown: Receipt{Key: key}}
+		one.shown.Warn(nil)
+	}
+	if len(list) == maxKeyReceipts {
 		list = slices.Delete(list, 0, 1)
 	}
-	r.Lists++
-	r.Shown = r.Shown.Plus(cost)
 	if t.keys == nil {
-		t.keys = make(map[string][]Receipt)
+		t.keys = make(map[string][]*keyed)
 	}
-	t.keys[schema] = append(list, r)
+	t.keys[schema] = append(list, one)
+	return one
+}
+
+// Shown keeps what a key was shown. It says whether that is something else than
+// before.
+func (t *Tallies) Shown(schema string, r Receipt) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.key(schema, r.Key)
+	changed := one.shown.Mode != r.Mode
+	one.shown = r
 	return changed
 }
 
@@ -190,5 +225,11 @@ func (t *Tallies) Shown(schema string, r Receipt, cost catalog.Cost) bool {
 func (t *Tallies) ShownTo(schema string) []Receipt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Receipt{}, t.keys[schema]...)
+	all := []Receipt{}
+	for _, k := range t.keys[schema] {
+		r := k.shown
+		k.Fill(&r)
+		all = append(all, r)
+	}
+	return all
 }

@@ -175,6 +175,7 @@ type meter struct {
 	base    usage
 	busy    atomic.Bool   // the engine computes
 	rests   atomic.Int64  // how often the engine has waited
+	message atomic.Int64  // size of the largest message so far, if it is large
 	asleep  atomic.Bool   // the meter waits for wake
 	wake    chan struct{} // the engine computes again
 	reached chan string
@@ -209,6 +210,10 @@ func (m *meter) rest() {
 	m.busy.Store(false)
 	m.rests.Add(1)
 }
+
+// received records the size of a large message. Its copies are no memory of the
+// script.
+func (m *meter) received(size int64) { m.message.Store(max(size, m.message.Load())) }
 
 func (m *meter) used() (cpu time.Duration, peak int64) {
 	u := measure()
@@ -248,7 +253,7 @@ func (m *meter) watch() {
 		case u.cpu-m.base.cpu > m.limits.CPU:
 			m.reached <- LimitCPU
 			return
-		case u.peak > m.base.peak+m.limits.Memory+memorySlack:
+		case u.peak > m.base.peak+m.limits.Memory+memorySlack+m.message.Load():
 			m.reached <- LimitMemory
 			return
 		case u.cpu-rested > yieldAfter && !yields:
@@ -260,5 +265,5 @@ func (m *meter) watch() {
 }
 
 // memorySlack is how much memory the process may use besides that of the
-// script: the message being read, and the engine itself.
+// script and its largest message: for the engine itself.
 const memorySlack = 12 << 20

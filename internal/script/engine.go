@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -319,10 +320,36 @@ func (e *engine) next() *Outcome {
 	if err != nil {
 		return faulty("InternalError", err.Error())
 	}
-	if _, err := e.settle.Call(quickjs.UndefinedValue, s.id, s.ok, s.json, s.large); err != nil {
+	text, free, err := e.text(&s)
+	if err != nil {
+		return faulty("InternalError", err.Error())
+	}
+	defer free()
+	if _, err := e.settle.Call(quickjs.UndefinedValue, s.id, s.ok, text, s.large); err != nil {
 		return e.broken(err)
 	}
 	return nil
+}
+
+// largeText is the size above which text saves memory.
+const largeText = 1 << 20
+
+// text returns the JSON of a settlement as an argument for the engine. Before a
+// large one is parsed, the memory of all its copies here is given back, and it
+// has ASCII characters only: the engine would need several times the size of
+// any other text to parse it.
+func (e *engine) text(s *settlement) (arg any, free func(), err error) {
+	if len(s.json) < largeText {
+		return s.json, func() {}, nil
+	}
+	e.meter.received(int64(len(s.json)))
+	v, err := e.vm.NewString(ascii(s.json))
+	if err != nil {
+		return nil, nil, err
+	}
+	s.json = ""
+	debug.FreeOSMemory()
+	return v, v.Free, nil
 }
 
 // outcome reads the result of the script.
@@ -408,7 +435,7 @@ func (f *Fault) name(short bool) {
 	switch {
 	case f.Message == "stack overflow" && (f.Name == "InternalError" || f.Name == "SyntaxError"):
 		f.Limit = LimitDepth
-	case f.Message == "out of memory" && f.Name == "InternalError", f.Message == "null" && f.Name == "Thrown" && short:
+	case f.Message == "out of memory" && f.Name == "InternalError", short && (f.Message == "null" && f.Name == "Thrown" || f.Message == "" && f.Name == ""):
 		f.Limit = LimitMemory
 	}
 }

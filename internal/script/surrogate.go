@@ -3,6 +3,8 @@ package script
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // wellFormed replaces unpaired surrogates in JSON of the engine by U+FFFD.
@@ -44,4 +46,27 @@ func unitAt(json string, i int) (unit uint64, ok bool) {
 	}
 	unit, err := strconv.ParseUint(json[i+2:i+6], 16, 16)
 	return unit, err == nil
+}
+
+// ascii writes the characters of JSON that are not ASCII as \u escapes.
+func ascii(json string) string {
+	others := 0
+	for i := range len(json) {
+		others += int(json[i] >> 7)
+	}
+	if others == 0 {
+		return json
+	}
+	const hex = "0123456789abcdef"
+	b := make([]byte, 0, len(json)+2*others)
+	for _, r := range json {
+		if r < utf8.RuneSelf {
+			b = append(b, byte(r))
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b = append(b, '\\', 'u', hex[unit>>12], hex[unit>>8&15], hex[unit>>4&15], hex[unit&15])
+		}
+	}
+	return string(b)
 }

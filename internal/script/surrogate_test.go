@@ -12,3 +12,11 @@ func TestWellFormed(t *testing.T) {
 		}
 	}
 }
+
+func TestASCII(t *testing.T) {
+	for in, want := range map[string]string{`"a\n"`: `"a\n"`, `"é文😀\u0001"`: `"\u00e9\u6587\ud83d\ude00\u0001"`, "\"\u007f\u0080\"": "\"\u007f\\u0080\""} {
+		if got := ascii(in); got != want {
+			t.Errorf("%s is %s, want %s", in, got, want)
+		}
+	}
+}

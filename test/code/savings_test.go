@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestSavings checks that the receipts of a session and of its schema, and the
+// TestSavings checks that the receipts of a session, its key and its schema, and the
 // log, have what scripts and kept results saved, less what was read again.
 func TestSavings(t *testing.T) {
 	t.Run("code/savings", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSavings(t *testing.T) {
 		type receipt struct {
 			Scripts, Calls, Cut, Reads      int
 			Returned, Inner, Kept, ReadBack cost
-			Sessions                        []receipt
+			Sessions, Keys                  []receipt
 		}
 		resp, err := http.Get(gw.URL + "/api/status")
 		if err != nil {
@@ -52,10 +52,10 @@ func TestSavings(t *testing.T) {
 			t.Fatal(err)
 		}
 		schema := status.Schemas["default"].Receipt
-		if len(schema.Sessions) != 1 {
+		if len(schema.Sessions) != 1 || len(schema.Keys) != 1 {
 			t.Fatalf("it is %s", raw)
 		}
-		for _, r := range []receipt{schema, schema.Sessions[0]} {
+		for _, r := range []receipt{schema, schema.Sessions[0], schema.Keys[0]} {
 			if r.Scripts != 1 || r.Calls != 3 || r.Inner.Tokens < 2500 || r.Returned.Tokens > 50 || r.Cut != 1 || r.Kept.Tokens < 5000 || r.Reads != 2 || r.ReadBack.Tokens < 400 || r.ReadBack.Tokens > 1500 {
 				t.Errorf("it is %+v", r)
 			}

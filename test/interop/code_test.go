@@ -135,6 +135,35 @@ func TestCode(t *testing.T) {
 	})
 }
 
+// TestCodeTree checks that a script turns a directory tree of 10 MB of the
+// published server into one line, with the default limits of scripts.
+func TestCodeTree(t *testing.T) {
+	t.Parallel()
+	t.Run("code/published tree of 10 MB", func(t *testing.T) {
+		dir := t.TempDir()
+		const files, folders = 40_000, 40
+		for i := range files {
+			folder := filepath.Join(dir, fmt.Sprint(i%folders))
+			if i < folders {
+				if err := os.Mkdir(folder, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%05d-%s.txt", i, strings.Repeat("report-", 32))), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		servers := strings.Replace(config("files", entry(node(t), npmServer("server-filesystem"), dir)), "{", `{"mode":"code","limits":{"serverMessage":"64MB"},`, 1)
+		code := fmt.Sprintf(`const text = (await tools.files.directory_tree({path: %q})).content;
+			return [text.length > 1e7, JSON.parse(text).flatMap(d => d.children).filter(f => f.type === 'file').length]`, dir)
+		program := append(slices.Clone(official(t)["TypeScript"]), "modern", "http", mcptest.Gateway(t, servers).URL+"/mcp")
+		got := runs(t, program, []map[string]any{{"tool": "run", "arguments": map[string]any{"code": code}}})
+		if want := fmt.Sprintf("[true,%d]", files); got[0].text() != want {
+			t.Errorf("it is %.500s, want %s", got[0].text(), want)
+		}
+	})
+}
+
 // TestKept checks that the official TypeScript clients, which validate results,
 // get a large result of a published server in part and read all of it by lines.
 func TestKept(t *testing.T) {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,14 +92,7 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	a.Print(t)
 	fmt.Fprintf(a.Stdout, a.T("  auto would choose %s: %s\n", "  auto 会选择 %s：%s\n"), r.Advice.Mode, a.T(r.Advice.Why, r.Advice.WhyZH))
 	for _, one := range slices.Concat(r.Keys, r.Sessions) {
-		if one.Why == "" {
-			continue
-		}
-		who := a.T("session", "会话") + " " + one.Session + " " + one.Client
-		if one.Session == "" {
-			who = a.T("key", "密钥") + " " + one.Key
-		}
-		fmt.Fprintf(a.Stdout, a.T("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), strings.TrimSpace(who), one.Mode, a.T(one.Why, one.WhyZH))
+		printShare(a, &one)
 	}
 	warnings := r.Warnings
 	if a.Lang == i18n.Chinese {
@@ -107,7 +101,41 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	for _, w := range warnings {
 		fmt.Fprintf(a.Stdout, "  %s%s\n", a.T("note: ", "注意："), w)
 	}
+	printRepeats(a, r)
 	printLarge(a, "  ", r)
+}
+
+// printRepeats says how many calls scripts could have made, and the setting that
+// allows scripts.
+func printRepeats(a *env.Env, r *receipt.Schema) {
+	if !r.Scripted() {
+		return
+	}
+	fmt.Fprintf(a.Stdout, a.T("  note: of %d calls %d were followed by another call of the same tool; a script makes such calls in one turn",
+		"  注意：%d 次调用中有 %d 次之后又调用了同一工具；脚本可以在一轮中完成这些调用"), r.Direct, r.Followed)
+	if !r.Runs {
+		fmt.Fprint(a.Stdout, a.T(`: set "mode": "code", or "code": true in the modes compact and search`, `：请设置 "mode": "code"，或在 compact、search 模式下设置 "code": true`))
+	}
+	fmt.Fprintln(a.Stdout)
+}
+
+// printShare prints what is known of one key or session.
+func printShare(a *env.Env, r *receipt.Receipt) {
+	who := strings.TrimSpace(a.T("session", "会话") + " " + r.Session + " " + r.Client)
+	if r.Session == "" {
+		who = a.T("key", "密钥") + " " + cmp.Or(r.Name, r.Key)
+	}
+	if r.Why != "" {
+		fmt.Fprintf(a.Stdout, a.T("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), who, r.Mode, a.T(r.Why, r.WhyZH))
+	}
+	if r.Scripts > 0 {
+		fmt.Fprintf(a.Stdout, a.T("  %s: scripts: %d, with calls: %d; they returned %d tokens, and the results of their calls had %d\n",
+			"  %s：脚本 %d 个，调用 %d 次；脚本返回 %d token，调用结果共 %d token\n"), who, r.Scripts, r.Calls, r.Returned.Tokens, r.Inner.Tokens)
+	}
+	if r.Cut > 0 {
+		fmt.Fprintf(a.Stdout, a.T("  %s: results shown in part: %d; %d tokens were left out, and %d were read again\n",
+			"  %s：部分显示的结果 %d 个；省略 %d token，再次读取 %d token\n"), who, r.Cut, r.Kept.Tokens, r.ReadBack.Tokens)
+	}
 }
 
 // printLarge lists the results that clients did not show completely, and the
