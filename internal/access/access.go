@@ -106,6 +106,19 @@ func (p Principal) Unbound() bool {
 	return p.ID != "" && len(p.Schemas) == 0 && len(p.Servers) == 0 && len(p.Tools) == 0
 }
 
+// Within returns the principal restricted to a grant. It stays the same
+// principal, and gets no right that it lacks: patterns of two grants cannot be
+// combined, so one that is restricted already keeps its own.
+func (p Principal) Within(g Grant) Principal {
+	if !p.Unbound() {
+		g.Schemas, g.Servers, g.Tools = p.Schemas, p.Servers, p.Tools
+	}
+	g.Admin = g.Admin && p.Admin
+	g.ReadOnly = g.ReadOnly || p.ReadOnly
+	p.Grant = g
+	return p
+}
+
 // Sight returns a key that is equal for principals that see the same, so that
 // they can share lists; empty for principals that see everything.
 func (p Principal) Sight() string {

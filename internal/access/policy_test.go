@@ -225,3 +225,31 @@ func FuzzBearer(f *testing.F) {
 		}
 	})
 }
+
+// TestWithin checks that a restricted principal keeps its identity and gets no
+// right that it lacks.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	admin := Grant{Servers: []string{"fs"}, Admin: true, Mode: "compact"}
+	plain := Local
+	plain.Admin = false
+	bound := Principal{ID: "key:1", Grant: Grant{Servers: []string{"git"}, ReadOnly: true}}
+	for _, tt := range []struct {
+		name                        string
+		who                         Principal
+		seesFS, seesGit, configures bool
+		readOnly                    bool
+	}{
+		{"a user without admin", plain, true, false, false, false},
+		{"a user with admin", Local, true, false, true, false},
+		{"a key for another server", bound, false, true, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.who.Within(admin)
+			if got.ID != tt.who.ID || got.Mode != "compact" || got.ReadOnly != tt.readOnly || got.MayConfigure() != tt.configures ||
+				got.MaySee("default", "fs", "") != tt.seesFS || got.MaySee("default", "git", "") != tt.seesGit {
+				t.Errorf("Within: %+v", got)
+			}
+		})
+	}
+}

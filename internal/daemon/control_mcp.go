@@ -10,9 +10,9 @@ import (
 )
 
 // controlMCP lets programs of the user be clients of this gateway: at
-// /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a
-// connected client. No key is needed, because only the user can open the
-// socket.
+// /mcp/SCHEMA and /mcp/SCHEMA/SERVER, and at /as/SESSION with the view of a
+// connected client. All of them belong to the user. No key is needed, because
+// only the user can open the socket.
 func controlMCP(in *instance.Instance, mux *http.ServeMux, server *mcphttp.Server) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}

@@ -56,12 +56,12 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 	return s, nil
 }
 
-// openingFor returns the Opening of a new client: that of its principal, or
-// that of the client it imitates.
+// openingFor returns the Opening of a new client: what its principal sees, or
+// what the client sees that it imitates.
 func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) (gateway.Opening, error) {
 	like, control := fromControl(ctx)
 	if like != "" {
-		opening, ok := in.Gateway.Imitate(like)
+		opening, ok := in.Gateway.Imitate(like, access.From(ctx))
 		if !ok {
 			return opening, jsonrpc.Errorf(http.StatusNotFound, "Client '%s' is not connected", like)
 		}

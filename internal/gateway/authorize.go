@@ -268,18 +268,35 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 		entry.Traced(ctx).Agreed(yes)
 		return nil
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := g.gw.unasked(ctx); err != nil {
+		return err
 	}
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's approval, and no person approved it")
 }
 
-// approve asks a person to approve a call, if the gateway can ask one.
+// approve asks a person to approve a call, if the gateway can ask one. The
+// question ends when the process is about to end: nothing has been sent yet, so
+// the call need not be waited for.
 func (g *Gateway) approve(ctx context.Context, a Approval) traffic.Yes {
 	if g.opt.Approve == nil {
 		return traffic.Yes{}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.stopping, cancel)()
 	return g.opt.Approve(ctx, a)
+}
+
+// unasked returns the error of a call whose question to a person ended without
+// an answer; nil if a person had time to answer.
+func (g *Gateway) unasked(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case g.stopping.Err() != nil:
+		return mcp.ShutsDown()
+	}
+	return nil
 }
 
 func (g *guard) approval(server, tool string, t *target) Approval {
@@ -300,13 +317,13 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 	case !agreed:
 		yes = traffic.Yes{}
 	}
-	switch {
-	case yes != traffic.Yes{}:
+	if yes != (traffic.Yes{}) {
 		entry.Traced(ctx).Agreed(yes)
 		t.agreed = ids
 		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	}
+	if err := g.gw.unasked(ctx); err != nil {
+		return err
 	}
 	return mcp.Failure(mcp.PolicyDenied, "", "removing "+strings.Join(ids, ", ")+
 		` needs a person's approval, and no person approved it; a person can remove a server with "mcp-all-in-one remove NAME" or in the console`)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -73,14 +74,14 @@ func (g *Gateway) Clients() []Client {
 	return clients
 }
 
-// Imitate returns an Opening with the view and the rights of a connected
-// session, or false if there is no such session.
-func (g *Gateway) Imitate(session string) (Opening, bool) {
+// Imitate returns an Opening with which a principal sees what a connected
+// session sees, or false if there is no such session.
+func (g *Gateway) Imitate(session string, who access.Principal) (Opening, bool) {
 	s := g.session(session)
 	if s == nil {
 		return Opening{}, false
 	}
-	return Opening{Who: s.opening.Who, Schema: s.opening.Schema, Server: s.opening.Server}, true
+	return Opening{Who: who.Within(s.opening.Who.Grant), Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
 // introduce stores what a client declares in its handshake. It returns false if

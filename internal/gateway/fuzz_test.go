@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -111,7 +113,8 @@ func (silent) Notify(context.Context, *jsonrpc.Notification) error { return nil 
 // without them.
 var ofVersions = []string{"resultType", "ttlMs", "cacheScope", "structuredContent"}
 
-// FuzzRelay checks that any valid result is relayed unchanged.
+// FuzzRelay checks that any valid result is relayed unchanged, and that one that
+// is not an object is an error of the server.
 func FuzzRelay(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"content":[{"type":"text","text":"x"}]}`, `{"content":[],"isError":true,"_meta":{"a":1.0,"b":-0,"c":1e400}}`,
@@ -137,6 +140,12 @@ func FuzzRelay(f *testing.F) {
 			mcp.MethodToolsCall: `{"name":"s__relay","arguments":{}}`, mcp.MethodPromptsGet: `{"name":"s__relay"}`, mcp.MethodResourcesRead: `{"uri":"relay:1"}`,
 		} {
 			resp, err := s.Handle(t.Context(), silent{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
+			if result[0] != '{' {
+				if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || !strings.Contains(string(wire.Data), string(mcp.UpstreamProtocol)) {
+					t.Fatalf("%s: %v for %q", method, err, result)
+				}
+				continue
+			}
 			if err != nil {
 				t.Fatalf("%s: %v for %q", method, err, result)
 			}

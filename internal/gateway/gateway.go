@@ -123,8 +123,8 @@ type Gateway struct {
 	// listeners are the open subscriptions of modern clients.
 	listeners listen.Streams
 	started   time.Time
-	stopping  chan struct{} // closed when the process is about to end
-	stopOnce  sync.Once
+	stopping  context.Context // done when the process is about to end
+	stop      context.CancelFunc
 
 	mu       sync.Mutex
 	sessions map[*Session]struct{}
@@ -144,7 +144,7 @@ func New(opt Options) *Gateway {
 	g.seals = modern.NewSealer(opt.Seals)
 	g.mark = g.seals.Mark(opt.Owner)
 	g.tasks = tasks.NewBook()
-	g.stopping = make(chan struct{})
+	g.stopping, g.stop = context.WithCancel(context.Background())
 	g.started = time.Now()
 	g.changes.Announce = g.announce
 	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, func() {
@@ -276,9 +276,9 @@ func (g *Gateway) tellClients() {
 	}
 }
 
-// Stop ends the open subscriptions of modern clients with a result, so that
-// nothing keeps their streams open.
-func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
+// Stop ends what could keep requests open for long without a server at work:
+// the subscriptions of modern clients, and questions whether a call may run.
+func (g *Gateway) Stop() { g.stop() }
 
 // Drain refuses new calls, because the process is about to end. Calls in flight
 // finish.

@@ -56,7 +56,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 	l.Announce(ctx) // changes from before it was registered
 	select {
 	case <-ctx.Done():
-	case <-s.gw.stopping:
+	case <-s.gw.stopping.Done():
 	}
 	return l.End(), nil
 }

@@ -39,6 +39,7 @@ type Caller struct {
 
 	mu    sync.Mutex
 	bound map[*connections]binding
+	used  map[*connections]bool // the binding is in use, so it stays
 }
 
 // Again returns a Caller for the same client, with the same values but without the session.
@@ -79,8 +80,8 @@ func (c *Caller) Who() string { return c.Principal }
 // Offers returns what the client of c offers.
 func (c *Caller) Offers() *mcp.Offer { return &c.Offer }
 
-// A binding says how one session, or one request, reaches one server. It is decided at the
-// first use. Only a change of the session's project changes it.
+// A binding says how one session, or one request, reaches one server. It is decided for good
+// when the first request is sent. Only a change of the session's project changes it.
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
@@ -102,8 +103,27 @@ func (c *Caller) binding(u *connections) binding {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.bindingLocked(u)
+}
+
+// use is like binding, and the result stays.
+func (c *Caller) use(u *connections) binding {
+	if c.Shared {
+		return c.binding(u)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.bindingLocked(u)
+	if c.used == nil {
+		c.used = make(map[*connections]bool)
+	}
+	c.used[u] = true
+	return b
+}
+
+func (c *Caller) bindingLocked(u *connections) binding {
 	b, ok := c.bound[u]
-	if !ok {
+	if !ok || !c.used[u] {
 		b = u.bind(c)
 		b.key = slotKey(b, c)
 		if c.bound == nil {
@@ -133,7 +153,7 @@ func (c *Caller) uses(u *connections, key string) bool {
 func (c *Caller) Close() {
 	c.mu.Lock()
 	bound := c.bound
-	c.bound = nil
+	c.bound, c.used = nil, nil
 	c.mu.Unlock()
 	for u, b := range bound {
 		if b.own {

@@ -20,6 +20,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return resp, nil
 	}
 	l.up.calls.Asked.Add(1)
+	if !l.slot.exact {
+		l.up.noteAsks(l) // also if the client is certain: the next question may coincide with another
+	}
 	if req.Method == mcp.MethodRootsList && l.calls.Culprit() == nil {
 		l.up.opt.Memory.SetRoots(l.up.hash)
 	}
@@ -41,6 +44,8 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		if k = l.calls.Lend(); k == nil {
 			return project.List(l.up.opt.Roots()), nil
 		}
+	} else if k == nil {
+		k = l.calls.AwaitCulprit(ctx)
 	}
 	if k != nil && k.Allows(req) {
 		return k.AskForAny(ctx, from, req)

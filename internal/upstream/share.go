@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/greet"
+	"mcp-all-in-one/internal/upstream/hop"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 )
@@ -174,7 +175,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	if l := u.legacySide(ctx, c); l != nil {
 		return l, func() {}, nil
 	}
-	b := c.binding(u)
+	b := c.use(u)
 	if b != (binding{}) && b.project == nil && u.userOf(c) == "" && u.primaryIsModern(ctx) {
 		b = binding{} // a stateless connection needs no separation of clients
 	}
@@ -251,10 +252,28 @@ func (u *connections) releaseOwn(c *Caller) {
 	}
 }
 
-// noteAsks remembers that the server asks questions. This affects only sessions that open
-// later: a session never changes its connection.
-func (e *entry) noteAsks(l *link) {
-	if !l.slot.exclusive && e.Config().Share == "auto" && e.opt.Memory.SetAsks(e.hash) {
-		e.log.Info("server asks its clients, so they will not share a connection from now on")
+// noteAsks remembers that the server asks questions. This affects only sessions that have
+// not called it yet: a session never changes the connection that its calls use.
+func (u *connections) noteAsks(l *link) {
+	if !l.slot.exclusive && u.Config().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
+		u.log.Info("server asks its clients, so they will not share a connection from now on")
+		u.calls.Trials.Asked()
 	}
+}
+
+// turn waits until c may call a tool that has not run yet, on a pipe whose server has not
+// asked anything yet. end must be called after the call.
+func turn(ctx context.Context, u *connections, c *Caller, req *jsonrpc.Request) (end func()) {
+	if req.Method != mcp.MethodToolsCall || c.Offer.Empty() || u.Config().Share != "auto" || u.byOffer() || u.opt.Greeting != nil || u.opt.Memory.Asks(u.hash) {
+		return func() {}
+	}
+	if l := u.primary.current(); l != nil && l.era == mcp.Modern {
+		return func() {}
+	}
+	var client any = c
+	if c.Peer {
+		client = hop.Client(ctx)
+	}
+	tool, _ := jsonrpc.GetString(req.Params, "name")
+	return u.calls.Trials.Enter(ctx, client, tool)
 }

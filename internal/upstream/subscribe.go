@@ -70,7 +70,7 @@ func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who lis
 		l.listen.Again()
 		return emptyResult(), nil
 	}
-	resp, err := l.ask(ctx, method, uriParams(uri))
+	resp, err := withObject(l.ask(ctx, method, uriParams(uri)))
 	if method == mcp.MethodSubscribe && (err != nil || resp.Err != nil) {
 		l.slot.subs.Remove(uri, who)
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -49,6 +50,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 // try sends the request once. ran is false when the request provably did not
 // reach the server's code.
 func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
+	defer turn(ctx, &u.connections, c, req)()
 	l, release, err := u.acquire(ctx, c, req.Method)
 	if err != nil {
 		return nil, mcp.NotSent(err), false
@@ -188,7 +190,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 // send sends a request. An answer counts whatever its HTTP status is, unless it says that
 // the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := l.ours(ctx, req)
+	resp, err := withObject(l.ours(ctx, req))
 	if err == nil || resp == nil || resp.Err == nil {
 		return resp, err
 	}
@@ -200,6 +202,16 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 		return nil, err
 	}
 	return resp, nil
+}
+
+// withObject returns an error if the result of an answer is not an object. In MCP all
+// results are; a client's library would fail on null.
+func withObject(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err != nil || resp.Err != nil || bytes.HasPrefix(bytes.TrimLeft(resp.Result, " \t\r\n"), []byte("{")) {
+		return resp, err
+	}
+	defer resp.Release()
+	return nil, i18n.Errorf("%w: the result is not an object: %.100s", "%w：result 不是对象：%.100s", jsonrpc.ErrBadAnswer, resp.Result)
 }
 
 // ours sends a request in the era of the connection.

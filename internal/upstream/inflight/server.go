@@ -18,6 +18,9 @@ type Server struct {
 	Count func(what string)
 	Flow  *rate.Limiter // of notifications
 
+	// Trials are the first calls of tools on a pipe that clients share.
+	Trials Trials
+
 	// Asked is how many questions the server has asked so far.
 	Asked atomic.Uint64
 }

@@ -1,0 +1,94 @@
+package upstream_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// named returns a client that answers every form with its own name.
+func named(name string) (*upstream.Caller, *replier) {
+	r := newReplier()
+	r.answers[mcp.MethodElicit] = fmt.Sprintf(`{"action":"accept","content":{"name":%q}}`, name)
+	return session(name, mcp.Offer{Elicit: true}), r
+}
+
+// TestFirstQuestionsTogether lets several clients call tools that ask, all at
+// once, before the server has asked anything.
+func TestFirstQuestionsTogether(t *testing.T) {
+	for round := range 5 {
+		for _, tt := range []struct {
+			name  string
+			ready bool // the server has started before the calls
+			used  bool // the clients have listed its tools
+		}{{"at a running server", true, false}, {"after the lists", true, true}, {"while it starts", false, false}} {
+			t.Run(fmt.Sprintf("true/3 over a pipe first questions %s reach their clients %d", tt.name, round), func(t *testing.T) {
+				w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+				if tt.ready {
+					w.state("a", upstream.Ready)
+				}
+				var all sync.WaitGroup
+				for i := range 4 {
+					name := fmt.Sprint("client", i)
+					c, r := named(name)
+					t.Cleanup(c.Close)
+					if tt.used {
+						if err := w.up("a").Prepare(t.Context(), c); err != nil {
+							t.Fatal(err)
+						}
+					}
+					all.Go(func() {
+						if text, err := w.ask(c, r, "a", "ask_name", `{}`); text != "Hello, "+name+"!" {
+							t.Errorf("%s: %q, %v", name, text, err)
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// TestQuestionAfterOthers lets a tool ask while a call of another client is in
+// flight, which asks nothing and ends.
+func TestQuestionAfterOthers(t *testing.T) {
+	w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+	w.state("a", upstream.Ready)
+	busy, other := named("busy")
+	c, r := named("Ada")
+	t.Cleanup(busy.Close)
+	t.Cleanup(c.Close)
+	w.echoAs(busy, "a")
+	w.echoAs(c, "a")
+	w.ask(busy, other, "a", "long_task", `{"seconds":0,"steps":1}`) // from now on it is known not to ask
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.ask(busy, other, "a", "long_task", `{"seconds":1,"steps":1}`)
+	}()
+	waitFor(t, "call in flight", func() bool { return w.up("a").Status().Running == 1 })
+	if text, err := w.ask(c, r, "a", "ask_name", `{}`); text != "Hello, Ada!" || len(other.asked) > 0 {
+		t.Errorf("%q, %v; the other client was asked %d times", text, err, len(other.asked))
+	}
+	<-done
+}
+
+// TestAskingServerIsRemembered checks that the first question is enough to give
+// later clients their own connections, also if that question was answered.
+func TestAskingServerIsRemembered(t *testing.T) {
+	w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+	w.state("a", upstream.Ready)
+	for i, connections := range []int{1, 2} {
+		c, r := named(fmt.Sprint("client", i))
+		t.Cleanup(c.Close)
+		if text, err := w.ask(c, r, "a", "ask_name", `{}`); err != nil || len(r.asked) != 1 {
+			t.Errorf("%q, %v", text, err)
+		}
+		if n := w.up("a").Status().Connections; n != connections {
+			t.Errorf("%d connections, not %d", n, connections)
+		}
+	}
+}
