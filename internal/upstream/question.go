@@ -20,7 +20,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return resp, nil
 	}
 	l.up.calls.Asked.Add(1)
-	if !l.slot.exact {
+	if !l.slot.exact && req.Method != mcp.MethodRootsList {
 		l.up.noteAsks(l) // also if the client is certain: the next question may coincide with another
 	}
 	if req.Method == mcp.MethodRootsList && l.calls.Culprit() == nil {
@@ -44,8 +44,6 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		if k = l.calls.Lend(); k == nil {
 			return project.List(l.up.opt.Roots()), nil
 		}
-	} else if k == nil {
-		k = l.calls.AwaitCulprit(ctx)
 	}
 	if k != nil && k.Allows(req) {
 		return k.AskForAny(ctx, from, req)

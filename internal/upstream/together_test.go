@@ -52,30 +52,6 @@ func TestFirstQuestionsTogether(t *testing.T) {
 	}
 }
 
-// TestQuestionAfterOthers lets a tool ask while a call of another client is in
-// flight, which asks nothing and ends.
-func TestQuestionAfterOthers(t *testing.T) {
-	w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
-	w.state("a", upstream.Ready)
-	busy, other := named("busy")
-	c, r := named("Ada")
-	t.Cleanup(busy.Close)
-	t.Cleanup(c.Close)
-	w.echoAs(busy, "a")
-	w.echoAs(c, "a")
-	w.ask(busy, other, "a", "long_task", `{"seconds":0,"steps":1}`) // from now on it is known not to ask
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.ask(busy, other, "a", "long_task", `{"seconds":1,"steps":1}`)
-	}()
-	waitFor(t, "call in flight", func() bool { return w.up("a").Status().Running == 1 })
-	if text, err := w.ask(c, r, "a", "ask_name", `{}`); text != "Hello, Ada!" || len(other.asked) > 0 {
-		t.Errorf("%q, %v; the other client was asked %d times", text, err, len(other.asked))
-	}
-	<-done
-}
-
 // TestAskingServerIsRemembered checks that the first question is enough to give
 // later clients their own connections, also if that question was answered.
 func TestAskingServerIsRemembered(t *testing.T) {

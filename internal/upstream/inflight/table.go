@@ -28,11 +28,7 @@ type Table struct {
 	// mixed says that calls of several principals have been in flight since the
 	// table was last empty. A message of the server may be about any of them,
 	// even about one that has ended.
-	mixed bool
-	// held counts the questions that wait in AwaitCulprit; ended is closed at the
-	// end of the next call, for them.
-	held      int
-	ended     chan struct{}
+	mixed     bool
 	sweeping  bool
 	sweepStop *time.Timer
 }
@@ -102,10 +98,6 @@ func (t *Table) End(k *Call) {
 	}
 	if k.token != 0 && !k.task {
 		delete(t.byToken, k.token)
-	}
-	if t.ended != nil {
-		close(t.ended)
-		t.ended = nil
 	}
 	t.mu.Unlock()
 	k.open.end()

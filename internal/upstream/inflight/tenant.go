@@ -1,68 +1,26 @@
 package inflight
 
-import (
-	"context"
-	"time"
-)
-
 // Culprit returns the call in flight that a question outside any call must belong
 // to: the newest call of the only client with calls that can ask. It is nil if no
 // client or several clients have such calls.
 func (t *Table) Culprit() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, _ := t.culpritLocked()
-	return k
+	return t.culpritLocked()
 }
 
-// culpritLocked also returns how many calls in flight can ask.
-func (t *Table) culpritLocked() (found *Call, calls int) {
-	several := false
+func (t *Table) culpritLocked() *Call {
+	var found *Call
 	for k := t.first; k != nil; k = k.next {
-		if !k.asks {
-			continue
-		}
-		calls++
-		if found == nil {
+		switch {
+		case !k.asks:
+		case found == nil:
 			found = k
+		case found.Client != k.Client || found.Remote != k.Remote:
+			return nil
 		}
-		several = several || found.Client != k.Client || found.Remote != k.Remote
 	}
-	if several {
-		return nil, calls
-	}
-	return found, calls
-}
-
-// holdLimit is how long a question waits for the calls of other clients to end.
-const holdLimit = 30 * time.Second
-
-// AwaitCulprit is like Culprit. If several clients have calls that can ask, it
-// waits until only one of them is left, for holdLimit at most. It does not wait
-// if each of these calls has a question that waits.
-func (t *Table) AwaitCulprit(ctx context.Context) *Call {
-	ctx, cancel := context.WithTimeout(ctx, holdLimit)
-	defer cancel()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.held++
-	defer func() { t.held-- }()
-	for {
-		k, calls := t.culpritLocked()
-		if k != nil || calls <= t.held || ctx.Err() != nil {
-			return k
-		}
-		if t.ended == nil {
-			t.ended = make(chan struct{})
-		}
-		ended := t.ended
-		t.mu.Unlock()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		}
-		t.mu.Lock()
-	}
+	return found
 }
 
 // Lend gives a shared connection to the client whose call the roots question
@@ -71,7 +29,7 @@ func (t *Table) AwaitCulprit(ctx context.Context) *Call {
 func (t *Table) Lend() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, _ := t.culpritLocked()
+	k := t.culpritLocked()
 	if k == nil || k.Back == nil || !k.Client.Offers().Roots || t.tenant != nil && t.tenant != k.Client {
 		return nil
 	}
