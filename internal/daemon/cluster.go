@@ -121,8 +121,8 @@ func (f *front) closePeer(ctx context.Context) {
 }
 
 // servePeer answers a request that arrived at another replica, which has
-// authenticated the principal. It serves only the MCP paths and the data for
-// consoles.
+// authenticated the principal. It serves only the MCP paths, the data for
+// consoles, and clients that want access.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
 	if rest, ok := strings.CutPrefix(path, peer.APIPath); ok {
@@ -131,6 +131,10 @@ func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	}
 	if ep, ok := rt.endpoint(path); ok {
 		rt.mcp.ServeMCP(w, r, ep, who)
+		return
+	}
+	if ours, _ := rt.share.Serves(path); ours {
+		rt.share.ServeHTTP(w, r)
 		return
 	}
 	if strings.HasSuffix(path, "/message") {
