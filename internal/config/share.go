@@ -47,8 +47,8 @@ func (s *Sharing) check(r *reader) {
 		fault = i18n.New("needs access.keys: its tokens are keys in that file", "需要 access.keys：其令牌是该文件中的密钥")
 	case r.cfg.Access.OAuth.Issuer != "":
 		fault = i18n.New("is set beside access.oauth: one of them gives the tokens", "与 access.oauth 同时设置：令牌只能有一个来源")
-	case r.cfg.Cluster.Enabled():
-		fault = i18n.New("works with one gateway only: use access.oauth in a cluster", "仅适用于单个网关：集群请使用 access.oauth")
+	case r.cfg.Cluster.Enabled() && !r.cfg.Cluster.Agrees():
+		fault = i18n.New("needs cluster.engine: nats in a cluster, which shares the keys; or use access.oauth", "在集群中需要 cluster.engine: nats 来共享密钥；或使用 access.oauth")
 	case !slices.Contains(r.cfg.Names(), s.Schema):
 		r.reportTop(problem.SeverityError, "access.share.schema", problem.NotOneOf, s.Schema, i18n.New("a schema of this file", "此文件中的 schema"))
 		return

@@ -17,6 +17,8 @@ func TestShare(t *testing.T) {
 		"a password":       {`{"keys": "k", "share": {"url": "https://a:b@mcp.example.com"}}`, "without a path"},
 		"no keys":          {`{"share": {"url": "https://mcp.example.com"}}`, "needs access.keys"},
 		"two issuers":      {`{"keys": "k", "oauth": {"issuer": "https://a.example", "resource": "https://b.example"}, "share": {"url": "https://mcp.example.com"}}`, "access.oauth"},
+		"a cluster":        {`{"keys": "k", "share": {"url": "https://mcp.example.com"}}, "cluster": {"peer": ":3096", "secret": "` + clusterSecret + `"}`, "cluster.engine"},
+		"with an engine":   {`{"keys": "k", "share": {"url": "https://mcp.example.com"}}, "cluster": {"peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://a"]}, "secret": "` + clusterSecret + `"}`, ""},
 		"an unknown group": {`{"keys": "k", "share": {"url": "https://mcp.example.com", "schema": "other"}}`, "access.share.schema"},
 	} {
 		t.Run("get/share/"+name, func(t *testing.T) {

@@ -47,6 +47,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	}
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
+	go f.compare(ctx)
 	go f.in.Cluster.Wanted.CatchUp(ctx)
 	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
 	if ln != nil {
@@ -56,6 +57,14 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 		go f.serveCarried(ctx)
 	}
 	return nil
+}
+
+// compare ends this replica if its release is too far from that of another one.
+func (f *front) compare(ctx context.Context) {
+	if err := instance.CheckReleases(ctx, f.in); err != nil {
+		f.in.Log.Error("this replica stops", "err", err)
+		f.failed <- err
+	}
 }
 
 // servePeers serves the other replicas until the peer port is closed.
@@ -112,8 +121,8 @@ func (f *front) closePeer(ctx context.Context) {
 }
 
 // servePeer answers a request that arrived at another replica, which has
-// authenticated the principal. It serves only the MCP paths and the data for
-// consoles.
+// authenticated the principal. It serves only the MCP paths, the data for
+// consoles, and clients that want access.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
 	if rest, ok := strings.CutPrefix(path, peer.APIPath); ok {
@@ -122,6 +131,10 @@ func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	}
 	if ep, ok := rt.endpoint(path); ok {
 		rt.mcp.ServeMCP(w, r, ep, who)
+		return
+	}
+	if ours, _ := rt.share.Serves(path); ours {
+		rt.share.ServeHTTP(w, r)
 		return
 	}
 	if strings.HasSuffix(path, "/message") {

@@ -5,12 +5,14 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/sharing"
 )
 
 // newSharer returns the authorization server of the gateway.
 func newSharer(ctx context.Context, in *instance.Instance) *sharing.Server {
-	return sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, in.Log)
+	return sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, gateway.Mark(in.Gateway), in.Log)
 }
 
 // shares answers requests of clients that want access; false if the path is not
@@ -22,7 +24,18 @@ func (rt *router) shares(w http.ResponseWriter, r *http.Request, path string) bo
 		return false
 	}
 	if page && rt.guard.CheckHost(w, r) || !page && rt.guard.Check(w, r) {
-		rt.share.ServeHTTP(w, r)
+		rt.serveShare(w, r)
 	}
 	return true
+}
+
+// serveShare answers a request of a client that wants access, at the replica where
+// it began.
+func (rt *router) serveShare(w http.ResponseWriter, r *http.Request) {
+	if rt.in.Cluster != nil {
+		if handle, body := sharing.Handle(w, r); handle != "" && peer.HandPage(rt.in.Cluster, w, r, handle, body) {
+			return
+		}
+	}
+	rt.share.ServeHTTP(w, r)
 }

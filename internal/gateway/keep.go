@@ -75,6 +75,10 @@ func (s *shelf) get(ctx context.Context, uri string) (kept.Result, error) {
 	return s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
 }
 
+// Mark returns the suffix of ids that names the replica of a gateway; empty without a
+// cluster.
+func Mark(g *Gateway) string { return g.mark }
+
 // Kept returns a result that this replica has kept, by its URI without the mark.
 func (g *Gateway) Kept(owner kept.Owner, uri string) (kept.Result, error) {
 	return g.kept.Get(owner, uri)

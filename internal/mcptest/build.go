@@ -30,6 +30,15 @@ func BuildProduct(t testing.TB) string {
 	return buildPackage(t, ".")
 }
 
+// BuildWire returns the path of the product's binary as a release with other formats
+// between replicas.
+func BuildWire(t testing.TB, wire int) string {
+	t.Helper()
+	return buildOnce(t, fmt.Sprint("mcp-all-in-one-wire-", wire), func(out string) *exec.Cmd {
+		return exec.Command("go", "build", fmt.Sprintf("-ldflags=-s -w -X mcp-all-in-one/internal/cluster.wire=%d", wire), "-o", out, ".")
+	})
+}
+
 // coverDir is the environment variable with the folder for coverage data of the
 // binaries that tests run.
 const coverDir = "MCPTEST_COVERDIR"

@@ -199,11 +199,11 @@ func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore b
 	return req
 }
 
-// passes reports whether a request header is forwarded: those of MCP and tracing,
-// and never a credential.
+// passes reports whether a request header is forwarded: those of MCP, pages and
+// tracing, and never a credential.
 func passes(name string) bool {
 	switch name {
-	case "Accept", "Content-Type", mcp.HeaderLastEvent, "Traceparent", "Tracestate", "Baggage":
+	case "Accept", "Accept-Language", "Content-Type", mcp.HeaderLastEvent, "Traceparent", "Tracestate", "Baggage":
 		return true
 	}
 	return strings.HasPrefix(name, "Mcp-")

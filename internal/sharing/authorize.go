@@ -117,7 +117,7 @@ func sixDigits() string {
 // begin asks the person and leads the browser to a page that waits.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, lang i18n.Lang, a *attempt) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
-	id := rand.Text()
+	id := rand.Text() + s.mark
 	a.stop, a.expires = cancel, time.Now().Add(away)
 	s.mu.Lock()
 	s.sweepLocked()
@@ -218,7 +218,7 @@ func (s *Server) decision(id string) (a *attempt, done bool, code string) {
 	}
 	delete(s.waiting, id)
 	if a.allowed {
-		code = rand.Text() + rand.Text()
+		code = rand.Text() + rand.Text() + s.mark
 		a.expires = time.Now().Add(codeLife)
 		s.codes[code] = a
 	}

@@ -45,6 +45,7 @@ type Server struct {
 	// ask returns when a person has decided, or when ctx has ended.
 	ask   func(ctx context.Context, r Request) bool
 	log   *slog.Logger
+	mark  string          // suffix of the ids of pages and of codes
 	ctx   context.Context // ends the questions
 	stop  context.CancelFunc
 	fetch func(loopback bool) *http.Client
@@ -57,10 +58,11 @@ type Server struct {
 	codes   map[string]*attempt // by code
 }
 
-// New returns a server for the policy. Call Close to end it.
-func New(ctx context.Context, policy func() *access.Policy, ask func(context.Context, Request) bool, log *slog.Logger) *Server {
+// New returns a server for the policy. Call Close to end it. mark is a suffix for the
+// ids of pages and for codes, by which other replicas know where to send requests.
+func New(ctx context.Context, policy func() *access.Policy, ask func(context.Context, Request) bool, mark string, log *slog.Logger) *Server {
 	ctx, stop := context.WithCancel(ctx)
-	return &Server{policy: policy, ask: ask, log: log, ctx: ctx, stop: stop, fetch: fetcher,
+	return &Server{policy: policy, ask: ask, log: log, mark: mark, ctx: ctx, stop: stop, fetch: fetcher,
 		fetching: make(chan struct{}, maxFetches), waiting: map[string]*attempt{}, codes: map[string]*attempt{}}
 }
 
@@ -87,6 +89,24 @@ func (s *Server) Close() {
 func (s *Server) Serves(path string) (ours, page bool) {
 	page = path == authorizePath || path == waitPath
 	return s.policy().Share.URL != "" && (page || slices.Contains([]string{metadataPath, tokenPath, registerPath}, path)), page
+}
+
+// Handle returns the id of the page, or the code, that a request is about, and the
+// body with which another replica can answer it. It is empty for a request that any
+// replica can answer.
+func Handle(w http.ResponseWriter, r *http.Request) (handle string, body []byte) {
+	switch path := r.URL.EscapedPath(); {
+	case path == waitPath && r.Method == http.MethodGet:
+		return r.URL.Query().Get("id"), nil
+	case path == tokenPath && r.Method == http.MethodPost:
+		r.Body = http.MaxBytesReader(w, r.Body, maxDocument)
+		if err := r.ParseForm(); err != nil || repeats(r.PostForm) {
+			return "", nil // it is refused
+		}
+		r.PostForm.Set("client_id", clientOf(r)) // it may be in a header that is not handed on
+		return r.PostForm.Get("code"), []byte(r.PostForm.Encode())
+	}
+	return "", nil
 }
 
 // ServeHTTP answers one request. No path of it needs a credential.

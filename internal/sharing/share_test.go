@@ -49,7 +49,7 @@ func newGate(t *testing.T) *gate {
 		case <-ctx.Done():
 			return false
 		}
-	}, slog.New(slog.DiscardHandler))
+	}, "", slog.New(slog.DiscardHandler))
 	web := httptest.NewServer(s)
 	t.Cleanup(func() { web.Close(); s.Close() })
 	policy.Share = config.Sharing{URL: web.URL, Schema: "default", Days: 30}
@@ -351,7 +351,7 @@ func TestDocumentLeadsNowhere(t *testing.T) {
 	if resp, _ := g.get(g.url + authorizePath + "?" + q.Encode()); resp.StatusCode != http.StatusBadRequest || hits != 0 {
 		t.Errorf("get/share a document on this machine: %s, %d requests", resp.Status, hits)
 	}
-	s := New(t.Context(), nil, nil, slog.New(slog.DiscardHandler))
+	s := New(t.Context(), nil, nil, "", slog.New(slog.DiscardHandler))
 	s.fetch = func(bool) *http.Client { return document.Client() }
 	if c, err := s.find(t.Context(), document.URL+"/client.json", *g.conf); err != nil || c.Name != "Doc" {
 		t.Errorf("get/share a document: %+v, %v", c, err)

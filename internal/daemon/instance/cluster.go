@@ -83,7 +83,7 @@ func (in *Instance) Member() cluster.Member {
 		state = cluster.Draining
 	}
 	m := cluster.Member{
-		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
+		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Wire: cluster.Wire(), Config: in.digest.of(in.Set.Snapshot().Config),
 		Labels: c.Labels, Weight: cmp.Or(c.Weight, runtime.NumCPU()), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
@@ -184,4 +184,30 @@ func CheckCluster(ctx context.Context, in *Instance, s *cluster.Status) {
 		}
 	}
 	all.Wait()
+}
+
+// listWait is how long a replica that starts waits until the engine lists the
+// others.
+const listWait = 10 * time.Second
+
+// CheckReleases returns an error if this replica cannot run beside one of the
+// others. The replica is not ready before.
+func CheckReleases(ctx context.Context, in *Instance) error {
+	var others []cluster.Member
+	for _, r := range in.Cluster.Others.Roll(ctx) {
+		var m cluster.Member
+		if r.Err == nil && json.Unmarshal(r.Text, &m) == nil {
+			others = append(others, m)
+		}
+	}
+	if m := in.Members.Load(); m != nil {
+		others = append(others, cluster.AwaitList(ctx, m, listWait)...)
+	}
+	for _, m := range others {
+		if err := cluster.SideBySide(in.Member(), m); err != nil {
+			return err
+		}
+	}
+	in.compared.Store(true)
+	return nil
 }

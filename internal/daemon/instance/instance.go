@@ -62,6 +62,7 @@ type Instance struct {
 	rates     rate.Rates
 	Held      *rate.Sessions // nil without a cluster
 	strangers cluster.Lookout
+	compared  atomic.Bool // no other replica has a release that is too far from ours
 	// HostsRefused has the requests for hosts that are not ours.
 	HostsRefused cluster.Lookout
 	Background   sync.WaitGroup
@@ -253,6 +254,9 @@ func (in *Instance) Statuses() []upstream.Status {
 func (in *Instance) Unready() string {
 	if in.Draining.Load() {
 		return "draining"
+	}
+	if in.Cluster != nil && !in.compared.Load() {
+		return "comparing its release with those of the other replicas"
 	}
 	if in.Shared.unread() {
 		return "reading what the replicas share"
