@@ -48,6 +48,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
 	go f.in.Cluster.Wanted.CatchUp(ctx)
+	go f.console.Logins.Follow(ctx)
 	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
 	if ln != nil {
 		go f.servePeers(ln)

@@ -28,6 +28,7 @@ const (
 	Session = "session" // ids of sessions
 	Handle  = "handle"  // requestState
 	Record  = "record"  // data that replicas store where others can write
+	Login   = "login"   // cookies of the console
 	CA      = "ca"      // the authority of the certificates between replicas
 )
 

@@ -34,12 +34,12 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Values:   &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:     add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
-		Replicas: replicasOf(in),
-		Reload:   func() (web.Reload, error) { return in.Reread() },
-		Unread:   func() *web.Unread { return in.Unread() },
-		Restart:  func() error { return in.Restart() },
-		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current:  current, AllowHost: named,
+		Replicas: replicasOf(in), LoginBox: in.LoginBox,
+		Reload:  func() (web.Reload, error) { return in.Reread() },
+		Unread:  func() *web.Unread { return in.Unread() },
+		Restart: func() error { return in.Restart() },
+		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
+		Current: current, AllowHost: named,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }

@@ -27,7 +27,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	in.records = ring.Box(seal.Record)
+	in.records, in.LoginBox = ring.Box(seal.Record), ring.Box(seal.Login)
 	found := func() []string {
 		if m := in.Members.Load(); m != nil {
 			return m.Addresses()
