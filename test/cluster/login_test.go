@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/test/balancers"
 )
 
 // browses sends a request to a replica's console API as a browser does. The
@@ -180,13 +182,28 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// TestLoginNone checks that a login counts at all replicas without an engine.
-func TestLoginNone(t *testing.T) {
-	c := start(t, 2, options{members: true, access: `"access":{"enabled":true,"key":"a-key-of-more-than-thirty-two-characters"},`})
-	a, b := c.replicas[0], c.replicas[1]
-	status, text := a.says("a-key-of-more-than-thirty-two-characters", "codes", "")
-	t.Logf("codes: %d %s", status, text)
-	out, why, _ := a.run("ui", "--no-open")
-	t.Logf("ui: %s %s", out, why)
-	_ = b
+// TestLoginBalanced checks that a console behind a balancer stays logged in, without
+// an engine and without stickiness.
+func TestLoginBalanced(t *testing.T) {
+	c := start(t, 3, options{members: true, access: behindBalancer})
+	base, err := url.Parse(balancers.HAProxy(t).Start(t, c.ports()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &replica{t: t, name: "the balancer", port: base.Port()}
+	_, code, _ := strings.Cut(strings.TrimSpace(c.replicas[2].must("ui", "--print")), "#code=")
+	cookie := all.logsIn(code)
+	for range 9 {
+		if status := all.session(cookie); status != http.StatusOK {
+			t.Errorf("cluster/login/balanced: status %d", status)
+		}
+	}
+	if resp, text := all.browses(cookie, http.MethodPost, "logout", ""); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("status %d: %s", resp.StatusCode, text)
+	}
+	for range 9 {
+		if status := all.session(cookie); status != http.StatusUnauthorized {
+			t.Errorf("cluster/login/balanced: status %d after logout", status)
+		}
+	}
 }
