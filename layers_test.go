@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"config/document":    {"config/problem"},
 	"secrets":            {"spelling", "disk"},
 	"seal":               {},
-	"peer":               {"http1", "seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access", "rate"},
+	"peer":               {"http1", "seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access", "rate", "traffic"},
 	"record":             {"disk"},
 	"cluster":            {"seal", "record"},
 	"cluster/enginetest": {"cluster", "record", "seal"},

@@ -129,7 +129,9 @@ func TestLogin(t *testing.T) {
 				}
 			}
 		}
-		for _, o := range []options{{secret: strings.Repeat("another-secret-", 3)}, {alter: func(_ int, _ *replica, text string) string { return strings.Replace(text, `"name":"test"`, `"name":"other"`, 1) }}} {
+		for _, o := range []options{{secret: strings.Repeat("another-secret-", 3)}, {alter: func(_ int, _ *replica, text string) string {
+			return strings.Replace(text, `"name":"test"`, `"name":"other"`, 1)
+		}}} {
 			other := start(t, 1, o).replicas[0]
 			in(t, cookie, http.StatusUnauthorized, other)
 		}
