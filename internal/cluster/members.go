@@ -45,7 +45,8 @@ type Member struct {
 	Address string            `json:"address"`
 	Carried bool              `json:"carried,omitempty"` // it has no peer port: the engine carries connections to it
 	Version string            `json:"version"`
-	Config  string            `json:"config"` // digest
+	Config  string            `json:"config"`            // digest
+	Secrets []string          `json:"secrets,omitempty"` // ids; the one that seals first
 	Labels  map[string]string `json:"labels,omitempty"`
 	Weight  int               `json:"weight,omitempty"` // how many servers it takes, relative to the others
 	State   State             `json:"state"`

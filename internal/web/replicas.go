@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -45,8 +46,10 @@ type Asked struct {
 
 // A Replica is a gateway of a cluster, and whether it could be asked.
 type Replica struct {
-	Name    string `json:"name"`
-	Self    bool   `json:"self,omitempty"`
+	Name string `json:"name"`
+	Self bool   `json:"self,omitempty"`
+	// Differs says that its configuration differs from that of this replica.
+	Differs bool   `json:"differs,omitempty"`
 	Error   string `json:"error,omitempty"` // why its data is missing
 	ErrorZH string `json:"errorZH,omitempty"`
 }
@@ -198,6 +201,9 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 			continue
 		}
 		other.name(a.Replica)
+		if i := slices.IndexFunc(all, func(r Replica) bool { return r.Name == a.Replica }); i >= 0 {
+			all[i].Differs = other.Config != body.Config
+		}
 		body.Servers, body.Clients, body.Inbox = append(body.Servers, other.Servers...), append(body.Clients, other.Clients...), append(body.Inbox, other.Inbox...)
 		if u := other.Unread; body.Unread == nil && u != nil && u.Error != "" { // a file that one replica cannot read concerns all
 			u.Error, u.ErrorZH = a.Replica+": "+u.Error, a.Replica+"："+u.ErrorZH

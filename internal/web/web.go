@@ -57,6 +57,9 @@ type Options struct {
 	Restart func() error
 	// Replicas are the other gateways of the cluster; nil without a cluster.
 	Replicas Replicas
+	// Digest returns the digest of the configuration, which the replicas compare;
+	// nil without a cluster.
+	Digest func() string
 	// LoginBox seals logins, so that all replicas accept them; nil without a
 	// cluster.
 	LoginBox *seal.Box

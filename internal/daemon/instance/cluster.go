@@ -28,6 +28,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		return nil, "", err
 	}
 	in.records, in.LoginBox = ring.Box(seal.Record), ring.Box(seal.Login)
+	in.secrets = ring.IDs()
 	found := func() []string {
 		if m := in.Members.Load(); m != nil {
 			return m.Addresses()
@@ -68,7 +69,7 @@ func (in *Instance) Member() cluster.Member {
 	}
 	m := cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
-		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
+		Secrets: in.secrets, Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
 		m.Rejected, m.RejectedZH = i18n.Why(err).Both()
