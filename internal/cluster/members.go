@@ -45,8 +45,9 @@ type Member struct {
 	Address string            `json:"address"`
 	Carried bool              `json:"carried,omitempty"` // it has no peer port: the engine carries connections to it
 	Version string            `json:"version"`
-	Wire    int               `json:"wire,omitempty"` // of Wire; absent means 1
-	Config  string            `json:"config"`         // digest
+	Wire    int               `json:"wire,omitempty"`    // of Wire; absent means 1
+	Config  string            `json:"config"`            // digest
+	Secrets []string          `json:"secrets,omitempty"` // ids; the one that seals first
 	Labels  map[string]string `json:"labels,omitempty"`
 	Weight  int               `json:"weight,omitempty"` // how many servers it takes, relative to the others; absent means 1
 	State   State             `json:"state"`

@@ -50,6 +50,9 @@ type Request struct {
 	// of this call while it runs. Only transports that can attribute them to a
 	// call use it; nil means that they are not handled.
 	Back Handler
+	// ID is the client's id of the request, as raw JSON, for records alone; nil
+	// if it is not known. It is valid until Handle returns.
+	ID []byte
 	// Trip, if set, records how long the transport took to carry the call.
 	Trip *Trip
 }

@@ -34,7 +34,7 @@ func run(ctx context.Context, log *slog.Logger, h Session, from jsonrpc.Peer, m 
 			resp = panicked(log, m.Method, v)
 		}
 	}()
-	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
+	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params, ID: m.ID})
 	return outcome(ctx, log, m.Method, resp, err)
 }
 

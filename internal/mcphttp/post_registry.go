@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/traffic"
 )
 
 // posts are the POSTs that are being answered. They are spread over several lists
@@ -41,6 +42,11 @@ func (all *posts) listFor(p *post) *postList {
 
 // within returns a child context of parent for the work of p, and registers p.
 func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
+	if p.srv.elsewhere != nil { // a session may have begun with the request of another replica
+		if from := traffic.From(p.r.Context()); from != traffic.From(parent) {
+			parent = traffic.WithFrom(parent, from)
+		}
+	}
 	ctx, cancel := context.WithCancelCause(parent)
 	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Since(start)
 	p.list = p.srv.posts.listFor(p)

@@ -26,7 +26,12 @@ type reason struct{ Why, WhyZH string }
 func Back(ctx context.Context, n *Node, address string) (why, whyZH string) {
 	ctx, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	r := n.Others.ask(ctx, address, backPath, http.Header{headerBoot: {n.self.Boot}, headerAddress: {n.self.Address}}, maxDescription)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+backPath, nil)
+	if err != nil {
+		return i18n.Why(err).Both()
+	}
+	req.Header[headerBoot], req.Header[headerAddress] = []string{n.self.Boot}, []string{n.self.Address}
+	r := n.Others.send(req, maxDescription)
 	var said reason
 	if r.Err != nil || json.Unmarshal(r.Text, &said) != nil {
 		return "", ""

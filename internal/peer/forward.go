@@ -26,7 +26,7 @@ const (
 	headerHop       = "Aio-Hop"       // the request was forwarded and must not be forwarded again
 	headerBoot      = "Aio-Boot"      // the boot of the replica that the request is for
 	headerNotRun    = "Aio-Not-Run"   // the request was not run, and why
-	headerNode      = "Aio-Node"      // in a response: the name of the replica
+	headerNode      = "Aio-Node"      // the name of the replica that sends it
 	headerRestore   = "Aio-Restore"   // the receiver may restore the session
 )
 
@@ -187,6 +187,7 @@ func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore b
 	req.Header[headerPrincipal] = []string{principalText(access.From(r.Context()))}
 	req.Header[headerHop] = []string{"1"}
 	req.Header[headerBoot] = []string{to.Boot}
+	req.Header[headerNode] = []string{n.self.Node}
 	if restore {
 		req.Header[headerRestore] = []string{"1"}
 	}

@@ -98,30 +98,34 @@ type Reply struct {
 // Roll asks all replicas for their descriptions, for a bounded time. The list
 // includes replicas that were not reached, but not this one.
 func (d *Directory) Roll(ctx context.Context) []Reply {
-	return d.askAll(ctx, rollPath, nil, maxDescription)
+	return d.getAll(ctx, rollPath, maxDescription)
 }
 
 // APIPath is the prefix of the paths of the console's API.
 const APIPath = "/peer/v1/api/"
 
-// Ask requests a path of the console's API from all replicas, on behalf of a
-// principal, for a bounded time. Each replica decides what the principal may see
-// there.
-func (d *Directory) Ask(ctx context.Context, who access.Principal, path string) []Reply {
-	return d.askAll(ctx, APIPath+path, onBehalf(who), maxPage)
+// Ask sends a request on behalf of a principal to all replicas, for a bounded time.
+// Its URL is the path of the console's API. Each replica decides what the principal
+// may see there.
+func (d *Directory) Ask(r *http.Request, who access.Principal) []Reply {
+	return d.askAll(r.Context(), func(ctx context.Context, address string) Reply { return d.askAPI(ctx, r, who, address) })
 }
 
-// AskOne sends a request on behalf of a principal to the replica at an address. Its
-// URL is the path of the console's API.
+// AskOne is Ask for the replica at one address, whose answer may take longer.
 func (d *Directory) AskOne(r *http.Request, who access.Principal, address string) Reply {
 	ctx, cancel := context.WithTimeout(r.Context(), pageWait)
 	defer cancel()
-	target, err := url.Parse("https://" + address + APIPath + r.URL.String())
-	if err != nil {
-		return Reply{Err: err}
-	}
+	return d.askAPI(ctx, r, who, address)
+}
+
+// askAPI sends a copy of a request to a replica.
+func (d *Directory) askAPI(ctx context.Context, r *http.Request, who access.Principal, address string) Reply {
 	r = r.Clone(ctx)
-	r.URL, r.Host = target, target.Host
+	r.URL = &url.URL{Scheme: "https", Host: address, Path: APIPath + r.URL.Path, RawPath: APIPath + r.URL.EscapedPath(), RawQuery: r.URL.RawQuery}
+	r.Host = address
+	if r.GetBody != nil {
+		r.Body, _ = r.GetBody() // of a text in memory
+	}
 	maps.Copy(r.Header, onBehalf(who))
 	return d.send(r, maxPage)
 }
@@ -208,8 +212,19 @@ const (
 	maxPage        = 16 << 20
 )
 
-// askAll requests a path from all replicas.
-func (d *Directory) askAll(ctx context.Context, path string, header http.Header, most int64) []Reply {
+// getAll requests a path from all replicas.
+func (d *Directory) getAll(ctx context.Context, path string, most int64) []Reply {
+	return d.askAll(ctx, func(ctx context.Context, address string) Reply {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+		if err != nil {
+			return Reply{Err: err}
+		}
+		return d.send(req, most)
+	})
+}
+
+// askAll asks all replicas, for a bounded time.
+func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, address string) Reply) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
 	var mu sync.Mutex
@@ -228,7 +243,7 @@ func (d *Directory) askAll(ctx context.Context, path string, header http.Header,
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					r := d.ask(ctx, address, path, header, most)
+					r := ask(ctx, address)
 					r.Name, r.Address = name, address
 					add(r)
 				})
@@ -238,16 +253,6 @@ func (d *Directory) askAll(ctx context.Context, path string, header http.Header,
 	all.Wait()
 	sort.Slice(list, func(i, j int) bool { return list[i].Name+" "+list[i].Address < list[j].Name+" "+list[j].Address })
 	return list
-}
-
-// ask requests a path from the replica at an address.
-func (d *Directory) ask(ctx context.Context, address, path string, header http.Header, most int64) (r Reply) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
-	if err != nil {
-		return Reply{Err: err}
-	}
-	maps.Copy(req.Header, header)
-	return d.send(req, most)
 }
 
 // send sends a request and reads the response. A connection that the replica has

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/rate"
+	"mcp-all-in-one/internal/traffic"
 )
 
 // Server returns the server of the peer port. serve answers requests that another
@@ -111,7 +112,8 @@ func accept(n *Node, w http.ResponseWriter, r *http.Request) context.Context {
 		join(n, w, r, server)
 		return nil
 	}
-	return context.WithValue(access.With(r.Context(), who), hopKey{}, true)
+	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
+	return traffic.WithFrom(ctx, r.Header.Get(headerNode))
 }
 
 // notRun answers that a request was not begun.

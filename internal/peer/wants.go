@@ -129,7 +129,7 @@ func (k *Wanted) CatchUp(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		answered := false
-		for _, r := range k.others.askAll(ctx, wantsPath, nil, maxPage) {
+		for _, r := range k.others.getAll(ctx, wantsPath, maxPage) {
 			var news map[string]mcphttp.Wants
 			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
 				k.add(news)

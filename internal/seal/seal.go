@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -28,6 +29,7 @@ const (
 	Session = "session" // ids of sessions
 	Handle  = "handle"  // requestState
 	Record  = "record"  // data that replicas store where others can write
+	Login   = "login"   // cookies of the console
 	CA      = "ca"      // the authority of the certificates between replicas
 )
 
@@ -75,6 +77,19 @@ func (r *Ring) Keys(use string) [][]byte {
 	return keys
 }
 
+// IDs returns an id of each secret, which reveals nothing of it and is in every
+// text that it seals. The one that seals comes first.
+func (r *Ring) IDs() []string {
+	var list []string
+	for _, key := range r.Keys(keyID) {
+		list = append(list, hex.EncodeToString(key[:idSize]))
+	}
+	return list
+}
+
+// keyID is the use of the keys that ids are made of.
+const keyID = "key id"
+
 // idSize is the length of the id that tells which secret sealed a text.
 const idSize = 4
 
@@ -89,7 +104,7 @@ type lock struct {
 // Box returns the box for a use.
 func (r *Ring) Box(use string) *Box {
 	b := &Box{}
-	ids := r.Keys("key id")
+	ids := r.Keys(keyID)
 	for i, key := range r.Keys(use) {
 		block, err := aes.NewCipher(key)
 		if err != nil {

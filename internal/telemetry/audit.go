@@ -27,8 +27,14 @@ const (
 
 // An Entry is one line of the audit trail.
 type Entry struct {
-	Time      time.Time `json:"time"`
-	Principal string    `json:"principal,omitempty"`
+	Time time.Time `json:"time"`
+	// Replica is the replica that decided on the call, in a cluster. If its client
+	// is connected to another one, From is that one, and Request the client's id
+	// of the request.
+	Replica   string          `json:"replica,omitempty"`
+	From      string          `json:"from,omitempty"`
+	Request   json.RawMessage `json:"request,omitempty"`
+	Principal string          `json:"principal,omitempty"`
 	// Door is the way by which the call reached the gateway.
 	Door    string `json:"door,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -55,8 +61,8 @@ type Entry struct {
 	// Rehearsed says that a rehearsal answered and no server was called.
 	Rehearsed bool    `json:"rehearsed,omitempty"`
 	Millis    float64 `json:"ms"`
-	Request   int64   `json:"requestBytes"`
-	Response  int64   `json:"responseBytes"`
+	ReqBytes  int64   `json:"requestBytes"`
+	ResBytes  int64   `json:"responseBytes"`
 	Trace     string  `json:"trace,omitempty"`
 }
 
@@ -66,6 +72,7 @@ type Entry struct {
 // oldest are dropped.
 type Audit struct {
 	conf    config.Audit
+	replica string
 	log     *slog.Logger
 	queue   chan Entry
 	stop    chan struct{}
@@ -78,10 +85,10 @@ type Audit struct {
 	ring [][]byte // lines that are not written yet
 }
 
-// NewAudit starts an audit trail.
-func NewAudit(conf config.Audit, log *slog.Logger) *Audit {
+// NewAudit starts an audit trail. replica is the name of this replica in a cluster.
+func NewAudit(conf config.Audit, replica string, log *slog.Logger) *Audit {
 	a := &Audit{
-		conf: conf, log: log, file: logfile.New(conf.File, conf.MaxSize, conf.MaxFiles),
+		conf: conf, replica: replica, log: log, file: logfile.New(conf.File, conf.MaxSize, conf.MaxFiles),
 		queue: make(chan Entry, auditQueue), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go a.run()
@@ -97,7 +104,10 @@ func (a *Audit) Observe(o *traffic.Observation) {
 		Time: o.Start.UTC(), Principal: o.Principal, Door: string(o.Door), Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
 		Method: o.Method, Name: o.Name, Item: o.Item, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
 		Approval: o.Yes, Cached: slices.Contains(o.Notes, traffic.Recalled), Rehearsed: slices.Contains(o.Notes, traffic.Rehearsed),
-		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
+		Millis: float64(o.Total.Microseconds()) / 1000, ReqBytes: o.ReqSize, ResBytes: o.ResSize, Replica: a.replica, From: o.Forward.From,
+	}
+	if json.Valid([]byte(o.Forward.Request)) {
+		e.Request = json.RawMessage(o.Forward.Request)
 	}
 	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {
 		sum := sha256.Sum256(args)

@@ -55,7 +55,7 @@ func lines(t *testing.T, path string, files int) []Entry {
 
 func TestAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "audit.jsonl")
-	a := NewAudit(config.Audit{File: path, MaxSize: 1 << 20, MaxFiles: 3}, quiet())
+	a := NewAudit(config.Audit{File: path, MaxSize: 1 << 20, MaxFiles: 3}, "", quiet())
 	for i := range 100 {
 		a.Observe(observation(i))
 	}
@@ -73,7 +73,7 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("%d lines", len(got))
 	}
 	e := got[42]
-	if e.Principal != "key:ann" || e.Server != "mail" || e.Name != "mail__send" || e.Outcome != "ok" || e.Millis != 1.5 || e.Response != 42 || len(e.Arguments) != 64 || len(e.Trace) != 32 {
+	if e.Principal != "key:ann" || e.Server != "mail" || e.Name != "mail__send" || e.Outcome != "ok" || e.Millis != 1.5 || e.ResBytes != 42 || len(e.Arguments) != 64 || len(e.Trace) != 32 {
 		t.Errorf("%+v", e)
 	}
 	if e.Arguments == got[43].Arguments {
@@ -93,7 +93,7 @@ func TestAudit(t *testing.T) {
 
 func TestAuditRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	a := NewAudit(config.Audit{File: path, MaxSize: 4000, MaxFiles: 3}, quiet())
+	a := NewAudit(config.Audit{File: path, MaxSize: 4000, MaxFiles: 3}, "", quiet())
 	for i := range 200 {
 		a.Observe(observation(i))
 	}
@@ -115,8 +115,8 @@ func TestAuditRotates(t *testing.T) {
 	}
 	got := lines(t, path, 2)
 	for i, e := range got {
-		if want := int64(200 - len(got) + i); e.Response != want {
-			t.Fatalf("line %d is entry %d, want %d", i, e.Response, want)
+		if want := int64(200 - len(got) + i); e.ResBytes != want {
+			t.Fatalf("line %d is entry %d, want %d", i, e.ResBytes, want)
 		}
 	}
 	if len(got) < 10 {
@@ -133,7 +133,7 @@ func TestAuditWithoutDisk(t *testing.T) {
 	}
 	path := filepath.Join(blocked, "audit.jsonl")
 	synctest.Test(t, func(t *testing.T) {
-		a := NewAudit(config.Audit{File: path, MaxSize: 10 << 20, MaxFiles: 2}, quiet())
+		a := NewAudit(config.Audit{File: path, MaxSize: 10 << 20, MaxFiles: 2}, "", quiet())
 		a.Observe(observation(0))
 		<-time.After(2 * auditFlush) // in simulated time
 		synctest.Wait()
@@ -158,7 +158,7 @@ func TestAuditWithoutDisk(t *testing.T) {
 		a.Close()
 	})
 	got := lines(t, path, 0)
-	if len(got) != auditRing || got[0].Response != 100 {
-		t.Errorf("fault/F18: %d lines, the first is entry %d", len(got), got[0].Response)
+	if len(got) != auditRing || got[0].ResBytes != 100 {
+		t.Errorf("fault/F18: %d lines, the first is entry %d", len(got), got[0].ResBytes)
 	}
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"context"
 	"encoding/hex"
 	"math/rand/v2"
 )
@@ -75,4 +76,26 @@ type Observation struct {
 	Request []byte
 	// Yes is the approval that a person gave; nil if the call needed none.
 	Yes *Yes
+	// Forward says by which replica the call came; zero if its client is
+	// connected to this one.
+	Forward Forward
+}
+
+// A Forward is the way of a call that another replica has forwarded.
+type Forward struct {
+	From    string // the replica that the client is connected to
+	Request string // the client's id of the request there, as raw JSON
+}
+
+type fromKey struct{}
+
+// WithFrom returns the context of a request that a replica has forwarded.
+func WithFrom(ctx context.Context, replica string) context.Context {
+	return context.WithValue(ctx, fromKey{}, replica)
+}
+
+// From returns the replica that has forwarded a request; empty for none.
+func From(ctx context.Context) string {
+	replica, _ := ctx.Value(fromKey{}).(string)
+	return replica
 }

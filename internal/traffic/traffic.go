@@ -125,6 +125,8 @@ type Outcome struct {
 	Notes []string
 	// Yes is the approval that the call needed and got; nil if it needed none.
 	Yes *Yes
+	// Forward says by which replica the call came.
+	Forward Forward
 }
 
 // A Yes is a person's approval of a call that needs one; the zero Yes is a

@@ -24,10 +24,15 @@ type overviewBody struct {
 	Unread *Unread `json:"unread,omitempty"`
 	// Replicas lists the replicas that were asked, if there are several.
 	Replicas []Replica `json:"replicas,omitempty"`
+	// Config is the digest of the configuration, for another replica.
+	Config string `json:"config,omitempty"`
 }
 
 func (h *Handler) getOverview(r *api.Request) (any, error) {
-	body := overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who), nil}
+	body := overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who), nil, ""}
+	if h.opt.Digest != nil {
+		body.Config = h.opt.Digest()
+	}
 	return h.joined.overview(r, body), nil
 }
 

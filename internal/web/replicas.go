@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -21,12 +22,12 @@ import (
 type Replicas interface {
 	// Self returns the name of this replica.
 	Self() string
-	// Ask requests a path of the API from all other replicas on behalf of a
-	// principal, with a time limit. Each replica decides what the principal may
-	// see.
-	Ask(ctx context.Context, who access.Principal, path string) []Asked
-	// AskOne sends a request to the replica with a name; its URL is the path of
-	// the API. It reports whether there is such a replica.
+	// Ask sends a request to all other replicas on behalf of a principal, with a
+	// time limit; its URL is the path of the API. Each replica decides what the
+	// principal may see.
+	Ask(r *http.Request, who access.Principal) []Asked
+	// AskOne is Ask for the replica with a name. It reports whether there is such
+	// a replica.
 	AskOne(r *http.Request, who access.Principal, name string) (Asked, bool)
 	// Follow reads the event streams at a path of the API of all other replicas
 	// until ctx ends, and tells the names of their events, and "lost" when one
@@ -45,8 +46,10 @@ type Asked struct {
 
 // A Replica is a gateway of a cluster, and whether it could be asked.
 type Replica struct {
-	Name    string `json:"name"`
-	Self    bool   `json:"self,omitempty"`
+	Name string `json:"name"`
+	Self bool   `json:"self,omitempty"`
+	// Differs says that its configuration differs from that of this replica.
+	Differs bool   `json:"differs,omitempty"`
 	Error   string `json:"error,omitempty"` // why its data is missing
 	ErrorZH string `json:"errorZH,omitempty"`
 }
@@ -56,6 +59,20 @@ type Replica struct {
 type joined struct{ others Replicas }
 
 type askedKey struct{}
+
+// logins sends a request about logins to all other replicas, and returns the
+// responses of those that accepted it.
+func (j *joined) logins(ctx context.Context, method, path string, body []byte) (list [][]byte) {
+	if j.others == nil {
+		return nil
+	}
+	for _, a := range j.others.Ask(request(ctx, method, path, body), access.Owner) {
+		if a.Err == nil {
+			list = append(list, a.Body)
+		}
+	}
+	return list
+}
 
 // typedHeader marks a request between replicas that was typed on a command line.
 const typedHeader = "Aio-Typed"
@@ -83,8 +100,9 @@ func (h *Handler) ServePeer(w http.ResponseWriter, r *http.Request, path string)
 	h.peers.ServeHTTP(w, r)
 }
 
-// peerRouter returns the router for requests of other replicas.
-func peerRouter(routes []api.Route) api.Router {
+// peerRouter returns the router for requests of other replicas. more are routes
+// for replicas alone.
+func peerRouter(routes, more []api.Route) api.Router {
 	rt := api.Router{Identify: func(r *http.Request) (access.Principal, bool) {
 		who := access.From(r.Context())
 		return who, who.ID != ""
@@ -94,6 +112,7 @@ func peerRouter(routes []api.Route) api.Router {
 			rt.Routes = append(rt.Routes, routes[i])
 		}
 	}
+	rt.Routes = append(rt.Routes, more...)
 	return rt
 }
 
@@ -124,7 +143,7 @@ func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) 
 	if r.URL.Query().Get(replicaParam) != allReplicas {
 		return nil, all
 	}
-	for _, a := range j.others.Ask(r.Context(), r.Who, path) {
+	for _, a := range j.others.Ask(request(r.Context(), http.MethodGet, path, nil), r.Who) {
 		one := Replica{Name: a.Replica}
 		if a.Err != nil {
 			one.Error, one.ErrorZH = i18n.Why(a.Err).Both()
@@ -135,6 +154,23 @@ func (j *joined) ask(r *api.Request, path string) (list []Asked, all []Replica) 
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return list, all
+}
+
+// request returns a request for other replicas. path is escaped, and has the
+// query. It is not parsed: it goes on as the client sent it.
+func request(ctx context.Context, method, path string, body []byte) *http.Request {
+	escaped, query, _ := strings.Cut(path, "?")
+	plain, err := url.PathUnescape(escaped)
+	if err != nil {
+		plain = escaped // it matches no route
+	}
+	r := (&http.Request{Method: method, URL: &url.URL{Path: plain, RawPath: escaped, RawQuery: query}, Header: http.Header{}}).WithContext(ctx)
+	r.Header.Set(api.ChangeHeader, "1")
+	if len(body) > 0 {
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		r.ContentLength = int64(len(body))
+	}
+	return r
 }
 
 // into decodes a response. If that fails, the error is recorded for the replica
@@ -165,6 +201,9 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 			continue
 		}
 		other.name(a.Replica)
+		if i := slices.IndexFunc(all, func(r Replica) bool { return r.Name == a.Replica }); i >= 0 {
+			all[i].Differs = other.Config != body.Config
+		}
 		body.Servers, body.Clients, body.Inbox = append(body.Servers, other.Servers...), append(body.Clients, other.Clients...), append(body.Inbox, other.Inbox...)
 		if u := other.Unread; body.Unread == nil && u != nil && u.Error != "" { // a file that one replica cannot read concerns all
 			u.Error, u.ErrorZH = a.Replica+": "+u.Error, a.Replica+"："+u.ErrorZH
@@ -320,14 +359,8 @@ func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
 		return
 	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api.Prefix)
-	req, err := http.NewRequestWithContext(r.Context(), r.Method, path+"?"+r.URL.RawQuery, bytes.NewReader(body))
-	if err != nil {
-		api.FailWith(w, r.Request, api.Unreadable(err))
-		return
-	}
-	for _, header := range []string{"Accept-Language", api.ChangeHeader} {
-		req.Header.Set(header, r.Header.Get(header))
-	}
+	req := request(r.Context(), r.Method, path+"?"+r.URL.RawQuery, body)
+	req.Header.Set("Accept-Language", r.Header.Get("Accept-Language"))
 	if api.IsTyped(r.Context()) {
 		req.Header.Set(typedHeader, "1")
 	}

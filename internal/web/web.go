@@ -18,6 +18,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/usage"
 	"mcp-all-in-one/internal/web/api"
@@ -56,6 +57,12 @@ type Options struct {
 	Restart func() error
 	// Replicas are the other gateways of the cluster; nil without a cluster.
 	Replicas Replicas
+	// Digest returns the digest of the configuration, which the replicas compare;
+	// nil without a cluster.
+	Digest func() string
+	// LoginBox seals logins, so that all replicas accept them; nil without a
+	// cluster.
+	LoginBox *seal.Box
 	// Clients lists the connected clients.
 	Clients func() []Client
 	// Named returns the display name of a principal; "" if it is not known.
@@ -124,7 +131,8 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h := &Handler{opt: opt, page: page{embedded()}}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	var err error
-	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})
+	h.joined = &joined{opt.Replicas}
+	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Box: opt.LoginBox, Others: h.joined.logins, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +140,6 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
-	h.joined = &joined{opt.Replicas}
 	h.traffic = &trafficPages{opt.Traffic, h.sight, h.joined}
 	h.usage = &usagePages{opt.Usage, h.sight, opt.Catalog, opt.Named}
 	h.hub = newHub()
@@ -152,7 +159,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify}
-	h.peers = peerRouter(h.router.Routes)
+	h.peers = peerRouter(h.router.Routes, h.Logins.PeerRoutes())
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {

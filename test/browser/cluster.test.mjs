@@ -39,6 +39,8 @@ test("console/replicas the overview has a card with the state of each", async ()
     await visit(page, "overview");
     const card = page.getByTestId("replicas-card");
     for (const name of Object.keys(nodes)) await card.getByRole("row", { name: new RegExp(`^${name} `) }).getByText(lang === "en" ? "2 of 2 servers up" : "2/2 个服务器运行中").waitFor();
+    // Each has a server that the other one has not.
+    await card.getByRole("row", { name: /^two / }).getByText(lang === "en" ? "its configuration differs" : "配置不同", { exact: false }).waitFor();
     await accessible(page);
     await close(page);
   }

@@ -49,8 +49,9 @@ func (r *replica) trail() string { return filepath.Join(r.home, "audit.jsonl") }
 
 // An audited is a line of an audit trail.
 type audited struct {
-	Replica, Method, Name, Trace, Outcome string
-	Approval                              struct{ By, Door string }
+	Replica, From, Method, Name, Trace, Outcome string
+	Request                                     json.RawMessage
+	Approval                                    struct{ By, Door string }
 }
 
 // audited returns the lines of the audit trail.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +149,14 @@ const (
 
 var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在停止", unreachable: "无法访问"}
 
+// changesSecret reports whether a replica has several secrets, or others than
+// the first one.
+func changesSecret(s *cluster.Status) bool {
+	return slices.ContainsFunc(s.Members, func(m cluster.MemberStatus) bool {
+		return len(m.Secrets) > 1 || len(m.Secrets) > 0 && !slices.Equal(m.Secrets, s.Members[0].Secrets)
+	})
+}
+
 func printMembers(a *env.Env, s *cluster.Status) {
 	t := &env.Table{
 		Head: []string{a.T("NODE", "节点"), a.T("STATE", "状态"), a.T("ADDRESS", "地址"), a.T("VERSION", "版本"), a.T("CONFIG", "配置"), a.T("LABELS", "标签"), a.T("STARTED", "启动时间"), a.T("REASON", "原因")},
@@ -171,6 +180,10 @@ func printMembers(a *env.Env, s *cluster.Status) {
 			}
 			return cell
 		},
+	}
+	secrets := changesSecret(s)
+	if secrets {
+		t.Head = append(t.Head, a.T("SECRETS", "密钥"))
 	}
 	for _, m := range s.Members {
 		state, started, config := string(m.State), "", ""
@@ -196,7 +209,11 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		if s.Carries(&m) {
 			address = a.T("through NATS", "经由 NATS")
 		}
-		t.Add(m.Node, state, address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH)))
+		row := []string{m.Node, state, address, m.Version, config, strings.Join(labels, " "), started, a.T(cmp.Or(m.Error, m.Rejected), cmp.Or(m.ErrorZH, m.RejectedZH))}
+		if secrets {
+			row = append(row, strings.Join(m.Secrets, " "))
+		}
+		t.Add(row...)
 	}
 	a.Print(t)
 }

@@ -34,14 +34,23 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Values:   &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:     add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
-		Replicas: replicasOf(in),
-		Reload:   func() (web.Reload, error) { return in.Reread() },
-		Unread:   func() *web.Unread { return in.Unread() },
-		Restart:  func() error { return in.Restart() },
-		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current:  current, AllowHost: named,
+		Replicas: replicasOf(in), LoginBox: in.LoginBox, Digest: digestOf(in),
+		Reload:  func() (web.Reload, error) { return in.Reread() },
+		Unread:  func() *web.Unread { return in.Unread() },
+		Restart: func() error { return in.Restart() },
+		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
+		Current: current, AllowHost: named,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
+}
+
+// digestOf returns the function that returns the digest of the configuration; nil
+// outside a cluster.
+func digestOf(in *instance.Instance) func() string {
+	if in.Cluster == nil {
+		return nil
+	}
+	return func() string { return in.Member().Config }
 }
 
 // keyNames returns a function that returns the name of a key.

@@ -32,7 +32,7 @@ func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
 
 // Ask asks all other replicas. A replica that cannot be reached is listed with
 // the name that the engine knows or that it gave before, or else its address.
-func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) []web.Asked {
+func (c *replicas) Ask(r *http.Request, who access.Principal) []web.Asked {
 	names := map[string]string{}
 	if m := c.in.Members.Load(); m != nil {
 		for _, one := range m.List() {
@@ -41,19 +41,19 @@ func (c *replicas) Ask(ctx context.Context, who access.Principal, path string) [
 	}
 	var list []web.Asked
 	seen := map[string]bool{c.Self(): true}
-	for _, r := range c.in.Cluster.Others.Ask(ctx, who, path) {
-		name := r.Node
+	for _, got := range c.in.Cluster.Others.Ask(r, who) {
+		name := got.Node
 		if name != "" {
-			c.said.Store(r.Address, name)
-		} else if before, ok := c.said.Load(r.Address); ok {
+			c.said.Store(got.Address, name)
+		} else if before, ok := c.said.Load(got.Address); ok {
 			name = before.(string)
 		}
-		for _, known := range []string{names[r.Address], names[r.Name], r.Address} {
+		for _, known := range []string{names[got.Address], names[got.Name], got.Address} {
 			name = cmp.Or(name, known)
 		}
 		if !seen[name] {
 			seen[name] = true
-			list = append(list, web.Asked{Replica: name, Status: r.Status, Body: r.Text, Err: r.Err})
+			list = append(list, web.Asked{Replica: name, Status: got.Status, Body: got.Text, Err: got.Err})
 		}
 	}
 	return list

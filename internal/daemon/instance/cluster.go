@@ -31,7 +31,8 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	in.records = ring.Box(seal.Record)
+	in.records, in.LoginBox = ring.Box(seal.Record), ring.Box(seal.Login)
+	in.secrets = ring.IDs()
 	found := func() []string {
 		if m := in.Members.Load(); m != nil {
 			return m.Addresses()
@@ -84,7 +85,7 @@ func (in *Instance) Member() cluster.Member {
 	}
 	m := cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Carried: c.Carried(), Version: mcp.ProductVersion, Wire: cluster.Wire(), Config: in.digest.of(in.Set.Snapshot().Config),
-		Labels: c.Labels, Weight: cmp.Or(c.Weight, runtime.NumCPU()), State: state, Started: in.Started,
+		Secrets: in.secrets, Labels: c.Labels, Weight: cmp.Or(c.Weight, runtime.NumCPU()), State: state, Started: in.Started,
 	}
 	if err := in.Shared.Rejected(); err != nil {
 		m.Rejected, m.RejectedZH = i18n.Why(err).Both()

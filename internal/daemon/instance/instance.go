@@ -91,6 +91,10 @@ type Instance struct {
 	Guests watchers
 	// Cluster is this gateway as a replica of a cluster; nil outside a cluster.
 	Cluster *peer.Node
+	// LoginBox seals logins to the console, so that all replicas accept them; nil
+	// outside a cluster.
+	LoginBox *seal.Box
+	secrets  []string // ids of the secrets of the cluster
 	// Members are the replicas that an engine knows; nil without an engine.
 	Members atomic.Pointer[cluster.Members]
 	// Shared is what the replicas share; nil without an engine.

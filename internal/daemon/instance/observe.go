@@ -12,7 +12,11 @@ import (
 // call with every call; nil for none.
 func (in *Instance) openTelemetry(ctx context.Context) func(*traffic.Observation) {
 	if in.Config.Audit.File != "" {
-		in.Audit = telemetry.NewAudit(in.Config.Audit, in.Log)
+		replica := ""
+		if in.Config.Cluster.Enabled() {
+			replica = in.Config.Cluster.Node
+		}
+		in.Audit = telemetry.NewAudit(in.Config.Audit, replica, in.Log)
 	}
 	if in.Config.Tracing.URL != "" {
 		in.Tracer = telemetry.NewTracer(ctx, in.Config.Tracing, mcp.ProductVersion, in.Log)

@@ -41,7 +41,7 @@ func (k *Keeper) End(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.
 	if k.Observe == nil {
 		return
 	}
-	seen := traffic.Observation{Call: *c, Span: *span, Request: params, Yes: o.Yes, Script: o.Script}
+	seen := traffic.Observation{Call: *c, Span: *span, Request: params, Yes: o.Yes, Forward: o.Forward, Script: o.Script}
 	seen.Name = strings.Clone(c.Name)
 	seen.Status, seen.Code, seen.Reason, seen.Total, seen.ResSize = o.Status, o.Code, o.Reason, o.Total, int64(len(body))
 	if len(o.Notes) > 0 {

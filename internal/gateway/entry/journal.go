@@ -23,6 +23,7 @@ type Trace struct {
 	call   traffic.Call
 	params []byte
 	span   traffic.Span
+	came   traffic.Forward
 	target atomic.Value // the last Target of the call
 	cached atomic.Bool  // the result came from the cache
 	yes    atomic.Pointer[traffic.Yes]
@@ -102,9 +103,12 @@ func (j *Journal) Begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 	switch {
 	case k.Observe == nil:
 	case above != nil:
-		t.span = above.span.Child()
+		t.span, t.came = above.span.Child(), above.came
 	default:
 		t.span = traffic.NewSpan(j.Client.Traceparent(req.Params))
+		if from := traffic.From(ctx); from != "" {
+			t.came = traffic.Forward{From: from, Request: string(req.ID)}
+		}
 	}
 	return context.WithValue(ctx, traceKey{}, t), t
 }
@@ -115,7 +119,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 		return
 	}
 	o, body := t.verdict.Again(ctx, resp, err)
-	o.Total, o.Yes = time.Since(t.start), t.yes.Load()
+	o.Total, o.Yes, o.Forward = time.Since(t.start), t.yes.Load(), t.came
 	if first := t.first.Load(); first != nil {
 		o.Yes = first.yes.Load()
 	}

@@ -26,7 +26,7 @@ func (l *Logins) postLogin(r *api.Request) (any, error) {
 	if err := r.Decode(&body); err != nil {
 		return nil, err
 	}
-	session, who, err := l.redeem(body.Code, sourceOf(r.RemoteAddr))
+	session, who, err := l.redeem(r.Context(), body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):
 		return api.HandlerFunc(func(w http.ResponseWriter, r *api.Request) {

@@ -3,6 +3,7 @@
 package login
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/seal"
 )
 
 const (
@@ -37,6 +39,12 @@ type Options struct {
 	// StateDir is the directory that keeps logins across restarts; "" keeps
 	// them in memory.
 	StateDir string
+	// Box seals logins, so that all replicas of a cluster accept them; nil
+	// without a cluster.
+	Box *seal.Box
+	// Others sends a request to all other replicas, with a time limit, and
+	// returns the responses of those that accepted it.
+	Others func(ctx context.Context, method, path string, body []byte) [][]byte
 	// Bearer identifies the principal of a request with an Authorization
 	// header; false rejects the request. A nil Bearer rejects all such
 	// requests.
@@ -61,6 +69,7 @@ type Logins struct {
 	codes    map[string]grant
 	sessions map[string]grant
 	guesses  guesses
+	shared   shared
 }
 
 // A grant lets a principal log in, or is its login. The rights of the principal
@@ -82,6 +91,11 @@ func newGrant(who access.Principal, expires time.Time) grant {
 // Open reads the saved logins.
 func Open(opt Options) (*Logins, error) {
 	l := &Logins{opt: opt, codes: map[string]grant{}, sessions: map[string]grant{}}
+	if opt.Box != nil {
+		if err := l.openShared(); err != nil {
+			return nil, err
+		}
+	}
 	if opt.StateDir == "" {
 		return l, nil
 	}
@@ -141,24 +155,45 @@ var (
 )
 
 // redeem exchanges a code for a session. source is the client's address.
-func (l *Logins) redeem(code, source string) (session string, who access.Principal, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Logins) redeem(ctx context.Context, code, source string) (session string, who access.Principal, err error) {
 	now := l.opt.Now()
-	if l.guesses.tooMany(source, now) {
+	l.mu.Lock()
+	wait := l.guesses.tooMany(source, now)
+	l.mu.Unlock()
+	if wait {
 		return "", access.Principal{}, errTooMany
 	}
-	key := hashOf(code)
-	g, ok := l.codes[key]
-	if !ok || now.After(g.Expires) {
+	g, ok := l.take(code)
+	if !ok {
+		g, ok = l.takeElsewhere(ctx, code)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !ok {
 		l.guesses.add(source, now)
 		return "", access.Principal{}, errWrongCode
 	}
-	delete(l.codes, key)
+	login := newGrant(g.Who, now.Add(loginLife))
+	if session, ok := l.seal(login); ok {
+		return session, g.Who, nil
+	}
 	expire(l.sessions, now, maxLogins-1)
 	session = rand.Text()
-	l.sessions[hashOf(session)] = newGrant(g.Who, now.Add(loginLife))
+	l.sessions[hashOf(session)] = login
 	return session, g.Who, l.saveLocked()
+}
+
+// take returns the grant of a code, which is then used.
+func (l *Logins) take(code string) (grant, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := hashOf(code)
+	g, ok := l.codes[key]
+	if !ok || l.opt.Now().After(g.Expires) {
+		return grant{}, false
+	}
+	delete(l.codes, key)
+	return g, true
 }
 
 // Identify returns the principal of a request, from a bearer token or the
@@ -192,6 +227,9 @@ func (l *Logins) session(r *http.Request) (access.Principal, bool) {
 	if err != nil {
 		return access.Principal{}, false
 	}
+	if sealed, ok := l.open(c.Value); ok {
+		return sealed.Who, l.counts(sealed)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, ok := l.sessions[hashOf(c.Value)]
@@ -203,6 +241,9 @@ func (l *Logins) end(r *http.Request) error {
 	if err != nil {
 		return nil
 	}
+	if sealed, ok := l.open(c.Value); ok {
+		return l.endShared(r.Context(), loginPrefix+sealed.ID, ended{sealed.Issued, sealed.Expires})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.sessions, hashOf(c.Value))
@@ -211,6 +252,13 @@ func (l *Logins) end(r *http.Request) error {
 
 // Drop ends the logins of a principal and invalidates its codes.
 func (l *Logins) Drop(id string) error {
+	if l.opt.Box != nil {
+		now := l.opt.Now()
+		// The other replicas notice by themselves, or ask for it.
+		if err := l.add(map[string]ended{whoPrefix + id: {now, now.Add(loginLife)}}); err != nil {
+			return err
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, grants := range []map[string]grant{l.codes, l.sessions} {

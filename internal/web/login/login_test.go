@@ -23,33 +23,33 @@ func TestCodesExpire(t *testing.T) {
 	}
 	old := l.NewCode(admin)
 	now = now.Add(codeLife + time.Second)
-	if _, _, err := l.redeem(old, "10.0.0.1"); err != errWrongCode {
+	if _, _, err := l.redeem(t.Context(), old, "10.0.0.1"); err != errWrongCode {
 		t.Errorf("redeem after ten minutes = %v", err)
 	}
 	for range maxFailures {
-		_, _, err = l.redeem("guess", "10.0.0.1")
+		_, _, err = l.redeem(t.Context(), "guess", "10.0.0.1")
 	}
 	if err != errTooMany {
 		t.Errorf("after many guesses = %v", err)
 	}
-	if _, _, err := l.redeem(l.NewCode(admin), "10.0.0.1"); err != errTooMany {
+	if _, _, err := l.redeem(t.Context(), l.NewCode(admin), "10.0.0.1"); err != errTooMany {
 		t.Errorf("a right code after many guesses = %v", err)
 	}
 	t.Run("door/14 a right code from elsewhere", func(t *testing.T) {
 		for i := range 3 * maxSources {
-			if _, _, err := l.redeem("guess", fmt.Sprintf("10.%d.%d.2", i/256, i%256)); err != errWrongCode {
+			if _, _, err := l.redeem(t.Context(), "guess", fmt.Sprintf("10.%d.%d.2", i/256, i%256)); err != errWrongCode {
 				t.Fatalf("the first guess of a source = %v", err)
 			}
 		}
 		if n := len(l.guesses.by); n > maxSources {
 			t.Errorf("%d sources are remembered", n)
 		}
-		if _, _, err := l.redeem(l.NewCode(admin), "10.0.0.2"); err != nil {
+		if _, _, err := l.redeem(t.Context(), l.NewCode(admin), "10.0.0.2"); err != nil {
 			t.Errorf("= %v", err)
 		}
 	})
 	now = now.Add(2 * time.Minute)
-	if _, _, err := l.redeem(l.NewCode(admin), "10.0.0.1"); err != nil {
+	if _, _, err := l.redeem(t.Context(), l.NewCode(admin), "10.0.0.1"); err != nil {
 		t.Errorf("a minute later = %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestLoginSurvivesRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, _, err := l.redeem(l.NewCode(admin), "")
+	session, _, err := l.redeem(t.Context(), l.NewCode(admin), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,8 +140,8 @@ export interface Session { name: string; scope: "read" | "call" | "admin"; versi
 /** Unread is what a reload of the config file would change, or why the file cannot be read. */
 export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
 export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread; replicas?: Replica[] }
-/** Replica is a gateway of a cluster. error is set if the replica does not answer. */
-export interface Replica { name: string; self?: boolean; error?: string; errorZH?: string }
+/** Replica is a gateway of a cluster. error is set if the replica does not answer, differs if it has another configuration than this one. */
+export interface Replica { name: string; self?: boolean; differs?: boolean; error?: string; errorZH?: string }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }

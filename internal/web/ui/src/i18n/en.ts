@@ -542,6 +542,7 @@ export const en = {
   replica: "Replica",
   replicas: "Replicas",
   allReplicas: "All replicas",
+  replicaDiffers: "its configuration differs",
   replicaSilent: "Replica {0} does not answer: {1}",
   tryOther: "Remove a term or choose another time.",
   clearFilter: "Clear filter",

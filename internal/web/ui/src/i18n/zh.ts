@@ -544,6 +544,7 @@ export const zh: Record<keyof typeof en, string> = {
   replica: "副本",
   replicas: "副本",
   allReplicas: "所有副本",
+  replicaDiffers: "配置不同",
   replicaSilent: "副本 {0} 没有应答：{1}",
   tryOther: "去掉一个条件，或换一个时间段。",
   clearFilter: "清除筛选",
