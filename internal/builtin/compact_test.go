@@ -17,7 +17,7 @@ import (
 
 // world returns a catalogue of three servers, one of them down, and results for
 // calls of their tools.
-func world(t *testing.T) *Env {
+func world(t testing.TB) *Env {
 	t.Helper()
 	tools, issues := catalog.ParseTools([][]byte{[]byte(`{"tools":[
 		{"name":"read_file","description":"Read a file","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"tail":{"type":"integer"}},"required":["path"],"additionalProperties":false}},

@@ -55,9 +55,7 @@ func (r *running) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonr
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if int64(r.log.Len()) < r.limits.Log/2 {
-		r.log.WriteString(text)
-	}
+	r.log.WriteString(clipText(text, r.limits.Log/2-int64(r.log.Len())))
 }
 
 // Handle answers a request of the script with a value, or with an error that

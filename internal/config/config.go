@@ -194,6 +194,8 @@ type Scripts struct {
 	Calls    int           `json:"calls" def:"100" min:"1" max:"100000" doc:"Calls that one script may make." zh:"单个脚本可发出的调用数。"`
 	Parallel int           `json:"parallel" def:"8" min:"1" max:"1000" doc:"Calls of one script that run at once; the others wait in order." zh:"单个脚本同时运行的调用数，其余按顺序等待。"`
 	Output   int64         `json:"output" unit:"size" def:"8KiB" min:"256" max:"16777216" doc:"How much of the value of a script is shown; the whole is kept." zh:"脚本返回值的显示上限；完整内容另行保存。"`
+	Log      int64         `json:"log" unit:"size" def:"4KiB" min:"256" max:"1048576" doc:"How much of the log of a script is shown: half of it from the beginning, half from the end." zh:"脚本日志的显示上限：开头与结尾各一半。"`
+	Code     int64         `json:"code" unit:"size" def:"64KiB" min:"256" max:"4194304" doc:"Largest code of a script that a client runs." zh:"客户端所运行脚本的代码大小上限。"`
 }
 
 // Results sets the size above which a result is shown in part and kept whole.

@@ -54,7 +54,7 @@ func bound(l Limits) error {
 }
 
 // dataSlack is what the Go runtime maps besides the memory of a script.
-const dataSlack = 256 << 20
+const dataSlack = 192 << 20
 
 // awaitInput waits until standard input is readable, or until the given time.
 func awaitInput(until time.Time) bool {

@@ -126,7 +126,10 @@ func (e *engine) prepare() error {
 			return err
 		}
 	}
-	_, err = e.vm.Eval("delete globalThis.__send; delete globalThis.__uuid", quickjs.EvalGlobal)
+	if err := trackRejections(e.vm, "__rejected"); err != nil {
+		return err
+	}
+	_, err = e.vm.Eval("delete globalThis.__send; delete globalThis.__uuid; delete globalThis.__rejected", quickjs.EvalGlobal)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -229,9 +230,18 @@ func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Out
 	case resp.Err != nil:
 		return nil, resp.Err
 	}
+	return ReadOutcome(resp.Result)
+}
+
+// ReadOutcome parses an outcome that the process of a script sent. It does not
+// trust the process.
+func ReadOutcome(raw []byte) (*Outcome, error) {
 	var o Outcome
-	if err := json.Unmarshal(resp.Result, &o); err != nil {
+	if err := json.Unmarshal(raw, &o); err != nil {
 		return nil, i18n.Errorf("reading the outcome of a script: %w", "读取脚本结果失败：%w", err)
+	}
+	if !utf8.Valid(o.Value) {
+		return nil, i18n.Errorf("the outcome of a script is not UTF-8", "脚本结果不是 UTF-8")
 	}
 	if o.Value != nil {
 		o.Value = append(json.RawMessage(nil), o.Value...)

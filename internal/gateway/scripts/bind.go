@@ -19,7 +19,7 @@ type Request struct {
 
 // Limits returns the configured limits of scripts.
 func Limits(c *config.Scripts) script.Limits {
-	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}
+	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output, Log: c.Log, Code: c.Code}
 }
 
 // Bind lets a script make requests with do. Each request gets meta, the raw
