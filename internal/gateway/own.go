@@ -81,7 +81,7 @@ func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	if p.caller.Era == mcp.Modern {
 		// The client answers a server's questions while the script waits,
 		// because a script never runs twice.
-		p.caller = p.caller.Again()
+		p.caller = p.caller.WithoutSession()
 		p.caller.Rounds = true
 	}
 	via := traffic.DoorRun

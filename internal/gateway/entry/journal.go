@@ -114,7 +114,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 	if t == nil {
 		return
 	}
-	o, body := t.verdict.Again(ctx, resp, err)
+	o, body := t.verdict.OfRequest(ctx, resp, err)
 	o.Total, o.Yes = time.Since(t.start), t.yes.Load()
 	if first := t.first.Load(); first != nil {
 		o.Yes = first.yes.Load()
