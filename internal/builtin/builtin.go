@@ -19,7 +19,8 @@ const Server = "\x00builtin"
 // An Asker sends a request to the client of a call.
 type Asker func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
 
-// An Env is what one of our tools may use on behalf of its caller.
+// An Env gives one of our tools access to the gateway, with the rights of the
+// caller.
 type Env struct {
 	// Principal is the id of the caller's principal.
 	Principal string

@@ -40,7 +40,7 @@ func FuzzRunning(f *testing.F) {
 		env.Read = func(context.Context, string) (*jsonrpc.Response, error) { return answer, nil }
 		env.Prompt = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) { return answer, nil }
 		env.Keep = func([]byte) (string, error) { return "result://1", nil }
-		env.Kept = func(uri string) (kept.Result, error) {
+		env.Kept = func(_ context.Context, uri string) (kept.Result, error) {
 			if uri != "result://1" {
 				return kept.Result{}, errors.New("not found")
 			}

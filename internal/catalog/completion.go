@@ -10,8 +10,8 @@ import (
 // maxCompletions is how many values a completion may have.
 const maxCompletions = 100
 
-// JoinCompletions returns one result of completion/complete with the values of
-// all: that of one alone as it is, and an empty one for none.
+// JoinCompletions joins results of completion/complete. A single result is
+// returned unchanged; no results give an empty one.
 func JoinCompletions(results [][]byte) []byte {
 	switch len(results) {
 	case 0:

@@ -126,8 +126,8 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 
 // description returns the description with the name of the server. A resource
 // without a description gets none, because its URI identifies it. The
-// description of a skill stays that of its file, because clients compare the
-// two.
+// description of a skill is not changed, because clients compare it with the one
+// in the skill's file.
 func (n *namespace) description(k Kind, e *entry) string {
 	d := n.about(k, e)
 	if (k == Resources || k == Templates) && (d == "" || strings.HasSuffix(e.item.Key, skillFile)) {

@@ -88,6 +88,8 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 	}
 	return map[string][2]string{
 		"absent":       {url(answering(t, 404)), `nothing is at that path; most servers are at /mcp; try http://127.*/mcp`},
+		"nope":         {url(answering(t, 404) + "/nope"), `nothing is at that path; most servers are at /mcp; try http://127[^/]*/mcp`},
+		"below":        {url(answering(t, 404) + "/api/v1/?key=x"), `most servers are at /mcp; try http://127[^/]*/api/v1/mcp`},
 		"refused":      {url("http://" + closed.Addr().String() + "/mcp"), `nothing listens there: start the server, or correct the port`},
 		"authority":    {url(secure.URL + "/mcp"), `does not know who issued its certificate`},
 		"expired":      {url(old.URL + "/mcp"), `its certificate has expired`},

@@ -168,7 +168,7 @@ func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]
 		switch {
 		case err == nil:
 			d.take(name, next, local)
-			return d.settle(ctx, engine, name, next.serial, local)
+			return d.catchUp(ctx, engine, name, next.serial, local)
 		case !errors.Is(err, ErrConflict):
 			return d.noAgreement(err, true)
 		}
@@ -219,10 +219,10 @@ func (d *Documents) fetch(ctx context.Context, engine Engine, name string, local
 	return now, v.Revision, nil
 }
 
-// settle makes sure that the local copy is not older than what another process
+// catchUp makes sure that the local copy is not older than what another process
 // of this machine has written in the meantime. With a watch this is not needed,
 // because the watch updates the copy.
-func (d *Documents) settle(ctx context.Context, engine Engine, name string, serial uint64, local record.Copy) error {
+func (d *Documents) catchUp(ctx context.Context, engine Engine, name string, serial uint64, local record.Copy) error {
 	for d.done == nil {
 		now, _, err := d.fetch(ctx, engine, name, local)
 		if err != nil || now.serial <= serial {

@@ -69,9 +69,8 @@ func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) s
 	case code == http.StatusMethodNotAllowed || code == http.StatusNotFound && cfg.Type == config.TypeSSE:
 		return otherType(a, cfg)
 	case code == http.StatusNotFound:
-		if u, err := url.Parse(cfg.URL); err == nil && !strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
-			u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
-			return a.T("nothing is at that path; most servers are at /mcp; try ", "该路径下没有服务器；多数服务器位于 /mcp；请尝试 ") + u.Redacted()
+		if likely := httpclient.LikelyURL(cfg.URL); likely != "" {
+			return a.T("nothing is at that path; most servers are at /mcp; try ", "该路径下没有服务器；多数服务器位于 /mcp；请尝试 ") + likely
 		}
 		return a.T("nothing is at that path: correct the path in its url", "该路径下没有服务器：请更正 url 中的路径")
 	}

@@ -42,7 +42,7 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 		show.add(space)
 	}
 	for _, p := range cfg.Problems {
-		// A server that is off is a finding of its own.
+		// A server that is off is a separate finding.
 		if p.Severity != problem.SeverityDisabled && (only == "" || !aboutAnother(cfg, p, only)) {
 			show.add(finding{OK: p.Severity == problem.SeverityWarning, What: a.ProblemText(p)})
 		}

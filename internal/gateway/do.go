@@ -72,7 +72,7 @@ func (t *target) Describe(o traffic.Outcome) traffic.Outcome {
 		if t.instead != nil {
 			o.Notes = []string{traffic.Rehearsed}
 		}
-	case t.own != nil && t.own.Name != builtin.ExecName: // exec is skipped: its inner call has an end of its own
+	case t.own != nil && t.own.Name != builtin.ExecName: // exec is skipped: the call in it is recorded by itself
 		o.Item = t.own.Name
 	}
 	return o

@@ -35,7 +35,7 @@ func (d *dispatcher) askRoots(ctx context.Context, c *Call, t *target) {
 	p := c.client
 	if at, known := d.gw.tasks.Project(d.taskKey(t)); t.kind == taskItem && known {
 		if at.ID() != p.caller.Project().ID() {
-			c.client.caller = p.caller.Again()
+			c.client.caller = p.caller.WithoutSession()
 			c.client.caller.Move(at)
 		}
 		return

@@ -75,13 +75,13 @@ func (o *Opening) asker(p requestClient) builtin.Asker {
 }
 
 // scriptEnv adds to env what a script may use on behalf of a call of run. Every
-// request of the script goes through Do, with a door of its own.
+// request of the script goes through Do, through the door of scripts.
 func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
 	p := c.client
 	if p.caller.Era == mcp.Modern {
 		// The client answers a server's questions while the script waits,
 		// because a script never runs twice.
-		p.caller = p.caller.Again()
+		p.caller = p.caller.WithoutSession()
 		p.caller.Rounds = true
 	}
 	via := traffic.DoorRun

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Tasks have two dialects: that of 2025-11-25, and the extension of the modern
+// Tasks have two dialects: the tasks of 2025-11-25, and the extension of the modern
 // era. Package tasks translates between them. If several servers share an
 // endpoint, the id of a task contains its server; in a cluster also the
 // replica, if the client has no session.

@@ -151,7 +151,8 @@ func TestServerShutdownInHead(t *testing.T) {
 // machine.
 func TestServerShutdownLate(t *testing.T) {
 	t.Run("fault/T46 a request that is late", func(t *testing.T) {
-		ln := listen(t)
+		ln := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+		close(ln.open)
 		std := newStd(answers)
 		std.ReadHeaderTimeout = time.Minute
 		connected := make(chan struct{}, 1)
@@ -164,7 +165,11 @@ func TestServerShutdownLate(t *testing.T) {
 		defer cancel()
 		ended := make(chan error, 1)
 		go func() { ended <- f.Shutdown(ctx) }()
-		<-time.After(firstWait / 2) // there is no event to wait for
+		select {
+		case <-ln.closed:
+		case <-ctx.Done():
+			t.Fatal("the server does not shut down")
+		}
 		io.WriteString(c, post("x"))
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {

@@ -19,7 +19,7 @@ type rawWriter struct {
 	nc  net.Conn
 	try tryWriter // nil if the connection has no file descriptor
 
-	// bufs is what is being written; parts is its memory.
+	// bufs are the buffers of the current write; they are stored in parts.
 	bufs  net.Buffers
 	parts [3][]byte
 

@@ -29,7 +29,7 @@ const dockerHub, dockerHubAPI = "docker.io", "https://registry-1.docker.io"
 // imageName is the grammar of an image with its host: HOST/PATH[:TAG][@DIGEST].
 var imageName = regexp.MustCompile(`^([a-z0-9.-]+(?::[0-9]+)?)/([a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[a-f0-9]{64}))?$`)
 
-// An Image is what a registry of images calls a server.
+// An Image is the reference of a container image.
 type Image struct {
 	Host, Path, Tag, Digest string
 }

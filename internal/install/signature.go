@@ -24,7 +24,7 @@ const (
 	maxSignature  = 1 << 20
 )
 
-// A Signature says who signed a bundle. Its content is what was signed.
+// A Signature identifies the signer of a bundle.
 type Signature struct {
 	Subject string // the name in the certificate
 	Issuer  string
@@ -37,9 +37,9 @@ type Signature struct {
 	Untrusted error
 }
 
-// Signer returns who signed the bundle, to compare it with that of another one: the
-// name in a certificate that this machine trusts, or the certificate itself. It is
-// "" without a signature.
+// Signer identifies the signer, so that the signers of two bundles can be compared:
+// it is the name in a certificate that this machine trusts, or the hash of the
+// certificate. It is "" without a signature.
 func (s *Signature) Signer() string {
 	switch {
 	case s == nil:
@@ -156,8 +156,8 @@ func signatureOf(cert *x509.Certificate, all []*x509.Certificate) *Signature {
 	for _, c := range all {
 		others.AddCert(c)
 	}
-	// The time of the signature is what its signer says, so the certificate must
-	// be valid now.
+	// Only the signer vouches for the time of the signature, so the certificate
+	// must be valid now.
 	_, s.Untrusted = cert.Verify(x509.VerifyOptions{Intermediates: others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}})
 	return s
 }

@@ -44,7 +44,7 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 // AppendResponse appends a whole response. A nil id becomes null.
 //
 // The id is written after the result. A large result of a server is forwarded
-// unread; if it smuggles in an id of its own, readers take the last one, which
+// unread; if it smuggles in another id, readers take the last one, which
 // is ours.
 func AppendResponse(dst, id []byte, r *Response) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)

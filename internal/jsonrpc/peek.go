@@ -28,7 +28,7 @@ const (
 // A result of up to PeekUnread bytes must be valid JSON; of a larger answer
 // only head and tail are read. ScanAnswer reads all other forms.
 //
-// The capacity of result is that of data from the same position.
+// The capacity of result extends to the end of the capacity of data.
 func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	for len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == ' ') {
 		data = data[:len(data)-1]

@@ -30,7 +30,7 @@ func Scan(data []byte, lim *ScanLimits) (Message, *Error) {
 // strict UTF-8, no lone surrogates, at most 1,000 levels.
 func Valid(data []byte) bool { return valid(data, defaultLimits.Depth) }
 
-// valid is Valid with a limit of its own for the levels.
+// valid is like Valid, with a given limit of levels.
 func valid(data []byte, depth int) bool {
 	s := newScanner(data, nil)
 	s.lim.Depth = depth

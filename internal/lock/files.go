@@ -19,8 +19,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// known is what this process knows about the files of a prefix: the hashes that
-// they must have, and the hashes found, each with the stamp of its file.
+// known holds the hashes of the files below a prefix: the expected ones, and the
+// ones that this process has found, each with the stamp of its file.
 type known struct {
 	want  map[string]string
 	found map[string]hashed

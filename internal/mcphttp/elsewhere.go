@@ -22,7 +22,7 @@ type Start struct {
 	// Bound says that some state of the session exists only in this process, so that
 	// the session cannot be restored elsewhere.
 	Bound bool
-	// Wants is what the client asked to be notified of since.
+	// Wants are the client's subscriptions since then.
 	Wants Wants
 }
 

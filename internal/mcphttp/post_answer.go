@@ -94,7 +94,7 @@ func ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
 // request: a stream ends without a response, but plain HTTP needs one.
 func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	defer resp.Release()
-	st := a.settle()
+	st := a.endMessages()
 	switch {
 	case st != nil && resp != nil:
 		a.finish(st, jsonrpc.AppendResponse(nil, id, resp))
@@ -107,9 +107,9 @@ func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	}
 }
 
-// settle ends the messages before the response, and returns the stream that the
+// endMessages ends the messages before the response, and returns the stream that the
 // response goes to; nil if it is plain JSON.
-func (a *reply) settle() *stream {
+func (a *reply) endMessages() *stream {
 	if !a.accept.json {
 		a.upgrade()
 	}

@@ -170,7 +170,7 @@ func (p *post) answerArray(answers [][]byte) {
 		return
 	}
 	out[len(out)-1] = ']'
-	if st := p.settle(); st != nil {
+	if st := p.endMessages(); st != nil {
 		p.finish(st, out)
 		return
 	}

@@ -18,8 +18,8 @@ func (in *incoming) opening(t Transport) *Opening {
 	}
 }
 
-// refuseOpen answers a request whose Session could not be opened. An error without
-// an HTTP status of its own gets the status of a response with that error.
+// refuseOpen answers a request whose Session could not be opened. If the error has
+// no HTTP status, statusOf decides.
 func refuseOpen(w http.ResponseWriter, log *slog.Logger, id []byte, err error, statusOf func(*jsonrpc.Response) int) {
 	wire := new(jsonrpc.Error)
 	if !errors.As(err, &wire) {

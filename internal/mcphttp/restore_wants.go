@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Wants is what the client of a session asked to be notified of. Another replica
-// that restores the session asks for it again.
+// Wants are the notifications that the client of a session has subscribed to.
+// Another replica that restores the session subscribes again.
 type Wants struct {
 	Turn  uint64   `json:"turn"`            // counts the changes
 	Level string   `json:"level,omitempty"` // of logging/setLevel

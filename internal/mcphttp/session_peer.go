@@ -38,7 +38,7 @@ func (ss *session) say(msg []byte) error {
 }
 
 // ask sends a request to the client with say and waits for the response, which the
-// client sends with a POST of its own.
+// client sends in another POST.
 func (ss *session) ask(ctx context.Context, req *jsonrpc.Request, say func([]byte) error) (*jsonrpc.Response, error) {
 	answer := make(chan *jsonrpc.Response, 1)
 	ss.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // writeStep is how much of a response is written under one deadline.
 const writeStep = 64 << 10
 
-// A carrier is what events are written to: an HTTP response, or its connection.
+// A carrier is the destination of events: an HTTP response, or its connection.
 type carrier interface {
 	Write(p []byte) (int, error)
 	Flush() error

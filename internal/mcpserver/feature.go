@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/yosida95/uritemplate/v3"
 )
 
 // A Tool is a listed definition with its implementation.
@@ -65,12 +66,9 @@ func member(definition, name string) string {
 	return value
 }
 
-var variable = regexp.MustCompile(`\\\{[^}]*\\\}`)
-
 func (t Template) matches(uri string) bool {
-	pattern := variable.ReplaceAllString(regexp.QuoteMeta(member(t.Definition, "uriTemplate")), `[^/]+`)
-	ok, err := regexp.MatchString("^"+pattern+"$", uri)
-	return err == nil && ok
+	template, err := uritemplate.New(member(t.Definition, "uriTemplate"))
+	return err == nil && template.Match(uri) != nil
 }
 
 // Text returns a tool result with one text block.

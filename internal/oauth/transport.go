@@ -54,15 +54,15 @@ func (t *Transport) answered(r *http.Request, resp *http.Response, g *grant) (*h
 		t.keeper.await()
 		return nil, &SignInError{Server: t.server.Name, User: t.user, Status: http.StatusUnauthorized}
 	case resp.StatusCode == http.StatusUnauthorized:
-		return t.again(r, resp, g)
+		return t.refreshAndRetry(r, resp, g)
 	case resp.StatusCode == http.StatusForbidden && g != nil:
 		return t.forbidden(resp, g)
 	}
 	return resp, nil
 }
 
-// again refreshes the token and sends the request once more.
-func (t *Transport) again(r *http.Request, refused *http.Response, g *grant) (*http.Response, error) {
+// refreshAndRetry refreshes the token and sends the request once more.
+func (t *Transport) refreshAndRetry(r *http.Request, refused *http.Response, g *grant) (*http.Response, error) {
 	second := r
 	if r.Body != nil && r.Body != http.NoBody {
 		if r.GetBody == nil {

@@ -131,7 +131,7 @@ type copying struct {
 	buf  []byte
 }
 
-// An output is what a response is written to: an HTTP response, or its connection.
+// An output is the destination of a response: an HTTP response, or its connection.
 type output interface {
 	Write(p []byte) (int, error)
 	Flush() error

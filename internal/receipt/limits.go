@@ -9,16 +9,16 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Limit is what a known client can take.
+// A Limit says how many tools, and in which form, a known client accepts.
 type Limit struct {
 	match string // in the name that the client gives, lower case
 	title string
 	Tools int    // at once; 0 for any number
-	Fit   string // what it takes of a tool
+	Fit   string // the form of tools that it accepts, as in fit of a schema
 }
 
-// clientLimits is what the makers of clients publish. Where each figure comes
-// from, and of when it is, is in docs/compact.md under "What clients take".
+// clientLimits are the limits that the makers of clients publish. The source and
+// the date of each figure are in docs/compact.md under "What clients take".
 var clientLimits = []Limit{
 	{"cursor", "Cursor", 0, "cursor"}, // 40 until 2.4 of January 2026, which loads tools when they are needed
 	{"visual studio code", "VS Code", 128, "vscode"},

@@ -14,38 +14,38 @@ import (
 	"mcp-all-in-one/internal/kept"
 )
 
-// A Receipt is what clients were shown, what that cost them, and what it would
-// have cost otherwise. Tokens are estimates.
+// A Receipt counts the tools and results that clients were shown, their cost in
+// tokens, and the cost in other modes. Tokens are estimates.
 type Receipt struct {
 	Session string `json:"session,omitempty"`
-	Key     string `json:"key,omitempty"`  // who it was that was shown it
+	Key     string `json:"key,omitempty"`  // the principal of the session
 	Name    string `json:"name,omitempty"` // of the key, for display
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
 	Why     string `json:"why,omitempty"` // of a mode that was chosen
 	WhyZH   string `json:"whyZH,omitempty"`
 	Tools   int    `json:"tools"`
-	// Lists is how often the tools were listed, Shown what that came to.
+	// Lists counts the lists of tools that were sent, Shown is their cost.
 	Lists int64        `json:"lists"`
 	Shown catalog.Cost `json:"shown"`
-	// Inspections is how often tools were looked up in the compact modes,
-	// Inspected what the answers came to.
+	// Inspections counts the lookups of tools in the compact modes, Inspected is
+	// the cost of the answers.
 	Inspections int64        `json:"inspections"`
 	Inspected   catalog.Cost `json:"inspected"`
-	// Scripts is how many were run, Calls how many calls those made; Returned
-	// is what the clients were shown of them, Inner what the results of the
-	// calls would have cost.
+	// Scripts counts the scripts that ran, Calls the calls that they made.
+	// Returned is the cost of the scripts' results, Inner the cost that the
+	// results of the calls would have had.
 	Scripts  int64        `json:"scripts"`
 	Calls    int64        `json:"calls"`
 	Returned catalog.Cost `json:"returned"`
 	Inner    catalog.Cost `json:"inner"`
-	// Cut is how many results were shown in part, Kept what was left out.
+	// Cut counts the results that were shown in part, Kept is the cost of the rest.
 	Cut  int64        `json:"cut"`
 	Kept catalog.Cost `json:"kept"`
-	// Reads is how often kept results were read, ReadBack what that came to.
+	// Reads counts the reads of kept results, ReadBack is their cost.
 	Reads    int64        `json:"reads"`
 	ReadBack catalog.Cost `json:"readBack"`
-	// List is what one list of the tools costs in each mode.
+	// List is the cost of one list of the tools in each mode.
 	List catalog.Receipt `json:"list"`
 	// Warnings say what known clients cannot take of it.
 	Warnings   []string `json:"warnings"`
@@ -58,7 +58,7 @@ type Schema struct {
 	Receipt
 	// Advice is the mode that auto would choose.
 	Advice Advice `json:"advice"`
-	// Own is what our own tools add to a full list of a client that may change
+	// Own is the cost of our own tools in a full list of a client that may change
 	// the configuration: on stdio, and with a key of an administrator.
 	Own catalog.Cost `json:"own"`
 	// Large are the clients to which results passed that they do not show

@@ -142,8 +142,8 @@ func (k *known) holdsSecret(dir string) bool {
 	return slices.ContainsFunc(k.secrets, func(s string) bool { return within(s, dir) })
 }
 
-// besideConfig reports whether a file is in the folder of the config file, where the
-// gateway writes and reads files of its own. Their names are not all known.
+// besideConfig reports whether a file is in the folder of the config file. The
+// gateway keeps its own files there, under names that are not all known.
 func (k *known) besideConfig(path string) bool {
 	return filepath.Dir(path) == k.config && !isFolder(path)
 }

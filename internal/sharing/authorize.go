@@ -239,8 +239,8 @@ func (a *attempt) show(w http.ResponseWriter, lang i18n.Lang, id string) {
 	page.Write(w, lang, http.StatusOK, title, body)
 }
 
-// host returns the host that gets the access. It is what a person can judge: the
-// name of a client is its own choice.
+// host returns the host that gets the access. A person can judge a host; the name
+// of a client proves nothing, because any client can choose it.
 func (a *attempt) host() string {
 	u, err := url.Parse(a.redirect)
 	if err != nil {

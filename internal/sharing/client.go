@@ -26,7 +26,7 @@ const (
 	registered = "dcr-"
 )
 
-// A client is what a client says of itself.
+// A client is the metadata of an OAuth client, as the client states it.
 type client struct {
 	ID        string   `json:"client_id,omitempty"`
 	Name      string   `json:"client_name,omitempty"`

@@ -28,7 +28,7 @@ const (
 	registerPath  = "/oauth/register"
 )
 
-// A Request is what a person decides on.
+// A Request asks a person to give a client access.
 type Request struct {
 	Host string // gets the access
 	Name string // that the client gives itself; it proves nothing

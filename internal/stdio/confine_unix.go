@@ -29,8 +29,8 @@ func (s *starter) startConfined(e envelope, attr *syscall.ProcAttr) {
 	go func() { s.launched <- launched{e.ID, wait()} }()
 }
 
-// settle reports that a launcher has executed its child, or has failed.
-func (s *starter) settle(l launched) {
+// reportLaunch reports that a launcher has executed its child, or has failed.
+func (s *starter) reportLaunch(l launched) {
 	k := s.kids[l.id]
 	if k == nil {
 		return

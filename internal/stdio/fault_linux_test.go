@@ -95,8 +95,9 @@ func TestRestarts(t *testing.T) {
 			t.Errorf("we hold %d files, %d before", n, ours)
 		}
 		n := openFiles(t, helper)
-		for limit := time.Now().Add(deadline); n > theirs && time.Now().Before(limit); n = openFiles(t, helper) {
-			<-time.After(10 * time.Millisecond) // while it reads the process table it has two more files open
+		// While the helper reads the process table it has two more files open.
+		for limit := time.Now().Add(deadline); n > theirs && time.Now().Before(limit); {
+			n = openFiles(t, helper)
 		}
 		if n > theirs {
 			t.Errorf("the helper holds %d files, %d before", n, theirs)

@@ -123,7 +123,7 @@ func (s *starter) run() {
 			}
 			s.obey(e)
 		case l := <-s.launched:
-			s.settle(l)
+			s.reportLaunch(l)
 		case <-died:
 			s.reap()
 		case <-s.look.C:

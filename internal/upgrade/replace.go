@@ -19,8 +19,8 @@ var ErrNothingToUndo = i18n.Errorf("there is no older copy to go back to", "æ²¡æ
 // Old returns the path of the replaced copy of a program.
 func Old(program string) string { return program + ".old" }
 
-// Replace replaces a program by that of the release and keeps the old one at
-// Old. Nothing is changed before the new program was verified and has started.
+// Replace replaces a program by the one in the release, and keeps the old program
+// at Old. Nothing is changed before the new program was verified and has started.
 func (r *Release) Replace(ctx context.Context, program string) error {
 	data, err := r.download(ctx)
 	if err != nil {

@@ -42,12 +42,13 @@ type Caller struct {
 	used  map[*connections]bool // the binding is in use, so it stays
 }
 
-// Again returns a Caller for the same client, with the same values but without the session.
-func (c *Caller) Again() *Caller {
-	again := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info}
-	again.logLevel.Store(c.logLevel.Load())
-	again.project.Store(c.project.Load())
-	return again
+// WithoutSession returns a Caller for the same client, with the same values but without the
+// session.
+func (c *Caller) WithoutSession() *Caller {
+	other := &Caller{Principal: c.Principal, Era: c.Era, Version: c.Version, Offer: c.Offer, Info: c.Info}
+	other.logLevel.Store(c.logLevel.Load())
+	other.project.Store(c.project.Load())
+	return other
 }
 
 // LogLevel returns the lowest level of log messages that the client wants; empty means no

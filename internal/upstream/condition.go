@@ -80,13 +80,13 @@ func (c *condition) change(s State, why error, falls int) {
 	// Waiting calls read the lists when moved closes, so the lists change first.
 	c.changed()
 	if s != Starting {
-		c.settle()
+		c.markSettled()
 	}
 	close(moved)
 }
 
-// settle records that the server has answered or failed once.
-func (c *condition) settle() {
+// markSettled records that the server has answered or failed once.
+func (c *condition) markSettled() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {

@@ -70,7 +70,7 @@ func InProjects(ctx context.Context, u *Upstream, c *Caller) (list []*Caller) {
 	if c.Offer.Roots && c.Project() == nil && ByProject(ctx, u, c) {
 		for _, s := range u.slots.all() {
 			if s.project != nil && s.holder == c.Principal && s.current() != nil {
-				one := c.Again()
+				one := c.WithoutSession()
 				one.Move(s.project)
 				list = append(list, one)
 			}

@@ -100,7 +100,7 @@ func TestProjects(t *testing.T) {
 			if pid, _ := w.at(request); pid != first {
 				t.Errorf("a modern client of the folder has process %s, not %s", pid, first)
 			}
-			if pid, _ := w.at(request.Again()); pid != first {
+			if pid, _ := w.at(request.WithoutSession()); pid != first {
 				t.Errorf("another caller for the same client has process %s, not %s", pid, first)
 			}
 			if pid, _ := w.at(client(t, "4", "q", on(x))); pid == first {

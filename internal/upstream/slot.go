@@ -17,7 +17,8 @@ type slot struct {
 	up *connections
 	// exclusive says that only one client at a time uses the connection.
 	exclusive bool
-	// exact says that the offer of the connection is exactly that of each of its clients.
+	// exact says that each client of the connection offers exactly what the connection
+	// offers.
 	exact bool
 	// pooled says that clients share the slot on demand. users counts the calls that use
 	// it; used is the time when the last call ended.

@@ -67,7 +67,7 @@ func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who lis
 		return emptyResult(), nil
 	}
 	if l.era == mcp.Modern {
-		l.listen.Again()
+		l.listen.Renew()
 		return emptyResult(), nil
 	}
 	resp, err := withObject(l.ask(ctx, method, uriParams(uri)))
@@ -91,7 +91,7 @@ func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who list
 		return false
 	}
 	if l.slot.tasks.Add(id, who) {
-		l.listen.Again()
+		l.listen.Renew()
 	}
 	return true
 }
@@ -104,7 +104,7 @@ func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who li
 	}
 	defer release()
 	if l.slot.tasks.Remove(id, who) {
-		l.listen.Again()
+		l.listen.Renew()
 	}
 }
 
@@ -116,5 +116,5 @@ func (u *Upstream) Listening(ctx context.Context, c *Caller) {
 		return
 	}
 	defer release()
-	l.listen.Settle(ctx)
+	l.listen.AwaitConfirmed(ctx)
 }

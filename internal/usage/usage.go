@@ -24,7 +24,7 @@ const (
 	List     = "list"     // a list of tools, to count the cost of their definitions
 )
 
-// A Key is what calls are counted by. Server is empty for the gateway's own
+// A Key identifies a counter of calls. Server is empty for the gateway's own
 // tools.
 type Key struct {
 	Principal string       `json:"principal,omitempty"`

@@ -43,6 +43,7 @@ var sentences = []struct{ part, reason string }{
 	{"waits for approval", string(mcp.PolicyDenied)},
 	{"not been approved", string(mcp.PolicyDenied)},
 	{"not found", notFound},
+	{"no server has the skill", notFound},
 	{"Missing required parameter", badArguments},
 	{"configuration decides argument", badArguments},
 	{"Argument validation failed", badArguments},

@@ -249,7 +249,7 @@ func (h heard) wanted() bool {
 		return strings.Contains(string(h.Params), `"`+tool+`"`)
 	case mcp.MethodListen:
 		return strings.Contains(string(h.Params), uri)
-	case mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodComplete, mcp.MethodTasksGet:
+	case mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodComplete, mcp.MethodTasksGet, mcp.MethodSkillsGet:
 		return true
 	}
 	return false

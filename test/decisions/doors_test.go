@@ -26,6 +26,7 @@ const (
 	tool   = "echo"
 	prompt = "greet"
 	uri    = "memo://demo"
+	skill  = "skill://demo/SKILL.md"
 )
 
 // A doorID identifies a way in which a request can enter.
@@ -50,6 +51,7 @@ const (
 	doorRead
 	doorSubscribe
 	doorComplete
+	doorSkill
 	numDoors
 )
 
@@ -136,6 +138,10 @@ var doors = [numDoors]door{
 			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodComplete, map[string]any{
 				"ref": map[string]any{"type": "ref/prompt", "name": server + "__" + prompt}, "argument": map[string]any{"name": "who", "value": "i"},
 			})
+		}},
+	doorSkill: {"skill", "`skills/get`", both, "session", keyPlain, skill,
+		func(w *world, e era) attempt {
+			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodSkillsGet, map[string]any{"uri": skill})
 		}},
 }
 

@@ -106,6 +106,14 @@ The column *nothing* is the control: the same attempt with nothing in its way re
 
 `
 
+const ownHead = `
+## What the gateway answers itself
+
+The gateway answers these requests itself; at most it asks the servers that the key may see. Nothing but that is decided about them. While the gateway shuts down, all of them are refused with ` + "`draining`" + `.
+*all*: what the servers have. *read-only*: the tools that say that they only read. *other's only*: nothing of the server that the key may not see.
+
+`
+
 func (y *tally) render() string {
 	var b strings.Builder
 	b.WriteString(preface)
@@ -146,6 +154,7 @@ func (y *tally) render() string {
 	for i, why := range n {
 		fmt.Fprintf(&b, "%d. %s.\n", i+1, strings.ToUpper(why[:1])+why[1:])
 	}
+	b.WriteString(ownHead + renderOwn())
 	return b.String()
 }
 

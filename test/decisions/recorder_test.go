@@ -156,6 +156,9 @@ func (r *recorder) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.R
 	if resp := r.task(req); resp != nil {
 		return resp, nil
 	}
+	if resp := r.skill(req); resp != nil {
+		return resp, nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
@@ -163,7 +166,25 @@ func (r *recorder) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.R
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodInitialize {
 		resp.Result = jsonrpc.Set(resp.Result, []byte(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`), "capabilities", "tasks")
 	}
+	if err == nil && resp.Err == nil && r.server == server && (req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
+		resp.Result = jsonrpc.Set(resp.Result, []byte(`{"`+mcp.SkillsExtension+`":{}}`), "capabilities", "extensions")
+	}
 	return resp, err
+}
+
+// skill answers requests about skills; nil for all other requests. Only the
+// server under test has one.
+func (r *recorder) skill(req *jsonrpc.Request) *jsonrpc.Response {
+	about := fmt.Sprintf(`{"uri":%q,"name":"memo","description":%q}`, skill, ran)
+	switch {
+	case r.server != server:
+		return nil
+	case req.Method == mcp.MethodSkillsList:
+		return &jsonrpc.Response{Result: []byte(`{"resultType":"complete","skills":[` + about + `]}`)}
+	case req.Method == mcp.MethodSkillsGet:
+		return &jsonrpc.Response{Result: []byte(`{"resultType":"complete","skill":` + about + `}`)}
+	}
+	return nil
 }
 
 // task answers requests about tasks; nil for all other requests.

@@ -111,9 +111,9 @@ func naLegacy(why string, ids ...doorID) func(*cells) { return on(notApplicable,
 // Exceptions that several decisions share.
 var (
 	direct      = shut("a connection past the gateway needs the admin scope", doorDirect)
-	toolsOnly   = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete)
+	toolsOnly   = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete, doorSkill)
 	scriptsOnly = na("it is about scripts of the configuration", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorExec, doorAuto, doorRun, doorBench, doorDirect, doorSuite, doorCLI, doorScript,
-		doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete)
+		doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete, doorSkill)
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI, doorScript)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
@@ -131,19 +131,19 @@ var decisions = [numDecisions]decision{
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
 		cells: exceptions(direct, newSession, mute("the call of `exec` or `run` is refused, before the tool in it is read", doorExec, doorAuto, doorRun),
 			mute("the call of the script is refused", doorStored),
-			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete),
+			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete, doorSkill),
 			na("the console ends with the gateway", doorBench, doorSuite))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
 		begin: (*world).press, early: true, cells: exceptions(direct, itself, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
 		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto, doorRun, doorStored,
-			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
+			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete, doorSkill), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
 	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
 		cells: exceptions(noScopes, direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	scopeTool: {name: "scope-tool", rule: "scope", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
 		cells: exceptions(noScopes, direct, madeByCall)},
 	readOnly: {name: "read-only", rule: "scope", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
-		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorSubscribe, doorComplete))},
+		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorSubscribe, doorComplete, doorSkill))},
 	pending: {name: "pending", rule: "present", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	serverOff: {name: "server-off", rule: "present", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
@@ -151,13 +151,13 @@ var decisions = [numDecisions]decision{
 	scriptNew: {name: "script-new", rule: "present", about: "no person has approved the script as it is", reason: notFound, target: hello,
 		cells: exceptions(scriptsOnly, mute("the script is not there", doorStored))},
 	itemOff: {name: "tool-off", rule: "lists", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
-		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": off(uri)}, cells: exceptions(direct, madeByCall)},
+		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": map[string]any{uri: map[string]any{"enabled": false}, skill: map[string]any{"enabled": false}}}, cells: exceptions(direct, madeByCall)},
 	allowList: {name: "allow", rule: "lists", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	denyList: {name: "deny", rule: "lists", about: "`deny` names the tool", reason: notFound, target: hello, entry: map[string]any{"deny": []string{tool}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
-		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
+		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe, doorSkill))},
 	scriptReads: {name: "script-reads", rule: "claim", about: "the script has `readOnly`, and the tool does not say that it only reads", reason: string(mcp.PolicyDenied), target: hello,
 		cells: exceptions(scriptsOnly)},
 	rateKey: {name: "rate-key", rule: "rate", about: "`limits.callsPerMinute` is used up", reason: string(mcp.RateLimited), target: hello,

@@ -3,10 +3,12 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,6 +55,19 @@ func idler(gateway *mcptest.Process) (conn net.Conn, id string, err error) {
 	return conn, id, nil
 }
 
+// staysQuiet checks that a stream stays open for a while, and that no message
+// arrives.
+func staysQuiet(t *testing.T, conn net.Conn, d time.Duration) {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(conn)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(got), "jsonrpc") {
+		t.Errorf("an idle stream: %v after %q", err, got)
+	}
+}
+
 // TestIdleSessions checks that many sessions with open streams cost little.
 func TestIdleSessions(t *testing.T) {
 	t.Run("fault/T39", func(t *testing.T) {
@@ -84,7 +99,7 @@ func TestIdleSessions(t *testing.T) {
 		each := (with - before) * 1024 / float64(many)
 		used := cpu(t, gateway.PID())
 		watch := long(time.Second, time.Minute)
-		<-time.After(watch)
+		staysQuiet(t, conns[0], watch)
 		share := float64(cpu(t, gateway.PID())-used) / float64(watch) * 100
 		took := echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
 		if figures.Full() && (each > 64 || share > 5) {

@@ -48,7 +48,7 @@ func lockUpgradeCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// An upgrade is what a new version of a locked server changes.
+// An upgrade lists the changes in a new version of a locked server.
 type upgrade struct {
 	Name     string               `json:"name"`
 	From     string               `json:"from"`

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"mcp-all-in-one/internal/doctor"
@@ -76,14 +75,13 @@ func Failed(a *env.Env, err error, m *Target) error {
 	return e
 }
 
-// otherURL returns the URL that was probably meant: most servers are at /mcp.
+// otherURL returns the advice to try the URL that was probably meant.
 func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
-	u, err := url.Parse(m.Probe.URL)
-	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
+	likely := httpclient.LikelyURL(m.Probe.URL)
+	if likely == "" || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed {
 		return ""
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
-	return a.T("most servers are at /mcp; try ", "多数服务器位于 /mcp；请尝试 ") + u.Redacted()
+	return a.T("most servers are at /mcp; try ", "多数服务器位于 /mcp；请尝试 ") + likely
 }
 
 // reasonsZH are Chinese prefixes for errors of the gateway itself. Their

@@ -46,7 +46,7 @@ func EvalCommand(a *env.Env) *cobra.Command {
 	cmd := target.NewCommand(a, "eval [PATH ...]", a.T("measure which tools a model picks", "统计模型选择哪些工具"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runEvals(a, cmd, &f, args) })
 	cmd.Long = a.T("Gives the tasks of test files (YAML) to a model, in each mode of the gateway, and counts how often it picks the\nexpected tool with the expected arguments. The tool that it picks is not called. Without a path, the files in\nmcp-tests are used. Exit code 7 says that fewer runs passed than --min-rate or min_rate asks for.\n\n"+evalFormat,
-		"把测试文件（YAML）中的任务交给模型，在网关的每种模式下统计它以预期参数选中预期工具的次数。\n被选中的工具不会被调用。未指定路径时使用 mcp-tests 中的文件。\n退出码 7 表示通过的比例低于 --min-rate 或 min_rate。\n\n"+evalFormat)
+		"把测试文件（YAML）中的任务交给模型，在网关的每种模式下统计它以预期参数选中预期工具的次数。\n被选中的工具不会被调用。未指定路径时使用 mcp-tests 中的文件。\n退出码 7 表示通过的比例低于 --min-rate 或 min_rate。\n\n"+inChinese.Replace(evalFormat))
 	cmd.Example = "  mcp-all-in-one eval mcp-tests/github.yaml --modes full,compact\n" +
 		"  mcp-all-in-one eval github.yaml --model-url http://127.0.0.1:11434/v1 --model qwen3:8b --runs 10\n" +
 		"  mcp-all-in-one eval github.yaml --record github.model.jsonl\n" +

@@ -78,7 +78,7 @@ func openStage(ctx context.Context, a *env.Env, f *target.Flags, m *target.Targe
 	}
 	if h.tools = h.learn(); len(h.tools) == 0 {
 		h.close()
-		return nil, &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Err: i18n.Errorf("%s shows no tools", "%s 没有工具", m.Label), Hint: h.again("inspect")}
+		return nil, &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Err: i18n.Errorf("%s shows no tools", "%s 没有工具", m.Label), Hint: h.commandLine("inspect")}
 	}
 	return h, nil
 }
@@ -114,7 +114,7 @@ func (h *stage) checkTools(s *suite.Suite) error {
 			if slices.ContainsFunc(h.tools, func(known string) bool { return known == name || strings.HasSuffix(known, "."+name) }) {
 				continue
 			}
-			hint := h.again("list", "tools")
+			hint := h.commandLine("list", "tools")
 			if near := spelling.Nearest(name, append(ownNames(h.tools), h.tools...)); near != "" {
 				hint = h.env.T("did you mean ", "是否要用 ") + near + h.env.T("?", "？")
 			}
@@ -125,8 +125,8 @@ func (h *stage) checkTools(s *suite.Suite) error {
 	return nil
 }
 
-// again returns a command line about the target.
-func (h *stage) again(words ...string) string {
+// commandLine returns a command line about the target.
+func (h *stage) commandLine(words ...string) string {
 	if s := h.target.Server; s != nil && s.Name == target.Alone && s.Command != "" {
 		return h.env.Again(append(append(words, "--", s.Command), s.Args...)...)
 	}

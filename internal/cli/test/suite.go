@@ -37,7 +37,7 @@ func TestCommand(a *env.Env) *cobra.Command {
 	cmd := target.NewCommand(a, "test [PATH ...]", a.T("run test files", "运行测试文件"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runTests(a, cmd, &f, args) })
 	cmd.Long = a.T("Runs test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, the files in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
-		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
+		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+inChinese.Replace(suiteFormat))
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
 		"  mcp-all-in-one test record github github\n  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
 	flags := cmd.Flags()
@@ -70,6 +70,34 @@ const suiteFormat = `  target: github                # a target; or url: https:/
         sent: {has: params.name, not_has: params._meta, equals: {method: tools/call}}
         progress: 1             # at least so many
         asked: elicitation`
+
+// inChinese translates the comments of suiteFormat and evalFormat. A comment
+// comes before its own prefixes.
+var inChinese = strings.NewReplacer(
+	"# a target; or url: https://…, or command: npx -y …", "# 目标；也可写 url: https://… 或 command: npx -y …",
+	"# also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}", "# 还有 headers: {NAME: $VALUE}、env: {NAME: $VALUE}",
+	"# or read, prompt, complete, list, or request with params;", "# 或 read、prompt、complete、list，或带 params 的 request；",
+	"# with target: . also script, JavaScript that calls tools", "# target 为 . 时还可用 script：调用工具的 JavaScript",
+	"# all of it must hold", "# 须全部满足",
+	"# or error: CODE or a part of the message", "# 或 error: 错误码或消息的一部分",
+	"# or a JSON Schema", "# 或 JSON Schema",
+	"# or several of them", "# 可写多个",
+	"# or several", "# 可写多条",
+	"# also not_contains, text, equals", "# 还有 not_contains、text、equals",
+	"# also max_bytes, max_tokens", "# 还有 max_bytes、max_tokens",
+	"# at least so many", "# 至少这么多次",
+
+	"# all configured servers; or one, or url: https://…, or command: npx -y …", "# 所有已配置的服务器；也可写其中一个，或 url: https://…、command: npx -y …",
+	"# or ${secret:NAME}; never the key itself", "# 或 ${secret:NAME}；切勿直接写密钥",
+	"# said before every task", "# 每个任务之前的系统提示",
+	"# sent as they are; also fit: openai, timeout: 2m", "# 原样发送；还有 fit: openai、timeout: 2m",
+	"# the tool, by its own name, and what its arguments are", "# 工具（用其自身的名称）及其参数",
+	"# a part of them; equals: all of them", "# 部分参数；equals 为全部参数",
+	"# also schema: a JSON Schema", "# 还有 schema：JSON Schema",
+	"# without one, nothing fails", "# 不写则不会判为失败",
+	"# what tools answer on the way; nothing is called", "# 途中各工具的回答；不会真正调用",
+	"# readonly calls tools on the way that change nothing", "# readonly 会调用途中的只读工具",
+)
 
 func runTests(a *env.Env, cmd *cobra.Command, f *suiteFlags, paths []string) error {
 	var command []string

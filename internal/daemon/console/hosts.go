@@ -46,7 +46,7 @@ func askHosts(ctx context.Context, in *instance.Instance, a *env.Env) {
 		return
 	}
 	x := &hostAsker{ctx: ctx, servers: consoleServers{in: in, env: a}, asked: map[string]map[string]context.CancelFunc{}}
-	in.Watchers.Add(x.settle)
+	in.Watchers.Add(x.withdrawObsolete)
 	ask := x.ask
 	in.AskHost.Store(&ask)
 }
@@ -127,9 +127,9 @@ func (x *hostAsker) record(schema, name, host string, a inbox.Answer) {
 	}
 }
 
-// settle withdraws questions that are obsolete: the server no longer exists, or
+// withdrawObsolete withdraws questions that are obsolete: the server no longer exists, or
 // its list contains the host.
-func (x *hostAsker) settle() {
+func (x *hostAsker) withdrawObsolete() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for server, hosts := range x.asked {

@@ -101,9 +101,9 @@ func (v *Verdict) Outcome(ctx context.Context, resp *jsonrpc.Response, err error
 	return o, body
 }
 
-// Again returns the outcome of the client's request that the call was made for.
+// OfRequest returns the outcome of the client's request that the call was made for.
 // In most cases its result is the unchanged result of the server.
-func (v *Verdict) Again(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
+func (v *Verdict) OfRequest(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
 	j := v.last.Load()
 	if j == nil || err != nil || resp.Err != nil || len(resp.Result) != len(j.result) || &resp.Result[0] != &j.result[0] {
 		return Outcome(ctx, resp, err)

@@ -21,9 +21,9 @@ func TestVerdict(t *testing.T) {
 		for second := range want {
 			var v Verdict
 			for i, o := range []func() (traffic.Outcome, []byte){
-				func() (traffic.Outcome, []byte) { return v.Again(t.Context(), second, nil) },
+				func() (traffic.Outcome, []byte) { return v.OfRequest(t.Context(), second, nil) },
 				func() (traffic.Outcome, []byte) { return v.Outcome(t.Context(), first, nil) },
-				func() (traffic.Outcome, []byte) { return v.Again(t.Context(), second, nil) },
+				func() (traffic.Outcome, []byte) { return v.OfRequest(t.Context(), second, nil) },
 			} {
 				resp := []*jsonrpc.Response{second, first, second}[i]
 				if got, body := o(); got.Status != want[resp] || resp.Err == nil && string(body) != string(resp.Result) {
@@ -33,7 +33,7 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	var v Verdict
-	if o, _ := v.Again(t.Context(), nil, jsonrpc.ErrClosed); o.Status != traffic.StatusError {
+	if o, _ := v.OfRequest(t.Context(), nil, jsonrpc.ErrClosed); o.Status != traffic.StatusError {
 		t.Error(o)
 	}
 }

@@ -118,7 +118,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 	if t == nil {
 		return
 	}
-	o, body := t.verdict.Again(ctx, resp, err)
+	o, body := t.verdict.OfRequest(ctx, resp, err)
 	o.Total, o.Yes, o.Forward = time.Since(t.start), t.yes.Load(), t.came
 	if first := t.first.Load(); first != nil {
 		o.Yes = first.yes.Load()

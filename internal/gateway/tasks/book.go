@@ -1,6 +1,6 @@
 // Package tasks records the owners of the servers' tasks, runs scripts as
-// tasks, and translates between the two dialects: that of 2025-11-25, and the
-// extension of the modern era. It calls no server itself: a Link does.
+// tasks, and translates between the two dialects: the tasks of 2025-11-25, and
+// the extension of the modern era. It calls no server itself: a Link does.
 package tasks
 
 import (
@@ -29,7 +29,7 @@ const (
 	// maxJobs bounds the scripts of one principal that run as tasks or whose
 	// results are kept; the oldest results are dropped first.
 	maxJobs = 64
-	// overhead is what a kept result takes in addition to its size.
+	// overhead is the memory of a kept result besides its text.
 	overhead = 4 << 10
 )
 
@@ -121,7 +121,7 @@ func (o *Book) forgetOldestLocked(principal string) bool {
 	return false
 }
 
-// forgetLocked forgets a task that is not among those of its owner any more.
+// forgetLocked forgets a task that its owner's list no longer contains.
 func (o *Book) forgetLocked(k Key) {
 	o.dropLocked(k)
 	t := o.by[k]

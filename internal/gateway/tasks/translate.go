@@ -127,7 +127,7 @@ func (r *Translator) modern() Link { return r.as(withTasks(r.Caller)) }
 // withTasks returns a caller that accepts modern tasks, for calls to a modern
 // server on behalf of a client with another dialect of tasks.
 func withTasks(c *upstream.Caller) *upstream.Caller {
-	c = c.Again()
+	c = c.WithoutSession()
 	c.Offer = c.Offer.WithTasks()
 	return c
 }
@@ -172,7 +172,7 @@ func (r *Translator) newBridge(ctx context.Context, before jsonrpc.Handler) *Bri
 // taskCaller returns the caller with which a task of a modern client calls a
 // legacy server: it uses the same connection for every request.
 func (r *Translator) taskCaller(outside jsonrpc.Handler) *upstream.Caller {
-	c := r.Caller.Again()
+	c := r.Caller.WithoutSession()
 	c.Era, c.Offer = mcp.Modern, mcp.Offer{}
 	if !r.Caller.Offer.Empty() {
 		c.Offer, c.Session = r.Caller.Offer, r.Session()

@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 )
 
-// A Leftover is what stays on this machine when a server is removed from the file.
+// A Leftover stays on this machine after its server is removed from the file, such
+// as an unpacked bundle or a secret.
 type Leftover struct {
 	What   i18n.Text
 	Delete func() error

@@ -144,8 +144,8 @@ func (u *Update) findImage(ctx context.Context, cfg *config.Config, to string) e
 	return nil
 }
 
-// compareSigner finds out whether another signer than that of the installed bundle
-// signed this one, or none.
+// compareSigner finds out whether the new bundle has the same signer as the
+// installed one.
 func (u *Update) compareSigner() {
 	was := u.server.Origin.Signer
 	if u.bundle == nil || was == "" || u.bundle.Signature.By(was) {

@@ -93,7 +93,7 @@ func (in *inbound) handle() (resp *jsonrpc.Response, err error) {
 		}
 	}()
 	if c.opt.Strict {
-		c.notices.settle(0) // an earlier notification may affect this request
+		c.notices.awaitEarlier(0) // an earlier notification may affect this request
 	}
 	if in.ctx.Err() != nil {
 		if last := c.draining.Load(); last != nil {

@@ -97,12 +97,12 @@ func (q *notices) deliverOne(n *notice) {
 	}
 }
 
-// settle makes the answer to call id wait, for patience at most, until earlier
+// awaitEarlier makes the answer to call id wait, for patience at most, until earlier
 // notifications are delivered: progress must arrive before the result. The
 // answer to a call that is newer than these notifications does not wait,
 // because one of their handlers may have made that call. A request, with id 0,
 // always waits.
-func (q *notices) settle(id uint64) {
+func (q *notices) awaitEarlier(id uint64) {
 	if !q.busy.Load() {
 		return
 	}

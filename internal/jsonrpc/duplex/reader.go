@@ -123,7 +123,7 @@ func (c *Conn) route(msg *jsonrpc.Message, tag, data []byte, release func()) {
 // finishCall delivers the outcome of a call; an answer without a waiting call
 // is discarded.
 func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
-	c.notices.settle(id)
+	c.notices.awaitEarlier(id)
 	if k := c.calls.take(id); k != nil {
 		if k.trip != nil {
 			out.arrived = time.Now()

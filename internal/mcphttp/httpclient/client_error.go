@@ -20,6 +20,17 @@ const maxErrorBody = 64 << 10
 // could not be resumed.
 var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务器在应答之前结束了流")
 
+// LikelyURL returns the URL that was probably meant if nothing is at raw: most
+// servers are at /mcp, beside the path that was given. It is empty if raw is such
+// a URL already. It has no password.
+func LikelyURL(raw string) string {
+	at, err := url.Parse(raw)
+	if err != nil || strings.HasSuffix(strings.TrimSuffix(at.Path, "/"), "/mcp") {
+		return ""
+	}
+	return at.ResolveReference(&url.URL{Path: "mcp"}).Redacted()
+}
+
 // A StatusError is a response with a status other than 2xx.
 type StatusError struct {
 	Status int

@@ -45,7 +45,7 @@ func (c *conversation) hold(ctx context.Context) error {
 		var refused *RefusedError
 		switch {
 		case errors.As(err, &refused):
-			c.trial.settle(false, i18n.Why(refused))
+			c.trial.decideOnce(false, i18n.Why(refused))
 			return nil
 		case err != nil:
 			return err
@@ -55,7 +55,7 @@ func (c *conversation) hold(ctx context.Context) error {
 			return nil
 		}
 		if n := len(answer.ToolCalls); n > maxCalls {
-			c.trial.settle(false, i18n.New("one answer has %d tool calls; the limit is %d", "一次回答中有 %d 个工具调用；上限为 %d", n, maxCalls))
+			c.trial.decideOnce(false, i18n.New("one answer has %d tool calls; the limit is %d", "一次回答中有 %d 个工具调用；上限为 %d", n, maxCalls))
 			return nil
 		}
 		c.said = append(c.said, answer.message())
@@ -68,7 +68,7 @@ func (c *conversation) hold(ctx context.Context) error {
 			}
 		}
 	}
-	c.trial.settle(false, i18n.New("nothing was decided after %d turns", "%d 轮之后仍无结果", c.run.Turns))
+	c.trial.decideOnce(false, i18n.New("nothing was decided after %d turns", "%d 轮之后仍无结果", c.run.Turns))
 	return nil
 }
 
@@ -93,13 +93,13 @@ func (c *conversation) finish(answer *answer) {
 	words := clip(answer.text())
 	switch {
 	case c.trial.eval.Expect.None:
-		c.trial.settle(true, i18n.Text{})
+		c.trial.decideOnce(true, i18n.Text{})
 	case answer.reason == "length":
-		c.trial.settle(false, i18n.New("the answer was cut off before a tool was called", "回答在调用工具之前被截断"))
+		c.trial.decideOnce(false, i18n.New("the answer was cut off before a tool was called", "回答在调用工具之前被截断"))
 	case words == "":
-		c.trial.settle(false, i18n.New("answered nothing, expected %s", "没有回答，应调用 %s", c.trial.eval.Expect.String()))
+		c.trial.decideOnce(false, i18n.New("answered nothing, expected %s", "没有回答，应调用 %s", c.trial.eval.Expect.String()))
 	default:
-		c.trial.settle(false, i18n.New("answered without calling %s: %s", "未调用 %s 就回答：%s", c.trial.eval.Expect.String(), words))
+		c.trial.decideOnce(false, i18n.New("answered without calling %s: %s", "未调用 %s 就回答：%s", c.trial.eval.Expect.String(), words))
 	}
 }
 
@@ -136,7 +136,7 @@ func (c *conversation) ask(ctx context.Context, tools []function) (*answer, erro
 func (c *conversation) call(ctx context.Context, call *toolCall) error {
 	arguments, ok := call.arguments()
 	if !ok {
-		c.trial.settle(false, i18n.New("the arguments of %s are not a JSON object: %s", "%s 的参数不是 JSON 对象：%s", clip(call.Function.Name), clip(string(call.Function.Arguments))))
+		c.trial.decideOnce(false, i18n.New("the arguments of %s are not a JSON object: %s", "%s 的参数不是 JSON 对象：%s", clip(call.Function.Name), clip(string(call.Function.Arguments))))
 		return nil
 	}
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(call.Function.Name), "name")

@@ -45,7 +45,7 @@ const (
 	Unauthorized
 	NotThere // unknown address or model
 	Busy
-	Malformed  // the answer is not that of a chat completions API
+	Malformed  // the answer is not a chat completion
 	Unrecorded // the recording does not contain the answer
 )
 

@@ -82,8 +82,8 @@ func (t *trial) isDecided() bool {
 	return t.decided
 }
 
-// settle decides a run that no call has decided.
-func (t *trial) settle(passed bool, why i18n.Text) {
+// decideOnce decides a run that no call has decided.
+func (t *trial) decideOnce(passed bool, why i18n.Text) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.decided {

@@ -70,8 +70,8 @@ type listening struct {
 	err      error // read after done
 }
 
-// Again requests a new listen request with the current subscriptions.
-func (n *Listener) Again() {
+// Renew requests a new listen request with the current subscriptions.
+func (n *Listener) Renew() {
 	if n == nil {
 		return
 	}
@@ -98,10 +98,10 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// Settle waits until the server has confirmed all current subscriptions. From
+// AwaitConfirmed waits until the server has confirmed all current subscriptions. From
 // then on no update is missed. If the server does not confirm a request, that
 // request counts as confirmed after ackWait.
-func (n *Listener) Settle(ctx context.Context) {
+func (n *Listener) AwaitConfirmed(ctx context.Context) {
 	if n == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // AsksOldWay reports whether a tool of a modern server failed because it can ask
-// only as in the legacy era: with a request of its own on the stream of the call.
+// only as in the legacy era: with a request to the client on the stream of the call.
 // No capability tells this in advance. FastMCP 4 says it in the text of the
 // error: "elicitation via server-initiated requests is unavailable on 2026-07-28
 // connections."

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// A Report is what was observed so far.
+// A Report holds the observations so far.
 type Report struct {
 	Stderr      []string         // the last lines that its processes wrote to their standard error
 	StderrLines int              // how many lines they have written in all
