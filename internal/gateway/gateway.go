@@ -109,7 +109,7 @@ type Gateway struct {
 	parks    modern.Calls
 	tasks    *tasks.Book
 	scripts  scripts.Pool
-	kept     *kept.Store
+	Kept     *kept.Store // by URIs without the mark of this replica
 	cache    cache.Store
 	// ownReading returns opt.Own with the tool that reads kept results.
 	ownReading func() *builtin.Set
@@ -151,7 +151,7 @@ func New(opt Options) *Gateway {
 		g.views.Clear()
 		g.cache.Clear()
 	})
-	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Mark: g.mark, Bounds: func() (time.Duration, int64) {
+	g.Kept = kept.NewStore(kept.Options{Dir: opt.Results, Mark: g.mark, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk
 	}})
@@ -301,7 +301,7 @@ func (g *Gateway) Close() {
 	g.parks.Close()
 	g.tasks.Close()
 	g.pressure.Stop()
-	g.kept.Close()
+	g.Kept.Close()
 }
 
 // outside handles messages that a server sends to a session outside any call.

@@ -17,7 +17,7 @@ import (
 // an empty user means all users.
 func (g *Gateway) SignedOut(u *upstream.Upstream, user string) {
 	upstream.SignedOut(u, user)
-	g.kept.Forget(kept.Owner{Principal: user, Schema: u.Config().Schema}, u.Name())
+	g.Kept.Forget(kept.Owner{Principal: user, Schema: u.Config().Schema}, u.Name())
 }
 
 // A shelf keeps large results of which the client was shown a part.
@@ -43,7 +43,7 @@ func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 // cut replaces a large result by a part of it, and counts the tokens saved.
 func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
 	keep := func(data []byte, block bool) (string, error) {
-		uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
+		uri, err := s.gw.Kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
 		if err != nil {
 			s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
 		}
@@ -70,7 +70,7 @@ func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error)
 func (s *shelf) get(ctx context.Context, uri string) (kept.Result, error) {
 	uri, replica := s.gw.seals.Unmark(uri)
 	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
-		return s.gw.Kept(s.opening.keeper(), uri)
+		return s.gw.Kept.Get(s.opening.keeper(), uri)
 	}
 	return s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
 }
@@ -78,8 +78,3 @@ func (s *shelf) get(ctx context.Context, uri string) (kept.Result, error) {
 // Mark returns the suffix of ids that names the replica of a gateway; empty without a
 // cluster.
 func Mark(g *Gateway) string { return g.mark }
-
-// Kept returns a result that this replica has kept, by its URI without the mark.
-func (g *Gateway) Kept(owner kept.Owner, uri string) (kept.Result, error) {
-	return g.kept.Get(owner, uri)
-}
