@@ -135,8 +135,8 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	if log := r.logged(o); log != "" && !r.env.Inner {
 		blocks = append(blocks, textBlock(r.say("Log:", "日志：")+"\n"+log))
 	}
-	if text := r.unawaited(o); text != "" && !r.env.Inner {
-		blocks = append(blocks, textBlock(text))
+	if o.Unawaited > 0 && !r.env.Inner {
+		blocks = append(blocks, textBlock(r.unawaited(o)))
 	}
 	result := []byte(`{"content":[`)
 	for i, b := range blocks {
@@ -149,21 +149,18 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: jsonrpc.Set(result, r.meta(o, blocks, values), "_meta", MetaRun)}
 }
 
-// unawaited describes the calls that the script did not await, and the first
-// error that it did not catch.
+// unawaited describes the calls that the script did not await.
 func (r *running) unawaited(o *script.Outcome) string {
-	var text string
-	switch o.Unawaited {
-	case 0:
-	case 1:
-		text = r.say("1 call was not awaited when the script returned; it was waited for. ", "脚本返回时有 1 个调用未被 await；已等待其完成。")
-	default:
-		text = r.say("%d calls were not awaited when the script returned; they were waited for. ", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)
+	text := r.say("%d calls were not awaited when the script returned; they were waited for", "脚本返回时有 %d 个调用未被 await；已等待其完成", o.Unawaited)
+	failed := r.say(", and one failed", "，其中有调用失败")
+	if o.Unawaited == 1 {
+		text = r.say("1 call was not awaited when the script returned; it was waited for", "脚本返回时有 1 个调用未被 await；已等待其完成")
+		failed = r.say(" and failed", "，但失败了")
 	}
-	if o.Lost != "" {
-		text += r.say("An error was not caught: %s", "有错误未被捕获：%s", clipText(o.Lost, maxName))
+	if o.Lost == "" {
+		return text + r.say(".", "。")
 	}
-	return strings.TrimSpace(text)
+	return text + failed + r.say(": ", "：") + clipText(o.Lost, maxName)
 }
 
 func textBlock(text string) []byte {

@@ -126,10 +126,7 @@ func (e *engine) prepare() error {
 			return err
 		}
 	}
-	if err := trackRejections(e.vm, "__rejected"); err != nil {
-		return err
-	}
-	_, err = e.vm.Eval("delete globalThis.__send; delete globalThis.__uuid; delete globalThis.__rejected", quickjs.EvalGlobal)
+	_, err = e.vm.Eval("delete globalThis.__send; delete globalThis.__uuid", quickjs.EvalGlobal)
 	return err
 }
 

@@ -74,6 +74,7 @@
     for (const key of ['server', 'tool', 'reason', 'retry', 'result']) if (e[key] !== undefined) error[key] = e[key];
     if (w.at.stack !== undefined) error.stack = w.at.stack;
     else delete error.stack;
+    if (outcome.done && outcome.lost === undefined) outcome.lost = text(e.name) + ': ' + text(e.message);
     w.reject(error);
   }
 
@@ -180,37 +181,22 @@
   const outcome = create(null);
   outcome.done = false;
   outcome.unawaited = 0;
-  outcome.value = outcome.fault = undefined; // room for them while there is memory
+  outcome.value = outcome.fault = outcome.lost = undefined; // room for them while there is memory
   // Without memory nothing can be written about an error; then this stands.
   const nothingLeft = '{"name":"Thrown","message":"null","stack":""}';
   const said = (v, fallback) => { try { return text(v); } catch { return fallback; } };
-  // describe says what was thrown.
-  function describe(e) {
+  function failed(e, during = '') {
+    outcome.fault = nothingLeft;
+    outcome.done = true;
+    outcome.unawaited = calls;
     let name = 'Error', message, stack = '';
     if (e !== null && typeof e === 'object') {
       try { name = text(e.name); message = text(e.message); stack = text(e.stack); } catch { message = message || 'an error that cannot be read'; }
       if (!(e instanceof NativeError)) { name = 'Thrown'; try { message = write(e) || message; } catch { message = said(e, 'a value that cannot be written'); } }
     } else { name = 'Thrown'; message = said(e, 'a value that cannot be written'); }
-    return own({ name, message, stack });
-  }
-  function failed(e, during = '') {
-    outcome.fault = nothingLeft;
-    outcome.done = true;
-    outcome.unawaited = calls;
-    let { name, message, stack } = describe(e);
     if (name !== 'InternalError') message = during + (message || 'an error without a message');
     outcome.fault = stringify(own({ name, message, stack }));
   }
-  // The rejected promises that nothing handles, with what was thrown. The host
-  // calls this function without a reason if a handler comes later.
-  const loose = new Map(), { set, delete: remove, entries } = Map.prototype, next = getPrototypeOf(call(entries, loose)).next;
-  globalThis.__rejected = (...args) => { try { apply(args.length > 1 ? set : remove, loose, args); } catch {} };
-  const lost = () => {
-    const first = call(next, call(entries, loose));
-    if (first.done) return;
-    const { name, message } = describe(first.value[1]);
-    return name + ': ' + message;
-  };
   // isHidden reports whether an object may hold something that is no property of its
   // own, as a Map or an error does. kindOf names such an object.
   const isHidden = (v) => { const p = getPrototypeOf(v); return p !== null && p !== plain; };
@@ -230,5 +216,5 @@
       call(then, new AsyncFunction(code)(), returned, (e) => failed(e));
     } catch (e) { failed(e); }
   }
-  return { start, settle, done: () => outcome.done, unawaited: () => outcome.unawaited, value: () => outcome.value, fault: () => outcome.fault, lost };
+  return { start, settle, done: () => outcome.done, unawaited: () => outcome.unawaited, value: () => outcome.value, fault: () => outcome.fault, lost: () => outcome.lost };
 })

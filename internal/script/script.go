@@ -103,8 +103,7 @@ type Outcome struct {
 	LogBytes int64  `json:"logBytes,omitempty"`
 	// Unawaited is how many calls were still running when the script returned.
 	Unawaited int `json:"unawaited,omitempty"`
-	// Lost is the first error that nothing caught, apart from the Fault; empty
-	// for none.
+	// Lost is the first error of those calls; empty if all succeeded.
 	Lost string        `json:"lost,omitempty"`
 	CPU  time.Duration `json:"cpu"`
 	// Peak is the maximum memory size of its process.

