@@ -22,7 +22,7 @@ func (g *guesses) tooMany(source string, now time.Time) bool {
 	return len(g.by[source]) >= maxFailures
 }
 
-// add records a wrong code. If there are too many sources, it removes the
+// add records a code that may be wrong. If there are too many sources, it removes the
 // oldest.
 func (g *guesses) add(source string, now time.Time) {
 	if g.by == nil {
@@ -41,6 +41,15 @@ func (g *guesses) add(source string, now time.Time) {
 		}
 	}
 	g.by[source] = append(g.by[source], now)
+}
+
+// remove removes the last code of a source, which was right.
+func (g *guesses) remove(source string) {
+	if all := g.by[source]; len(all) > 1 {
+		g.by[source] = all[:len(all)-1]
+	} else {
+		delete(g.by, source)
+	}
 }
 
 func (g *guesses) forget(source string, now time.Time) {

@@ -159,6 +159,9 @@ func (l *Logins) redeem(ctx context.Context, code, source string) (session strin
 	now := l.opt.Now()
 	l.mu.Lock()
 	wait := l.guesses.tooMany(source, now)
+	if !wait {
+		l.guesses.add(source, now) // at once, so that guesses at the same time count too
+	}
 	l.mu.Unlock()
 	if wait {
 		return "", access.Principal{}, errTooMany
@@ -170,9 +173,9 @@ func (l *Logins) redeem(ctx context.Context, code, source string) (session strin
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !ok {
-		l.guesses.add(source, now)
 		return "", access.Principal{}, errWrongCode
 	}
+	l.guesses.remove(source)
 	login := newGrant(g.Who, now.Add(loginLife))
 	if session, ok := l.seal(login); ok {
 		return session, g.Who, nil

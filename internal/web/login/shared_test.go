@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,4 +168,43 @@ func TestSharedLogins(t *testing.T) {
 			t.Errorf("= %v", err)
 		}
 	})
+}
+
+// TestGuessesAtOnce sends many wrong codes at the same time, while the other
+// replica is asked about each.
+func TestGuessesAtOnce(t *testing.T) {
+	p := newPair(t)
+	var asked atomic.Int32
+	all := make(chan struct{})
+	p.one.opt.Others = func(context.Context, string, string, []byte) [][]byte {
+		asked.Add(1)
+		<-all
+		return nil
+	}
+	results := make(chan error, 5*maxFailures)
+	for range 5 * maxFailures {
+		go func() {
+			_, _, err := p.one.redeem(t.Context(), "guess", "10.0.0.1")
+			results <- err
+		}()
+	}
+	for range 4 * maxFailures { // those that have to wait
+		select {
+		case err := <-results:
+			if err != errTooMany {
+				t.Error(err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%d of %d guesses are not refused", asked.Load(), 5*maxFailures)
+		}
+	}
+	close(all)
+	for range maxFailures {
+		if err := <-results; err != errWrongCode {
+			t.Error(err)
+		}
+	}
+	if n := asked.Load(); n != maxFailures {
+		t.Errorf("the other replica was asked %d times", n)
+	}
 }
