@@ -12,6 +12,10 @@ import (
 // traceKey is the context key of the trace of a request.
 type traceKey struct{}
 
+// maxID bounds the ids of forwarded requests that are recorded: a client may choose
+// any text.
+const maxID = 128
+
 // A Trace holds the record of one call while it runs. The methods of a nil
 // Trace do nothing.
 type Trace struct {
@@ -107,7 +111,10 @@ func (j *Journal) Begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 	default:
 		t.span = traffic.NewSpan(j.Client.Traceparent(req.Params))
 		if from := traffic.From(ctx); from != "" {
-			t.came = traffic.Forward{From: from, Request: string(req.ID)}
+			t.came.From = from
+			if len(req.ID) <= maxID {
+				t.came.Request = string(req.ID)
+			}
 		}
 	}
 	return context.WithValue(ctx, traceKey{}, t), t
