@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -123,8 +124,13 @@ func TestAllocations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := watchedSession(t, smallResult, tt.opt)
 			call(t, s)
-			if n := testing.AllocsPerRun(200, func() { call(t, s) }); n > tt.limit {
-				t.Errorf("a call makes %.0f allocations, more than %.0f", n, tt.limit)
+			// What earlier tests left running allocates too, but not all the time.
+			least := math.Inf(1)
+			for range 10 {
+				least = min(least, testing.AllocsPerRun(20, func() { call(t, s) }))
+			}
+			if least > tt.limit {
+				t.Errorf("a call makes %.0f allocations, more than %.0f", least, tt.limit)
 			}
 		})
 	}
