@@ -71,10 +71,10 @@ func TestShare(t *testing.T) {
 		var list struct {
 			Questions []struct{ ID, Kind string }
 		}
-		await(t, "the question is in the inbox", func() bool {
-			return json.Unmarshal([]byte(a.must("inbox", "--json")), &list) == nil && len(list.Questions) == 1
+		await(t, "the question is in the inbox of another replica", func() bool {
+			return json.Unmarshal([]byte(third.must("inbox", "--json")), &list) == nil && len(list.Questions) == 1
 		})
-		a.must("inbox", "answer", list.Questions[0].ID, "code="+shown[1]+shown[2])
+		third.must("inbox", "answer", list.Questions[0].ID, "code="+shown[1]+shown[2])
 		await(t, "the browser is sent back", func() bool {
 			resp, _ := do(browser.Get(at(third, page)))
 			to, err := url.Parse(resp.Header.Get("Location"))
