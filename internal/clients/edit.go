@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Edit returns the content of a client's file with one server set, or removed
@@ -75,7 +75,7 @@ func listWith(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-var tomlHeader = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]+\s*(#.*)?$`)
+var tomlHeader = lazy.Regexp(`^\s*\[+\s*([^\]]+?)\s*\]+\s*(#.*)?$`)
 
 // editTOML changes one table of a TOML file as text, so that the rest keeps its
 // comments and layout.
@@ -84,7 +84,7 @@ func editTOML(data []byte, key, name string, raw []byte) ([]byte, error) {
 	inside, after := false, "" // after: comments that belong to the following table
 	for line := range strings.Lines(string(data)) {
 		text := strings.TrimSpace(line)
-		if m := tomlHeader.FindStringSubmatch(text); m != nil {
+		if m := tomlHeader().FindStringSubmatch(text); m != nil {
 			table := strings.NewReplacer(`"`, "", "'", "", " ", "").Replace(m[1])
 			inside = table == key+"."+name || strings.HasPrefix(table, key+"."+name+".")
 		}
@@ -121,10 +121,10 @@ func editTOML(data []byte, key, name string, raw []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
 
 func tomlKey(s string) string {
-	if bareKey.MatchString(s) {
+	if bareKey().MatchString(s) {
 		return s
 	}
 	return TOMLString(s)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A Translation is a client's entry, converted to our format.
@@ -285,8 +285,8 @@ func (t *Translation) header(name, value string) {
 }
 
 var (
-	secretName  = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
-	secretWords = regexp.MustCompile(`^(?i:(bearer|basic|token) )?(.{8,})$`)
+	secretName  = lazy.Regexp(`(?i)key|token|secret|passw|credential|auth`)
+	secretWords = lazy.Regexp(`^(?i:(bearer|basic|token) )?(.{8,})$`)
 )
 
 // secrets counts the values that should not be in a file in plain text. If move
@@ -297,8 +297,8 @@ func (t *Translation) secrets(move func(name, value string) string) int {
 		values, _ := t.entry[holder].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			text, ok := values[name].(string)
-			m := secretWords.FindStringSubmatch(text)
-			if !ok || m == nil || strings.Contains(text, "${") || !secretName.MatchString(name) {
+			m := secretWords().FindStringSubmatch(text)
+			if !ok || m == nil || strings.Contains(text, "${") || !secretName().MatchString(name) {
 				continue
 			}
 			n++

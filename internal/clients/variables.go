@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // variables are the notations of a client for values that are filled in later.
@@ -30,7 +31,7 @@ const (
 // A variableForm is one of these notations, and its conversion to ours.
 type variableForm struct {
 	of   variables
-	text *regexp.Regexp
+	text func() *regexp.Regexp
 	ours func(t *Translation, a *env.Env, at place, m []string) string
 }
 
@@ -43,15 +44,15 @@ type place struct {
 
 // variableForms are tried in this order if more than one matches.
 var variableForms = []variableForm{
-	{varSecrets, regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}`), (*Translation).asSecret},
-	{varInput, regexp.MustCompile(`\$\{input:([^}]+)\}`), (*Translation).asSecret},
-	{varEnv, regexp.MustCompile(`\$\{env:[^}]+\}`), unchanged},
-	{varFile, regexp.MustCompile(`\$\{file:[^}]+\}`), unchanged},
-	{varEditor, regexp.MustCompile(`\$\{(userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/|(?:workspaceFolder|command|config):[^}]*)\}`), (*Translation).asPlace},
-	{varBraces, regexp.MustCompile(`\$\{([A-Za-z_]\w*)(:-[^}]*)?\}`), asVariable},
-	{varShell, regexp.MustCompile(`\$\((?:[^()]|\([^()]*\))*\)`), (*Translation).asOutput},
-	{varDollar, regexp.MustCompile(`\$([A-Za-z_]\w*)()`), asVariable},
-	{varCurly, regexp.MustCompile(`\{(env|file):([^}]+)\}`), asCurly},
+	{varSecrets, lazy.Regexp(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}`), (*Translation).asSecret},
+	{varInput, lazy.Regexp(`\$\{input:([^}]+)\}`), (*Translation).asSecret},
+	{varEnv, lazy.Regexp(`\$\{env:[^}]+\}`), unchanged},
+	{varFile, lazy.Regexp(`\$\{file:[^}]+\}`), unchanged},
+	{varEditor, lazy.Regexp(`\$\{(userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/|(?:workspaceFolder|command|config):[^}]*)\}`), (*Translation).asPlace},
+	{varBraces, lazy.Regexp(`\$\{([A-Za-z_]\w*)(:-[^}]*)?\}`), asVariable},
+	{varShell, lazy.Regexp(`\$\((?:[^()]|\([^()]*\))*\)`), (*Translation).asOutput},
+	{varDollar, lazy.Regexp(`\$([A-Za-z_]\w*)()`), asVariable},
+	{varCurly, lazy.Regexp(`\{(env|file):([^}]+)\}`), asCurly},
 }
 
 // translateText converts the variables of a client's text to our notation. Text
@@ -67,7 +68,7 @@ func (t *Translation) translateText(a *env.Env, vars variables, at place, text s
 			if vars&f.of == 0 {
 				continue
 			}
-			if found := f.text.FindStringSubmatchIndex(text); found != nil && (m == nil || found[0] < m[0]) {
+			if found := f.text().FindStringSubmatchIndex(text); found != nil && (m == nil || found[0] < m[0]) {
 				form, m = f, found
 			}
 		}

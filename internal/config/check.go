@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,13 +17,14 @@ import (
 	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/spelling"
 )
 
 var (
-	schemaName  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
-	headerName  = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	versionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+	schemaName  = lazy.Regexp(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
+	headerName  = lazy.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	versionDate = lazy.Regexp(`^\d{4}-\d{2}-\d{2}$`)
 )
 
 // reservedSchemas are schema names that collide with URL paths of the gateway.
@@ -82,7 +82,7 @@ func (k *serverChecker) run() {
 	k.place()
 	k.arguments()
 	switch p := k.s.Protocol; {
-	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
+	case p == "auto", p == "legacy", p == "modern", versionDate().MatchString(p):
 	default:
 		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.Get("protocol")), i18n.New("auto, legacy, modern or a date such as 2025-11-25", " auto、legacy、modern 或日期（例如 2025-11-25）"))
 	}
@@ -154,14 +154,14 @@ func (k *serverChecker) url() {
 	}
 }
 
-var urlPassword = regexp.MustCompile(`//[^/@\s]*@`)
+var urlPassword = lazy.Regexp(`//[^/@\s]*@`)
 
 // HasPassword reports whether a URL seems to have a password before the host.
 // The URL need not be valid.
-func HasPassword(s string) bool { return urlPassword.MatchString(s) }
+func HasPassword(s string) bool { return urlPassword().MatchString(s) }
 
 // safeURL hides the user and password of a URL.
-func safeURL(s string) string { return urlPassword.ReplaceAllString(s, "//"+hidden+"@") }
+func safeURL(s string) string { return urlPassword().ReplaceAllString(s, "//"+hidden+"@") }
 
 // command refuses a command line that only a shell can run. A program whose
 // path contains spaces is allowed.
@@ -207,7 +207,7 @@ func (k *serverChecker) headers() {
 		return
 	}
 	for _, m := range headers.Members {
-		if !headerName.MatchString(m.Key) {
+		if !headerName().MatchString(m.Key) {
 			k.c.Add(problem.SeverityError, m.Pos, document.Join(k.path, "headers"), problem.Header, m.Key)
 		}
 		if strings.ContainsAny(k.s.Headers[m.Key].Reveal(), "\r\n\x00") {
@@ -238,7 +238,7 @@ func (k *serverChecker) userValues() {
 			fault = i18n.New("is in a variable, and the server has no command", "放在环境变量中，但该服务器没有 command")
 		case v.Header != "" && s.URL == "":
 			fault = i18n.New("is in a header, and the server has no url", "放在请求头中，但该服务器没有 url")
-		case strings.ContainsAny(v.Env, "=\x00") || v.Header != "" && !headerName.MatchString(v.Header) || strings.ContainsAny(v.Prefix, "\r\n\x00"):
+		case strings.ContainsAny(v.Env, "=\x00") || v.Header != "" && !headerName().MatchString(v.Header) || strings.ContainsAny(v.Prefix, "\r\n\x00"):
 			fault = i18n.New("has a name or a prefix that cannot be sent", "的名称或前缀无法发送")
 		case v.Env != "" && !steering.Why(v.Env).Empty():
 			fault = i18n.New("is in the variable %s, which %v: a user may not set it", "放在环境变量 %s 中，它%v：不能由用户设置", v.Env, steering.Why(v.Env))

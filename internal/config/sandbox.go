@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Sandbox says what a stdio server may do on this machine.
@@ -88,7 +88,7 @@ func (d *decoder) hosts(n *document.Node, v reflect.Value, path string) {
 	v.Set(reflect.ValueOf(out))
 }
 
-var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
+var hostName = lazy.Regexp(`^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
 
 // SplitHost splits a host of a list into its lower-case name or its address,
 // and its port. The port is zero if none is written.
@@ -107,7 +107,7 @@ func SplitHost(text string) (host string, port uint16, ok bool) {
 		}
 		host, port = name, uint16(n)
 	}
-	return host, port, hostName.MatchString(host)
+	return host, port, hostName().MatchString(host)
 }
 
 // sandbox checks the paths of a sandbox.

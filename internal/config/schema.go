@@ -25,7 +25,7 @@ func JSONSchema() []byte {
 	props.Add("servers", serverMap())
 	props.Add("mcp_servers", object("type", "array", "items", ref("server")))
 	props.Add("schemas", object("type", "object",
-		"propertyNames", object("pattern", schemaName.String()),
+		"propertyNames", object("pattern", schemaName().String()),
 		"additionalProperties", ref("schema")))
 	props.Members = append(props.Members, root.Get("properties").Members...)
 

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -163,11 +163,11 @@ func registryProblem(w http.ResponseWriter, status int, detail string) {
 const registryKey = "io.modelcontextprotocol.registry/official"
 
 // registryName is the grammar of names in a registry.
-var registryName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+var registryName = lazy.Regexp(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 // registryVersion is the grammar of versions that every client of registries
 // accepts.
-var registryVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
+var registryVersion = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 
 // published returns what the principal of a request sees, sorted by name: each
 // schema with a server as SPACE/SCHEMA, each server as SPACE.SCHEMA/SERVER. A name that does
@@ -176,7 +176,7 @@ func (rt *router) published(r *http.Request) []registryRecord {
 	who, space, base := access.From(r.Context()), nameSpace(r.Host), rt.base(r)
 	var all []registryRecord
 	add := func(name, description, version, path string) {
-		if !registryName.MatchString(name) || len(name) > mostName {
+		if !registryName().MatchString(name) || len(name) > mostName {
 			return
 		}
 		remote := registryRemote{Type: "streamable-http", URL: base + path}
@@ -199,7 +199,7 @@ func (rt *router) published(r *http.Request) []registryRecord {
 			add(space+"/"+s.Schema, "all servers of the schema "+s.Schema+" as one", mcp.ProductVersion, "/api/"+s.Schema+"/mcp")
 		}
 		version, _ := jsonrpc.GetString(s.ServerInfo, "version")
-		if !registryVersion.MatchString(version) || version == "latest" {
+		if !registryVersion().MatchString(version) || version == "latest" {
 			version = "0.0.0"
 		}
 		add(space+"."+s.Schema+"/"+s.Name, "the server "+s.Name+" of the schema "+s.Schema, version, "/api/"+s.Schema+"/s/"+s.Name+"/mcp")

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A wording matches a known phrase of poisoned definitions. It begins with one
@@ -20,9 +21,7 @@ type wording struct {
 const reach = 200
 
 func newWording(leads, needs, text string) wording {
-	w := wording{leads: strings.Split(leads, ","), text: sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:` + text + `)`)
-	})}
+	w := wording{leads: strings.Split(leads, ","), text: lazy.Regexp(`^(?:` + text + `)`)}
 	if needs != "" {
 		w.needs = strings.Split(needs, ",")
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
@@ -147,7 +147,7 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 }
 
 // variable matches the name of an environment variable.
-var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+var variable = lazy.Regexp(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 
 // fixMissing returns how to define what an entry refers to.
 func fixMissing(a *env.Env, names []string) string {
@@ -163,9 +163,9 @@ func fixMissing(a *env.Env, names []string) string {
 func missingNames(cfg *config.Server, st *upstream.Status) []string {
 	var names []string
 	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
-		for _, name := range variable.FindAllString(line, -1) {
+		for _, name := range variable().FindAllString(line, -1) {
 			_, set := cfg.Env[name]
-			if !set && !slices.Contains(names, name) && (slices.Contains(st.Withheld, name) || missingWord.MatchString(line)) {
+			if !set && !slices.Contains(names, name) && (slices.Contains(st.Withheld, name) || missingWord().MatchString(line)) {
 				names = append(names, name)
 			}
 		}
@@ -174,7 +174,7 @@ func missingNames(cfg *config.Server, st *upstream.Status) []string {
 }
 
 // missingWord matches the usual messages about an unset variable.
-var missingWord = regexp.MustCompile(`(?i)missing|required|not set|not defined|undefined|must be set|unset|please set|KeyError|not found`)
+var missingWord = lazy.Regexp(`(?i)missing|required|not set|not defined|undefined|must be set|unset|please set|KeyError|not found`)
 
 // Searched returns the PATH in which a command was not found; empty for any
 // other error.

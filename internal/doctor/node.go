@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +11,13 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // nodePatience is the time limit for node --version.
 const nodePatience = 5 * time.Second
 
-var nodeVersion = regexp.MustCompile(`^v(\d+)\.(\d+)`)
+var nodeVersion = lazy.Regexp(`^v(\d+)\.(\d+)`)
 
 // oldNode returns a warning if a server may reach only listed hosts and its
 // version of Node ignores the proxy that leads to them; empty otherwise.
@@ -45,7 +45,7 @@ func oldNode(a *env.Env, s *config.Server) string {
 // obeysProxy reports whether fetch in a version of Node honours
 // NODE_USE_ENV_PROXY.
 func obeysProxy(version string) bool {
-	m := nodeVersion.FindStringSubmatch(strings.TrimSpace(version))
+	m := nodeVersion().FindStringSubmatch(strings.TrimSpace(version))
 	if m == nil {
 		return true // unknown
 	}

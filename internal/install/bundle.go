@@ -83,7 +83,7 @@ func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 // manifest.
 func Unpacked(dir, sum string) (*Bundle, error) {
 	b := &Bundle{SHA256: sum}
-	if !sha256Text.MatchString(sum) {
+	if !sha256Text().MatchString(sum) {
 		return nil, badBundle("%s is not a SHA-256", "%s 不是 SHA-256", Show(sum))
 	}
 	file, err := os.Open(filepath.Join(b.Folder(dir), "manifest.json"))

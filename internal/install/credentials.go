@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // credentials are what docker login and podman login have kept for a registry of
@@ -96,11 +96,11 @@ func (f *loginFile) find(ctx context.Context, key string) (credentials, error) {
 	return credentials{user, strings.TrimRight(password, "\x00"), auth.IdentityToken}, nil
 }
 
-var helperName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var helperName = lazy.Regexp(`^[A-Za-z0-9._-]+$`)
 
 // askHelper asks a program of the engines for credentials, as they do.
 func askHelper(ctx context.Context, helper, key string) (credentials, error) {
-	if !helperName.MatchString(helper) {
+	if !helperName().MatchString(helper) {
 		return credentials{}, i18n.Errorf("%s is not a name of a credential helper", "%s 不是凭据助手的名称", Show(helper))
 	}
 	cmd := exec.CommandContext(ctx, "docker-credential-"+helper, "get")

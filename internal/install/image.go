@@ -8,13 +8,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/safehttp"
 )
 
@@ -27,7 +27,7 @@ var Engines = []string{"docker", "podman"}
 const dockerHub, dockerHubAPI = "docker.io", "https://registry-1.docker.io"
 
 // imageName is the grammar of an image with its host: HOST/PATH[:TAG][@DIGEST].
-var imageName = regexp.MustCompile(`^([a-z0-9.-]+(?::[0-9]+)?)/([a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[a-f0-9]{64}))?$`)
+var imageName = lazy.Regexp(`^([a-z0-9.-]+(?::[0-9]+)?)/([a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[a-f0-9]{64}))?$`)
 
 // An Image is the reference of a container image.
 type Image struct {
@@ -57,7 +57,7 @@ func imageNamed(id string) (*Image, error) {
 	if host, _, ok := strings.Cut(text, "/"); !ok || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		text = dockerHub + "/" + text
 	}
-	m := imageName.FindStringSubmatch(text)
+	m := imageName().FindStringSubmatch(text)
 	if m == nil || len(text) > 512 {
 		return nil, fail(env.CodeRecord, "%s is not a name of an image: refused", "%s 不是镜像名：已拒绝", Show(id))
 	}
@@ -77,7 +77,7 @@ func parseImage(pk pack) (*Image, error) {
 		im.Tag = pk.Version
 	}
 	// A tag without a version is another image tomorrow.
-	if im.Digest == "" && (im.Tag == "latest" || !imageName.MatchString(im.String())) {
+	if im.Digest == "" && (im.Tag == "latest" || !imageName().MatchString(im.String())) {
 		return nil, fail(env.CodeRecord, "%s is not an exact version of an image: refused", "%s 不是镜像的确切版本：已拒绝", Show(im.String()))
 	}
 	return im, nil
@@ -131,7 +131,7 @@ func (im *Image) String() string {
 // PinnedIn takes the digest from the arguments of an entry that runs the image.
 func (im *Image) PinnedIn(args []string) {
 	for _, a := range args {
-		if digest, ok := strings.CutPrefix(a, im.Host+"/"+im.Path+"@"); ok && digestText.MatchString(digest) {
+		if digest, ok := strings.CutPrefix(a, im.Host+"/"+im.Path+"@"); ok && digestText().MatchString(digest) {
 			im.Digest = digest
 		}
 	}
@@ -163,7 +163,7 @@ func (im *Image) Pin(ctx context.Context, bases []string) error {
 	return nil
 }
 
-var digestText = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
+var digestText = lazy.Regexp(`^sha256:[a-f0-9]{64}$`)
 
 func (im *Image) digest(ctx context.Context, client *http.Client, base string) (string, error) {
 	resp, err := im.head(ctx, client, base, "")
@@ -182,7 +182,7 @@ func (im *Image) digest(ctx context.Context, client *http.Client, base string) (
 		return "", wantsLogin(im.Host, resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return "", i18n.Errorf("it answered %s", "它的应答是 %s", resp.Status)
-	case !digestText.MatchString(digest):
+	case !digestText().MatchString(digest):
 		return "", i18n.Errorf("it does not say the digest", "它没有给出摘要")
 	}
 	return digest, nil
@@ -208,7 +208,7 @@ func (im *Image) head(ctx context.Context, client *http.Client, base, authorizat
 	return resp, err
 }
 
-var challengePart = regexp.MustCompile(`([a-z]+)="([^"]*)"`)
+var challengePart = lazy.Regexp(`([a-z]+)="([^"]*)"`)
 
 // wantsLogin says how a person gives the engines credentials for a registry.
 func wantsLogin(host, status string) error {
@@ -230,7 +230,7 @@ func (im *Image) authorize(ctx context.Context, client *http.Client, challenge s
 		return "", wantsLogin(im.Host, "401")
 	}
 	said := map[string]string{}
-	for _, m := range challengePart.FindAllStringSubmatch(rest, -1) {
+	for _, m := range challengePart().FindAllStringSubmatch(rest, -1) {
 		said[m[1]] = m[2]
 	}
 	u, err := url.Parse(said["realm"])
@@ -301,7 +301,7 @@ func (p *Plan) image(pk pack, o PlanOptions) error {
 		return err
 	}
 	for _, s := range p.env {
-		if engineSteering.MatchString(s.name) {
+		if engineSteering().MatchString(s.name) {
 			return fail(env.CodeSteers, "sets %s, which decides where %s runs images: refused", "设置了 %s，它决定 %s 在何处运行镜像：已拒绝", s.name, p.Program)
 		}
 	}
@@ -311,14 +311,14 @@ func (p *Plan) image(pk pack, o PlanOptions) error {
 // engineSteering are the variables that the engines read themselves. The values
 // of a server's variables pass through the engine's environment, so that no
 // secret is in its command line.
-var engineSteering = regexp.MustCompile(`(?i)^(DOCKER|PODMAN|CONTAINER|CONTAINERS|BUILDAH|REGISTRY|STORAGE|SSH|NETAVARK)_|^_CONTAINERS_|^DBUS_`)
+var engineSteering = lazy.Regexp(`(?i)^(DOCKER|PODMAN|CONTAINER|CONTAINERS|BUILDAH|REGISTRY|STORAGE|SSH|NETAVARK)_|^_CONTAINERS_|^DBUS_`)
 
 const imageVariable = `\{([A-Za-z0-9_.-]+)\}`
 
 // The forms of mounts: what is mounted is one answer of the person.
 var (
-	mountForm  = regexp.MustCompile(`^type=bind,(?:src|source)=` + imageVariable + `,(?:dst|target|destination)=(?:/[^,{}]*|` + imageVariable + `)(?:,readonly|,ro)?$`)
-	volumeForm = regexp.MustCompile(`^` + imageVariable + `:(?:/[^:,{}]*|` + imageVariable + `)(?::ro|:rw)?$`)
+	mountForm  = lazy.Regexp(`^type=bind,(?:src|source)=` + imageVariable + `,(?:dst|target|destination)=(?:/[^,{}]*|` + imageVariable + `)(?:,readonly|,ro)?$`)
+	volumeForm = lazy.Regexp(`^` + imageVariable + `:(?:/[^:,{}]*|` + imageVariable + `)(?::ro|:rw)?$`)
 )
 
 // engineArgument plans an argument of the engine. Most of them open the machine
@@ -342,7 +342,7 @@ func (p *Plan) engineArgument(a argument) error {
 		if a.Name == "--mount" {
 			form = mountForm
 		}
-		m := form.FindStringSubmatch(a.Value)
+		m := form().FindStringSubmatch(a.Value)
 		if a.Type != "named" || m == nil {
 			break
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A Manifest is the manifest.json of a bundle, versions 0.1 to 0.4. Its lists
@@ -62,15 +62,15 @@ type userConfig struct {
 // The lengths are checked separately: compiling a regular expression with such
 // a count takes a millisecond at every start of the program.
 var (
-	bundleName     = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]*$`)
-	releaseVersion = regexp.MustCompile(`^[!-.0-\[\]-~]+$`)
+	bundleName     = lazy.Regexp(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]*$`)
+	releaseVersion = lazy.Regexp(`^[!-.0-\[\]-~]+$`)
 )
 
-func isBundleName(s string) bool { return len(s) <= 128 && bundleName.MatchString(s) }
+func isBundleName(s string) bool { return len(s) <= 128 && bundleName().MatchString(s) }
 
 // isReleaseVersion accepts a version of any scheme: visible characters, no
 // spaces, and no path separators.
-func isReleaseVersion(s string) bool { return len(s) <= 255 && releaseVersion.MatchString(s) }
+func isReleaseVersion(s string) bool { return len(s) <= 255 && releaseVersion().MatchString(s) }
 
 func (b *Bundle) readManifest() error {
 	nested := ""
@@ -234,13 +234,13 @@ func (p *BundlePlan) checkEnv(name, value string) error {
 	return checkEnvName(name)
 }
 
-var configName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var configName = lazy.Regexp(`^[A-Za-z0-9_.-]+$`)
 
 // ask creates a question for each user setting of the manifest.
 func (p *BundlePlan) ask() error {
 	for _, name := range env.SortedKeys(p.Bundle.Manifest.User) {
 		u := p.Bundle.Manifest.User[name]
-		if !configName.MatchString(name) {
+		if !configName().MatchString(name) {
 			return badBundle("%s is not a name of a setting", "%s 不是设置项的名称", Show(name))
 		}
 		format := map[string]string{"string": "string", "number": "number", "boolean": "boolean", "directory": "directory", "file": "filepath"}[u.Type]
@@ -323,7 +323,7 @@ type bundleFiller struct {
 	dir  string
 }
 
-var manifestVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
+var manifestVariable = lazy.Regexp(`\$\{([^}]*)\}`)
 
 func (f *bundleFiller) question(name string) *Question {
 	id, ok := strings.CutPrefix(name, "user_config.")
@@ -340,7 +340,7 @@ func (f *bundleFiller) question(name string) *Question {
 
 // arg returns one argument, or several if a setting has several values.
 func (f *bundleFiller) arg(text string) ([]string, error) {
-	if m := manifestVariable.FindStringSubmatch(text); m != nil && m[0] == text {
+	if m := manifestVariable().FindStringSubmatch(text); m != nil && m[0] == text {
 		if q := f.question(m[1]); q != nil && q.Repeated && !q.Secret {
 			var list []string
 			for _, answer := range f.answers.of(q) {
@@ -361,7 +361,7 @@ func (f *bundleFiller) arg(text string) ([]string, error) {
 func (f *bundleFiller) text(text string) (string, bool, error) {
 	var t template
 	for {
-		at := manifestVariable.FindStringSubmatchIndex(text)
+		at := manifestVariable().FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}
@@ -403,7 +403,7 @@ func (f *bundleFiller) profile() *Profile {
 	return p
 }
 
-var versionNumbers = regexp.MustCompile(`\d+(\.\d+){0,2}`)
+var versionNumbers = lazy.Regexp(`\d+(\.\d+){0,2}`)
 
 // satisfies compares a version with the requirement of a manifest, ">=18.0.0".
 // It accepts every requirement in another form.
@@ -412,6 +412,6 @@ func satisfies(have, want string) bool {
 	if !ok || strings.ContainsAny(least, "<>|^~ ") {
 		return true
 	}
-	have, least = versionNumbers.FindString(have), versionNumbers.FindString(least)
+	have, least = versionNumbers().FindString(have), versionNumbers().FindString(least)
 	return have != "" && (least == "" || semver.Compare("v"+have, "v"+least) >= 0)
 }

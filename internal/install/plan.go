@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // The ways in which a server can run, in the order of preference.
@@ -165,7 +166,7 @@ func planRemote(r *Record, t transport) (*Plan, error) {
 		return nil, err
 	}
 	for _, h := range t.Headers {
-		if !headerName.MatchString(h.Name) {
+		if !headerName().MatchString(h.Name) {
 			return nil, fail(env.CodeRecord, "%s is not a name of a header: refused", "%s 不是请求头名称：已拒绝", Show(h.Name))
 		}
 		v, err := p.template(h.input, KindHeader, h.Name)
@@ -177,23 +178,23 @@ func planRemote(r *Record, t transport) (*Plan, error) {
 	return p, nil
 }
 
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = lazy.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // The grammars of identifiers and versions. A text that is not an exact version
 // of one package of a registry could be a path, an address or a range.
 var (
-	npmName     = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*$`)
-	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pypiVersion = regexp.MustCompile(`^(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?$`)
-	sha256Text  = regexp.MustCompile(`^[a-f0-9]{64}$`)
-	nugetName   = regexp.MustCompile(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`)
+	npmName     = lazy.Regexp(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*$`)
+	npmVersion  = lazy.Regexp(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	pypiName    = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiVersion = lazy.Regexp(`^(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?$`)
+	sha256Text  = lazy.Regexp(`^[a-f0-9]{64}$`)
+	nugetName   = lazy.Regexp(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`)
 )
 
 // runners are the package registries whose packages a program can run by name.
 var runners = map[string]struct {
 	program       string
-	name, version *regexp.Regexp
+	name, version func() *regexp.Regexp
 	bases         []string
 	base          string // the variable that sets another base
 	args          func(p pack) []string
@@ -235,10 +236,10 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	if len(pk.Runtime) > 0 {
 		return nil, fail(env.CodeRecord, "the record sets arguments of %s itself: refused", "记录设置了 %s 自身的参数：已拒绝", run.program)
 	}
-	if !run.name.MatchString(pk.ID) || len(pk.ID) > 214 {
+	if !run.name().MatchString(pk.ID) || len(pk.ID) > 214 {
 		return nil, fail(env.CodeRecord, "%s is not the name of a package of %s: refused", "%s 不是 %s 包名：已拒绝", Show(pk.ID), pk.Type)
 	}
-	if !run.version.MatchString(pk.Version) {
+	if !run.version().MatchString(pk.Version) {
 		return nil, fail(env.CodeRecord, "%s is not an exact version of a package of %s: refused", "%s 不是 %s 包的确切版本：已拒绝", Show(pk.Version), pk.Type)
 	}
 	if base := strings.TrimSuffix(pk.Base, "/"); base != "" && !slices.Contains(run.bases, base) {
@@ -258,14 +259,14 @@ func (p *Plan) bundle(pk pack) error {
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return fail(env.CodeRecord, "%s is not an https address of a bundle: refused", "%s 不是安装包的 https 地址：已拒绝", Show(pk.ID))
 	}
-	if !sha256Text.MatchString(pk.SHA256) {
+	if !sha256Text().MatchString(pk.SHA256) {
 		return fail(env.CodeRecord, "the record does not say the SHA-256 of the bundle: refused", "记录没有给出安装包的 SHA-256：已拒绝")
 	}
 	p.Download, p.SHA256 = pk.ID, pk.SHA256
 	return nil
 }
 
-var argName = regexp.MustCompile(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var argName = lazy.Regexp(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // inputs plans the arguments and the environment of a package.
 func (p *Plan) inputs(pk pack) error {
@@ -299,7 +300,7 @@ func (p *Plan) argument(a argument) error {
 			return fail(env.CodeRecord, "the argument %s begins with -: refused", "参数 %s 以 - 开头：已拒绝", Show(a.Value+a.Default))
 		}
 	case "named":
-		if !argName.MatchString(a.Name) {
+		if !argName().MatchString(a.Name) {
 			return fail(env.CodeRecord, "%s is not a name of an argument: refused", "%s 不是参数名：已拒绝", Show(a.Name))
 		}
 		if strings.HasPrefix(a.Value, "-") {

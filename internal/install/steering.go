@@ -1,18 +1,17 @@
 package install
 
 import (
-	"regexp"
-
 	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checkEnvName refuses variables that control what programs load.
 func checkEnvName(name string) error {
-	if !envName.MatchString(name) {
+	if !envName().MatchString(name) {
 		return fail(env.CodeSteers, "sets %s, which is not a name of a variable: refused", "设置了 %s，它不是变量名：已拒绝", Show(name))
 	}
 	if why := steering.Why(name); !why.Empty() {

@@ -2,12 +2,12 @@ package install
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A template is a value that contains answers to questions.
@@ -19,7 +19,7 @@ type piece struct {
 	question *Question
 }
 
-var variable = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`)
+var variable = lazy.Regexp(`\{([A-Za-z0-9_.-]+)\}`)
 
 // template reads an input. An input without a value is one question. In a
 // value, each variable that the record describes is a question unless it has a
@@ -32,7 +32,7 @@ func (p *Plan) template(in input, kind Kind, id string) (template, error) {
 	var t template
 	rest := in.Value
 	for {
-		at := variable.FindStringSubmatchIndex(rest)
+		at := variable().FindStringSubmatchIndex(rest)
 		if at == nil {
 			break
 		}
@@ -54,7 +54,7 @@ func (p *Plan) template(in input, kind Kind, id string) (template, error) {
 	return append(t, piece{text: rest}), nil
 }
 
-var questionID = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var questionID = lazy.Regexp(`^[A-Za-z0-9_.-]+$`)
 
 // ask adds a question unless it was already added.
 func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
@@ -66,7 +66,7 @@ func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
 	if id == "" {
 		id = "value" + strconv.Itoa(len(p.Questions)+1)
 	}
-	if !questionID.MatchString(id) && kind != KindHeader {
+	if !questionID().MatchString(id) && kind != KindHeader {
 		return nil, fail(env.CodeRecord, "%s is not a name of an input: refused", "%s 不是输入项的名称：已拒绝", Show(id))
 	}
 	q := Question{ID: id, Kind: kind, Description: in.Description, Placeholder: in.Placeholder, Choices: in.Choices,

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Scheme is the prefix of the URI of a kept result.
@@ -194,11 +194,11 @@ func alive(pid int) bool {
 func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
 
 // uriForm also matches ids with a forged mark, which are unknown like any other.
-var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32}(?:~[\w.-]*)?)$`)
+var uriForm = lazy.Regexp(`^result://([0-9a-f]{32}(?:~[\w.-]*)?)$`)
 
 // Get returns a whole result of its owner.
 func (s *Store) Get(owner Owner, uri string) (Result, error) {
-	m := uriForm.FindStringSubmatch(uri)
+	m := uriForm().FindStringSubmatch(uri)
 	if m == nil {
 		return Result{}, i18n.Errorf("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)
 	}

@@ -3,12 +3,12 @@ package lock
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/sandbox"
 )
 
@@ -136,7 +136,7 @@ func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error 
 	return nil
 }
 
-var integrity = regexp.MustCompile(`wanted (sha\d+-\S+) but got (sha\d+-[^\s.]+)`)
+var integrity = lazy.Regexp(`wanted (sha\d+-\S+) but got (sha\d+-[^\s.]+)`)
 
 // explain replaces the integrity error of npm or uv by a message that names the
 // server and mcp.lock.
@@ -145,7 +145,7 @@ func explain(s *config.Server, e *Entry, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	if m := integrity.FindStringSubmatch(failed.said); m != nil {
+	if m := integrity().FindStringSubmatch(failed.said); m != nil {
 		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry cannot be trusted. \"lock %s\" locks the new one",
 			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。\"lock %s\" 可锁定新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
 	}

@@ -103,7 +103,7 @@ func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error
 		if err != nil {
 			return err
 		}
-		for _, m := range lockedName.FindAllStringSubmatch(string(data), -1) {
+		for _, m := range lockedName().FindAllStringSubmatch(string(data), -1) {
 			if !slices.Contains(e.Build, m[1]+"=="+m[2]) && m[1] != "locked" {
 				args = append(args, "--no-build-package", m[1])
 			}

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/sandbox"
 )
 
@@ -60,7 +61,7 @@ func Stage(ctx context.Context, s *config.Server, version, dir string) (*File, e
 	return f, err
 }
 
-var imageByDigest = regexp.MustCompile(`^[a-z0-9][a-z0-9./:_-]*@sha256:[a-f0-9]{64}$`)
+var imageByDigest = lazy.Regexp(`^[a-z0-9][a-z0-9./:_-]*@sha256:[a-f0-9]{64}$`)
 
 // imageOf returns the image that a server runs, "" if it runs none or one by a tag,
 // which can be moved. An engine compares what it downloads with the digest.
@@ -68,7 +69,7 @@ func imageOf(s *config.Server) string {
 	if !sandbox.IsEngine(s.Command) || len(s.Args) == 0 || s.Args[0] != "run" {
 		return ""
 	}
-	if i := slices.IndexFunc(s.Args, imageByDigest.MatchString); i > 0 {
+	if i := slices.IndexFunc(s.Args, imageByDigest().MatchString); i > 0 {
 		return s.Args[i]
 	}
 	return ""
@@ -219,17 +220,17 @@ func resolvePyPI(ctx context.Context, e *Entry, name, version string, s *config.
 }
 
 var (
-	lockedName   = regexp.MustCompile(`(?m)^name = "([^"]+)"\nversion = "([^"]+)"`)
-	lockedWheels = regexp.MustCompile(`(?m)^wheels = \[`)
-	lockedHash   = regexp.MustCompile(`hash = "[^"]+"`)
-	lockedSource = regexp.MustCompile(`(?m)^sdist = `)
+	lockedName   = lazy.Regexp(`(?m)^name = "([^"]+)"\nversion = "([^"]+)"`)
+	lockedWheels = lazy.Regexp(`(?m)^wheels = \[`)
+	lockedHash   = lazy.Regexp(`hash = "[^"]+"`)
+	lockedSource = lazy.Regexp(`(?m)^sdist = `)
 )
 
 // toBuild returns the packages of a uv.lock that are only available as source.
 func toBuild(data []byte) []string {
 	var list []string
 	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
-		if m := lockedName.FindStringSubmatch(block); m != nil && lockedSource.MatchString(block) && !lockedWheels.MatchString(block) {
+		if m := lockedName().FindStringSubmatch(block); m != nil && lockedSource().MatchString(block) && !lockedWheels().MatchString(block) {
 			list = append(list, m[1]+"=="+m[2])
 		}
 	}
@@ -284,13 +285,13 @@ func beside(command, name string) string {
 	return name
 }
 
-var firstNumbers = regexp.MustCompile(`(\d+)(\.\d+)?`)
+var firstNumbers = lazy.Regexp(`(\d+)(\.\d+)?`)
 
 // runtimeOf returns the runtime of a server with the version that matters: node
 // 22, python 3.12.
 func runtimeOf(ctx context.Context, s *config.Server, program string) string {
 	out, err := exec.CommandContext(ctx, beside(s.Command, program), "--version").Output()
-	m := firstNumbers.FindSubmatch(out)
+	m := firstNumbers().FindSubmatch(out)
 	if err != nil || m == nil {
 		return ""
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/sandbox"
 )
 
@@ -95,11 +95,11 @@ func (f *File) Pinned(key string) (map[string]Pinned, error) {
 		return nil, err
 	}
 	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
-		m := lockedName.FindStringSubmatch(block)
+		m := lockedName().FindStringSubmatch(block)
 		if m == nil || m[1] == "locked" { // the project that contains them
 			continue
 		}
-		p := Pinned{m[2], strings.Join(lockedHash.FindAllString(block, -1), " ")}
+		p := Pinned{m[2], strings.Join(lockedHash().FindAllString(block, -1), " ")}
 		if other, ok := all[m[1]]; ok { // there is one version for each of several platforms
 			p = Pinned{other.Version + ", " + p.Version, other.Content + " " + p.Content}
 		}
@@ -110,11 +110,11 @@ func (f *File) Pinned(key string) (map[string]Pinned, error) {
 
 // isVersion matches the versions that are allowed after a package's name. npm
 // and uv accept much more, including addresses.
-var isVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!-]*$`)
+var isVersion = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z.+!-]*$`)
 
 // CheckVersion refuses a text that is not a version.
 func CheckVersion(version string) error {
-	if !isVersion.MatchString(version) {
+	if !isVersion().MatchString(version) {
 		return i18n.Errorf("%q is not a version of a package", "%q 不是软件包的版本", version)
 	}
 	return nil

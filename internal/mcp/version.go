@@ -2,10 +2,10 @@ package mcp
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Era is a generation of the protocol, which determines how a conversation
@@ -104,7 +104,7 @@ func AllVersions() []string {
 // the oldest published version.
 const preview = "2024-10-07"
 
-var dateForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+var dateForm = lazy.Regexp(`^\d{4}-\d{2}-\d{2}$`)
 
 // Negotiate returns the answer to the version that a client proposes in
 // initialize: the same version if it is supported, otherwise the newest legacy
@@ -116,7 +116,7 @@ func Negotiate(proposed string) (string, *jsonrpc.Error) {
 	if proposed == preview {
 		return preview, nil
 	}
-	if dateForm.MatchString(proposed) && proposed < preview {
+	if dateForm().MatchString(proposed) && proposed < preview {
 		return "", jsonrpc.Errorf(CodeVersionRefused, "Unsupported protocol version: %s", proposed).
 			WithData(map[string]any{"supported": Versions(Legacy), "requested": proposed})
 	}

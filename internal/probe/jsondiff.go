@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A Difference is one difference between two JSON values. A missing value is
@@ -159,11 +159,11 @@ func diffObjects(path string, a, b map[string]any, found *[]Difference) {
 	}
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var plainName = lazy.Regexp(`^[A-Za-z_]\w*$`)
 
 // member returns the path of a member in jq syntax.
 func member(path, name string) string {
-	if plainName.MatchString(name) {
+	if plainName().MatchString(name) {
 		return path + "." + name
 	}
 	return cmp.Or(path, ".") + "[" + string(Encode(name)) + "]"

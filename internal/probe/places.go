@@ -1,12 +1,12 @@
 package probe
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/itchyny/gojq"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Places selects places in a JSON value by a jq path: .items[].id, .. |
@@ -52,13 +52,13 @@ func compilePaths(expression string) (*gojq.Code, error) {
 }
 
 var (
-	anywhere    = regexp.MustCompile(`\.\.(\w+)`)
+	anywhere    = lazy.Regexp(`\.\.(\w+)`)
 	fromBracket = strings.NewReplacer("[*]", "[]", ".*", "[]", "['", `["`, "']", `"]`)
 )
 
 // fromJSONPath translates a path from the syntax of earlier versions.
 func fromJSONPath(text string) string {
-	text = anywhere.ReplaceAllString(fromBracket.Replace(strings.TrimPrefix(text, "$")), "..|.$1?")
+	text = anywhere().ReplaceAllString(fromBracket.Replace(strings.TrimPrefix(text, "$")), "..|.$1?")
 	if !strings.HasPrefix(text, ".") {
 		return "." + text
 	}

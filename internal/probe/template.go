@@ -1,16 +1,15 @@
 package probe
 
 import (
-	"regexp"
-
 	"github.com/yosida95/uritemplate/v3"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // needed finds the expressions of a URI template whose variables need a value.
 // Parameters ({;x}, {?x}, {&x}) are optional.
-var needed = regexp.MustCompile(`\{[^;?&{}][^{}]*\}`)
+var needed = lazy.Regexp(`\{[^;?&{}][^{}]*\}`)
 
 // ExpandTemplate expands a URI template (RFC 6570).
 func ExpandTemplate(template string, values map[string]string) (string, error) {
@@ -18,7 +17,7 @@ func ExpandTemplate(template string, values map[string]string) (string, error) {
 	if err != nil {
 		return "", i18n.Errorf("%q is not a URI template of RFC 6570: %w", "%q 不是 RFC 6570 的 URI 模板：%w", template, err)
 	}
-	for _, expression := range needed.FindAllString(template, -1) {
+	for _, expression := range needed().FindAllString(template, -1) {
 		for _, name := range TemplateVariables(expression) {
 			if _, given := values[name]; !given {
 				return "", &MissingError{Name: name}

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A Server is a server to confine.
@@ -148,7 +148,7 @@ func ownEnv(env []string, folder string, realHome bool) []string {
 }
 
 // inURL matches the name and the password in a URL.
-var inURL = regexp.MustCompile(`(://)[^/\s@]+@`)
+var inURL = lazy.Regexp(`(://)[^/\s@]+@`)
 
 // withoutPasswords removes the passwords from the addresses of registries and
 // proxies that the environment of the gateway has. They are for the programs that
@@ -165,7 +165,7 @@ func withoutPasswords(env []string) []string {
 	return out
 }
 
-func withoutPassword(text string) string { return inURL.ReplaceAllString(text, "$1") }
+func withoutPassword(text string) string { return inURL().ReplaceAllString(text, "$1") }
 
 // setEnv sets variables and removes others.
 func setEnv(env []string, set map[string]string, without ...string) []string {

@@ -2,11 +2,11 @@ package sandbox
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A Package is a package that npx or uvx would download and run.
@@ -59,8 +59,8 @@ var engines = []string{"docker", "podman", "nerdctl"}
 func IsEngine(command string) bool { return slices.Contains(engines, filepath.Base(command)) }
 
 var (
-	npmPackage  = regexp.MustCompile(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+-]*))?$`)
-	pypiPackage = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([0-9A-Za-z][0-9A-Za-z.+!-]*))?$`)
+	npmPackage  = lazy.Regexp(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+-]*))?$`)
+	pypiPackage = lazy.Regexp(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([0-9A-Za-z][0-9A-Za-z.+!-]*))?$`)
 )
 
 // readRunner parses a command that downloads its program. It returns nil for other
@@ -87,7 +87,7 @@ func readRunner(path string, args []string) (*Package, error) {
 		}
 	}
 	if len(args) > 0 && !slices.Contains(otherRunners, name) {
-		if m := form.FindStringSubmatch(args[0]); m != nil {
+		if m := form().FindStringSubmatch(args[0]); m != nil {
 			f.Name, f.Version, f.args = m[1], m[2], args[1:]
 			return f, nil
 		}

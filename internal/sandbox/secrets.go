@@ -2,11 +2,11 @@ package sandbox
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // secretsAtHome are files and folders in the home directory with keys, or with
@@ -36,7 +36,7 @@ var secretsOfSystem = []string{
 
 // otherProcess is the folder of a process in /proc. Files of the server's own process
 // are not noted.
-var otherProcess = regexp.MustCompile(`^/proc/[0-9]+(/|$)`)
+var otherProcess = lazy.Regexp(`^/proc/[0-9]+(/|$)`)
 
 // secretPaths returns the paths that are never proposed. Notes have real paths, so
 // each path is there as it is written and as it really is.
@@ -66,7 +66,7 @@ func withReal(list []string) []string {
 
 // isSecret reports whether a path is one of the list, or inside one.
 func isSecret(list []string, path string) bool {
-	return otherProcess.MatchString(path) || slices.ContainsFunc(list, func(s string) bool {
+	return otherProcess().MatchString(path) || slices.ContainsFunc(list, func(s string) bool {
 		if begin, ok := strings.CutSuffix(s, "*"); ok {
 			return strings.HasPrefix(path, begin)
 		}

@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // A pyenv shim is a script that asks pyenv which version to run. pyenv reads more
@@ -118,12 +118,12 @@ func readSmall(path string) ([]byte, error) {
 
 // versionName matches a valid version name. The server may have written the file
 // that contains it.
-var versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+var versionName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
 // pyenvVersion returns the folder of a version. For 3.11 that is the folder of the
 // newest 3.11.x.
 func pyenvVersion(root, name string) string {
-	if !versionName.MatchString(name) || name == "system" {
+	if !versionName().MatchString(name) || name == "system" {
 		return ""
 	}
 	dir := filepath.Join(root, "versions", name)

@@ -1,17 +1,17 @@
 package script
 
 import (
-	"regexp"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 var (
 	// importing matches import and export statements.
-	importing = regexp.MustCompile(`(?m)^\s*(import|export)\b`)
+	importing = lazy.Regexp(`(?m)^\s*(import|export)\b`)
 	// undefined matches the message about a name that is not defined.
-	undefined = regexp.MustCompile(`^'([\w$]+)' is not defined$`)
+	undefined = lazy.Regexp(`^'([\w$]+)' is not defined$`)
 )
 
 // worldly are names that other hosts of JavaScript define, and that a script
@@ -27,13 +27,13 @@ func (f *Fault) Explain(code string) *Fault {
 	noImport := i18n.New(". A script cannot import: what it can use is global", "。脚本不能使用 import：可用的内容都是全局的")
 	switch f.Name {
 	case "SyntaxError":
-		if importing.MatchString(code) {
+		if importing().MatchString(code) {
 			f.advice = noImport
 		} else if part := typeAt(code, f.Line, f.Column); part != "" {
 			f.advice = i18n.New(`. Types are TypeScript: write plain JavaScript, without "%s"`, "。类型属于 TypeScript：请写普通 JavaScript，去掉“%s”", part)
 		}
 	case "ReferenceError":
-		name := undefined.FindStringSubmatch(f.Message)
+		name := undefined().FindStringSubmatch(f.Message)
 		switch {
 		case strings.HasPrefix(f.Message, "could not load module") || name != nil && name[1] == "require":
 			f.advice = noImport
@@ -48,13 +48,13 @@ func (f *Fault) Explain(code string) *Fault {
 var (
 	// typeHere matches what TypeScript adds to JavaScript, at the place where
 	// the parser of JavaScript stops.
-	typeHere = regexp.MustCompile(`^(?:(\??:\s*(?:[\w$.]+(?:<[^<>]*>|\[\])*|[{(\[]))|((?:as|satisfies)\s+[\w$.]+)|(<[\w$.,\s|\[\]]+>)|(!)(?:[.;,)\]\[]|\s*$)|(enum\s+[\w$]+)|[{\[][^=;]*[}\]]\s*(:\s*[\w{(\[])|this\s*(:\s*[\w$]+))`)
+	typeHere = lazy.Regexp(`^(?:(\??:\s*(?:[\w$.]+(?:<[^<>]*>|\[\])*|[{(\[]))|((?:as|satisfies)\s+[\w$.]+)|(<[\w$.,\s|\[\]]+>)|(!)(?:[.;,)\]\[]|\s*$)|(enum\s+[\w$]+)|[{\[][^=;]*[}\]]\s*(:\s*[\w{(\[])|this\s*(:\s*[\w$]+))`)
 	// typeBefore matches its keywords before the place.
-	typeBefore = regexp.MustCompile(`\b(?:interface|type|declare|namespace|abstract|private|public|protected|readonly|implements)\s+$`)
+	typeBefore = lazy.Regexp(`\b(?:interface|type|declare|namespace|abstract|private|public|protected|readonly|implements)\s+$`)
 	// argumentsBefore matches the arguments of a generic type before the place:
 	// to JavaScript they are comparisons.
-	argumentsBefore = regexp.MustCompile(`[\w$](<[\w$.,\s|\[\]]+)$`)
-	word            = regexp.MustCompile(`^[\w$]+`)
+	argumentsBefore = lazy.Regexp(`[\w$](<[\w$.,\s|\[\]]+)$`)
+	word            = lazy.Regexp(`^[\w$]+`)
 )
 
 // typeAt returns the part of the code that is TypeScript at a place, or an
@@ -69,14 +69,14 @@ func typeAt(code string, line, column int) string {
 		return ""
 	}
 	before, here := string(text[:column-1]), string(text[column-1:])
-	if m := typeHere.FindStringSubmatch(here); m != nil {
+	if m := typeHere().FindStringSubmatch(here); m != nil {
 		return closed(strings.Join(m[1:], "")) // only one of them matches
 	}
-	if m := argumentsBefore.FindStringSubmatch(before); m != nil && here[0] == '>' {
+	if m := argumentsBefore().FindStringSubmatch(before); m != nil && here[0] == '>' {
 		return m[1] + ">"
 	}
-	if keyword := typeBefore.FindString(before); keyword != "" {
-		return keyword + word.FindString(here)
+	if keyword := typeBefore().FindString(before); keyword != "" {
+		return keyword + word().FindString(here)
 	}
 	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lazy"
 )
 
 //go:embed prelude.js
@@ -412,12 +412,12 @@ func readFault(raw []byte, short bool) *Fault {
 
 // inCode matches a position in the given code. The wrapper function adds two
 // lines.
-var inCode = regexp.MustCompile(`<input>:(\d+)(?::(\d+))?`)
+var inCode = lazy.Regexp(`<input>:(\d+)(?::(\d+))?`)
 
 const linesAround = 2
 
 func (f *Fault) locate(stack string) {
-	m := inCode.FindStringSubmatch(stack)
+	m := inCode().FindStringSubmatch(stack)
 	if m == nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -252,7 +252,7 @@ func ReadOutcome(raw []byte) (*Outcome, error) {
 // outOfMemory matches the output of the Go runtime when the kernel refuses
 // memory. If the runtime accesses memory that it did not get, a line begins
 // with the signal; in Go code that would be a panic.
-var outOfMemory = regexp.MustCompile(`(?m)out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|^SIGSEGV: `)
+var outOfMemory = lazy.Regexp(`(?m)out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|^SIGSEGV: `)
 
 // died returns why a process ended without a response: the kernel or its own
 // runtime ended it.
@@ -265,7 +265,7 @@ func (c *child) died(l Limits) *Outcome {
 		limit = LimitDepth
 	case strings.Contains(said, "SIGXCPU") || c.Exit().Signal == "SIGXCPU":
 		limit = LimitCPU
-	case !outOfMemory.MatchString(said) && c.Exit().Signal != "SIGKILL":
+	case !outOfMemory().MatchString(said) && c.Exit().Signal != "SIGKILL":
 		first, _, _ := strings.Cut(said, "\n")
 		return faulty("InternalError", "the process of the script ended: "+c.Exit().String()+" "+first)
 	}

@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Launchd manages an agent of the user.
@@ -97,8 +98,8 @@ func (l *Launchd) Uninstall(ctx context.Context) error {
 }
 
 var (
-	launchdState = regexp.MustCompile(`(?m)^\s*state = (.+)$`)
-	launchdPID   = regexp.MustCompile(`(?m)^\s*pid = (\d+)$`)
+	launchdState = lazy.Regexp(`(?m)^\s*state = (.+)$`)
+	launchdPID   = lazy.Regexp(`(?m)^\s*pid = (\d+)$`)
 )
 
 // Status returns the state from launchd.
@@ -112,11 +113,11 @@ func (l *Launchd) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return st, nil // the agent is not loaded
 	}
-	if m := launchdState.FindStringSubmatch(out); m != nil {
+	if m := launchdState().FindStringSubmatch(out); m != nil {
 		st.State = m[1]
 		st.Running = m[1] == "running"
 	}
-	if m := launchdPID.FindStringSubmatch(out); m != nil {
+	if m := launchdPID().FindStringSubmatch(out); m != nil {
 		st.PID, _ = strconv.Atoi(m[1]) // only digits
 	}
 	return st, nil

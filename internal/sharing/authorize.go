@@ -8,12 +8,12 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/web/page"
 )
 
@@ -51,7 +51,7 @@ type attempt struct {
 	key     string             // the key that the code was exchanged for
 }
 
-var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+var challengeForm = lazy.Regexp(`^[A-Za-z0-9_-]{43}$`)
 
 // authorize begins an attempt. Errors are shown here and not sent to the client:
 // anyone can register an address, and a link to the gateway must not lead there
@@ -77,7 +77,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, conf config.S
 	switch resource := q.Get("resource"); {
 	case q.Get("response_type") != "code":
 		fail(w, lang, http.StatusBadRequest, "unsupported_response_type")
-	case q.Get("code_challenge_method") != "S256" || !challengeForm.MatchString(a.challenge):
+	case q.Get("code_challenge_method") != "S256" || !challengeForm().MatchString(a.challenge):
 		fail(w, lang, http.StatusBadRequest, "invalid_request: PKCE, S256")
 	case resource != "" && !sameResource(resource, conf):
 		fail(w, lang, http.StatusBadRequest, "invalid_target: "+conf.Resource())

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 const (
@@ -35,7 +35,7 @@ type client struct {
 
 // hostForm matches hosts in ASCII, with or without a port: no letter of another
 // script can imitate one.
-var hostForm = regexp.MustCompile(`^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+var hostForm = lazy.Regexp(`^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
 // check refuses a client whose addresses are not safe for a code: each must be
 // https, or http on the machine of the person.
@@ -45,7 +45,7 @@ func (c *client) check() error {
 	}
 	for _, text := range c.Redirects {
 		u, err := url.Parse(text)
-		if err != nil || len(text) > maxAddress || !hostForm.MatchString(u.Host) || u.User != nil || u.Fragment != "" ||
+		if err != nil || len(text) > maxAddress || !hostForm().MatchString(u.Host) || u.User != nil || u.Fragment != "" ||
 			u.Scheme != "https" && !(u.Scheme == "http" && config.IsLoopback(u.Hostname())) {
 			return i18n.Errorf("the redirect address %.200q is not https, nor http on this machine", "重定向地址 %.200q 既不是 https，也不是本机的 http", text)
 		}
@@ -139,7 +139,7 @@ func (s *Server) find(ctx context.Context, id string, conf config.Sharing) (*cli
 // document fetches the metadata document of a client.
 func (s *Server) document(ctx context.Context, id string, conf config.Sharing) ([]byte, error) {
 	u, err := url.Parse(id)
-	if err != nil || u.Scheme != "https" || !hostForm.MatchString(u.Host) || u.User != nil || u.Fragment != "" || len(u.Path) < 2 || len(id) > maxAddress ||
+	if err != nil || u.Scheme != "https" || !hostForm().MatchString(u.Host) || u.User != nil || u.Fragment != "" || len(u.Path) < 2 || len(id) > maxAddress ||
 		slices.ContainsFunc(strings.Split(u.EscapedPath(), "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return nil, errNoClient
 	}

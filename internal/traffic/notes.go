@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // remarks are the notes of an entry in both languages; zh is nil if it would be
@@ -51,21 +52,21 @@ func confined(server string) i18n.Text {
 // known are the notes that have a Chinese form. An entry keeps the English notes,
 // which filters search.
 var known = []struct {
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 	say  func(of []string) i18n.Text
 }{
-	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), func(of []string) i18n.Text { return bridged(of[0], of[1]) }},
-	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), func(of []string) i18n.Text { return spoken(of[0], of[1]) }},
-	{regexp.MustCompile(`^answered from the cache$`), func([]string) i18n.Text { return recalled() }},
-	{regexp.MustCompile("^confined; `sandbox learn (.*)` shows what it wants$"), func(of []string) i18n.Text { return confined(of[0]) }},
-	{regexp.MustCompile(`^rehearsed: the server was not called$`), func([]string) i18n.Text { return rehearsed() }},
+	{lazy.Regexp(`^bridged from (.*) to (.*): the other era$`), func(of []string) i18n.Text { return bridged(of[0], of[1]) }},
+	{lazy.Regexp(`^client speaks (.*), server (.*)$`), func(of []string) i18n.Text { return spoken(of[0], of[1]) }},
+	{lazy.Regexp(`^answered from the cache$`), func([]string) i18n.Text { return recalled() }},
+	{lazy.Regexp("^confined; `sandbox learn (.*)` shows what it wants$"), func(of []string) i18n.Text { return confined(of[0]) }},
+	{lazy.Regexp(`^rehearsed: the server was not called$`), func([]string) i18n.Text { return rehearsed() }},
 }
 
 func remarksOf(notes []string) remarks {
 	r := remarks{en: slices.Clone(notes)}
 	for i, note := range notes {
 		for _, k := range known {
-			if m := k.form.FindStringSubmatch(note); m != nil {
+			if m := k.form().FindStringSubmatch(note); m != nil {
 				if r.zh == nil {
 					r.zh = slices.Clone(notes)
 				}

@@ -13,7 +13,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/safehttp"
 )
 
@@ -106,14 +106,14 @@ func verify(sums, signed []byte) error {
 	return nil
 }
 
-var archiveName = regexp.MustCompile(`^` + name + `-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)?)-((?:linux|macos|windows)-[0-9a-z]+)\.(?:tar\.gz|zip)$`)
+var archiveName = lazy.Regexp(`^` + name + `-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)?)-((?:linux|macos|windows)-[0-9a-z]+)\.(?:tar\.gz|zip)$`)
 
 // read extracts the version and the file for this platform from the list.
 func (r *Release) read(sums []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(sums))
 	for lines.Scan() {
 		sum, file, _ := strings.Cut(lines.Text(), "  ")
-		m := archiveName.FindStringSubmatch(file)
+		m := archiveName().FindStringSubmatch(file)
 		if m == nil {
 			continue
 		}

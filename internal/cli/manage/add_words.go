@@ -3,7 +3,6 @@ package manage
 import (
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -74,7 +74,7 @@ func isProgram(word string) bool {
 }
 
 // hostPath matches a URL without its scheme.
-var hostPath = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?(/|$)`)
+var hostPath = lazy.Regexp(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?(/|$)`)
 
 // withDash returns the command line as it should have been typed, with -- before
 // the command and a name before that; empty if no command can be identified.
@@ -87,7 +87,7 @@ func withDash(a *env.Env, cmd *cobra.Command) string {
 	switch {
 	case at < 1 || words[at] != "add" || dash < 0 && command < 0:
 		return ""
-	case dash < 0 && hostPath.MatchString(words[command]) && name != command:
+	case dash < 0 && hostPath().MatchString(words[command]) && name != command:
 		words[command] = "https://" + words[command]
 		return i18n.Command(words...)
 	case dash < 0:

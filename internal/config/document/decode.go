@@ -3,12 +3,12 @@ package document
 import (
 	"bytes"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // MaxBytes is the maximum size of a file.
@@ -56,7 +56,7 @@ func FormatOf(path string, data []byte) Format {
 		if len(line) == 0 {
 			continue
 		}
-		if tomlTable.Match(line) {
+		if tomlTable().Match(line) {
 			return FormatTOML
 		}
 		if line[0] == '{' || line[0] == '[' || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) {
@@ -69,4 +69,4 @@ func FormatOf(path string, data []byte) Format {
 
 // tomlTable matches the name of a table, which neither JSON nor YAML has alone
 // on a line.
-var tomlTable = regexp.MustCompile(`^\[[A-Za-z_][\w.\-"]*\]$`)
+var tomlTable = lazy.Regexp(`^\[[A-Za-z_][\w.\-"]*\]$`)

@@ -1,11 +1,11 @@
 package document
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // isBlock reports whether an object or list is written in block style: only
@@ -80,7 +80,7 @@ func (y *yamlEditor) blockEnd(from, indent int, item bool) int {
 	return end
 }
 
-var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
+var plainScalar = lazy.Regexp(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
 
 // replaceScalar replaces a value that is one token on one line, and keeps the
 // comment after it.
@@ -184,7 +184,7 @@ func yamlScalar(n *Node) string {
 	if n.Kind != KindString {
 		return string(n.AppendJSON(nil, "", ""))
 	}
-	if plainScalar.MatchString(n.Text) && !strings.HasSuffix(n.Text, " ") && !strings.HasPrefix(n.Text, "-") {
+	if plainScalar().MatchString(n.Text) && !strings.HasSuffix(n.Text, " ") && !strings.HasPrefix(n.Text, "-") {
 		if got := parseYAML([]byte("k: "+n.Text+"\n"), &problem.List{}).Get("k"); got != nil && got.Kind == KindString && got.Text == n.Text {
 			return n.Text
 		}

@@ -3,7 +3,6 @@ package document
 import (
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // maxDepth is the maximum nesting of a file; the deepest key needs nine levels.
@@ -84,11 +84,11 @@ func skipComment(data []byte, i int) int {
 	return i
 }
 
-var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
+var hujsonPlace = lazy.Regexp(`^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError extracts the position from the parser's error text.
 func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
-	m := hujsonPlace.FindStringSubmatch(err.Error())
+	m := hujsonPlace().FindStringSubmatch(err.Error())
 	if m == nil {
 		return problem.Pos{Line: 1, Col: 1}, i18n.Plain(err.Error())
 	}

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Redacted replaces a secret in the result of Redact.
@@ -81,22 +81,22 @@ func redacted(n *document.Node, secret bool) *document.Node {
 }
 
 var (
-	placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
-	scheme      = regexp.MustCompile(`^(?i:bearer|basic|token|apikey|digest)?$`)
+	placeholder = lazy.Regexp(`\$\{[^}]*\}`)
+	scheme      = lazy.Regexp(`^(?i:bearer|basic|token|apikey|digest)?$`)
 )
 
 // onlyVariables reports whether a text has only variables without defaults, and
 // at most the name of an authentication scheme.
 func onlyVariables(s string) bool {
-	for _, v := range placeholder.FindAllString(s, -1) {
+	for _, v := range placeholder().FindAllString(s, -1) {
 		if strings.Contains(v, ":-") {
 			return false
 		}
 	}
-	return scheme.MatchString(strings.TrimSpace(placeholder.ReplaceAllString(s, "")))
+	return scheme().MatchString(strings.TrimSpace(placeholder().ReplaceAllString(s, "")))
 }
 
-var secretParameter = regexp.MustCompile(`(?i)key|token|secret|password|auth|sig`)
+var secretParameter = lazy.Regexp(`(?i)key|token|secret|password|auth|sig`)
 
 func secretURL(s string) bool {
 	if !strings.Contains(s, "://") {
@@ -110,7 +110,7 @@ func secretURL(s string) bool {
 		return true
 	}
 	for name, values := range u.Query() {
-		if secretParameter.MatchString(name) && slices.ContainsFunc(values, func(v string) bool { return !onlyVariables(v) }) {
+		if secretParameter().MatchString(name) && slices.ContainsFunc(values, func(v string) bool { return !onlyVariables(v) }) {
 			return true
 		}
 	}

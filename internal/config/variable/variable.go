@@ -3,12 +3,12 @@
 package variable
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -32,7 +32,7 @@ type References struct {
 	Missing []string
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // Expand returns a copy of n with the variables of every string replaced. The
 // value of a variable is taken literally: variables in it are not replaced. The
@@ -151,7 +151,7 @@ func (r *Resolver) variable(inner string) (value, name string, state varState) {
 		}
 	}
 	name, def, hasDef := strings.Cut(inner, ":-")
-	if !variableName.MatchString(name) {
+	if !variableName().MatchString(name) {
 		return "", "", varLiteral
 	}
 	if r.AsWritten {

@@ -2,7 +2,8 @@ package eval
 
 import (
 	"fmt"
-	"regexp"
+
+	"mcp-all-in-one/internal/lazy"
 )
 
 // aliases replaces the names of results that the gateway keeps. The names are
@@ -13,11 +14,11 @@ type aliases struct {
 	given map[string]string // alias by name
 }
 
-var keptName = regexp.MustCompile(`result://[0-9a-f]{32}(~aio1\.[\w-]+)?`)
+var keptName = lazy.Regexp(`result://[0-9a-f]{32}(~aio1\.[\w-]+)?`)
 
 // hide replaces names with aliases.
 func (a *aliases) hide(text string) string {
-	return keptName.ReplaceAllStringFunc(text, func(name string) string {
+	return keptName().ReplaceAllStringFunc(text, func(name string) string {
 		if a.given == nil {
 			a.given, a.names = make(map[string]string), make(map[string]string)
 		}
@@ -32,7 +33,7 @@ func (a *aliases) hide(text string) string {
 
 // reveal replaces aliases with names.
 func (a *aliases) reveal(raw []byte) []byte {
-	return keptName.ReplaceAllFunc(raw, func(alias []byte) []byte {
+	return keptName().ReplaceAllFunc(raw, func(alias []byte) []byte {
 		if name, ok := a.names[string(alias)]; ok {
 			return []byte(name)
 		}

@@ -5,13 +5,13 @@ package lint
 import (
 	"context"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -41,7 +41,7 @@ var toolRules = []struct {
 		return when(len(it.Name) > 64, "its name has %d characters; several clients refuse more than 64", "名称有 %d 个字符；不少客户端拒绝超过 64 个字符的名称", len(it.Name))
 	}},
 	{"tool-name-characters", "error", func(it *catalog.Item) i18n.Text {
-		return when(!toolName.MatchString(it.Name), "its name has characters beyond letters, digits, _ and -; several clients refuse it", "名称含有字母、数字、_ 和 - 之外的字符；不少客户端会拒绝")
+		return when(!toolName().MatchString(it.Name), "its name has characters beyond letters, digits, _ and -; several clients refuse it", "名称含有字母、数字、_ 和 - 之外的字符；不少客户端会拒绝")
 	}},
 	{"tool-description", "warning", func(it *catalog.Item) i18n.Text {
 		return when(strings.TrimSpace(it.Description) == "", "it has no description, so a model has to guess what it does", "没有描述，模型只能猜测它的用途")
@@ -70,7 +70,7 @@ var toolRules = []struct {
 	{"tool-schema-required", "error", requiredUnknown},
 	{"tool-schema-names", "error", func(it *catalog.Item) i18n.Text {
 		for _, f := range probe.Form(it.InputSchema) {
-			if len(f.Name) > maxArgumentName || !argumentName.MatchString(f.Name) {
+			if len(f.Name) > maxArgumentName || !argumentName().MatchString(f.Name) {
 				return i18n.New("its argument %q has a name that some models' APIs refuse", "参数 %q 的名称会被部分模型的 API 拒绝", f.Name)
 			}
 		}
@@ -108,8 +108,8 @@ var toolRules = []struct {
 const maxArgumentName = 64
 
 var (
-	toolName     = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
+	toolName     = lazy.Regexp(`^[a-zA-Z0-9_-]+$`)
+	argumentName = lazy.Regexp(`^[a-zA-Z0-9_.-]+$`)
 )
 
 func when(wrong bool, en, zh string, args ...any) i18n.Text {

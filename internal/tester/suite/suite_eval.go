@@ -3,13 +3,13 @@ package suite
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -36,9 +36,9 @@ func (m *Model) Patience() time.Duration { return time.Duration(m.Timeout) }
 
 // IsVariable reports whether a key is a variable: $NAME, or ${...} as in the
 // config file.
-func IsVariable(key string) bool { return variable.MatchString(key) }
+func IsVariable(key string) bool { return variable().MatchString(key) }
 
-var variable = regexp.MustCompile(`^\$(\w+|\{[^{}]+\})$`)
+var variable = lazy.Regexp(`^\$(\w+|\{[^{}]+\})$`)
 
 // ours lists the members of a request that a file may not set.
 var ours = []string{"model", "messages", "tools", "stream"}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Path is the URL path of the outer frame of an app.
@@ -32,14 +32,14 @@ type appCSP struct {
 }
 
 // appSource matches an origin that is safe to insert into a policy.
-var appSource = regexp.MustCompile(`^(https?|wss?)://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/-]*)?$`)
+var appSource = lazy.Regexp(`^(https?|wss?)://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/-]*)?$`)
 
 // sources returns the domains that may appear in a policy. It leaves out the
 // gateway itself.
 func sources(domains []string, self string, fixed ...string) string {
 	for _, d := range domains {
 		u, err := url.Parse(d)
-		if !appSource.MatchString(d) || err == nil && strings.EqualFold(u.Host, self) {
+		if !appSource().MatchString(d) || err == nil && strings.EqualFold(u.Host, self) {
 			continue
 		}
 		fixed = append(fixed, d)

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/web/api"
@@ -117,11 +117,11 @@ func Open(ctx context.Context, opt Options) (*Suites, error) {
 // repetition makes the expression large, and it is compiled at every start.
 const maxName = 100
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var validName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // path returns the file of a suite, which need not exist.
 func (s *Suites) path(name string) (string, error) {
-	if len(name) > maxName || !validName.MatchString(name) {
+	if len(name) > maxName || !validName().MatchString(name) {
 		return "", api.BadRequest(i18n.New("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name))
 	}
 	for _, end := range []string{".yaml", ".yml"} {

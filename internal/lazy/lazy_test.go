@@ -1,0 +1,15 @@
+package lazy
+
+import "testing"
+
+func TestRegexp(t *testing.T) {
+	if word := Regexp(`^\w+$`); !word().MatchString("word") || word() != word() {
+		t.Error("an expression is compiled more than once, or does not match")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a test does not find an expression that does not parse")
+		}
+	}()
+	Regexp(`(`)
+}
