@@ -76,6 +76,7 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 // refusedTwice returns the error for a request that was refused, sent again and
 // refused again. The request did not run.
 func (r *Reporter) refusedTwice(err error) error {
+	r.Log.Debug("call was refused twice", "err", err)
 	switch status := StatusOf(err); status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return mcp.Failure(mcp.Overloaded, r.Name, fmt.Sprintf("server %q is overloaded (HTTP %d); the call did not run", r.Name, status))
@@ -127,6 +128,7 @@ func (r *Reporter) Unavailable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	r.Log.Debug("call got no connection", "err", err)
 	return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q is not available: %v", r.Name, err))
 }
 
