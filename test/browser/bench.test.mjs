@@ -105,6 +105,22 @@ test("JSON beside the form, both ways, without losing a digit", async () => {
   await done(page);
 });
 
+test("JSON that is typed before the editor is loaded is in the editor", async () => {
+  const page = await newPage();
+  let go;
+  const held = new Promise((r) => { go = r; });
+  await page.route("**/codemirror*", async (route) => { await held; await route.continue(); });
+  await visit(page, "bench/corpus/tools/form_big");
+  await page.getByTestId("tab-json").click();
+  await page.locator(".json-editor textarea").fill('{"id": 7}');
+  go();
+  const editor = page.locator("[data-testid=editor] .cm-content");
+  await editor.waitFor();
+  assert.equal(await editor.innerText(), '{"id": 7}');
+  assert.equal(await echoed(page), '{"id":7}');
+  await done(page);
+});
+
 test("the link of a screen carries its arguments", async () => {
   const page = await newPage();
   await visit(page, "bench/corpus/tools/form_big");

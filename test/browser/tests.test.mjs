@@ -67,6 +67,24 @@ test("tests are made from what a client really did", async () => {
   await done(page);
 });
 
+test("a name that is being typed is not mixed with the suggested one", async () => {
+  const page = await newPage();
+  let go;
+  const held = new Promise((r) => { go = r; });
+  await page.route("**/api/v1/suites/draft", async (route) => { await held; await route.continue(); });
+  await visit(page, "tests/new?q=" + encodeURIComponent("client:maker server:demo"));
+  const name = page.getByLabel("Name", { exact: true });
+  await name.focus();
+  go();
+  await page.getByRole("textbox", { name: "File" }).waitFor();
+  await page.keyboard.type("made");
+  assert.equal(await name.inputValue(), "made");
+  await name.fill("");
+  await name.blur();
+  assert.equal(await name.inputValue(), "demo");
+  await done(page);
+});
+
 test("a file that starts a command says what will run", async () => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "command.yaml"), `command: [${JSON.stringify(process.env.CORPUS_COMMAND)}]\ntests:\n  - list: tools\n    expect: { jq: '.tools | length > 0' }\n`);

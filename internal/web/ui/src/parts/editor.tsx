@@ -7,14 +7,14 @@ export interface EditorProps { value: string; onChange: (text: string) => void; 
 export function Editor({ value, onChange, label }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<{ set: (text: string) => void; destroy: () => void } | undefined>(undefined);
-  const change = useRef(onChange);
+  const now = useRef({ value, onChange });
   const [plain, setPlain] = useState(true);
-  change.current = onChange;
+  now.current = { value, onChange };
   useEffect(() => {
     let live = true;
     import("./codemirror.ts").then((m) => {
       if (!live || !host.current) return;
-      view.current = m.mount(host.current, value, label, (text) => change.current(text));
+      view.current = m.mount(host.current, now.current.value, label, (text) => now.current.onChange(text));
       setPlain(false);
     }, () => { /* the plain box stays */ });
     return () => { live = false; view.current?.destroy(); view.current = undefined; };
