@@ -49,7 +49,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	instance.FindMembers(ctx, f.in)
 	go f.compare(ctx)
 	go f.in.Cluster.Wanted.CatchUp(ctx)
-	go f.console.Logins.Follow(ctx)
+	go f.console.Logins.Follow(ctx, instance.Found(f.in))
 	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
 	if ln != nil {
 		go f.servePeers(ln)

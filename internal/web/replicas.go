@@ -22,6 +22,9 @@ import (
 type Replicas interface {
 	// Self returns the name of this replica.
 	Self() string
+	// Listed reports whether all other replicas are known, which takes an engine
+	// some time after the start.
+	Listed() bool
 	// Ask sends a request to all other replicas on behalf of a principal, with a
 	// time limit; its URL is the path of the API. Each replica decides what the
 	// principal may see.
@@ -61,17 +64,20 @@ type joined struct{ others Replicas }
 type askedKey struct{}
 
 // logins sends a request about logins to all other replicas, and returns the
-// responses of those that accepted it.
-func (j *joined) logins(ctx context.Context, method, path string, body []byte) (list [][]byte) {
+// responses of those that accepted it. It reports whether these are all.
+func (j *joined) logins(ctx context.Context, method, path string, body []byte) (list [][]byte, all bool) {
 	if j.others == nil {
-		return nil
+		return nil, true
 	}
+	all = j.others.Listed()
 	for _, a := range j.others.Ask(request(ctx, method, path, body), access.Owner) {
 		if a.Err == nil {
 			list = append(list, a.Body)
+		} else {
+			all = false
 		}
 	}
-	return list
+	return list, all
 }
 
 // typedHeader marks a request between replicas that was typed on a command line.

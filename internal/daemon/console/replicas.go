@@ -30,6 +30,9 @@ func replicasOf(in *instance.Instance) web.Replicas {
 // Self returns the name of this replica.
 func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
 
+// Listed reports whether all other replicas are known.
+func (c *replicas) Listed() bool { return instance.Listed(c.in) }
+
 // Ask asks all other replicas. A replica that cannot be reached is listed with
 // the name that the engine knows or that it gave before, or else its address.
 func (c *replicas) Ask(r *http.Request, who access.Principal) []web.Asked {

@@ -133,6 +133,24 @@ func FindMembers(ctx context.Context, in *Instance) {
 	in.placer.open(context.WithoutCancel(ctx), in.Members.Load())
 }
 
+// Listed reports whether all other replicas are known: those in the file are, and
+// those of an engine once it lists them.
+func Listed(in *Instance) bool {
+	m := in.Members.Load()
+	return m == nil || cluster.Listed(m)
+}
+
+// Found returns a function that waits until the engine lists other replicas than at
+// the last call, or its context ends.
+func Found(in *Instance) func(context.Context) {
+	m := in.Members.Load()
+	if m == nil {
+		return func(ctx context.Context) { <-ctx.Done() }
+	}
+	var list []cluster.Member
+	return func(ctx context.Context) { list = cluster.AwaitOthers(ctx, m, list) }
+}
+
 // reach returns the address at which this replica reaches another one.
 func reach(in *Instance, m *cluster.Member) string {
 	return peer.Reach(in.Cluster, peer.Owner{Node: m.Node, Boot: m.Boot, Address: m.Address})
