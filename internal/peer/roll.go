@@ -223,7 +223,8 @@ func (d *Directory) getAll(ctx context.Context, path string, most int64) []Reply
 	})
 }
 
-// askAll asks all replicas, for a bounded time.
+// askAll asks all replicas, for a bounded time. An address that several names lead to
+// is asked once.
 func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, address string) Reply) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
@@ -234,6 +235,15 @@ func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, ad
 		defer mu.Unlock()
 		list = append(list, r)
 	}
+	asked := map[string]func() Reply{}
+	once := func(address string) func() Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[address] == nil {
+			asked[address] = sync.OnceValue(func() Reply { return ask(ctx, address) })
+		}
+		return asked[address]
+	}
 	var all sync.WaitGroup
 	for _, name := range d.names() {
 		all.Go(func() {
@@ -243,7 +253,7 @@ func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, ad
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					r := ask(ctx, address)
+					r := once(address)()
 					r.Name, r.Address = name, address
 					add(r)
 				})
