@@ -88,8 +88,8 @@ type Reply struct {
 	Name    string          // the address as configured
 	Address string          // the resolved address
 	Node    string          // name of the replica, only from Ask; empty if it was not reached
-	Status  int             // HTTP status of the response; 0 for none
-	Text    json.RawMessage // the body; not only JSON
+	Status  int             // HTTP status of the response; 0 if it was not read to its end
+	Text    json.RawMessage // the body, whole; not only JSON
 	Header  http.Header
 	Date    time.Time // by the replica's clock, to the second
 	Err     error
@@ -279,13 +279,17 @@ func (d *Directory) send(req *http.Request, most int64) (r Reply) {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
-	r.Node, r.Status, r.Header = resp.Header.Get(headerNode), resp.StatusCode, resp.Header
+	r.Node, r.Header = resp.Header.Get(headerNode), resp.Header
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
-	r.Text, r.Err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
-	switch {
-	case errors.As(r.Err, new(*http.MaxBytesError)):
-		r.Err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
-	case r.Err == nil && resp.StatusCode/100 != 2:
+	text, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
+	}
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	if r.Text, r.Status = text, resp.StatusCode; resp.StatusCode/100 != 2 {
 		r.Err = i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)
 	}
 	return r

@@ -41,8 +41,8 @@ type Replicas interface {
 // Asked is the response of another replica.
 type Asked struct {
 	Replica string
-	Status  int             // 0 if it was not reached
-	Body    json.RawMessage // as it was sent; not only JSON
+	Status  int             // 0 if its response was not read to the end
+	Body    json.RawMessage // whole, as it was sent; not only JSON
 	Header  http.Header     // only from AskOne
 	Err     error           // also if it refused the request
 }
@@ -374,7 +374,7 @@ func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
 	switch {
 	case !known:
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no replica %s", "没有副本 %s", name))
-	case a.Status == 0 || len(a.Body) == 0 && a.Err != nil:
+	case a.Status == 0:
 		api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
 	default: // also a refusal
 		for _, header := range []string{"Content-Type", "Content-Disposition", "Cache-Control"} {
