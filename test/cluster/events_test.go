@@ -54,7 +54,7 @@ func (r *replica) follows(ctx context.Context, key, topics string) chan event {
 // hears waits for a notice about another replica.
 func hears(t *testing.T, events chan event, replica, topic string) {
 	t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case e, ok := <-events:
