@@ -255,21 +255,21 @@ func (l *Logins) end(r *http.Request) error {
 	return l.saveLocked()
 }
 
-// Drop ends the logins of a principal and invalidates its codes.
+// Drop ends the logins of a principal and invalidates its codes. It does so also if
+// that cannot be saved.
 func (l *Logins) Drop(id string) error {
+	var failed error
 	if l.opt.Box != nil {
 		now := l.opt.Now()
 		// The other replicas notice by themselves, or ask for it.
-		if err := l.add(map[string]ended{whoPrefix + id: {now, now.Add(loginLife)}}); err != nil {
-			return err
-		}
+		failed = l.add(map[string]ended{whoPrefix + id: {now, now.Add(loginLife)}})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, grants := range []map[string]grant{l.codes, l.sessions} {
 		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.Owns(id) })
 	}
-	return l.saveLocked()
+	return errors.Join(failed, l.saveLocked())
 }
 
 // saveLocked writes the hashes. The file is small and changes only at logins.

@@ -139,7 +139,7 @@ func (l *Logins) counts(ctx context.Context, s sealedLogin) bool {
 	return !l.opt.Now().After(s.Expires)
 }
 
-// endShared ends logins at all replicas.
+// endShared ends logins at all replicas, also if the client disconnects meanwhile.
 func (l *Logins) endShared(ctx context.Context, key string, e ended) error {
 	news := map[string]ended{key: e}
 	err := l.add(news)
@@ -147,7 +147,7 @@ func (l *Logins) endShared(ctx context.Context, key string, e ended) error {
 	if failed != nil {
 		return failed
 	}
-	l.opt.Others(ctx, http.MethodPost, endedPath, body)
+	l.opt.Others(context.WithoutCancel(ctx), http.MethodPost, endedPath, body)
 	return err
 }
 

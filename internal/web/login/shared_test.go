@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +52,9 @@ func strangers(t *testing.T) *pair {
 			StateDir: t.TempDir(), Box: ring.Box(seal.Login), Now: func() time.Time { return p.now }, Log: slog.New(slog.DiscardHandler),
 			Current: func(who access.Principal) (access.Principal, bool) { now, ok := p.keys[who.ID]; return now, ok },
 			Others: func(ctx context.Context, method, path string, body []byte) ([][]byte, bool) {
+				if ctx.Err() != nil {
+					return nil, false
+				}
 				peers := &api.Router{Routes: (*other).PeerRoutes(), Identify: func(*http.Request) (access.Principal, bool) { return access.Owner, true }}
 				r := httptest.NewRequestWithContext(ctx, method, api.Prefix+path, bytes.NewReader(body))
 				r.Header.Set(api.ChangeHeader, "1")
@@ -144,9 +149,7 @@ func TestSharedLogins(t *testing.T) {
 		if err := p.one.Drop(key.ID); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		p.two.Follow(ctx, ends)
+		p.two.learn(t.Context())
 		in(t, cookie, false)
 		p.now = p.now.Add(time.Second)
 		in(t, login(t, key), true)
@@ -187,6 +190,33 @@ func TestSharedLogins(t *testing.T) {
 		if _, ok := who(again, cookie); ok {
 			t.Error("a login that has ended counts after a restart")
 		}
+	})
+	t.Run("cluster/login/client gone", func(t *testing.T) { // it has sent the logout and disconnected
+		cookie := login(t, key)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
+		if err := p.one.end(r); err != nil {
+			t.Fatal(err)
+		}
+		in(t, cookie, false)
+	})
+	t.Run("cluster/login/not saved", func(t *testing.T) {
+		code := p.one.NewCode(key)
+		file := p.one.shared.file
+		defer func() { p.one.shared.file = file }()
+		p.one.shared.file = filepath.Join(t.TempDir(), "gone", "logouts.json", "x")
+		if err := os.WriteFile(filepath.Dir(filepath.Dir(p.one.shared.file)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.one.Drop(key.ID); err == nil {
+			t.Error("saved without a folder")
+		}
+		if _, ok := p.one.take(code); ok {
+			t.Error("the code of a key that has ended counts")
+		}
+		p.now = p.now.Add(time.Second)
 	})
 	t.Run("cluster/login/guessed", func(t *testing.T) {
 		for range maxFailures {
