@@ -197,6 +197,9 @@ func (a *Asked) into(v any, all []Replica) bool {
 func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 	list, all := j.ask(r, "overview")
 	if all == nil {
+		if r.URL.Query().Has(replicaParam) { // it is for the client of another replica
+			body.Config = ""
+		}
 		return body
 	}
 	body.Replicas = all
@@ -216,6 +219,7 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 			body.Unread = u
 		}
 	}
+	body.Config = "" // it is for replicas
 	byAsked(body.Inbox)
 	return body
 }

@@ -209,6 +209,12 @@ func TestConsole(t *testing.T) {
 				t.Errorf("of %s it sees %v", name, got)
 			}
 		}
+		for _, path := range []string{"overview", "overview?replica=*", "overview?replica=b"} {
+			var body map[string]any
+			if status := a.looks(one, path, &body); status != http.StatusOK || body["servers"] == nil || body["config"] != nil {
+				t.Errorf("status %d, %s has the digest %v", status, path, body["config"])
+			}
+		}
 		var calls page
 		a.looks(one, "traffic?replica=*", &calls)
 		if n := len(of(calls.Calls, "b")); n == 0 || n >= len(of(all.Calls, "b")) {
