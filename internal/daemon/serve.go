@@ -65,7 +65,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 1)}
 	token := rand.Text()
 	guard := guardFor(in, host)
-	if f.console, err = console.New(ctx, in, a, token, guard.Named); err != nil {
+	if f.console, err = console.New(ctx, in, a, token, named(guard)); err != nil {
 		ln.Close()
 		return nil, err
 	}
@@ -139,6 +139,18 @@ func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 		g.AnyOrigin = cors.AllowAnyOrigin
 	}
 	return g
+}
+
+// named returns the check of the console for hosts that are not of this machine: it
+// allows the configured ones alone, whatever the gateway listens on.
+func named(g *mcphttp.Guard) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		ok := g.Named(r)
+		if !ok && g.Refused != nil {
+			g.Refused(r)
+		}
+		return ok
+	}
 }
 
 func ServerLimits(l *config.Limits) mcphttp.ServerLimits {
