@@ -132,7 +132,7 @@ func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 		g.Hosts = append(g.Hosts, shared)
 	}
 	if in.Cluster != nil {
-		g.Refused = func(r *http.Request) { in.HostsRefused.Note(r.Host, r.RemoteAddr) }
+		g.Refused = func(r *http.Request) { in.HostsRefused.Add(r.Host, r.RemoteAddr) }
 	}
 	if cors.Enabled {
 		g.Origins = cors.Origins

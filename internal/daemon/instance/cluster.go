@@ -56,7 +56,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept.Get(o, uri) },
-		Stranger: func(from net.Addr) { in.strangers.Note("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Stranger: func(from net.Addr) { in.strangers.Add("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
@@ -195,7 +195,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 // replicas that were reached whether they reach this one. NATS carries connections
 // both ways.
 func CheckCluster(ctx context.Context, in *Instance, s *cluster.Status) {
-	s.Strangers, s.HostsRefused = in.strangers.Recent(), in.HostsRefused.Recent()
+	s.Strangers, s.HostsRefused = in.strangers.Events(), in.HostsRefused.Events()
 	var all sync.WaitGroup
 	for i := range s.Members {
 		if m := &s.Members[i]; !m.Self && m.Reachable && !s.Carries(m) {
