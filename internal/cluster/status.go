@@ -18,9 +18,17 @@ type Status struct {
 	// Strangers are recent connections to the peer port that no replica opened.
 	// HostsRefused are recent requests for a host that is not in server.hosts. Nil
 	// for none.
-	Strangers    *Sighting      `json:"strangers,omitempty"`
-	HostsRefused *Sighting      `json:"hostsRefused,omitempty"`
+	Strangers    *Events        `json:"strangers,omitempty"`
+	HostsRefused *Events        `json:"hostsRefused,omitempty"`
 	Placed       []PlacedStatus `json:"placed,omitempty"` // servers that run once, by name
+}
+
+// Events are recent events of one kind.
+type Events struct {
+	Count int       `json:"count"`
+	What  string    `json:"what,omitempty"` // of the last one
+	From  string    `json:"from"`           // address of the last one, without its port
+	Last  time.Time `json:"last"`
 }
 
 // PlacedStatus is a server that runs once in the cluster.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,6 +51,29 @@ func AwaitList(ctx context.Context, m *Members, limit time.Duration) []Member {
 		case <-changes:
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// Listed reports whether the engine has shown the replicas. An engine that was
+// restarted shows this one alone until the others have renewed their records.
+func Listed(m *Members) bool {
+	away, since, _ := m.Agreement()
+	return !away && (len(m.List()) > 1 || time.Since(since) > renewal+patience)
+}
+
+// AwaitOthers waits until the engine lists other runs of replicas than before, or ctx
+// ends. It returns the list.
+func AwaitOthers(ctx context.Context, m *Members, before []Member) []Member {
+	for {
+		changes, now := m.Changes(), m.List()
+		if !slices.EqualFunc(now, before, func(a, b Member) bool { return a.Boot == b.Boot }) {
+			return now
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return now
 		}
 	}
 }

@@ -47,15 +47,16 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	}
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer, func(j *peer.Join) { servePlaced(f.in, j) })
 	instance.FindMembers(ctx, f.in)
-	go f.compare(ctx)
-	go f.in.Cluster.Wanted.CatchUp(ctx)
-	go f.console.Logins.Follow(ctx)
-	go f.in.Held.Share(ctx, f.in.Cluster.Others.Held)
+	start := f.in.Background.Go
+	start(func() { f.compare(ctx) })
+	start(func() { f.in.Cluster.Wanted.CatchUp(ctx) })
+	start(func() { f.console.Logins.Follow(ctx, instance.Found(f.in)) })
+	start(func() { f.in.Held.Share(ctx, f.in.Cluster.Others.Held) })
 	if ln != nil {
-		go f.servePeers(ln)
+		start(func() { f.servePeers(ln) })
 	}
 	if f.in.Config.Cluster.Agrees() {
-		go f.serveCarried(ctx)
+		start(func() { f.serveCarried(ctx) })
 	}
 	return nil
 }
@@ -64,14 +65,14 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 func (f *front) compare(ctx context.Context) {
 	if err := instance.CheckReleases(ctx, f.in); err != nil {
 		f.in.Log.Error("this replica stops", "err", err)
-		f.failed <- err
+		f.fail(err)
 	}
 }
 
 // servePeers serves the other replicas until the peer port is closed.
 func (f *front) servePeers(ln net.Listener) {
 	if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-		f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
+		f.fail(i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err))
 	}
 }
 

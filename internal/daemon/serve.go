@@ -36,7 +36,7 @@ type front struct {
 	peer     httpServer     // nil if there are no other replicas
 	listener net.Listener
 	source   *certs.Source // nil for plain HTTP
-	failed   chan error    // gets the error if serving ends by itself
+	failed   chan error    // gets the first error if serving ends by itself
 	unguard  func()        // ends guardAccess
 }
 
@@ -62,10 +62,10 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.URL = address(source, host, in)
 	in.Console = !flags.NoUI
 	in.Private = flags.Private.Mark
-	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 2)}
+	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 1)}
 	token := rand.Text()
 	guard := guardFor(in, host)
-	if f.console, err = console.New(ctx, in, a, token, guard.Named); err != nil {
+	if f.console, err = console.New(ctx, in, a, token, named(guard)); err != nil {
 		ln.Close()
 		return nil, err
 	}
@@ -132,13 +132,25 @@ func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 		g.Hosts = append(g.Hosts, shared)
 	}
 	if in.Cluster != nil {
-		g.Refused = func(r *http.Request) { in.HostsRefused.Note(r.Host, r.RemoteAddr) }
+		g.Refused = func(r *http.Request) { in.HostsRefused.Add(r.Host, r.RemoteAddr) }
 	}
 	if cors.Enabled {
 		g.Origins = cors.Origins
 		g.AnyOrigin = cors.AllowAnyOrigin
 	}
 	return g
+}
+
+// named returns the check of the console for hosts that are not of this machine: it
+// allows the configured ones alone, whatever the gateway listens on.
+func named(g *mcphttp.Guard) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		ok := g.Named(r)
+		if !ok && g.Refused != nil {
+			g.Refused(r)
+		}
+		return ok
+	}
 }
 
 func ServerLimits(l *config.Limits) mcphttp.ServerLimits {
@@ -204,6 +216,14 @@ const lastAnswers = time.Second
 
 func (f *front) serve() {
 	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
-		f.failed <- i18n.Errorf("serving: %w", "提供服务失败：%w", err)
+		f.fail(i18n.Errorf("serving: %w", "提供服务失败：%w", err))
+	}
+}
+
+// fail ends the gateway because of an error. The first one counts.
+func (f *front) fail(err error) {
+	select {
+	case f.failed <- err:
+	default:
 	}
 }

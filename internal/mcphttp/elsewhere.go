@@ -36,6 +36,7 @@ type Away struct {
 	Handle    string // requestState, or the id of a task
 	Ends      bool   // this replica is stopping; any other replica may answer a request without a session
 	Line      bool   // the session is a legacy HTTP+SSE connection
+	Page      bool   // it is no message, and fails with an HTTP status
 
 	// Body and ID are set by Read if the request is a POST. Quiet says that the
 	// message needs no response.

@@ -36,7 +36,7 @@ func (f *Counter) lost(o Owner) *jsonrpc.Error {
 func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
 	h := w.Header()
 	switch {
-	case a.Request.Method != http.MethodPost:
+	case a.Request.Method != http.MethodPost || a.Page:
 		h.Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case a.Quiet:

@@ -110,7 +110,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 	h := n.busy(a.Request)
 	defer h.done()
 	dials, carrier := 0, http.RoundTripper(n.transport)
-	if a.Request.Method == http.MethodGet && !a.Line { // a stream outside any call
+	if a.Request.Method == http.MethodGet && !a.Line && !a.Page { // a stream outside any call
 		carrier = n.shared
 	}
 	for try := 1; ; try++ {

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/seal"
@@ -125,4 +127,27 @@ func TestSlowReplica(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAskedOnce checks that a replica with two names is asked once.
+func TestAskedOnce(t *testing.T) {
+	t.Run("cluster/ask/two names", func(t *testing.T) {
+		var asked atomic.Int32
+		a, b := pair(t, false, false, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+		_, port, err := net.SplitHostPort(b.self.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Others.members = []string{b.self.Address, "localhost:" + port}
+		list := a.Others.Ask(httptest.NewRequest(http.MethodGet, "/x", nil), access.Owner)
+		names := map[string]bool{}
+		for _, r := range list {
+			if r.Err == nil {
+				names[r.Name] = true
+			}
+		}
+		if asked.Load() != 1 || len(names) != 2 {
+			t.Errorf("asked %d times: %+v", asked.Load(), list)
+		}
+	})
 }

@@ -15,7 +15,6 @@ func HandPage(n *Node, w http.ResponseWriter, r *http.Request, handle string, bo
 	if !ok || to.Boot == n.self.Boot || handedOver(r.Context()) {
 		return false
 	}
-	// It is answered soon, unlike a stream outside any call.
-	a := &mcphttp.Away{Request: r.WithContext(access.With(r.Context(), access.Anonymous)), Body: body, Line: true}
+	a := &mcphttp.Away{Request: r.WithContext(access.With(r.Context(), access.Anonymous)), Body: body, Page: true}
 	return n.forward(w, a, to, false) == answered
 }

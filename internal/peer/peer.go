@@ -138,7 +138,7 @@ func New(opt Options) (*Node, error) {
 	}
 	n.transport = n.newTransport()
 	n.shared = newStreams(n.transport, http.HandlerFunc(n.handle), opt.Log)
-	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport, opt.Log}
+	n.Others = Directory{opt.Members, opt.Found, opt.Node, opt.Advertise, n.transport, n.shared, opt.Log}
 	n.Wanted.others = &n.Others
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())

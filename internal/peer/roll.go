@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,12 +13,13 @@ import (
 	"net/url"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // rollPath is the URL path of a replica's description.
@@ -29,8 +29,10 @@ const rollPath = "/peer/v1/member"
 type Directory struct {
 	members   []string
 	found     func() []string
+	node      string // this replica's name
 	self      string // this replica's address
 	transport http.RoundTripper
+	streams   http.RoundTripper // for streams
 	log       *slog.Logger
 }
 
@@ -88,8 +90,8 @@ type Reply struct {
 	Name    string          // the address as configured
 	Address string          // the resolved address
 	Node    string          // name of the replica, only from Ask; empty if it was not reached
-	Status  int             // HTTP status of the response; 0 for none
-	Text    json.RawMessage // the body; not only JSON
+	Status  int             // HTTP status of the response; 0 if it was not read to its end
+	Text    json.RawMessage // the body, whole; not only JSON
 	Header  http.Header
 	Date    time.Time // by the replica's clock, to the second
 	Err     error
@@ -140,29 +142,16 @@ const Lost = "lost"
 // behalf of a principal, until ctx ends. It tells the name of the replica and of
 // each event, one at a time. A stream that ends is opened again.
 func (d *Directory) Follow(ctx context.Context, who access.Principal, path string, tell func(node, event string)) {
-	var mu sync.Mutex
-	open := map[string]bool{}
+	f := &following{told: tell, nodes: map[string]bool{d.node: true}, at: map[string]string{}}
 	var all sync.WaitGroup
 	defer all.Wait()
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
 		for _, address := range d.addresses(ctx, "") {
-			mu.Lock()
-			if !open[address] {
-				open[address] = true
-				all.Go(func() {
-					d.follow(ctx, address, APIPath+path, onBehalf(who), func(node, event string) {
-						mu.Lock()
-						defer mu.Unlock()
-						tell(node, event)
-					})
-					mu.Lock()
-					defer mu.Unlock()
-					delete(open, address)
-				})
+			if f.enter(address) {
+				all.Go(func() { d.follow(ctx, address, APIPath+path, onBehalf(who), f) })
 			}
-			mu.Unlock()
 		}
 		select {
 		case <-ctx.Done():
@@ -172,31 +161,95 @@ func (d *Directory) Follow(ctx context.Context, who access.Principal, path strin
 	}
 }
 
+// following are the streams of a Follow. A name may lead to this replica, or to one
+// whose stream is open at another address.
+type following struct {
+	mu    sync.Mutex
+	told  func(node, event string)
+	nodes map[string]bool   // replicas whose stream is open, and this one
+	at    map[string]string // replicas by address; empty until one has answered there
+}
+
+// enter reports whether an address has to be asked.
+func (f *following) enter(address string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, known := f.at[address]; known {
+		return false
+	}
+	f.at[address] = ""
+	return true
+}
+
+// begin reports whether the stream of a replica, which answered at an address, is to
+// be read.
+func (f *following) begin(node, address string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[address] = node
+	if f.nodes[node] {
+		return false
+	}
+	f.nodes[node] = true
+	return true
+}
+
+func (f *following) tell(node, event string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told(node, event)
+}
+
+// end forgets a replica whose stream has ended, and all its addresses.
+func (f *following) end(node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.nodes, node)
+	maps.DeleteFunc(f.at, func(_, there string) bool { return there == node })
+}
+
+// failed forgets an address where no stream began.
+func (f *following) failed(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.at, address)
+}
+
 // follow reads the event stream of one replica until it ends.
-func (d *Directory) follow(ctx context.Context, address, path string, header http.Header, tell func(node, event string)) {
+func (d *Directory) follow(ctx context.Context, address, path string, header http.Header, f *following) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
 	if err != nil {
+		f.failed(address)
 		return
 	}
 	maps.Copy(req.Header, header)
-	resp, err := d.transport.RoundTrip(req)
+	resp, err := d.streams.RoundTrip(req)
 	if err != nil {
+		f.failed(address)
 		d.log.Debug("events of another replica", "address", address, "err", err)
 		return
 	}
 	defer resp.Body.Close()
 	node := resp.Header.Get(headerNode)
 	if resp.StatusCode != http.StatusOK {
+		f.failed(address)
 		d.log.Debug("events of another replica", "address", address, "status", resp.Status)
 		return
 	}
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
-			tell(node, event)
+	if !f.begin(node, address) {
+		return
+	}
+	defer f.end(node)
+	for events := sse.NewEventReader(resp.Body, maxPage); ; {
+		e, err := events.Next()
+		if err == nil {
+			f.tell(node, e.Name)
+		} else if !errors.As(err, new(*jsonrpc.FrameError)) { // too long
+			break
 		}
 	}
 	if ctx.Err() == nil {
-		tell(node, Lost)
+		f.tell(node, Lost)
 	}
 }
 
@@ -223,7 +276,8 @@ func (d *Directory) getAll(ctx context.Context, path string, most int64) []Reply
 	})
 }
 
-// askAll asks all replicas, for a bounded time.
+// askAll asks all replicas, for a bounded time. An address that several names lead to
+// is asked once.
 func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, address string) Reply) []Reply {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
 	defer cancel()
@@ -234,6 +288,15 @@ func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, ad
 		defer mu.Unlock()
 		list = append(list, r)
 	}
+	asked := map[string]func() Reply{}
+	once := func(address string) func() Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[address] == nil {
+			asked[address] = sync.OnceValue(func() Reply { return ask(ctx, address) })
+		}
+		return asked[address]
+	}
 	var all sync.WaitGroup
 	for _, name := range d.names() {
 		all.Go(func() {
@@ -243,7 +306,7 @@ func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, ad
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					r := ask(ctx, address)
+					r := once(address)()
 					r.Name, r.Address = name, address
 					add(r)
 				})
@@ -269,13 +332,17 @@ func (d *Directory) send(req *http.Request, most int64) (r Reply) {
 		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
-	r.Node, r.Status, r.Header = resp.Header.Get(headerNode), resp.StatusCode, resp.Header
+	r.Node, r.Header = resp.Header.Get(headerNode), resp.Header
 	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero if there is none
-	r.Text, r.Err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
-	switch {
-	case errors.As(r.Err, new(*http.MaxBytesError)):
-		r.Err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
-	case r.Err == nil && resp.StatusCode/100 != 2:
+	text, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		err = i18n.Errorf("its answer is larger than %d MB: ask that replica itself", "其回答超过 %d MB：请直接访问该副本", most>>20)
+	}
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	if r.Text, r.Status = text, resp.StatusCode; resp.StatusCode/100 != 2 {
 		r.Err = i18n.Errorf("the replica refused the request: %s", "该副本拒绝了请求：%s", resp.Status)
 	}
 	return r

@@ -19,8 +19,8 @@ import (
 const (
 	// trafficPause is the minimum time between two batches of traffic.
 	trafficPause = 100 * time.Millisecond
-	// noticePause is trafficPause for another replica, whose page reads the
-	// calls again after each batch.
+	// noticePause is the minimum time between two batches of anything for
+	// another replica, whose pages read what they show again after each.
 	noticePause  = time.Second
 	keepAlive    = 25 * time.Second
 	writeTimeout = 30 * time.Second
@@ -130,8 +130,8 @@ func (f *follower) run(r *api.Request, reset bool) {
 	}
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
-	var pause <-chan time.Time
-	records := f.sub.C()
+	var pause, rest <-chan time.Time
+	records, events := f.sub.C(), (<-chan struct{})(wake)
 	for {
 		var err error
 		select {
@@ -141,8 +141,13 @@ func (f *follower) run(r *api.Request, reset bool) {
 			return
 		case <-tick.C:
 			err = f.write([]byte(":\n\n"))
-		case <-wake:
-			err = f.sendEvents()
+		case <-events:
+			if err = f.sendEvents(); f.bare {
+				// What happens during the rest stays in the hub, each topic once.
+				events, rest = nil, time.After(noticePause)
+			}
+		case <-rest:
+			events, rest = wake, nil
 		case <-records:
 			err = f.sendTraffic()
 			// Entries that arrive during the pause stay in the record and are

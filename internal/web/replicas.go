@@ -22,6 +22,9 @@ import (
 type Replicas interface {
 	// Self returns the name of this replica.
 	Self() string
+	// Listed reports whether all other replicas are known, which takes an engine
+	// some time after the start.
+	Listed() bool
 	// Ask sends a request to all other replicas on behalf of a principal, with a
 	// time limit; its URL is the path of the API. Each replica decides what the
 	// principal may see.
@@ -38,8 +41,8 @@ type Replicas interface {
 // Asked is the response of another replica.
 type Asked struct {
 	Replica string
-	Status  int             // 0 if it was not reached
-	Body    json.RawMessage // as it was sent; not only JSON
+	Status  int             // 0 if its response was not read to the end
+	Body    json.RawMessage // whole, as it was sent; not only JSON
 	Header  http.Header     // only from AskOne
 	Err     error           // also if it refused the request
 }
@@ -61,17 +64,20 @@ type joined struct{ others Replicas }
 type askedKey struct{}
 
 // logins sends a request about logins to all other replicas, and returns the
-// responses of those that accepted it.
-func (j *joined) logins(ctx context.Context, method, path string, body []byte) (list [][]byte) {
+// responses of those that accepted it. It reports whether these are all.
+func (j *joined) logins(ctx context.Context, method, path string, body []byte) (list [][]byte, all bool) {
 	if j.others == nil {
-		return nil
+		return nil, true
 	}
+	all = j.others.Listed()
 	for _, a := range j.others.Ask(request(ctx, method, path, body), access.Owner) {
 		if a.Err == nil {
 			list = append(list, a.Body)
+		} else {
+			all = false
 		}
 	}
-	return list
+	return list, all
 }
 
 // typedHeader marks a request between replicas that was typed on a command line.
@@ -191,6 +197,9 @@ func (a *Asked) into(v any, all []Replica) bool {
 func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 	list, all := j.ask(r, "overview")
 	if all == nil {
+		if r.URL.Query().Has(replicaParam) { // it is for the client of another replica
+			body.Config = ""
+		}
 		return body
 	}
 	body.Replicas = all
@@ -210,6 +219,7 @@ func (j *joined) overview(r *api.Request, body overviewBody) overviewBody {
 			body.Unread = u
 		}
 	}
+	body.Config = "" // it is for replicas
 	byAsked(body.Inbox)
 	return body
 }
@@ -368,7 +378,7 @@ func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
 	switch {
 	case !known:
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no replica %s", "没有副本 %s", name))
-	case a.Status == 0 || len(a.Body) == 0 && a.Err != nil:
+	case a.Status == 0:
 		api.Fail(w, r.Request, http.StatusBadGateway, "replica", i18n.New("replica %s does not answer: %v", "副本 %s 没有应答：%v", name, a.Err))
 	default: // also a refusal
 		for _, header := range []string{"Content-Type", "Content-Disposition", "Cache-Control"} {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { cluster } from "./gateway.mjs";
-import { accessible, api, connect, suite, toolName, visit } from "./lib.mjs";
+import { accessible, api, connect, newPage, suite, toolName, visit } from "./lib.mjs";
 
 suite();
 
@@ -11,7 +11,7 @@ let nodes = {}; // by name
 
 before(async () => {
   const corpus = { command: process.env.CORPUS_COMMAND }, demo = { command: process.env.PROMPTS_COMMAND.split(" ")[0], args: ["-role", "demo"] };
-  nodes = await cluster({ one: { corpus, "only-one": demo }, two: { corpus, "only-two": { ...demo, tools: { add: { ask: true } } } } });
+  nodes = await cluster({ one: { corpus, "only-one": { ...demo, tools: { add: { ask: true } } } }, two: { corpus, "only-two": { ...demo, tools: { add: { ask: true } } } } });
   // A call that fails and one that works, at the second gateway alone.
   const call = await connect("far-client", {}, nodes.two.url);
   await call("tools/call", { name: await toolName(call, "echo", "only-two"), arguments: { message: "said at two" } });
@@ -160,6 +160,30 @@ test("console/replicas a question of another replica is in the inbox, and is ans
     await accessible(page);
     await close(page);
   }
+});
+
+test("console/replicas a second tab keeps the questions of other replicas when one comes at its own", async () => {
+  const first = await open();
+  await visit(first, "overview");
+  const ask = async (node, server) => {
+    const call = await connect("asking-client", {}, nodes[node].url);
+    return call("tools/call", { name: await toolName(call, "add", server), arguments: { a: 20, b: 22 } });
+  };
+  const far = ask("two", "only-two");
+  await first.getByTestId("inbox-badge").filter({ hasText: "1" }).waitFor();
+  const second = await newPage({ context: first.context(), at: nodes.one.url });
+  await visit(second, "inbox");
+  await second.getByText("only-two wants to run").waitFor();
+  const own = ask("one", "only-one");
+  await second.getByText("only-one wants to run").waitFor();
+  assert.equal(await second.getByText("only-two wants to run").count(), 1);
+  for (const left of ["1", ""]) {
+    await second.getByTestId("question-approval").locator(".button.primary").click();
+    await second.getByTestId("inbox-badge").filter({ hasText: left }).waitFor({ state: left ? "visible" : "detached" });
+  }
+  assert.match(await far + await own, /42.*42/s);
+  assert.deepEqual(second.troubles, []);
+  await close(first);
 });
 
 test("console/replicas a config file that another replica cannot read is named with it", async () => {

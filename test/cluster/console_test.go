@@ -179,6 +179,27 @@ func TestConsole(t *testing.T) {
 			}
 		}
 	})
+	t.Run("cluster/console/large export", func(t *testing.T) {
+		s, size := holder(t, b, boss), 0
+		if m := s.Initialize(legacy, `{}`); m.Error != nil {
+			t.Fatalf("%+v", m.Error)
+		}
+		b.follows(t.Context(), boss, "traffic") // whole messages are kept while somebody looks
+		for i := 0; size <= 16<<20; i++ {
+			if i == 1000 {
+				t.Fatalf("the record has only %d bytes", size)
+			}
+			wants(t, s.Post(call(i, "back__echo", strings.Repeat("x", 30_000))).Answer(t), "x")
+			if i%100 == 99 {
+				_, text := b.browses("", http.MethodGet, "traffic/export", "", "Authorization", "Bearer "+boss)
+				size = len(text)
+			}
+		}
+		resp, text := a.browses("", http.MethodGet, "traffic/export?replica=b", "", "Authorization", "Bearer "+boss)
+		if resp.StatusCode != http.StatusBadGateway || !strings.Contains(text, "larger than 16 MB") {
+			t.Errorf("status %d, %d bytes", resp.StatusCode, len(text))
+		}
+	})
 	t.Run("cluster/console/rights", func(t *testing.T) {
 		var all, mine page
 		a.looks(boss, "traffic?replica=*", &all)
@@ -186,6 +207,12 @@ func TestConsole(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			if got := of(mine.Servers, name); !slices.Equal(got, []string{"back"}) {
 				t.Errorf("of %s it sees %v", name, got)
+			}
+		}
+		for _, path := range []string{"overview", "overview?replica=*", "overview?replica=b"} {
+			var body map[string]any
+			if status := a.looks(one, path, &body); status != http.StatusOK || body["servers"] == nil || body["config"] != nil {
+				t.Errorf("status %d, %s has the digest %v", status, path, body["config"])
 			}
 		}
 		var calls page

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -143,4 +144,54 @@ func (c *cluster) agree(t *testing.T, after string, calls int) {
 		t.Errorf("agreement was back after %v", took)
 	}
 	figures.Report(t, "T48", "%s: %d calls, half of them at a server that runs once, 0 failed, agreement back after %v", after, calls, took.Round(time.Millisecond))
+}
+
+// TestLoginEngineLate checks that a logout that a replica has missed counts there
+// from the first request on, although the engine is reached late.
+func TestLoginEngineLate(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	var engine []*toxiproxy.Proxy
+	c := start(t, 2, options{
+		access: `"access":{"enabled":true,"keys":"keys.json"},`, section: `,"engine":"nats"`,
+		between: func(_ int, peer string) (string, string) {
+			engine = append(engine, proxy(t, strings.TrimPrefix(server.URL, "nats://")))
+			return peer, fmt.Sprintf(`,"nats":{"urls":["nats://%s"]}`, engine[len(engine)-1].Listen)
+		},
+	})
+	a, b := c.replicas[0], c.replicas[1]
+	boss := strings.TrimSpace(a.must("key", "create", "boss", "--scope", "admin"))
+	enters(t, b, boss)
+	cookie := a.logsIn(a.code(boss))
+	if status := b.session(cookie); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	b.kill()
+	if resp, text := a.browses(cookie, http.MethodPost, "logout", ""); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("status %d: %s", resp.StatusCode, text)
+	}
+	engine[1].Stop()
+	b.start()
+	status := make(chan int, 1)
+	go func() {
+		req, _ := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+b.port+"/api/v1/session", nil)
+		req.AddCookie(&http.Cookie{Name: "aio_s", Value: cookie})
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			status <- 0
+			return
+		}
+		resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	await(t, "b does not reach the engine", func() bool { s, _ := b.status(); return s.Engine.Error != "" })
+	mend(t, engine[1])
+	t.Run("cluster/login/engine late", func(t *testing.T) {
+		if got := <-status; got != http.StatusUnauthorized {
+			t.Errorf("status %d", got)
+		}
+		b.ready()
+		if got := b.session(cookie); got != http.StatusUnauthorized {
+			t.Errorf("status %d when it is ready", got)
+		}
+	})
 }

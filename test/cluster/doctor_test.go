@@ -70,3 +70,29 @@ func TestDoctor(t *testing.T) {
 		says(t, b, true, "server.hosts  1 requests", `"mcp.example"`, "add it to server.hosts")
 	})
 }
+
+// TestDoctorConsoleHost checks that doctor names the balancer where only the console
+// refuses it: without server.hosts a gateway that listens on all addresses answers to
+// every name, and its console does not.
+func TestDoctorConsoleHost(t *testing.T) {
+	c := start(t, 1, options{access: `"access":{"key":"the-key-of-everyone-in-this-load"},"server":{"host":"0.0.0.0","insecure":true},`})
+	r := c.replicas[0]
+	t.Run("cluster/doctor/console host", func(t *testing.T) {
+		req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+r.port+"/ui/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "mcp.example"
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		if out, why, code := r.run("doctor"); code != 4 || !strings.Contains(out, "server.hosts  1 requests") || !strings.Contains(out, `"mcp.example"`) {
+			t.Errorf("exit code %d: %s\n%s", code, why, out)
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -208,4 +210,55 @@ func TestLoginBalanced(t *testing.T) {
 			t.Errorf("cluster/login/balanced: status %d after logout", status)
 		}
 	}
+}
+
+// TestLoginStateLost checks that a login that has ended does not count again after
+// all replicas have lost their state.
+func TestLoginStateLost(t *testing.T) {
+	c := start(t, 2, options{members: true, access: behindBalancer})
+	a, b := c.replicas[0], c.replicas[1]
+	code := func() string {
+		_, code, _ := strings.Cut(strings.TrimSpace(a.must("ui", "--print")), "#code=")
+		return code
+	}
+	ended, open := b.logsIn(code()), b.logsIn(code())
+	if resp, text := b.browses(ended, http.MethodPost, "logout", ""); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("status %d: %s", resp.StatusCode, text)
+	}
+	for _, r := range c.replicas {
+		if was, is := r.session(ended), r.session(open); was != http.StatusUnauthorized || is != http.StatusOK {
+			t.Fatalf("status %d and %d at %s", was, is, r.name)
+		}
+	}
+	again := func(t *testing.T, r *replica) {
+		r.kill()
+		if err := os.RemoveAll(filepath.Join(r.home, ".local", "state")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("cluster/login/new replica", func(t *testing.T) {
+		again(t, b)
+		b.start()
+		if status := b.session(ended); status != http.StatusUnauthorized {
+			t.Errorf("status %d", status)
+		}
+		if status := b.session(open); status != http.StatusOK {
+			t.Errorf("status %d of a login that is open", status)
+		}
+	})
+	t.Run("cluster/login/all replicas new", func(t *testing.T) {
+		again(t, a)
+		again(t, b)
+		a.start()
+		b.start()
+		for _, r := range []*replica{a, b} {
+			if status := r.session(ended); status != http.StatusUnauthorized {
+				t.Errorf("status %d at %s", status, r.name)
+			}
+		}
+		a.ready()
+		if status := b.session(b.logsIn(code())); status != http.StatusOK {
+			t.Errorf("status %d of a new login", status)
+		}
+	})
 }

@@ -9,6 +9,16 @@ import (
 	"testing"
 )
 
+// freeze stops the process of the replica. Its kernel still takes what is sent.
+func (r *replica) freeze() {
+	r.t.Helper()
+	r.Signal(syscall.SIGSTOP)
+	await(r.t, "the replica stands still", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID()))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
+}
+
 // TestSilent checks that a replica that hangs, and may be alive, keeps its
 // sessions: clients may retry.
 func TestSilent(t *testing.T) {
@@ -16,11 +26,7 @@ func TestSilent(t *testing.T) {
 	c := start(t, 2, options{})
 	a, b := c.replicas[0], c.replicas[1]
 	s := client(t, a, `{}`)
-	a.Signal(syscall.SIGSTOP)
-	await(t, "the replica stands still", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.PID()))
-		return err == nil && strings.Contains(string(stat), ") T ")
-	})
+	a.freeze()
 	t.Run("cluster/unreachable", func(t *testing.T) {
 		reply := at(s, b).Post(call(8, "back__echo", "silent"))
 		m := reply.Answer(t)
@@ -34,5 +40,19 @@ func TestSilent(t *testing.T) {
 		if c.back.ran["silent"] != 0 || b.restored() != 0 {
 			t.Error("what was not sent ran, or the session moved")
 		}
+	})
+}
+
+// TestEventsSilent checks that a page is told of a replica that hangs.
+func TestEventsSilent(t *testing.T) {
+	besideOthers(t)
+	c := start(t, 2, options{members: true, access: `"access":{"keys":"keys.json"},`})
+	a, b := c.replicas[0], c.replicas[1]
+	events := a.follows(t.Context(), strings.TrimSpace(a.must("key", "create", "boss", "--scope", "admin")), "inbox,replicas")
+	t.Run("cluster/events/silent", func(t *testing.T) {
+		hears(t, events, "b", "hello")
+		b.freeze()
+		defer b.Signal(syscall.SIGCONT)
+		hears(t, events, "b", "lost")
 	})
 }

@@ -30,8 +30,12 @@ func replicasOf(in *instance.Instance) web.Replicas {
 // Self returns the name of this replica.
 func (c *replicas) Self() string { return c.in.Cluster.Owner().Node }
 
+// Listed reports whether all other replicas are known.
+func (c *replicas) Listed() bool { return instance.Listed(c.in) }
+
 // Ask asks all other replicas. A replica that cannot be reached is listed with
-// the name that the engine knows or that it gave before, or else its address.
+// the name that the engine knows or that it gave before, or else its address. Of a
+// replica that was asked at several addresses, the answer that it accepted counts.
 func (c *replicas) Ask(r *http.Request, who access.Principal) []web.Asked {
 	names := map[string]string{}
 	if m := c.in.Members.Load(); m != nil {
@@ -40,7 +44,7 @@ func (c *replicas) Ask(r *http.Request, who access.Principal) []web.Asked {
 		}
 	}
 	var list []web.Asked
-	seen := map[string]bool{c.Self(): true}
+	seen := map[string]int{} // place in list
 	for _, got := range c.in.Cluster.Others.Ask(r, who) {
 		name := got.Node
 		if name != "" {
@@ -51,9 +55,16 @@ func (c *replicas) Ask(r *http.Request, who access.Principal) []web.Asked {
 		for _, known := range []string{names[got.Address], names[got.Name], got.Address} {
 			name = cmp.Or(name, known)
 		}
-		if !seen[name] {
-			seen[name] = true
-			list = append(list, web.Asked{Replica: name, Status: got.Status, Body: got.Text, Err: got.Err})
+		if name == c.Self() {
+			continue
+		}
+		at, known := seen[name]
+		if !known {
+			at = len(list)
+			seen[name], list = at, append(list, web.Asked{})
+		}
+		if !known || list[at].Err != nil && got.Err == nil {
+			list[at] = web.Asked{Replica: name, Status: got.Status, Body: got.Text, Err: got.Err}
 		}
 	}
 	return list

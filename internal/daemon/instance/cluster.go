@@ -56,7 +56,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept.Get(o, uri) },
-		Stranger: func(from net.Addr) { in.strangers.Note("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
+		Stranger: func(from net.Addr) { in.strangers.Add("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
@@ -133,6 +133,24 @@ func FindMembers(ctx context.Context, in *Instance) {
 	in.placer.open(context.WithoutCancel(ctx), in.Members.Load())
 }
 
+// Listed reports whether all other replicas are known: those in the file are, and
+// those of an engine once it lists them.
+func Listed(in *Instance) bool {
+	m := in.Members.Load()
+	return m == nil || cluster.Listed(m)
+}
+
+// Found returns a function that waits until the engine lists other replicas than at
+// the last call, or its context ends.
+func Found(in *Instance) func(context.Context) {
+	m := in.Members.Load()
+	if m == nil {
+		return func(ctx context.Context) { <-ctx.Done() }
+	}
+	var list []cluster.Member
+	return func(ctx context.Context) { list = cluster.AwaitOthers(ctx, m, list) }
+}
+
 // reach returns the address at which this replica reaches another one.
 func reach(in *Instance, m *cluster.Member) string {
 	return peer.Reach(in.Cluster, peer.Owner{Node: m.Node, Boot: m.Boot, Address: m.Address})
@@ -177,7 +195,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 // replicas that were reached whether they reach this one. NATS carries connections
 // both ways.
 func CheckCluster(ctx context.Context, in *Instance, s *cluster.Status) {
-	s.Strangers, s.HostsRefused = in.strangers.Recent(), in.HostsRefused.Recent()
+	s.Strangers, s.HostsRefused = in.strangers.Events(), in.HostsRefused.Events()
 	var all sync.WaitGroup
 	for i := range s.Members {
 		if m := &s.Members[i]; !m.Self && m.Reachable && !s.Carries(m) {

@@ -61,10 +61,10 @@ type Instance struct {
 	Hits      config.Hits
 	rates     rate.Rates
 	Held      *rate.Sessions // nil without a cluster
-	strangers cluster.Lookout
+	strangers Recent
 	compared  atomic.Bool // no other replica has a release that is too far from ours
 	// HostsRefused has the requests for hosts that are not ours.
-	HostsRefused cluster.Lookout
+	HostsRefused Recent
 	Background   sync.WaitGroup
 	Traffic      *traffic.Recorder // nil on stdio
 	Inbox        inbox.Inbox

@@ -43,8 +43,9 @@ type Options struct {
 	// without a cluster.
 	Box *seal.Box
 	// Others sends a request to all other replicas, with a time limit, and
-	// returns the responses of those that accepted it.
-	Others func(ctx context.Context, method, path string, body []byte) [][]byte
+	// returns the responses of those that accepted it. It reports whether these
+	// are all that there are.
+	Others func(ctx context.Context, method, path string, body []byte) (answers [][]byte, all bool)
 	// Bearer identifies the principal of a request with an Authorization
 	// header; false rejects the request. A nil Bearer rejects all such
 	// requests.
@@ -166,6 +167,7 @@ func (l *Logins) redeem(ctx context.Context, code, source string) (session strin
 	if wait {
 		return "", access.Principal{}, errTooMany
 	}
+	l.awaitKnown(ctx)
 	g, ok := l.take(code)
 	if !ok {
 		g, ok = l.takeElsewhere(ctx, code)
@@ -231,7 +233,7 @@ func (l *Logins) session(r *http.Request) (access.Principal, bool) {
 		return access.Principal{}, false
 	}
 	if sealed, ok := l.open(c.Value); ok {
-		return sealed.Who, l.counts(sealed)
+		return sealed.Who, l.counts(r.Context(), sealed)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,21 +255,21 @@ func (l *Logins) end(r *http.Request) error {
 	return l.saveLocked()
 }
 
-// Drop ends the logins of a principal and invalidates its codes.
+// Drop ends the logins of a principal and invalidates its codes. It does so also if
+// that cannot be saved.
 func (l *Logins) Drop(id string) error {
+	var failed error
 	if l.opt.Box != nil {
 		now := l.opt.Now()
 		// The other replicas notice by themselves, or ask for it.
-		if err := l.add(map[string]ended{whoPrefix + id: {now, now.Add(loginLife)}}); err != nil {
-			return err
-		}
+		failed = l.add(map[string]ended{whoPrefix + id: {now, now.Add(loginLife)}})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, grants := range []map[string]grant{l.codes, l.sessions} {
 		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.Owns(id) })
 	}
-	return l.saveLocked()
+	return errors.Join(failed, l.saveLocked())
 }
 
 // saveLocked writes the hashes. The file is small and changes only at logins.

@@ -57,15 +57,18 @@ type ended struct {
 // shared is what the replicas know of logins.
 type shared struct {
 	file string
-	// known is closed when the other replicas were asked for the first time.
+	// known is closed when this replica knows which logins have ended.
 	known chan struct{}
 
 	mu    sync.Mutex
 	ended map[string]ended
+	// fresh is set while nothing is known: there was no file, and no other replica
+	// has told.
+	fresh bool
 }
 
 func (l *Logins) openShared() error {
-	l.shared.ended, l.shared.known = map[string]ended{}, make(chan struct{})
+	l.shared.ended, l.shared.known, l.shared.fresh = map[string]ended{}, make(chan struct{}), true
 	if l.opt.StateDir == "" {
 		return nil
 	}
@@ -74,6 +77,7 @@ func (l *Logins) openShared() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	l.shared.fresh = false
 	if err == nil {
 		err = json.Unmarshal(data, &l.shared.ended)
 	}
@@ -106,9 +110,25 @@ func (l *Logins) open(cookie string) (s sealedLogin, ok bool) {
 	return s, ok && json.Unmarshal(plain, &s) == nil && s.ID != ""
 }
 
+// awaitKnown waits until this replica knows which logins have ended; false if ctx
+// ends before.
+func (l *Logins) awaitKnown(ctx context.Context) bool {
+	if l.opt.Box == nil {
+		return true
+	}
+	select {
+	case <-l.shared.known:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // counts reports whether a login has not ended.
-func (l *Logins) counts(s sealedLogin) bool {
-	<-l.shared.known
+func (l *Logins) counts(ctx context.Context, s sealedLogin) bool {
+	if !l.awaitKnown(ctx) {
+		return false
+	}
 	l.shared.mu.Lock()
 	defer l.shared.mu.Unlock()
 	for _, key := range []string{loginPrefix + s.ID, whoPrefix + s.Who.ID, allLogins} {
@@ -119,7 +139,7 @@ func (l *Logins) counts(s sealedLogin) bool {
 	return !l.opt.Now().After(s.Expires)
 }
 
-// endShared ends logins at all replicas.
+// endShared ends logins at all replicas, also if the client disconnects meanwhile.
 func (l *Logins) endShared(ctx context.Context, key string, e ended) error {
 	news := map[string]ended{key: e}
 	err := l.add(news)
@@ -127,7 +147,7 @@ func (l *Logins) endShared(ctx context.Context, key string, e ended) error {
 	if failed != nil {
 		return failed
 	}
-	l.opt.Others(ctx, http.MethodPost, endedPath, body)
+	l.opt.Others(context.WithoutCancel(ctx), http.MethodPost, endedPath, body)
 	return err
 }
 
@@ -157,7 +177,13 @@ func (l *Logins) add(news map[string]ended) error {
 	for len(s.ended) > maxEnded {
 		s.dropOldest()
 	}
-	if s.file == "" {
+	return s.save()
+}
+
+// save writes the file, which later says that something is known. The caller holds
+// the mutex.
+func (s *shared) save() error {
+	if s.file == "" || s.fresh {
 		return nil
 	}
 	data, err := json.Marshal(s.ended)
@@ -198,6 +224,9 @@ func (l *Logins) PeerRoutes() []api.Route {
 		api.NewRoute("GET", endedPath, api.ScopeAdmin, func(*api.Request) (any, error) {
 			l.shared.mu.Lock()
 			defer l.shared.mu.Unlock()
+			if l.shared.fresh {
+				return nil, nil
+			}
 			return maps.Clone(l.shared.ended), nil
 		}),
 		api.NewRoute("POST", endedPath, api.ScopeAdmin, func(r *api.Request) (any, error) {
@@ -230,7 +259,8 @@ func (l *Logins) takeElsewhere(ctx context.Context, code string) (g grant, ok bo
 	if err != nil {
 		return g, false
 	}
-	for _, answer := range l.opt.Others(ctx, http.MethodPost, codePath, body) {
+	answers, _ := l.opt.Others(ctx, http.MethodPost, codePath, body)
+	for _, answer := range answers {
 		if json.Unmarshal(answer, &g) == nil && g.Who.ID != "" {
 			return g, true
 		}
@@ -243,34 +273,79 @@ func (l *Logins) takeElsewhere(ctx context.Context, code string) (g grant, ok bo
 const (
 	firstAsk = 250 * time.Millisecond
 	lastAsk  = 30 * time.Second
+	// learnWait is how long logins wait for the other replicas.
+	learnWait = 10 * time.Second
 )
 
-// Follow asks the other replicas which logins have ended, until ctx ends. Logins of
-// a cluster wait for its first answers.
-func (l *Logins) Follow(ctx context.Context) {
+// Follow asks the other replicas which logins have ended, from time to time until
+// ctx ends. Logins of a cluster wait for the first answers, for a bounded time.
+// found waits until there are other replicas than before, or its context ends.
+func (l *Logins) Follow(ctx context.Context, found func(context.Context)) {
 	if l.opt.Box == nil {
 		return
 	}
-	for pause := firstAsk; ; pause = min(2*pause, lastAsk) {
-		for _, answer := range l.opt.Others(ctx, http.MethodGet, endedPath, nil) {
-			var news map[string]ended
-			if err := json.Unmarshal(answer, &news); err != nil {
-				l.opt.Log.Warn("logins that have ended at another replica", "err", err)
-				continue
-			}
-			if err := l.add(news); err != nil {
-				l.opt.Log.Warn("logins that have ended were not saved", "err", err)
-			}
-		}
-		select {
-		case <-l.shared.known:
-		default:
-			close(l.shared.known)
-		}
-		select {
-		case <-ctx.Done():
+	wait, over := context.WithTimeout(ctx, learnWait)
+	defer over()
+	known := false
+	for pause := firstAsk; ; {
+		asked := l.opt.Now()
+		told := l.learn(ctx)
+		if ctx.Err() != nil {
 			return
-		case <-time.After(pause):
 		}
+		if known = known || told || wait.Err() != nil; known {
+			l.settle(asked)
+			wait, pause = ctx, min(2*pause, lastAsk)
+		}
+		next, stop := context.WithTimeout(wait, pause)
+		found(next)
+		if next.Err() == nil {
+			pause = firstAsk
+		}
+		stop()
 	}
+}
+
+// learn asks the other replicas which logins have ended. It reports whether one of
+// them has told it, or all have answered.
+func (l *Logins) learn(ctx context.Context) bool {
+	answers, done := l.opt.Others(ctx, http.MethodGet, endedPath, nil)
+	for _, answer := range answers {
+		if len(answer) == 0 { // nothing is known there
+			continue
+		}
+		var news map[string]ended
+		if err := json.Unmarshal(answer, &news); err != nil {
+			l.opt.Log.Warn("logins that have ended at another replica", "err", err)
+			continue
+		}
+		l.shared.mu.Lock()
+		l.shared.fresh = false
+		l.shared.mu.Unlock()
+		if err := l.add(news); err != nil {
+			l.opt.Log.Warn("logins that have ended were not saved", "err", err)
+		}
+		done = true
+	}
+	return done
+}
+
+// settle ends the wait for the other replicas, which were asked at a time. If nothing
+// is known of the logins that have ended, all that were made before have.
+func (l *Logins) settle(asked time.Time) {
+	s := &l.shared
+	select {
+	case <-s.known:
+		return
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh {
+		s.ended[allLogins], s.fresh = ended{asked, asked.Add(loginLife)}, false
+	}
+	if err := s.save(); err != nil {
+		l.opt.Log.Warn("logins that have ended were not saved", "err", err)
+	}
+	close(s.known)
 }

@@ -7,9 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcp-all-in-one/internal/access"
@@ -25,7 +29,18 @@ type pair struct {
 	keys map[string]access.Principal // that are valid now
 }
 
+// newPair returns replicas that have asked each other which logins have ended.
 func newPair(t *testing.T) *pair {
+	t.Helper()
+	p := strangers(t)
+	learns(t, p.one)
+	learns(t, p.two)
+	p.now = p.now.Add(time.Second)
+	return p
+}
+
+// strangers returns replicas that have just started.
+func strangers(t *testing.T) *pair {
 	t.Helper()
 	ring, err := seal.NewRing("test", strings.Repeat("secret", 8))
 	if err != nil {
@@ -36,27 +51,47 @@ func newPair(t *testing.T) *pair {
 		l, err := Open(Options{
 			StateDir: t.TempDir(), Box: ring.Box(seal.Login), Now: func() time.Time { return p.now }, Log: slog.New(slog.DiscardHandler),
 			Current: func(who access.Principal) (access.Principal, bool) { now, ok := p.keys[who.ID]; return now, ok },
-			Others: func(ctx context.Context, method, path string, body []byte) [][]byte {
+			Others: func(ctx context.Context, method, path string, body []byte) ([][]byte, bool) {
+				if ctx.Err() != nil {
+					return nil, false
+				}
 				peers := &api.Router{Routes: (*other).PeerRoutes(), Identify: func(*http.Request) (access.Principal, bool) { return access.Owner, true }}
 				r := httptest.NewRequestWithContext(ctx, method, api.Prefix+path, bytes.NewReader(body))
 				r.Header.Set(api.ChangeHeader, "1")
 				w := httptest.NewRecorder()
 				peers.ServeHTTP(w, r)
 				if w.Code/100 != 2 {
-					return nil
+					return nil, false
 				}
-				return [][]byte{w.Body.Bytes()}
+				return [][]byte{w.Body.Bytes()}, true
 			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		close(l.shared.known)
 		return l
 	}
 	p.one, p.two = open(&p.two), open(&p.one)
 	return p
 }
+
+// learns lets a replica ask the others until it knows which logins have ended.
+func learns(t *testing.T, l *Logins) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() { l.Follow(ctx, ends) })
+	select {
+	case <-l.shared.known:
+	case <-time.After(time.Minute):
+		t.Fatal("it does not know which logins have ended")
+	}
+	cancel()
+	following.Wait()
+}
+
+// ends waits for other replicas where none are found.
+func ends(ctx context.Context) { <-ctx.Done() }
 
 // who returns the principal of a cookie at a replica.
 func who(l *Logins, cookie string) (access.Principal, bool) {
@@ -114,9 +149,7 @@ func TestSharedLogins(t *testing.T) {
 		if err := p.one.Drop(key.ID); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		p.two.Follow(ctx)
+		p.two.learn(t.Context())
 		in(t, cookie, false)
 		p.now = p.now.Add(time.Second)
 		in(t, login(t, key), true)
@@ -153,10 +186,37 @@ func TestSharedLogins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		close(again.shared.known)
+		learns(t, again)
 		if _, ok := who(again, cookie); ok {
 			t.Error("a login that has ended counts after a restart")
 		}
+	})
+	t.Run("cluster/login/client gone", func(t *testing.T) { // it has sent the logout and disconnected
+		cookie := login(t, key)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
+		if err := p.one.end(r); err != nil {
+			t.Fatal(err)
+		}
+		in(t, cookie, false)
+	})
+	t.Run("cluster/login/not saved", func(t *testing.T) {
+		code := p.one.NewCode(key)
+		file := p.one.shared.file
+		defer func() { p.one.shared.file = file }()
+		p.one.shared.file = filepath.Join(t.TempDir(), "gone", "logouts.json", "x")
+		if err := os.WriteFile(filepath.Dir(filepath.Dir(p.one.shared.file)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.one.Drop(key.ID); err == nil {
+			t.Error("saved without a folder")
+		}
+		if _, ok := p.one.take(code); ok {
+			t.Error("the code of a key that has ended counts")
+		}
+		p.now = p.now.Add(time.Second)
 	})
 	t.Run("cluster/login/guessed", func(t *testing.T) {
 		for range maxFailures {
@@ -176,10 +236,10 @@ func TestGuessesAtOnce(t *testing.T) {
 	p := newPair(t)
 	var asked atomic.Int32
 	all := make(chan struct{})
-	p.one.opt.Others = func(context.Context, string, string, []byte) [][]byte {
+	p.one.opt.Others = func(context.Context, string, string, []byte) ([][]byte, bool) {
 		asked.Add(1)
 		<-all
-		return nil
+		return nil, true
 	}
 	results := make(chan error, 5*maxFailures)
 	for range 5 * maxFailures {
@@ -207,4 +267,97 @@ func TestGuessesAtOnce(t *testing.T) {
 	if n := asked.Load(); n != maxFailures {
 		t.Errorf("the other replica was asked %d times", n)
 	}
+}
+
+// TestKnown checks how long logins wait for the other replicas, and which of them
+// count after all state was lost.
+func TestKnown(t *testing.T) {
+	boss := access.Principal{ID: "key:k1", Name: "k1", Grant: access.Grant{Admin: true}}
+	before := func(t *testing.T, p *pair) string { // a cookie from before the start
+		p.keys[boss.ID] = boss
+		cookie, ok := p.one.seal(grant{boss, p.now.Add(loginLife)})
+		if !ok {
+			t.Fatal("not sealed")
+		}
+		return cookie
+	}
+	t.Run("cluster/login/not reached", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := strangers(t)
+			cookie, began := before(t, p), time.Now()
+			p.two.shared.fresh = false // it has a file
+			reached, found := p.two.opt.Others, make(chan struct{})
+			p.two.opt.Others = func(ctx context.Context, method, path string, body []byte) ([][]byte, bool) {
+				select {
+				case <-found:
+					return reached(ctx, method, path, body)
+				default:
+					return nil, false
+				}
+			}
+			p.one.settle(p.now)
+			ctx, cancel := context.WithCancel(t.Context())
+			var following sync.WaitGroup
+			following.Go(func() {
+				p.two.Follow(ctx, func(ctx context.Context) {
+					select {
+					case <-found:
+						<-ctx.Done()
+					default:
+						select {
+						case <-found:
+						case <-ctx.Done():
+						}
+					}
+				})
+			})
+			if _, ok := who(p.two, cookie); !ok || time.Since(began) < learnWait || time.Since(began) > learnWait+time.Second {
+				t.Errorf("%v after %v", ok, time.Since(began))
+			}
+			close(found) // it is asked at once
+			synctest.Wait()
+			if _, ok := who(p.two, cookie); ok || time.Since(began) > learnWait+time.Second {
+				t.Errorf("%v after %v", ok, time.Since(began))
+			}
+			cancel()
+			following.Wait()
+		})
+	})
+	t.Run("cluster/login/all is new", func(t *testing.T) {
+		p := strangers(t)
+		cookie := before(t, p)
+		learns(t, p.one)
+		learns(t, p.two)
+		for _, l := range []*Logins{p.one, p.two} {
+			if _, ok := who(l, cookie); ok {
+				t.Error("a login counts although nobody knows whether it has ended")
+			}
+		}
+		p.now = p.now.Add(time.Second)
+		if _, ok := who(p.two, before(t, p)); !ok {
+			t.Error("a new login does not count")
+		}
+	})
+	t.Run("cluster/login/one is new", func(t *testing.T) {
+		p := newPair(t)
+		cookie := before(t, p)
+		opt := p.two.opt
+		opt.StateDir = t.TempDir()
+		again, err := Open(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		learns(t, again)
+		if _, ok := who(again, cookie); !ok {
+			t.Error("a login does not count at a new replica")
+		}
+		opt.Others = func(context.Context, string, string, []byte) ([][]byte, bool) { return nil, true }
+		if again, err = Open(opt); err != nil {
+			t.Fatal(err)
+		}
+		learns(t, again)
+		if _, ok := who(again, cookie); !ok {
+			t.Error("a login does not count at a replica that knew it before")
+		}
+	})
 }

@@ -120,7 +120,7 @@ export async function checkUnread(): Promise<void> {
 
 const topics = "servers,inbox,clients,bench,tests,traffic,logs,replicas";
 
-interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt?: number; id?: string; topic?: string; data?: unknown }
+interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt?: number; id?: string; sender?: string; topic?: string; data?: unknown }
 let channel: BroadcastChannel | undefined;
 let leads = false;
 
@@ -131,6 +131,7 @@ function take(m: Told): void {
     retryAt.value = m.retryAt ?? 0;
   } else if (m.link) link.value = m.link;
   if (m.id) eventId.value = m.id;
+  sender = m.sender ?? sender;
   if (m.topic) deliver(m.topic, m.data);
 }
 
@@ -142,7 +143,7 @@ export function startLive(): void {
   channel.onmessage = (e: MessageEvent<Told>) => {
     if (e.data.retry) { if (leads) read(); }
     else if (!e.data.ask) take(e.data);
-    else if (leads && link.peek() !== "connecting") channel!.postMessage({ link: link.peek(), retryAt: retryAt.peek(), id: eventId.peek() });
+    else if (leads && link.peek() !== "connecting") channel!.postMessage({ link: link.peek(), retryAt: retryAt.peek(), id: eventId.peek(), sender });
   };
   const lead = () => { leads = true; read(); };
   // A new tab asks for the state of the stream.
