@@ -168,6 +168,9 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	}
 	k.Sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
 	resp, err := l.send(ctx, &k.Sent)
+	if err != nil {
+		k.Failed(ctx)
+	}
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
 		rounds := modern.Rounds{
 			Server: l.up.name,
