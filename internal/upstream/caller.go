@@ -107,19 +107,25 @@ func (c *Caller) binding(u *connections) binding {
 	return c.bindingLocked(u)
 }
 
-// use is like binding, and the result stays.
-func (c *Caller) use(u *connections) binding {
+// keep fixes the binding of c, before the first request is sent. It returns false if the
+// binding is no longer b.
+func (c *Caller) keep(u *connections, b binding) bool {
 	if c.Shared {
-		return c.binding(u)
+		return c.binding(u) == b
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := c.bindingLocked(u)
+	if c.used[u] {
+		return true
+	}
+	if c.bindingLocked(u) != b {
+		return false
+	}
 	if c.used == nil {
 		c.used = make(map[*connections]bool)
 	}
 	c.used[u] = true
-	return b
+	return true
 }
 
 func (c *Caller) bindingLocked(u *connections) binding {

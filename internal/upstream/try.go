@@ -50,8 +50,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 // try sends the request once. ran is false when the request provably did not
 // reach the server's code.
 func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
-	defer turn(ctx, &u.connections, c, req)()
-	l, release, err := u.acquire(ctx, c, req.Method)
+	l, release, err := u.acquire(ctx, c, req)
 	if err != nil {
 		return nil, mcp.NotSent(err), false
 	}
