@@ -40,6 +40,8 @@ type Caller struct {
 	mu    sync.Mutex
 	bound map[*connections]binding
 	used  map[*connections]bool // the binding is in use, so it stays
+
+	alone atomic.Bool
 }
 
 // WithoutSession returns a Caller for the same client, with the same values but without the
@@ -74,6 +76,9 @@ func (c *Caller) Move(p *project.Project) {
 	c.project.Store(p)
 	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return c.Session == "" || u.Config().ByProject() })
 }
+
+// Alone reports whether a server has run a process for c alone, or for its project.
+func (c *Caller) Alone() bool { return c.alone.Load() }
 
 // Who returns the principal of c.
 func (c *Caller) Who() string { return c.Principal }
@@ -115,11 +120,11 @@ func (c *Caller) keep(u *connections, b binding) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.used[u] {
-		return true
-	}
-	if c.bindingLocked(u) != b {
+	if !c.used[u] && c.bindingLocked(u) != b {
 		return false
+	}
+	if c.bound[u].alone(u) {
+		c.alone.Store(true)
 	}
 	if c.used == nil {
 		c.used = make(map[*connections]bool)

@@ -74,11 +74,11 @@ func ByProject(ctx context.Context, u *Upstream, c *Caller) bool {
 	return u.Config().ByProject() || u.opt.Memory.Roots(u.hash) && u.modernSlot(ctx, c) == nil && u.byRoots(c)
 }
 
-// Alone reports whether a client has a connection to itself, or shares the one of its
-// project.
-func (e *entry) Alone(c *Caller) bool {
-	b := e.bind(c)
-	return b.own || b.project != nil
+// Alone reports whether a process runs, or will run, for a client alone or for its project.
+func Alone(u *Upstream, c *Caller) bool { return c.binding(&u.connections).alone(&u.connections) }
+
+func (b binding) alone(u *connections) bool {
+	return (b.own || b.project != nil) && u.Config().Type == config.TypeStdio
 }
 
 // Standing returns a key for sharing answers. Calls with equal keys use the same connection
