@@ -85,6 +85,10 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 	return r, nil
 }
 
+// serving limits how many kept results are sent at the same time, because each is
+// loaded whole.
+var serving = make(chan struct{}, 4)
+
 // serveKept answers another replica that asks for a kept result.
 func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	var q keptQuery
@@ -94,6 +98,12 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)
+		return
+	}
+	select {
+	case serving <- struct{}{}:
+		defer func() { <-serving }()
+	case <-r.Context().Done():
 		return
 	}
 	result, err := n.opt.Kept(kept.Owner{Principal: q.Principal, Schema: q.Schema}, q.URI)
