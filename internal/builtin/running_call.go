@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -209,7 +210,11 @@ func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thro
 	uri, _ := jsonrpc.GetString(req.Params, "uri")
 	result, err := r.env.Kept(ctx, uri)
 	if err != nil {
-		return nil, &thrown{Name: callError, Reason: "not_found", Message: err.Error()}
+		t := refusedBy(err)
+		if errors.Is(err, kept.ErrNotFound) {
+			t.Reason = "not_found"
+		}
+		return nil, t
 	}
 	data := result.Data
 	if req.Method == script.MethodKeptSlice {

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/script"
 )
 
@@ -53,5 +54,26 @@ func TestKeptIsBounded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestKeptErrors checks that a script can tell a result that is gone from one that
+// it can read later.
+func TestKeptErrors(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		reason string
+		retry  bool
+	}{
+		{kept.ErrNotFound, "not_found", false},
+		{kept.OwnerGone("a"), "not_found", false},
+		{mcp.Failure(mcp.UpstreamUnavailable, "", "try again"), string(mcp.UpstreamUnavailable), true},
+	} {
+		env := world(t)
+		env.Kept = func(context.Context, string) (kept.Result, error) { return kept.Result{}, c.err }
+		r := &running{env: env, limits: script.Defaults}
+		if _, bad := r.kept(t.Context(), &jsonrpc.Request{Method: script.MethodKept}); bad == nil || bad.Reason != c.reason || bad.Retry != c.retry {
+			t.Errorf("code/kept %v: %+v", c.err, bad)
+		}
 	}
 }

@@ -200,7 +200,7 @@ var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32}(?:~[\w.-]*)?)$`)
 func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	m := uriForm.FindStringSubmatch(uri)
 	if m == nil {
-		return Result{}, i18n.Errorf("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)
+		return Result{}, &GoneError{i18n.New("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
