@@ -213,7 +213,8 @@ func withObject(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		return resp, err
 	}
 	defer resp.Release()
-	return nil, i18n.Errorf("%w: the result is not an object: %.100s", "%w：result 不是对象：%.100s", jsonrpc.ErrBadAnswer, resp.Result)
+	begin := string(resp.Result[:min(100, len(resp.Result))]) // the error may be read after the release
+	return nil, i18n.Errorf("%w: the result is not an object: %s", "%w：result 不是对象：%s", jsonrpc.ErrBadAnswer, begin)
 }
 
 // ours sends a request in the era of the connection.
