@@ -104,8 +104,8 @@ func TestAnswersAreNoRepeats(t *testing.T) {
 	s := watchedSession(t, smallResult, gateway.Options{Traffic: record})
 	counted := func(calls, followed int) {
 		t.Helper()
-		if c, f := record.Repeats(config.DefaultSchema, mcp.MethodToolsCall); c != calls || f != followed {
-			t.Errorf("%d calls, %d followed, want %d and %d", c, f, calls, followed)
+		if got, want := record.Repeats(mcp.MethodToolsCall)[config.DefaultSchema], (traffic.Repeated{Calls: calls, Followed: followed}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 	call(t, s)
