@@ -126,7 +126,7 @@ var layers = map[string][]string{
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
 	"tester/history":     {"disk", "config", "probe"},
 	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "tester/history", "tester/record"},
-	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "mcp", "probe", "safehttp", "tester/suite"},
+	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "kept", "mcp", "probe", "safehttp", "tester/suite"},
 	"web/api":            {"access", "record"},
 	"web/appframe":       {},
 	"web/bench":          {"access", "config", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},

@@ -115,6 +115,9 @@ func (p Principal) Within(g Grant) Principal {
 	}
 	g.Admin = g.Admin && p.Admin
 	g.ReadOnly = g.ReadOnly || p.ReadOnly
+	if p.Calls > 0 && (g.Calls == 0 || p.Calls < g.Calls) {
+		g.Calls = p.Calls
+	}
 	p.Grant = g
 	return p
 }

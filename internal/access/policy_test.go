@@ -252,4 +252,9 @@ func TestWithin(t *testing.T) {
 			}
 		})
 	}
+	for _, tt := range []struct{ own, grant, want int }{{10, 1000, 10}, {10, 0, 10}, {0, 10, 10}, {1000, 10, 10}, {0, 0, 0}} {
+		if got := (Principal{ID: "key:1", Grant: Grant{Calls: tt.own}}).Within(Grant{Calls: tt.grant}); got.Calls != tt.want {
+			t.Errorf("%d calls a minute within %d: %d, want %d", tt.own, tt.grant, got.Calls, tt.want)
+		}
+	}
 }

@@ -41,7 +41,7 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 	}
 	r, err := ReadPart(ctx, env, uri, q)
 	if err != nil {
-		return plainFailure(err.Error()), nil
+		return plainFailure(messageOf(err)), nil
 	}
 	block := r.Data
 	if !r.Block {

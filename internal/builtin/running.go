@@ -24,6 +24,7 @@ type running struct {
 	limits  script.Limits
 	slots   chan struct{} // the running calls
 	began   time.Time
+	reading sync.Mutex // held while a whole kept result is in memory
 
 	mu    sync.Mutex
 	asked int
@@ -85,7 +86,7 @@ func (r *running) enter(ctx context.Context, method string) (leave func(), err *
 		return func() {}, err
 	}
 	switch method {
-	case script.MethodCall, script.MethodRaw, script.MethodRead, script.MethodPrompt:
+	case script.MethodCall, script.MethodRaw, script.MethodRead, script.MethodPrompt, script.MethodKept, script.MethodKeptSlice:
 	default:
 		return func() {}, nil
 	}

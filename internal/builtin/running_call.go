@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -201,12 +202,19 @@ func textOf(result []byte) string {
 	return "the tool failed"
 }
 
-// kept reads a stored result: its value, or a part of its text.
+// kept reads a stored result: its value, or a part of its text. A script reads one
+// result at a time, because each is loaded whole.
 func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	uri, _ := jsonrpc.GetString(req.Params, "uri")
 	result, err := r.env.Kept(ctx, uri)
 	if err != nil {
-		return nil, &thrown{Name: callError, Reason: "not_found", Message: err.Error()}
+		t := refusedBy(err)
+		if errors.Is(err, kept.ErrNotFound) {
+			t.Reason = "not_found"
+		}
+		return nil, t
 	}
 	data := result.Data
 	if req.Method == script.MethodKeptSlice {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,11 @@ const leastClusterSecret = 32
 // machine, and refuses settings that cannot work.
 func (r *reader) checkCluster() {
 	c := &r.cfg.Cluster
+	for _, f := range fieldsOf(reflect.TypeFor[Cluster]()) {
+		if f.name == "engine" && r.o.Cluster.Engine != "" && !slices.Contains(f.enum, c.Engine) {
+			r.reportTop(problem.SeverityError, "cluster.engine", problem.NotOneOf, "--engine "+c.Engine, i18n.New("one of %s", "允许的取值 %s 之一", strings.Join(f.enum, ", ")))
+		}
+	}
 	if !c.Enabled() && c.Secret == "" {
 		return
 	}

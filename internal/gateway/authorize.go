@@ -274,17 +274,26 @@ func (g *guard) personAgrees(ctx context.Context, c *Call, t *target) error {
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's approval, and no person approved it")
 }
 
-// approve asks a person to approve a call, if the gateway can ask one. The
-// question ends when the process is about to end: nothing has been sent yet, so
-// the call need not be waited for.
+// approve asks a person to approve a call, if the gateway can ask one.
 func (g *Gateway) approve(ctx context.Context, a Approval) traffic.Yes {
 	if g.opt.Approve == nil {
 		return traffic.Yes{}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(g.stopping, cancel)()
+	ctx, end := untilStop(ctx, g)
+	defer end()
 	return g.opt.Approve(ctx, a)
+}
+
+// untilStop returns the context of a question of the gateway itself. It ends when
+// the process is about to end: nothing has been sent to a server, so the call need
+// not be waited for.
+func untilStop(ctx context.Context, g *Gateway) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(g.stopping, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // unasked returns the error of a call whose question to a person ended without
@@ -311,7 +320,7 @@ func (g *guard) removalAgreed(ctx context.Context, c *Call, t *target) error {
 		return nil
 	}
 	yes := traffic.Yes{By: g.opening.Who.ID, Door: traffic.ByElicitation}
-	switch agreed, asked := g.opening.asker(c.client).Removal(ctx, ids); {
+	switch agreed, asked := asker(g.gw, &g.opening, c.client).Removal(ctx, ids); {
 	case !asked:
 		yes = g.gw.approve(ctx, g.approval("mcp-all-in-one", t.own.Name, t))
 	case !agreed:

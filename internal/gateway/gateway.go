@@ -277,7 +277,8 @@ func (g *Gateway) tellClients() {
 }
 
 // Stop ends what could keep requests open for long without a server at work:
-// the subscriptions of modern clients, and questions whether a call may run.
+// the subscriptions of modern clients, and the gateway's own questions, such as
+// whether a call may run.
 func (g *Gateway) Stop() { g.stop() }
 
 // Drain refuses new calls, because the process is about to end. Calls in flight

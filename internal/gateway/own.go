@@ -55,7 +55,7 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 			params = jsonrpc.Set(params, arguments, "arguments")
 			return d.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: d.opening.asker(p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
+		Ask: asker(d.gw, &d.opening, p), OpensURL: p.caller.Offer.For(p.rules).ElicitURL,
 	}
 	if own.Script {
 		d.scriptEnv(env, c, t)
@@ -64,12 +64,14 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 }
 
 // asker asks the client of a call, if the client supports that.
-func (o *Opening) asker(p requestClient) builtin.Asker {
+func asker(g *Gateway, o *Opening, p requestClient) builtin.Asker {
 	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 		if !p.caller.Offer.Allows(method, params) || o.Via == traffic.DoorConsole {
 			// On the Bench, the caller would approve its own call.
 			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
 		}
+		ctx, end := untilStop(ctx, g)
+		defer end()
 		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 	}
 }

@@ -68,7 +68,8 @@ func (a *account) receipt() receipt.Receipt {
 	return r
 }
 
-// Receipts returns the receipt of every schema that can be opened.
+// Receipts returns the receipt of every schema that can be opened, without the calls of
+// the record.
 func (g *Gateway) Receipts() map[string]receipt.Schema {
 	all := make(map[string]receipt.Schema)
 	var own catalog.Cost
@@ -82,7 +83,6 @@ func (g *Gateway) Receipts() map[string]receipt.Schema {
 		}
 		r := receipt.Schema{Receipt: s.account.receipt(), Own: own, Large: g.tallies.Of(name).Large.List(), Sessions: []receipt.Receipt{}, Keys: g.tallies.ShownTo(name)}
 		r.Runs = s.runs()
-		r.Direct, r.Followed = g.opt.Traffic.Repeats(name, mcp.MethodToolsCall)
 		g.tallies.Of(name).Fill(&r.Receipt)
 		v := s.look()
 		best := view.Choose(r.List, v.Cost.Tools(), v.Cost.Named(), 0)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -165,13 +164,15 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 		jsonrpc.Quote(given), jsonrpc.Quote("Log level set to "+given))}, nil
 }
 
-// Bound reports whether a server runs a process for this session alone. Its
+// Bound reports whether a server will run a process for this session alone. Its
 // state would be lost if the session moved to another replica.
 func (s *Session) Bound() bool {
-	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool {
-		return u.Config().Type == config.TypeStdio && u.Alone(s.caller)
-	})
+	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool { return upstream.Alone(u, s.caller) })
 }
+
+// Alone is like Bound for the processes that have run for this session so far. It is
+// cheap.
+func (s *Session) Alone() bool { return s.caller.Alone() }
 
 // recorded answers a request and records it.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -94,4 +95,27 @@ func TestToolErrorsAreCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnswersAreNoRepeats checks that a call which a client repeats to answer its
+// questions does not count as another call of the same tool.
+func TestAnswersAreNoRepeats(t *testing.T) {
+	record := traffic.New(traffic.Options{})
+	s := watchedSession(t, smallResult, gateway.Options{Traffic: record})
+	counted := func(calls, followed int) {
+		t.Helper()
+		if got, want := record.Repeats(mcp.MethodToolsCall)[config.DefaultSchema], (traffic.Repeated{Calls: calls, Followed: followed}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	call(t, s)
+	for _, member := range []string{`"inputResponses":{}`, `"requestState":"s"`} {
+		params := strings.Replace(string(callEcho.Params), "{", "{"+member+",", 1)
+		if _, err := s.Handle(t.Context(), nil, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(params)}); err != nil {
+			t.Fatal(err)
+		}
+		counted(1, 0)
+	}
+	call(t, s)
+	counted(2, 1)
 }

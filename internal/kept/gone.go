@@ -9,7 +9,7 @@ import (
 // maxGone is how many dropped results are remembered.
 const maxGone = 1024
 
-// A GoneError says why a result of the caller is no longer kept.
+// A GoneError says why a result of the caller is not kept, or no longer.
 type GoneError struct{ why i18n.Text }
 
 func (e *GoneError) Error() string { return e.In(i18n.English) }

@@ -28,6 +28,11 @@ import (
 // Scheme is the prefix of the URI of a kept result.
 const Scheme = "result://"
 
+// Form matches the URI of a kept result in a text, with its mark if it has one.
+const Form = Scheme + idForm + `(?:~[\w-]+\.[\w-]+)?`
+
+const idForm = `[0-9a-f]{32}`
+
 // Options configures a Store.
 type Options struct {
 	// Dir is the folder for results that do not fit in memory. It is created when
@@ -194,13 +199,13 @@ func alive(pid int) bool {
 func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
 
 // uriForm also matches ids with a forged mark, which are unknown like any other.
-var uriForm = lazy.Regexp(`^result://([0-9a-f]{32}(?:~[\w.-]*)?)$`)
+var uriForm = lazy.Regexp(`^` + Scheme + `(` + idForm + `(?:~[\w.-]*)?)$`)
 
 // Get returns a whole result of its owner.
 func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	m := uriForm().FindStringSubmatch(uri)
 	if m == nil {
-		return Result{}, i18n.Errorf("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)
+		return Result{}, &GoneError{i18n.New("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,6 +17,7 @@ type Wants struct {
 	Turn  uint64   `json:"turn"`            // counts the changes
 	Level string   `json:"level,omitempty"` // of logging/setLevel
 	URIs  []string `json:"uris,omitempty"`  // of resources/subscribe
+	Bound bool     `json:"bound,omitempty"` // the session cannot be restored any more; see Start
 }
 
 // maxWants bounds the total size of the URIs of one session in bytes. A client
@@ -62,15 +63,26 @@ func (w Wants) after(m *jsonrpc.Message) (Wants, bool) {
 }
 
 // remember keeps what a request that succeeded asked to be notified of, for the
-// replica that may have to restore the session.
+// replica that may have to restore the session. It also keeps that a request, which
+// may have failed, made that impossible.
 func (ss *session) remember(m *jsonrpc.Message, resp *jsonrpc.Response) {
 	keep := ss.srv.keep
-	if keep == nil || resp == nil || resp.Err != nil || ss.transport != TransportSession {
+	if keep == nil || ss.transport != TransportSession {
 		return
 	}
+	h, _ := ss.handler.(interface{ Alone() bool })
+	bound := h != nil && h.Alone()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if w, changed := ss.wants.after(m); changed {
+	w, changed := ss.wants, false
+	if resp != nil && resp.Err == nil {
+		w, changed = w.after(m)
+	}
+	if bound && !w.Bound {
+		w.Bound, changed = true, true
+		w.Turn++
+	}
+	if changed {
 		ss.wants = w
 		keep(ss.id, w)
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // keptPath is the URL path for a result that a replica has kept.
@@ -44,8 +46,7 @@ func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, u
 		case err != nil && ended(ctx, n, err, to):
 			err = kept.OwnerGone(to.Node)
 		case err != nil && !errors.Is(err, kept.ErrNotFound):
-			err = i18n.Errorf("replica %s, which has the result, cannot be reached: try again, or call the tool again: %w",
-				"无法访问保存该结果的副本 %s：请重试，或重新调用工具：%w", to.Node, err)
+			err = mcp.Failure(mcp.UpstreamUnavailable, "", fmt.Sprintf("replica %s, which has the result, cannot be reached: try again, or call the tool again: %v", to.Node, err))
 		}
 		r.Principal = owner.Principal
 		return r, err
@@ -85,6 +86,10 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 	return r, nil
 }
 
+// serving limits how many kept results are sent at the same time, because each is
+// loaded whole.
+var serving = make(chan struct{}, 4)
+
 // serveKept answers another replica that asks for a kept result.
 func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	var q keptQuery
@@ -94,6 +99,12 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Header.Get(headerBoot) != n.self.Boot:
 		notRun(w, notThisRun)
+		return
+	}
+	select {
+	case serving <- struct{}{}:
+		defer func() { <-serving }()
+	case <-r.Context().Done():
 		return
 	}
 	result, err := n.opt.Kept(kept.Owner{Principal: q.Principal, Schema: q.Schema}, q.URI)

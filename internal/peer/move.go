@@ -143,6 +143,9 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 			}
 		}
 	}
+	if wants.Bound {
+		return mcphttp.Nowhere
+	}
 	if err := n.local.Restore(a.Request, a.Session, mcphttp.Start{
 		Transport: mcphttp.TransportSession, Endpoint: a.Endpoint, Principal: a.Principal,
 		Version: t.Version, Capabilities: t.Caps, ClientInfo: t.Info, Wants: wants,

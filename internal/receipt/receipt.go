@@ -136,13 +136,13 @@ type Tallies struct {
 	keys map[string][]*keyed
 }
 
-// A keyed is the tally of a key, with what the key was shown last.
+// A keyed has the counts of a key, and what the key was shown last.
 type keyed struct {
 	Tally
 	shown Receipt
 }
 
-// Of is the tally of a schema.
+// Of returns the counts of a schema.
 func (t *Tallies) Of(schema string) *Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,7 +180,7 @@ func (r Receipt) Log(log *slog.Logger, level, warning slog.Level) {
 // maxKeyReceipts bounds the receipts that are kept of the keys of a schema.
 const maxKeyReceipts = 100
 
-// Key is the tally of a key in a schema.
+// Key returns the counts of a key in a schema, and notes the name of the key.
 func (t *Tallies) Key(schema, key, name string) *Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -211,8 +211,8 @@ func (m *meter) rest() {
 	m.rests.Add(1)
 }
 
-// received records the size of a large message. Its copies are no memory of the
-// script.
+// received records the size of a large message. Its copies do not count towards the
+// memory of the script.
 func (m *meter) received(size int64) { m.message.Store(max(size, m.message.Load())) }
 
 func (m *meter) used() (cpu time.Duration, peak int64) {

@@ -342,12 +342,17 @@ func (e *engine) text(s *settlement) (arg any, free func(), err error) {
 	if len(s.json) < largeText {
 		return s.json, func() {}, nil
 	}
-	e.meter.received(int64(len(s.json)))
-	v, err := e.vm.NewString(ascii(s.json))
+	text := ascii(s.json)
+	e.meter.received(int64(len(text)))
+	if len(text) > len(s.json) {
+		s.json = ""
+		debug.FreeOSMemory()
+	}
+	v, err := e.vm.NewString(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.json = ""
+	s.json, text = "", ""
 	debug.FreeOSMemory()
 	return v, v.Free, nil
 }

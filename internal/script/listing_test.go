@@ -40,8 +40,10 @@ func TestListing(t *testing.T) {
 	}{
 		{"of values", lister{row: `{"id":%d,"name":"report.txt","state":"open","body":"the quick brown fox jumps over the lazy dog"}`},
 			`return (await tools.a.b()).filter(x => x.id >= 0 && x.name === 'report.txt').length > 9e4`},
-		{"in Chinese", lister{row: `{"id":%d,"name":"报告.txt","state":"open","body":"the quick brown fox jumps over the lazy dog"}`},
+		{"with Chinese names", lister{row: `{"id":%d,"name":"报告.txt","state":"open","body":"the quick brown fox jumps over the lazy dog"}`},
 			`return (await tools.a.b()).filter(x => x.id >= 0 && x.name === '报告.txt').length > 9e4`},
+		{"in Chinese", lister{row: `{"id":%d,"name":"二〇二六年度报告","state":"已打开","body":"敏捷的棕色狐狸跳过了那只懒惰的狗，然后沿着河边的小路一直跑到了村庄的尽头"}`},
+			`return (await tools.a.b()).filter(x => x.id >= 0 && x.name === '二〇二六年度报告').length > 4e4`},
 		{"as text", lister{asText: true, row: "\n      {\n        \"name\": \"document-%06d-report.txt\",\n        \"type\": \"file\"\n      }"},
 			`return JSON.parse((await tools.a.b()).content).filter(x => x.name.endsWith('report.txt')).length > 1e5`},
 	} {

@@ -58,15 +58,16 @@ func ascii(json string) string {
 		return json
 	}
 	const hex = "0123456789abcdef"
-	b := make([]byte, 0, len(json)+2*others)
+	var b strings.Builder
+	b.Grow(len(json) + 2*others) // at most
 	for _, r := range json {
 		if r < utf8.RuneSelf {
-			b = append(b, byte(r))
+			b.WriteByte(byte(r))
 			continue
 		}
 		for _, unit := range utf16.AppendRune(nil, r) {
-			b = append(b, '\\', 'u', hex[unit>>12], hex[unit>>8&15], hex[unit>>4&15], hex[unit&15])
+			b.Write([]byte{'\\', 'u', hex[unit>>12], hex[unit>>8&15], hex[unit>>4&15], hex[unit&15]})
 		}
 	}
-	return string(b)
+	return b.String()
 }

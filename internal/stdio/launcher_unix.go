@@ -105,7 +105,7 @@ func (l *Launcher) helper() (*helperClient, error) {
 	l.opt.Log.Debug("helper started", "pid", h.cmd.Process.Pid)
 	l.children.Go(func() {
 		err := h.listen()
-		h.reap()
+		h.bury()
 		l.opt.Log.Debug("helper ended", "pid", h.cmd.Process.Pid, "err", err)
 	})
 	return h, nil
@@ -270,9 +270,9 @@ func exitStatus(r report) ExitStatus {
 	return ExitStatus{Code: r.Code}
 }
 
-// reap waits for the helper process. If the helper did not exit normally, reap
-// kills the processes that it left behind.
-func (h *helperClient) reap() {
+// bury waits for the end of the helper process. If the helper did not exit normally,
+// bury kills the processes that it left behind.
+func (h *helperClient) bury() {
 	h.link.conn.Close()
 	timer := time.AfterFunc(helperWait, func() { _ = h.cmd.Process.Kill() })
 	err := waitReaped(h.cmd)

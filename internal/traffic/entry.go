@@ -24,9 +24,9 @@ type entry struct {
 	who, what, reason, notes uint32
 	// via is the last call that this call caused. After the end, the server of
 	// via is the server of this call.
-	via               uint32
-	hop, kind, status uint8
-	fromServer, bench bool
+	via                        uint32
+	hop, kind, status          uint8
+	fromServer, bench, answers bool
 }
 
 // who identifies the caller; what identifies what was called.
@@ -70,7 +70,7 @@ func (r *record) add(c *Call, req []byte, status uint8) *entry {
 		who: r.whoOf(c, up), what: r.whatOf(what{c.Server, c.Method, c.Name}),
 		reason: r.reasonOf(c.Reason), notes: r.notesOf(c.Notes),
 		hop: indexOf(hops[:], c.Hop), kind: max(indexOf(kinds[:], c.Kind), kindCall), status: status,
-		fromServer: c.FromServer, bench: c.Bench,
+		fromServer: c.FromServer, bench: c.Bench, answers: c.Answers,
 	}
 	if len(req) > 0 {
 		twin := int64(-1)
@@ -158,7 +158,7 @@ func (r *record) callOf(e *entry) Call {
 		Session: who.session, Client: who.client, Principal: who.principal, Door: who.door, Schema: who.schema,
 		Server: what.server, Method: what.method, Name: what.name,
 		Status: statuses[e.status], Code: e.code, Reason: r.reasons.rows[e.reason].key, Total: e.total,
-		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: notes.en, NotesZH: notes.zh, Bench: e.bench,
+		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: notes.en, NotesZH: notes.zh, Bench: e.bench, Answers: e.answers,
 	}
 	if e.status != pending {
 		c.Server = r.serverOf(e)

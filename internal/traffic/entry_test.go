@@ -16,7 +16,7 @@ func full(start time.Time) Call {
 		Kind: KindNotification, Hop: HopServer, FromServer: true, Start: start, Session: "f00d", Client: "cursor",
 		Principal: "ann", Schema: "work", Server: "github", Method: "tools/call", Name: "search", Status: StatusError,
 		Code: -1 << 40, Reason: "upstream_closed", Total: 10, Gateway: 1, Transport: 2, ServerTime: 7,
-		Parent: 99, Notes: []string{"one", "two"}, Bench: true,
+		Parent: 99, Notes: []string{"one", "two"}, Bench: true, Answers: true,
 	}
 }
 

@@ -1,29 +1,42 @@
 package traffic
 
-// repeatsIn is how many calls Repeats looks at.
+import "math"
+
+// repeatsIn is how many calls of a schema Repeats looks at.
 const repeatsIn = 1000
 
-// Repeats counts the last calls to the tools of a schema's servers, without
-// those of scripts, and how many of them were followed by another call of the
-// same tool by the same client. method is the one that calls a tool.
-func (r *Recorder) Repeats(schema, method string) (calls, followed int) {
+// Repeated are the calls that Repeats looked at, and how many of them were followed
+// by another call of the same tool.
+type Repeated struct{ Calls, Followed int }
+
+// Repeats counts, by schema, the last calls to the tools of servers, without those of
+// scripts and those that answer questions, and how many of them were followed by
+// another call of the same tool by the same client. method is the one that calls a
+// tool.
+func (r *Recorder) Repeats(method string) map[string]Repeated {
 	if r == nil {
-		return 0, 0
+		return nil
 	}
+	all := make(map[string]Repeated)
 	direct := func(c *Call) bool {
-		return c.Hop == HopServer && c.Kind == KindCall && c.Method == method && c.Schema == schema && !c.FromServer && !c.Bench && (c.Door == DoorSession || c.Door == DoorExec)
+		return c.Hop == HopServer && c.Kind == KindCall && c.Method == method && !c.FromServer && !c.Bench && !c.Answers &&
+			(c.Door == DoorSession || c.Door == DoorExec) && all[c.Schema].Calls < repeatsIn
 	}
-	type client struct{ session, principal, name string }
+	type client struct{ schema, session, principal, name string }
 	type tool struct{ server, name string }
 	next := make(map[client]tool)
-	list, _ := r.List(new(Filter).Only(direct), 0, repeatsIn)
-	for i := range list { // newest first
-		c := &list[i]
-		by, of := client{c.Session, c.Principal, c.Client}, tool{c.Server, c.Name}
-		if next[by] == of {
-			followed++
+	count := func(c *Call) bool { // newest first
+		if !direct(c) {
+			return false
 		}
-		next[by] = of
+		by, of, n := client{c.Schema, c.Session, c.Principal, c.Client}, tool{c.Server, c.Name}, all[c.Schema]
+		n.Calls++
+		if next[by] == of {
+			n.Followed++
+		}
+		all[c.Schema], next[by] = n, of
+		return false
 	}
-	return len(list), followed
+	r.List(new(Filter).Only(count), 0, math.MaxInt)
+	return all
 }

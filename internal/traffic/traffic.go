@@ -99,6 +99,9 @@ type Call struct {
 	NotesZH []string `json:"notesZH,omitempty"`
 	// Bench marks calls of the tester, which are shown but not counted.
 	Bench bool `json:"bench,omitempty"`
+	// Answers says that the client repeats a call of the modern era to answer the
+	// questions that it got as its result.
+	Answers bool `json:"-"`
 }
 
 // Failed reports whether the call ended in an error of any kind.

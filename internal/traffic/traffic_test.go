@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -324,5 +325,26 @@ func TestTicketsAreNotRecorded(t *testing.T) {
 	r.End(id, &Outcome{}, []byte(`{"url":"http://h`+TicketPath+`ABC234","next":1}`))
 	if body, _ := r.Body(id, Response); string(body) != `{"url":"http://h`+TicketPath+`******","next":1}` {
 		t.Errorf("recorded %s", body)
+	}
+}
+
+// TestRepeats checks that the calls of each schema are counted apart, in one pass.
+func TestRepeats(t *testing.T) {
+	r := New(Options{})
+	add := func(schema, client, tool string, answers bool) {
+		r.Add(&Call{Kind: KindCall, Hop: HopServer, Door: DoorSession, Method: "tools/call", Schema: schema, Client: client, Server: "s", Name: tool, Answers: answers}, nil, nil)
+	}
+	for range repeatsIn + 5 {
+		add("busy", "a", "one", false)
+	}
+	for _, tool := range []string{"one", "two", "two"} {
+		add("quiet", "a", tool, false)
+		add("quiet", "b", tool, false)
+	}
+	add("quiet", "a", "two", true)
+	got := r.Repeats("tools/call")
+	want := map[string]Repeated{"busy": {repeatsIn, repeatsIn - 1}, "quiet": {6, 2}}
+	if !maps.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

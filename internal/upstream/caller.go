@@ -40,6 +40,8 @@ type Caller struct {
 	mu    sync.Mutex
 	bound map[*connections]binding
 	used  map[*connections]bool // the binding is in use, so it stays
+
+	alone atomic.Bool
 }
 
 // WithoutSession returns a Caller for the same client, with the same values but without the
@@ -75,6 +77,9 @@ func (c *Caller) Move(p *project.Project) {
 	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return c.Session == "" || u.Config().ByProject() })
 }
 
+// Alone reports whether a server has run a process for c alone, or for its project.
+func (c *Caller) Alone() bool { return c.alone.Load() }
+
 // Who returns the principal of c.
 func (c *Caller) Who() string { return c.Principal }
 
@@ -107,19 +112,25 @@ func (c *Caller) binding(u *connections) binding {
 	return c.bindingLocked(u)
 }
 
-// use is like binding, and the result stays.
-func (c *Caller) use(u *connections) binding {
+// keep fixes the binding of c, before the first request is sent. It returns false if the
+// binding is no longer b.
+func (c *Caller) keep(u *connections, b binding) bool {
 	if c.Shared {
-		return c.binding(u)
+		return c.binding(u) == b
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := c.bindingLocked(u)
+	if !c.used[u] && c.bindingLocked(u) != b {
+		return false
+	}
+	if c.bound[u].alone(u) {
+		c.alone.Store(true)
+	}
 	if c.used == nil {
 		c.used = make(map[*connections]bool)
 	}
 	c.used[u] = true
-	return b
+	return true
 }
 
 func (c *Caller) bindingLocked(u *connections) binding {

@@ -127,6 +127,7 @@ func (d dialer) connOptions(l *link) duplex.ConnOptions {
 		MaxInFlight:  d.up.limits.InFlightPerSession,
 		Batch:        func() bool { return true }, // servers of 2025-03-26 send them
 		OnDropped:    d.up.observed.Drop,
+		OnLate:       l.calls.AnsweredLate,
 	}
 }
 

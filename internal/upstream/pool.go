@@ -177,7 +177,7 @@ func (r *slots) take(pool string) *slot {
 		s := free[len(free)-1]
 		free = free[:len(free)-1]
 		r.leases[pool] = free
-		if !s.told() {
+		if s.clean() {
 			return s
 		}
 		s.end()
@@ -186,11 +186,11 @@ func (r *slots) take(pool string) *slot {
 }
 
 // giveBack keeps a leased connection for the next call, up to maxFreeLeases and leaseIdle,
-// unless it was told roots.
+// unless it was told roots, or the server may still ask because of the last call.
 func (r *slots) giveBack(pool string, s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || s.told() {
+	if len(r.leases[pool]) >= maxFreeLeases || s.up.life.Err() != nil || !s.clean() {
 		s.end()
 		return
 	}

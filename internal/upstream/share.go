@@ -74,11 +74,11 @@ func ByProject(ctx context.Context, u *Upstream, c *Caller) bool {
 	return u.Config().ByProject() || u.opt.Memory.Roots(u.hash) && u.modernSlot(ctx, c) == nil && u.byRoots(c)
 }
 
-// Alone reports whether a client has a connection to itself, or shares the one of its
-// project.
-func (e *entry) Alone(c *Caller) bool {
-	b := e.bind(c)
-	return b.own || b.project != nil
+// Alone reports whether a process runs, or will run, for a client alone or for its project.
+func Alone(u *Upstream, c *Caller) bool { return c.binding(&u.connections).alone(&u.connections) }
+
+func (b binding) alone(u *connections) bool {
+	return (b.own || b.project != nil) && u.Config().Type == config.TypeStdio
 }
 
 // Standing returns a key for sharing answers. Calls with equal keys use the same connection
@@ -140,10 +140,11 @@ func slotKey(b binding, c *Caller) string {
 }
 
 // acquire returns a live connection for a call of c, and a function to call after the call
-// has ended. If the server has per-user values, the connection was opened with the current
-// values of the user of c.
-func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
-	for range 3 { // a user may change the values meanwhile
+// has ended. It waits for the client's turn, if there are turns. If the server has per-user
+// values, the connection was opened with the current values of the user of c.
+func (u *connections) acquire(ctx context.Context, c *Caller, req *jsonrpc.Request) (*link, func(), error) {
+	for range 5 { // meanwhile a user may change the values, and the server may ask
+		b := c.binding(u)
 		values, err := personal{u}.ready(c)
 		switch {
 		case err == nil:
@@ -152,12 +153,28 @@ func (u *connections) acquire(ctx context.Context, c *Caller, method string) (*l
 		default:
 			return nil, nil, u.report.Unavailable(ctx, err)
 		}
-		l, release, err := u.connection(ctx, c, method)
-		if err != nil || maps.Equal(l.values, values) {
-			return l, release, err
+		l, release, err := u.connection(ctx, c, req.Method)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !maps.Equal(l.values, values) {
+			release()
+			outdate(l)
+			continue
+		}
+		end, err := turn(ctx, l, c, req)
+		if err != nil {
+			release()
+			return nil, nil, u.report.Unavailable(ctx, err)
+		}
+		if end != nil {
+			give := release
+			release = func() { end(); give() }
+		}
+		if c.keep(u, b) {
+			return l, release, nil
 		}
 		release()
-		outdate(l)
 	}
 	return nil, nil, u.report.Unavailable(ctx, errOtherValues)
 }
@@ -175,7 +192,7 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	if l := u.legacySide(ctx, c); l != nil {
 		return l, func() {}, nil
 	}
-	b := c.use(u)
+	b := c.binding(u)
 	if b != (binding{}) && b.project == nil && u.userOf(c) == "" && u.primaryIsModern(ctx) {
 		b = binding{} // a stateless connection needs no separation of clients
 	}
@@ -261,14 +278,13 @@ func (u *connections) noteAsks(l *link) {
 	}
 }
 
-// turn waits until c may call a tool that has not run yet, on a pipe whose server has not
-// asked anything yet. end must be called after the call.
-func turn(ctx context.Context, u *connections, c *Caller, req *jsonrpc.Request) (end func()) {
-	if req.Method != mcp.MethodToolsCall || c.Offer.Empty() || u.Config().Share != "auto" || u.byOffer() || u.opt.Greeting != nil || u.opt.Memory.Asks(u.hash) {
-		return func() {}
-	}
-	if l := u.primary.current(); l != nil && l.era == mcp.Modern {
-		return func() {}
+// turn waits until c may call a tool that has not run yet, on a pipe that clients share and
+// whose server has not asked anything yet. end must be called after the call, unless it is
+// nil.
+func turn(ctx context.Context, l *link, c *Caller, req *jsonrpc.Request) (end func(), err error) {
+	u := l.up
+	if req.Method != mcp.MethodToolsCall || c.Offer.Empty() || l.era == mcp.Modern || l.slot.exclusive || l.there() || u.byOffer() || !l.mayLend() || u.opt.Memory.Asks(u.hash) {
+		return nil, nil
 	}
 	var client any = c
 	if c.Peer {

@@ -66,9 +66,8 @@ func (s *slot) current() *link {
 	return nil
 }
 
-// told reports whether the server was told roots on the connection that are not those of a
-// project.
-func (s *slot) told() bool { l := s.current(); return l != nil && l.calls.Told() }
+// clean reports whether any other client may use the connection next.
+func (s *slot) clean() bool { l := s.current(); return l == nil || l.calls.Clean() }
 
 // get returns the connection. If there is none, it opens one. It is for slots that are
 // filled on demand; the supervisor fills the primary one.

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/upstream/failure"
@@ -108,7 +109,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return nil
 	}
-	_, release, err := u.acquire(ctx, c, "")
+	_, release, err := u.acquire(ctx, c, &jsonrpc.Request{})
 	if err == nil {
 		release()
 	}

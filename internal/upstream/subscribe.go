@@ -58,7 +58,7 @@ func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who l
 // subscribe adds or removes a subscriber. It tells the server only about the first and the
 // last subscriber of a resource.
 func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber, method string, change func(*listen.Subscriptions, string, listen.Subscriber) bool) (*jsonrpc.Response, error) {
-	l, release, err := u.acquire(ctx, c, method)
+	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: method})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`
 // WatchTask subscribes who to the status of a task of a modern server. It returns false if
 // the server cannot send it.
 func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) bool {
-	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
+	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodTasksGet})
 	if err != nil {
 		return false
 	}
@@ -98,7 +98,7 @@ func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who list
 
 // UnwatchTask undoes WatchTask.
 func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) {
-	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
+	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodTasksGet})
 	if err != nil {
 		return
 	}
@@ -111,7 +111,7 @@ func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who li
 // Listening waits, for a bounded time, until a modern server has acknowledged the
 // subscriptions and watched tasks of c.
 func (u *Upstream) Listening(ctx context.Context, c *Caller) {
-	l, release, err := u.acquire(ctx, c, mcp.MethodListen)
+	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodListen})
 	if err != nil {
 		return
 	}

@@ -2,6 +2,8 @@ package upstream_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -24,9 +26,13 @@ func TestFirstQuestionsTogether(t *testing.T) {
 			name  string
 			ready bool // the server has started before the calls
 			used  bool // the clients have listed its tools
-		}{{"at a running server", true, false}, {"after the lists", true, true}, {"while it starts", false, false}} {
+			delay string
+		}{{"at a running server", true, false, "0"}, {"after the lists", true, true, "0"}, {"while it starts", false, false, "0"}, {"while it starts slowly", false, false, "2s"}} {
+			if round > 0 && tt.delay != "0" {
+				continue
+			}
 			t.Run(fmt.Sprintf("true/3 over a pipe first questions %s reach their clients %d", tt.name, round), func(t *testing.T) {
-				w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+				w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy", "-delay", tt.delay))
 				if tt.ready {
 					w.state("a", upstream.Ready)
 				}
@@ -66,5 +72,40 @@ func TestAskingServerIsRemembered(t *testing.T) {
 		if n := w.up("a").Status().Connections; n != connections {
 			t.Errorf("%d connections, not %d", n, connections)
 		}
+	}
+}
+
+// TestAskingAfterFailure lets the first call of a client fail because the server is
+// down. A call that was not sent does not bind the client to the shared connection.
+func TestAskingAfterFailure(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "there")
+	entry := fake(t, "a")
+	entry.Args = []string{"-c", `test -e "$1" && exec "$2" -era legacy`, "sh", there, entry.Command}
+	entry.Command = "sh"
+	w := newWorld(t, worldOptions{}, entry)
+	w.await("down", "a", func(s upstream.Status) bool { return s.State == upstream.Failed || s.State == upstream.Restarting })
+	late, r := named("late")
+	t.Cleanup(late.Close)
+	if text, err := w.ask(late, r, "a", "ask_name", `{}`); err == nil {
+		t.Fatalf("a server that is down: %q", text)
+	}
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.up("a").Restart()
+	w.state("a", upstream.Ready)
+	first, other := named("first")
+	t.Cleanup(first.Close)
+	for _, c := range []struct {
+		*upstream.Caller
+		*replier
+		name string
+	}{{first, other, "first"}, {late, r, "late"}} {
+		if text, err := w.ask(c.Caller, c.replier, "a", "ask_name", `{}`); text != "Hello, "+c.name+"!" {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	if n := w.up("a").Status().Connections; n != 2 {
+		t.Errorf("true/3: %d connections, not 2", n)
 	}
 }

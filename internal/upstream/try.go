@@ -50,8 +50,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 // try sends the request once. ran is false when the request provably did not
 // reach the server's code.
 func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
-	defer turn(ctx, &u.connections, c, req)()
-	l, release, err := u.acquire(ctx, c, req.Method)
+	l, release, err := u.acquire(ctx, c, req)
 	if err != nil {
 		return nil, mcp.NotSent(err), false
 	}
@@ -168,6 +167,9 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	}
 	k.Sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
 	resp, err := l.send(ctx, &k.Sent)
+	if err != nil {
+		k.Failed(ctx)
+	}
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
 		rounds := modern.Rounds{
 			Server: l.up.name,
@@ -211,7 +213,8 @@ func withObject(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		return resp, err
 	}
 	defer resp.Release()
-	return nil, i18n.Errorf("%w: the result is not an object: %.100s", "%w：result 不是对象：%.100s", jsonrpc.ErrBadAnswer, resp.Result)
+	begin := string(resp.Result[:min(100, len(resp.Result))]) // the error may be read after the release
+	return nil, i18n.Errorf("%w: the result is not an object: %s", "%w：result 不是对象：%s", jsonrpc.ErrBadAnswer, begin)
 }
 
 // ours sends a request in the era of the connection.

@@ -219,5 +219,9 @@ func TestInbox(t *testing.T) {
 		if code != 0 || out != "" || !strings.Contains(why, "replica b does not answer") {
 			t.Errorf("exit code %d, %s%s", code, out, why)
 		}
+		_, why, code = a.run("inbox", "answer", "1-000000000000")
+		if code != 2 || !strings.Contains(why, "replica b does not answer") || !strings.Contains(why, "no question waits") {
+			t.Errorf("answer: exit code %d, %s", code, why)
+		}
 	})
 }

@@ -108,6 +108,32 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestBoundLater checks that a session which got its own process after its handshake
+// ends with its replica.
+func TestBoundLater(t *testing.T) {
+	c := start(t, 2, options{members: true, servers: fmt.Sprintf(`,"own":{"command":%q,"args":["-era","legacy"]}`, mcptest.Build(t)), access: withMetrics})
+	a, b := c.replicas[0], c.replicas[1]
+	s, other := client(t, a, `{"elicitation":{}}`), client(t, a, `{"elicitation":{}}`)
+	tool := func(name, arguments string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
+	}
+	running := at(other, a).Stream(http.MethodPost, tool("own__ask_name", `{}`))
+	asked := running.Message(t, "the first question", func(m *mcptest.Message) bool { return m.Method == "elicitation/create" })
+	at(other, a).Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"Ada"}}}`, asked.ID))
+	wants(t, running.Message(t, "the answer", func(m *mcptest.Message) bool { return m.Method == "" }), "Hello, Ada!")
+	wants(t, at(s, a).Post(tool("own__echo", `{"message":"state"}`)).Answer(t), "state")
+	await(t, "replica b knows that the session is bound", func() bool { return b.metric("mcp_gateway_cluster_subscribed") == "1" })
+	a.kill()
+	t.Run("cluster/restore/bound later", func(t *testing.T) {
+		if reply := at(s, b).Post(tool("own__echo", `{"message":"x"}`)); reply.Status != http.StatusNotFound || !strings.Contains(reply.Body, "session not found") {
+			t.Errorf("%d %s", reply.Status, reply.Body)
+		}
+	})
+	t.Run("cluster/restore/shares", func(t *testing.T) {
+		wants(t, at(other, b).Post(call(1, "back__echo", "x")).Answer(t), "x")
+	})
+}
+
 // TestSubscribed checks that the subscriptions of a session outlive its replica,
 // also if the only replica that heard of them was started again.
 func TestSubscribed(t *testing.T) {

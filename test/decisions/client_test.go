@@ -35,10 +35,11 @@ type streamable struct {
 	next     int
 }
 
+// firstHeader is the header of a request outside any session.
+var firstHeader = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+
 func (w *world) streamable(path, as string, e era) session {
-	s := &streamable{w: w, path: path, as: as, era: e, header: http.Header{
-		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-	}}
+	s := &streamable{w: w, path: path, as: as, era: e, header: firstHeader.Clone()}
 	if e == modern {
 		s.header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
 		return s

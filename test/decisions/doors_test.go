@@ -22,11 +22,12 @@ func (e era) String() string { return [numEras]string{"legacy", "modern", "own"}
 
 // The item that all doors lead to.
 const (
-	server = "demo"
-	tool   = "echo"
-	prompt = "greet"
-	uri    = "memo://demo"
-	skill  = "skill://demo/SKILL.md"
+	server   = "demo"
+	tool     = "echo"
+	prompt   = "greet"
+	uri      = "memo://demo"
+	skill    = "skill://demo/SKILL.md"
+	template = "memos://demo/{id}"
 )
 
 // A doorID identifies a way in which a request can enter.

@@ -3,10 +3,12 @@ package decisions
 import (
 	"context"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // TestQuestionEndsWithTheGateway checks that a call that waits for a person does
@@ -61,6 +63,23 @@ func TestQuestionEndsWithTheGateway(t *testing.T) {
 		ended(w)
 		if a := <-told; a.reason != string(mcp.Draining) {
 			t.Errorf("the client was told %v", a)
+		}
+	})
+	t.Run("install/removal asked at its client", func(t *testing.T) {
+		w := start(t)
+		c := mcptest.NewRawHTTP(t, w.http.URL+"/mcp")
+		c.Header.Set("Authorization", "Bearer "+w.keys[keyAdmin].secret)
+		c.Initialize(mcp.V2025_11_25, `{"elicitation":{}}`)
+		params := map[string]any{"name": "mcp-all-in-one-remove-mcp-server", "arguments": map[string]any{"name": server}}
+		asks := c.Stream(http.MethodPost, string(request(1, mcp.MethodToolsCall, params, legacy)))
+		asks.Message(t, "the question", func(m *mcptest.Message) bool { return m.Method == mcp.MethodElicit })
+		ended(w)
+		m := asks.Message(t, "the end of the call", func(m *mcptest.Message) bool { return m.Method == "" })
+		if m.Error == nil || !strings.Contains(string(m.Error.Data), string(mcp.Draining)) {
+			t.Errorf("the client was told %+v", m)
+		}
+		if !w.has(w.config(), server) {
+			t.Error("the server was removed")
 		}
 	})
 }

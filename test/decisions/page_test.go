@@ -109,8 +109,8 @@ The column *nothing* is the control: the same attempt with nothing in its way re
 const ownHead = `
 ## What the gateway answers itself
 
-The gateway answers these requests itself; at most it asks the servers that the key may see. Nothing but that is decided about them. While the gateway shuts down, all of them are refused with ` + "`draining`" + `.
-*all*: what the servers have. *read-only*: the tools that say that they only read. *other's only*: nothing of the server that the key may not see.
+The gateway answers these requests itself; at most it asks the servers that the key may see. No other check applies to them. While the gateway shuts down, all of them are refused with ` + "`draining`" + `.
+*all*: what the servers have. *all and own*: that, and the tools that change the configuration. *read-only*: the tools that say that they only read. *other's only*: nothing of the server that the key may not see.
 
 `
 

@@ -246,6 +246,7 @@ func recorded(name string, orders bool) *mcpserver.Server {
 		},
 		Complete: mcpserver.Prefixed(ran),
 	})
+	s.SetTemplates(mcpserver.Template{Definition: fmt.Sprintf(`{"uriTemplate":%q,"name":"memos"}`, template)})
 	s.SetResources(mcpserver.Resource{
 		Definition: fmt.Sprintf(`{"uri":%q,"name":"memo","mimeType":"text/plain"}`, uri),
 		Read: func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon"
 	"mcp-all-in-one/internal/env"
 )
@@ -23,10 +22,7 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 		Args:    command.NoArgs(a),
 		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch c := &a.Cluster; {
-			case !slices.Contains([]string{"", config.EngineNone, config.EngineNATS}, c.Engine):
-				return env.Fail(env.ExitUsage, env.CodeUsage, "--engine nats", "%s", a.T(fmt.Sprintf("--engine %s: there is no such engine, only none and nats", c.Engine), fmt.Sprintf("--engine %s：没有这种引擎，只有 none 与 nats", c.Engine)))
-			case c.Join != "" && (c.Peer != "" || c.Engine != ""):
+			if c := &a.Cluster; c.Join != "" && (c.Peer != "" || c.Engine != "") {
 				return env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave out --peer and --engine", "请去掉 --peer 与 --engine"), "%s", a.T("--join opens no port and uses NATS: it cannot be given with --peer or --engine", "--join 不打开端口且使用 NATS：不能与 --peer 或 --engine 同时使用"))
 			}
 			switch {

@@ -56,11 +56,7 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 		env.WriteLine(a.Stdout, all)
 		return nil
 	}
-	for _, one := range all.Replicas {
-		if one.Error != "" {
-			fmt.Fprintf(a.Stderr, a.T("replica %s does not answer: %s\n", "副本 %s 没有应答：%s\n"), one.Name, i18n.Seen(a.T(one.Error, one.ErrorZH)))
-		}
-	}
+	all.tellAbsent(a)
 	if len(all.Questions) == 0 {
 		fmt.Fprintln(a.Stderr, a.T("no question waits", "没有等待回答的问题"))
 	}
@@ -120,6 +116,15 @@ type waiting struct {
 	Replicas  []web.Replica    `json:"replicas,omitempty"`
 }
 
+// tellAbsent names the replicas whose questions are not known.
+func (w *waiting) tellAbsent(a *env.Env) {
+	for _, one := range w.Replicas {
+		if one.Error != "" {
+			fmt.Fprintf(a.Stderr, a.T("replica %s does not answer: %s\n", "副本 %s 没有应答：%s\n"), one.Name, i18n.Seen(a.T(one.Error, one.ErrorZH)))
+		}
+	}
+}
+
 func questionsOf(r *control.Remote, cmd *cobra.Command) (waiting, error) {
 	var overview struct {
 		Inbox    []inbox.Question
@@ -146,6 +151,7 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	}
 	i := slices.IndexFunc(all.Questions, func(q inbox.Question) bool { return q.ID == id })
 	if i < 0 {
+		all.tellAbsent(a)
 		return env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
 	}
 	q := &all.Questions[i]

@@ -8,7 +8,9 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -94,13 +96,19 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 			page.Hit(hit)
 		}
 	}
-	receipts := in.Gateway.Receipts()
+	var receipts map[string]receipt.Schema
+	var repeats map[string]traffic.Repeated
+	if who.Unbound() { // they count all servers
+		receipts, repeats = in.Gateway.Receipts(), in.Traffic.Repeats(mcp.MethodToolsCall)
+	}
 	for _, view := range in.Set.Snapshot().Schemas {
 		if !who.MaySee(view.Config.Name, "", "") {
 			continue
 		}
 		schema := control.StatusSchema{Status: "active", Servers: []control.StatusMCPServer{}}
-		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // the receipt counts all servers
+		if r, ok := receipts[view.Config.Name]; ok {
+			again := repeats[view.Config.Name]
+			r.Direct, r.Followed = again.Calls, again.Followed
 			schema.Receipt = receiptFor(who, r)
 		}
 		for _, u := range view.Upstreams {

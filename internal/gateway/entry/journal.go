@@ -1,6 +1,7 @@
 package entry
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 	"time"
@@ -191,13 +192,23 @@ func (j *Journal) Hop(ctx context.Context, server string, req *jsonrpc.Request) 
 	h := &Hop{keeper: k, trace: t, began: time.Since(t.start), params: req.Params} // Since reads one clock, Now reads two
 	h.call = traffic.Call{Hop: traffic.HopServer, Server: server, Start: t.start.Add(h.began), Parent: t.ID}
 	j.summarize(&h.call, req, Subject(req.Params))
-	h.call.Door = t.call.Door
+	h.call.Door, h.call.Answers = t.call.Door, answers(t.params)
 	if t.span.ID != [8]byte{} {
 		h.span = t.span.Child()
 	}
 	h.id = k.Traffic.Begin(&h.call, req.Params)
 	req.Trip = &h.trip
 	return h
+}
+
+// answers reports whether a request repeats one to answer its questions.
+func answers(params []byte) bool {
+	for _, member := range []string{"requestState", "inputResponses"} {
+		if bytes.Contains(params, []byte(member)) && jsonrpc.Get(params, member) != nil { // Contains is fast
+			return true
+		}
+	}
+	return false
 }
 
 // End ends the record of a call to a server. If the sandbox of the server seems

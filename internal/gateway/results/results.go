@@ -5,6 +5,7 @@ package results
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -127,6 +128,9 @@ func Read(ctx context.Context, env *builtin.Env, uri string) (*jsonrpc.Response,
 		}
 	}
 	part, err := builtin.ReadPart(ctx, env, id, q)
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return nil, wire // the result may be read later
+	}
 	if err != nil {
 		return nil, refusal.NoResource(uri, false).WithData(map[string]string{"uri": refusal.Clip(uri), "why": err.Error()})
 	}

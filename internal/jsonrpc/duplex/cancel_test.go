@@ -12,7 +12,8 @@ import (
 func TestConnCancelSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost drops
-		s, c := raw(t, ConnOptions{OnDropped: lost.add})
+		late := make(chan uint64, 1)
+		s, c := raw(t, ConnOptions{OnDropped: lost.add, OnLate: func(id uint64) { late <- id }})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		result := make(chan error)
 		go func() {
@@ -30,6 +31,9 @@ func TestConnCancelSent(t *testing.T) {
 		synctest.Wait()
 		if lost.String() != "late answer" {
 			t.Errorf("dropped %s", &lost)
+		}
+		if id := <-late; id != 1 {
+			t.Errorf("late answer to %d", id)
 		}
 		go func() {
 			_, err := c.Call(t.Context(), &jsonrpc.Request{Method: "next"})

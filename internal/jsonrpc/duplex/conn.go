@@ -40,6 +40,9 @@ type ConnOptions struct {
 	// OnDropped is called for discarded messages and for panics. It may be nil
 	// and must not block; head is valid during the call only.
 	OnDropped func(reason string, head []byte)
+	// OnLate is called with the id of a call that was given up when the peer
+	// answers it nevertheless. It may be nil and must not block.
+	OnLate func(id uint64)
 	// Tags, if set, mark which client or request each message belongs to. Both
 	// sides must set them.
 	Tags *Tags

@@ -133,6 +133,9 @@ func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 	}
 	if c.calls.found(id) {
 		c.opt.dropped("late answer", data)
+		if c.opt.OnLate != nil {
+			c.opt.OnLate(id)
+		}
 	} else {
 		c.opt.dropped("answer to an unknown call", data)
 	}

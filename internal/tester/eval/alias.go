@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/lazy"
 )
 
@@ -14,7 +15,7 @@ type aliases struct {
 	given map[string]string // alias by name
 }
 
-var keptName = lazy.Regexp(`result://[0-9a-f]{32}(~aio1\.[\w-]+)?`)
+var keptName = lazy.Regexp(kept.Form)
 
 // hide replaces names with aliases.
 func (a *aliases) hide(text string) string {
@@ -24,7 +25,7 @@ func (a *aliases) hide(text string) string {
 		}
 		alias, ok := a.given[name]
 		if !ok {
-			alias = fmt.Sprintf("result://%032x", len(a.given)+1)
+			alias = fmt.Sprintf("%s%032x", kept.Scheme, len(a.given)+1)
 			a.given[name], a.names[alias] = alias, name
 		}
 		return alias

@@ -56,6 +56,8 @@ type Call struct {
 	questions atomic.Int32 // open questions to the client
 	asks      bool         // the server may ask because of it
 	task      bool         // it became a task, which keeps the token; guarded by Table.mu
+	abandoned bool         // its client waits for the answer no longer
+	answered  bool         // the answer came nevertheless; guarded by Table.mu
 	open      openQuestions
 }
 

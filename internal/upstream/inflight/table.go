@@ -29,6 +29,7 @@ type Table struct {
 	// table was last empty. A message of the server may be about any of them,
 	// even about one that has ended.
 	mixed     bool
+	abandoned abandoned
 	sweeping  bool
 	sweepStop *time.Timer
 }
@@ -70,7 +71,7 @@ func (t *Table) enter(k *Call) {
 		t.first.prev = k
 		t.mixed = t.mixed || t.first.Client.Who() != k.Client.Who() || t.first.Remote != k.Remote
 	} else {
-		t.mixed = false
+		t.mixed = t.abandoned.others(func(c Client, remote string) bool { return c.Who() == k.Client.Who() && remote == k.Remote })
 	}
 	t.first = k
 	if k.token != 0 {
@@ -98,6 +99,9 @@ func (t *Table) End(k *Call) {
 	}
 	if k.token != 0 && !k.task {
 		delete(t.byToken, k.token)
+	}
+	if k.abandoned && !k.answered {
+		t.abandoned.add(k, t.server.Limits.CallTotal)
 	}
 	t.mu.Unlock()
 	k.open.end()

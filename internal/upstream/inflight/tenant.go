@@ -2,7 +2,7 @@ package inflight
 
 // Culprit returns the call in flight that a question outside any call must belong
 // to: the newest call of the only client with calls that can ask. It is nil if no
-// client or several clients have such calls.
+// client or several clients have such calls. Abandoned calls count too.
 func (t *Table) Culprit() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -19,6 +19,9 @@ func (t *Table) culpritLocked() *Call {
 		case found.Client != k.Client || found.Remote != k.Remote:
 			return nil
 		}
+	}
+	if found == nil || t.abandoned.others(func(c Client, remote string) bool { return c == found.Client && remote == found.Remote }) {
+		return nil
 	}
 	return found
 }
@@ -45,11 +48,12 @@ func (t *Table) Tell() {
 	t.told = true
 }
 
-// Told reports whether the server was told roots.
-func (t *Table) Told() bool {
+// Clean reports whether any other client may use the connection next: the server was
+// told no roots, and asks nothing because of a call that has ended.
+func (t *Table) Clean() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.told
+	return !t.told && !t.abandoned.any()
 }
 
 // Serves reports whether c may use the connection. A connection that was told the

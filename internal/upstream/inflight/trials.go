@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// trialLimit is how long a client waits for another client's call of a new tool.
-// A tool that asks does so at its start, in most cases.
-const trialLimit = time.Second
+// trialTime is how long other clients wait while a client calls new tools. A tool
+// that asks does so at its start, in most cases.
+const trialTime = time.Second
 
 // Trials lets clients that share a pipe take turns with tools that have not run
 // yet. If two of them asked at once, neither question could be assigned to its
@@ -16,70 +16,90 @@ const trialLimit = time.Second
 // flight, and from then on each client has its own connection. A tool that has
 // run once does not wait again.
 type Trials struct {
-	mu     sync.Mutex
-	ran    map[string]bool // by the name of the tool
-	client any             // the client whose turn it is
-	calls  int             // its calls of new tools in flight
-	over   chan struct{}   // closed at the end of the turn
+	mu    sync.Mutex
+	asked bool            // the server has asked, so there are no more turns
+	ran   map[string]bool // by the name of the tool
+	turn  *turn           // nil between the turns
 }
 
-// Enter waits until it is the client's turn to call a tool, for trialLimit at
-// most. end must be called after the call.
-func (t *Trials) Enter(ctx context.Context, client any, tool string) (end func()) {
+// A turn is the time in which one client calls new tools.
+type turn struct {
+	client any
+	calls  int           // in flight
+	until  time.Time     // others wait no longer
+	over   chan struct{} // closed when the turn ends earlier
+}
+
+// Enter waits until it is the client's turn to call a tool, until the current turn
+// has lasted trialTime at most. end must be called after the call, unless it is nil.
+// There is an error if ctx ends first.
+func (t *Trials) Enter(ctx context.Context, client any, tool string) (end func(), err error) {
 	var late <-chan time.Time
 	for {
-		t.mu.Lock()
-		if t.ran[tool] {
-			t.mu.Unlock()
-			return func() {}
-		}
-		if t.calls == 0 || t.client == client {
-			if t.calls++; t.calls == 1 {
-				t.client, t.over = client, make(chan struct{})
-			}
-			over := t.over
-			t.mu.Unlock()
-			return func() { t.leave(tool, over) }
-		}
-		over := t.over
-		t.mu.Unlock()
-		if late == nil {
-			timer := time.NewTimer(trialLimit)
-			defer timer.Stop()
-			late = timer.C
+		mine, theirs := t.begin(client, tool)
+		switch {
+		case mine != nil:
+			return func() { t.end(mine, tool) }, nil
+		case theirs == nil:
+			return nil, nil
+		case late == nil:
+			late = time.After(time.Until(theirs.until))
 		}
 		select {
-		case <-over:
+		case <-theirs.over:
 		case <-late:
-			return func() {}
+			return func() { t.end(nil, tool) }, nil
 		case <-ctx.Done():
-			return func() {}
+			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// leave ends the call of a tool in the turn that over belongs to.
-func (t *Trials) leave(tool string, over chan struct{}) {
+// begin returns the turn of the client, or the turn to wait for; neither if the
+// tool may be called at any time.
+func (t *Trials) begin(client any, tool string) (mine, theirs *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.asked || t.ran[tool] {
+		return nil, nil
+	}
+	if t.turn == nil || !time.Now().Before(t.turn.until) {
+		t.turn = &turn{client: client, until: time.Now().Add(trialTime), over: make(chan struct{})}
+	}
+	if t.turn.client != client {
+		return nil, t.turn
+	}
+	t.turn.calls++
+	return t.turn, nil
+}
+
+// end ends the call of a tool in a turn; nil if it was called without a turn.
+func (t *Trials) end(mine *turn, tool string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ran == nil {
 		t.ran = make(map[string]bool)
 	}
 	t.ran[tool] = true
-	if t.over != over || t.calls == 0 {
-		return // a question has ended the turn
+	if mine == nil {
+		return
 	}
-	if t.calls--; t.calls == 0 {
-		close(over)
+	if mine.calls--; mine.calls == 0 && mine == t.turn {
+		t.closeLocked()
 	}
 }
 
-// Asked ends the turn, because the server has asked a question.
+// Asked ends all turns for good, because the server has asked a question.
 func (t *Trials) Asked() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls > 0 {
-		t.calls = 0
-		close(t.over)
+	t.asked = true
+	t.closeLocked()
+}
+
+func (t *Trials) closeLocked() {
+	if t.turn != nil {
+		close(t.turn.over)
+		t.turn = nil
 	}
 }
