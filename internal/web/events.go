@@ -227,7 +227,7 @@ func (f *follower) sendTraffic() error {
 	}
 	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
 	if f.bare {
-		if len(b.Calls) > 0 {
+		if len(b.Calls) > 0 && f.wants("traffic") {
 			return f.send("traffic", []byte("{}"))
 		}
 		return nil
