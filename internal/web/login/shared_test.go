@@ -314,7 +314,8 @@ func TestKnown(t *testing.T) {
 			if _, ok := who(p.two, cookie); !ok || time.Since(began) < learnWait || time.Since(began) > learnWait+time.Second {
 				t.Errorf("%v after %v", ok, time.Since(began))
 			}
-			close(found) // it is asked at once
+			synctest.Wait() // until it waits for others
+			close(found)    // it is asked at once
 			synctest.Wait()
 			if _, ok := who(p.two, cookie); ok || time.Since(began) > learnWait+time.Second {
 				t.Errorf("%v after %v", ok, time.Since(began))
