@@ -3,7 +3,8 @@ package lazy
 import "testing"
 
 func TestRegexp(t *testing.T) {
-	if word := Regexp(`^\w+$`); !word().MatchString("word") || word() != word() {
+	word := Regexp(`^\w+$`)
+	if first := word(); !first.MatchString("word") || word() != first {
 		t.Error("an expression is compiled more than once, or does not match")
 	}
 	defer func() {
