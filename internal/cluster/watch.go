@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"math"
 	"time"
 )
 
@@ -65,7 +64,9 @@ func (m *Members) take(to map[string]Member, v Value) {
 		delete(m.serials, boot)
 	}
 	if before, known := to[r.Node]; known && before.Boot != r.Boot {
-		m.serials[before.Boot] = math.MaxUint64 // that run has ended
+		// Of that run only a record that was not shown yet counts: it returns when
+		// the other replica of its name has left.
+		m.serials[before.Boot]++
 	}
 	m.serials[r.Boot] = r.Serial
 	m.fates.showed(r.Boot)
