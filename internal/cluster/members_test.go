@@ -291,6 +291,20 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		}
 		w.pass(10 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
+		if n := cluster.Unopened(a); n != 3 {
+			t.Errorf("%d records could not be opened", n)
+		}
+		d, err := w.engine.Get(t.Context(), cluster.Live, "member/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Delete(t.Context(), cluster.Live, "member/d", d.Revision); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := cluster.Unopened(a); n != 2 {
+			t.Errorf("%d records could not be opened after one was deleted", n)
+		}
 		if n := strings.Count(w.said.String(), "refused"); n != 6 { // by each replica once
 			t.Errorf("fault/T51: %d warnings\n%s", n, w.said.String())
 		}

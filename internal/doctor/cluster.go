@@ -21,6 +21,9 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 		show.add(finding{What: a.T("engine of the cluster", "集群引擎"), Detail: a.T(s.Engine.Error, s.Engine.ErrorZH),
 			Fix: a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")})
 	}
+	if n := s.Engine.Unopened; n > 0 {
+		show.add(finding{What: "cluster.secret", Detail: cluster.OtherSecret(n).In(a.Lang), Fix: a.T("give all replicas the same cluster.secret, and restart those that had another one", "请使所有副本的 cluster.secret 相同，并重新启动原先不同的副本")})
+	}
 	if seen := s.Strangers; seen != nil {
 		show.add(finding{What: a.T("port for other replicas", "供其他副本访问的端口"), Detail: fmt.Sprintf(a.T("cluster.peer: %d connections of programs that are no replicas in the last minutes, the last one from %s at %s",
 			"cluster.peer：最近几分钟有 %d 个连接并非来自副本，最后一个来自 %s，时间 %s"), seen.Count, seen.From, seen.Last.Local().Format(time.TimeOnly)),

@@ -162,7 +162,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}
 	var known []cluster.Member
 	if m := in.Members.Load(); m != nil {
-		known, s.Engine.Shared = m.List(), in.Shared.Count()
+		known, s.Engine.Shared, s.Engine.Unopened = m.List(), in.Shared.Count(), cluster.Unopened(m)
 		away, since, why := m.Agreement()
 		s.Engine.State, s.Engine.Since = cluster.EngineReached, since
 		if away {
