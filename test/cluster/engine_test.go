@@ -161,6 +161,13 @@ func TestEngine(t *testing.T) {
 		if b.metric("mcp_gateway_cluster_agreement_seconds") == "0" {
 			t.Error("the metrics do not say that the engine is away")
 		}
+		await(t, "c says that the engine is away", func() bool { s, _ := third.status(); return s.Engine.State == agreed.EngineAway })
+		for _, r := range []*replica{b, third} { // nobody could take its servers
+			if _, why, code := b.run("cluster", "drain", r.name); code == 0 || !strings.Contains(why, "servers cannot be moved") {
+				t.Errorf("drain %s: exit code %d: %s", r.name, code, why)
+			}
+			r.ready()
+		}
 		server.Restart()
 		await(t, "b says that the engine is back", func() bool { s, _ := b.status(); return s.Engine.State == agreed.EngineReached })
 		b.sees("b ready, c ready")

@@ -54,7 +54,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
-		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
+		Drain: func() error { return drain(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept.Get(o, uri) },
 		Stranger: func(from net.Addr) { in.strangers.Add("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
