@@ -94,6 +94,21 @@ func (p *placer) Where(server string) upstream.Spot {
 	return s
 }
 
+// waitsForEngine reports whether a server cannot be placed because the engine is
+// away, for an unknown time.
+func (p *placer) waitsForEngine(u *upstream.Upstream) bool {
+	spot, once := u.Spot()
+	if !once || !spot.Nowhere() {
+		return false
+	}
+	m := p.in.Members.Load()
+	if m == nil {
+		return false
+	}
+	away, _, _ := m.Agreement()
+	return away
+}
+
 // dead tells the other replicas that a replica has ended.
 func (p *placer) dead(k *place.Keeper, server string, o peer.Owner, epoch uint64) {
 	k.Doubt(server, epoch)
