@@ -194,8 +194,8 @@ func (e *refusedError) Error() string { return e.In(i18n.English) }
 
 // In returns the message in a language.
 func (e *refusedError) In(l i18n.Lang) string {
-	return i18n.New("the record %s in bucket %s was not written by a replica, or is outdated: remove it there, and this replica writes it again",
-		"存储桶 %[2]s 中的记录 %[1]s 不是由副本写入的，或已过时：请将其删除，本副本会重新写入", e.name, Records).In(l)
+	return i18n.New("the record %s in bucket %s cannot be used: first check that cluster.secret is the same as on the other replicas; if it is, the record was not written by a replica, or is outdated: remove it there, and this replica writes it again",
+		"存储桶 %[2]s 中的记录 %[1]s 无法使用：请先确认 cluster.secret 与其他副本相同；如果相同，则该记录不是由副本写入的，或已过时：请将其删除，本副本会重新写入", e.name, Records).In(l)
 }
 
 // fetch returns the text in the engine and its revision. If the engine has

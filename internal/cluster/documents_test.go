@@ -332,7 +332,7 @@ func TestDocuments(t *testing.T) {
 				b.Close()
 				b = w.reads(b.dir)
 				b.wants(string(good))
-				if err := b.add("three"); err == nil || !strings.Contains(err.Error(), "outdated") {
+				if err := b.add("three"); err == nil || !strings.Contains(err.Error(), "first check that cluster.secret") || !strings.Contains(err.Error(), "outdated") {
 					t.Errorf("error %v", err)
 				}
 				if !strings.Contains(w.said.String(), "shared record refused") {

@@ -98,7 +98,7 @@ type Members struct {
 	mu      sync.Mutex
 	members map[string]Member // by node
 	serials map[string]uint64 // last serial by boot id
-	refused map[string]bool   // keys whose record was refused
+	refused map[string]bool   // keys whose record was refused; true while there is one that we cannot open
 	shown   time.Time         // when the watch last showed our own record, or started
 	fates   fates
 	opened  Engine
@@ -139,6 +139,19 @@ func (m *Members) Addresses() []string {
 		list = append(list, one.Address)
 	}
 	return list
+}
+
+// Unopened returns how many records of replicas there are that were not sealed
+// with our secret.
+func Unopened(m *Members) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, unopened := range m.refused {
+		if unopened {
+			n++
+		}
+	}
+	return n
 }
 
 // Agreement reports whether the engine is away, since when it is away or

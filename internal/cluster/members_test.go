@@ -238,6 +238,42 @@ var memberTests = map[string]func(t *testing.T, w *world){
 			t.Errorf("the older one is told %v", why)
 		}
 	},
+	"same name, and leaves": func(_ *testing.T, w *world) {
+		older, _ := w.join("a", "1", nil)
+		other, _ := w.join("b", "2", nil)
+		w.pass(time.Second)
+		younger, _ := w.join("a", "3", nil)
+		w.pass(10 * time.Second)
+		w.wants(other, "a 3 ready, b 2 ready")
+		younger.Close()
+		w.pass(10 * time.Second)
+		for _, m := range []*cluster.Members{older, other} {
+			w.wants(m, "a 1 ready, b 2 ready")
+			w.away(m, false)
+		}
+	},
+	"replaced, and replayed": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		crash()
+		w.pass(time.Second)
+		w.join("b", "3", nil)
+		w.pass(time.Second)
+		now, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Put(t.Context(), cluster.Live, "member/b", old.Data, now.Revision, 0); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wants(a, "a 1 ready, b 3 ready")
+	},
 	"forged": func(t *testing.T, w *world) {
 		a, _ := w.join("a", "1", nil)
 		w.join("b", "2", nil)
@@ -255,6 +291,20 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		}
 		w.pass(10 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
+		if n := cluster.Unopened(a); n != 3 {
+			t.Errorf("%d records could not be opened", n)
+		}
+		d, err := w.engine.Get(t.Context(), cluster.Live, "member/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Delete(t.Context(), cluster.Live, "member/d", d.Revision); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := cluster.Unopened(a); n != 2 {
+			t.Errorf("%d records could not be opened after one was deleted", n)
+		}
 		if n := strings.Count(w.said.String(), "refused"); n != 6 { // by each replica once
 			t.Errorf("fault/T51: %d warnings\n%s", n, w.said.String())
 		}

@@ -70,6 +70,17 @@ type EngineStatus struct {
 	Error   string    `json:"error,omitempty"`
 	ErrorZH string    `json:"errorZH,omitempty"`
 	Shared  int       `json:"shared,omitempty"` // number of shared records
+	// Unopened is the number of replicas whose records were not sealed with our
+	// secret.
+	Unopened int `json:"unopened,omitempty"`
+}
+
+// OtherSecret says that n replicas have another secret.
+func OtherSecret(n int) i18n.Text {
+	if n == 1 {
+		return i18n.New("1 replica in the engine has another secret: neither it nor this one sees the other", "引擎中有 1 个副本的密钥不同：它与本副本互不可见")
+	}
+	return i18n.New("%d replicas in the engine have another secret: neither they nor this one see the other", "引擎中有 %d 个副本的密钥不同：它们与本副本互不可见", n)
 }
 
 // MemberStatus is the state of one replica. If the replica was never heard of,
@@ -98,9 +109,9 @@ type Answer struct {
 }
 
 // Well reports whether all replicas, and the engine if there is one, are
-// reachable.
+// reachable. A replica with another secret is not.
 func (s *Status) Well() bool {
-	return s.Engine.State != EngineAway && !slices.ContainsFunc(s.Members, func(m MemberStatus) bool { return !m.Reachable })
+	return s.Engine.State != EngineAway && s.Engine.Unopened == 0 && !slices.ContainsFunc(s.Members, func(m MemberStatus) bool { return !m.Reachable })
 }
 
 // Carries reports whether the engine carries the connections between the

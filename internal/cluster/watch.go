@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"math"
 	"time"
 )
 
@@ -16,6 +15,9 @@ func (m *Members) watch() error {
 	m.mu.Lock()
 	m.shown = time.Now()
 	m.fates.watches++
+	for key := range m.refused {
+		m.refused[key] = false
+	}
 	m.mu.Unlock()
 	fresh, present := map[string]Member{}, true
 	err := m.engine.Watch(ctx, Live, prefix, func(v Value) {
@@ -31,6 +33,9 @@ func (m *Members) watch() error {
 		case v.Deleted:
 			m.fates.left(fresh[v.Key[len(prefix):]])
 			delete(fresh, v.Key[len(prefix):])
+			if m.refused[v.Key] {
+				m.refused[v.Key] = false
+			}
 		default:
 			m.take(fresh, v)
 		}
@@ -51,10 +56,10 @@ func (m *Members) watch() error {
 func (m *Members) take(to map[string]Member, v Value) {
 	r, ok := m.open(v)
 	if !ok || r.Serial < m.serials[r.Boot] {
-		if !m.refused[v.Key] {
+		if _, before := m.refused[v.Key]; !before {
 			m.opt.Log.Warn("record of a replica refused: it was not sealed with the cluster's secret, or is outdated", "key", v.Key)
 		}
-		m.refused[v.Key] = true
+		m.refused[v.Key] = !ok
 		return
 	}
 	delete(m.refused, v.Key)
@@ -65,7 +70,9 @@ func (m *Members) take(to map[string]Member, v Value) {
 		delete(m.serials, boot)
 	}
 	if before, known := to[r.Node]; known && before.Boot != r.Boot {
-		m.serials[before.Boot] = math.MaxUint64 // that run has ended
+		// Of that run only a record that was not shown yet counts: it returns when
+		// the other replica of its name has left.
+		m.serials[before.Boot]++
 	}
 	m.serials[r.Boot] = r.Serial
 	m.fates.showed(r.Boot)

@@ -19,7 +19,10 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 	}
 	if s.Engine.State == cluster.EngineAway {
 		show.add(finding{What: a.T("engine of the cluster", "集群引擎"), Detail: a.T(s.Engine.Error, s.Engine.ErrorZH),
-			Fix: a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")})
+			Fix: fixEngine(a, s.Engine.Error)})
+	}
+	if n := s.Engine.Unopened; n > 0 {
+		show.add(finding{What: "cluster.secret", Detail: cluster.OtherSecret(n).In(a.Lang), Fix: a.T("give all replicas the same cluster.secret, and restart those that had another one", "请使所有副本的 cluster.secret 相同，并重新启动原先不同的副本")})
 	}
 	if seen := s.Strangers; seen != nil {
 		show.add(finding{What: a.T("port for other replicas", "供其他副本访问的端口"), Detail: fmt.Sprintf(a.T("cluster.peer: %d connections of programs that are no replicas in the last minutes, the last one from %s at %s",
@@ -32,14 +35,22 @@ func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findin
 			Fix: a.T("if that is the name of the balancer, add it to server.hosts on all replicas", "如果这是负载均衡器的名称，请在所有副本的 server.hosts 中加入它")})
 	}
 	for i := range s.Members {
-		if m := &s.Members[i]; !m.Self || m.Rejected != "" {
+		if m := &s.Members[i]; !m.Self || m.Rejected != "" || m.State == cluster.Draining {
 			show.add(ofReplica(a, m, s.Carries(m)))
 		}
 	}
 	return nil
 }
 
-// ofReplica returns the finding for one other replica. carried means that NATS
+// fixEngine returns what to do about an engine that is away, derived from its error.
+func fixEngine(a *env.Env, why string) string {
+	if strings.Contains(why, "set cluster.node") {
+		return a.T("give each replica its own cluster.node, and restart the one that has another replica's name", "请为每个副本设置各自的 cluster.node，并重新启动与其他副本重名的副本")
+	}
+	return a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")
+}
+
+// ofReplica returns the finding for one replica. carried means that NATS
 // carries the connections to it.
 func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 	f := finding{What: strings.TrimSpace(a.T("replica ", "副本 ") + m.Node), Detail: m.Address}
@@ -53,11 +64,13 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 	case !m.Reachable:
 		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
 		f.Fix = a.T("start it, or open the port of cluster.peer between the machines", "请启动它，或在各机器之间开放 cluster.peer 的端口")
-		if strings.Contains(m.Error, "does not resolve") {
-			f.Fix = a.T("set cluster.advertise there to an address that the other machines reach", "请将其 cluster.advertise 设为其他机器可达的地址")
-		}
-		if strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: ") {
+		switch {
+		case strings.Contains(m.Error, "does not look like a TLS handshake"):
+			f.Fix = a.T("this is no port for replicas: correct it in cluster.members, or in cluster.advertise of that replica", "这不是供副本访问的端口：请在 cluster.members 中，或该副本的 cluster.advertise 中修正")
+		case strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: "):
 			f.Fix = a.T("give all replicas the same cluster.secret and cluster.name", "请使所有副本的 cluster.secret 与 cluster.name 相同")
+		case strings.Contains(m.Error, "does not resolve"):
+			f.Fix = a.T("set cluster.advertise there to an address that the other machines reach", "请将其 cluster.advertise 设为其他机器可达的地址")
 		}
 	case m.Back != "":
 		f.Detail += "  " + a.T("it does not reach this replica: "+m.Back, "它无法访问本副本："+m.BackZH)
@@ -69,6 +82,9 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 		}
 		f.Detail += "  " + apart
 		f.Fix = a.T("set the clocks of all machines by NTP", "请用 NTP 校准各机器的时钟")
+	case m.State == cluster.Draining:
+		f.Detail += "  " + a.T("it drains: its sessions and servers move to the others, and its /ready fails", "它正在排空：其会话和服务器移往其他副本，/ready 返回失败")
+		f.Fix = a.T("start it again, unless it is about to stop anyway", "请重新启动它，除非它本来就要停止")
 	case m.Rejected != "":
 		f.Detail += "  " + a.T(m.Rejected, m.RejectedZH)
 		f.Fix = a.T("correct that on its machine and reload it there, or change the configuration", "请在该机器上修正后重新加载，或修改配置")

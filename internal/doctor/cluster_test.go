@@ -9,6 +9,27 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
+// What to do about a replica depends on why it is not well.
+func TestReplicaFixes(t *testing.T) {
+	a := &env.Env{Lang: i18n.English}
+	for name, tt := range map[string]struct {
+		m    cluster.MemberStatus
+		want string
+	}{
+		"an HTTP port":             {cluster.MemberStatus{Error: "tls: first record does not look like a TLS handshake"}, "no port for replicas"},
+		"another secret":           {cluster.MemberStatus{Error: "tls: failed to verify certificate"}, "the same cluster.secret"},
+		"a name that is not known": {cluster.MemberStatus{Error: "the name b does not resolve here"}, "cluster.advertise there"},
+		"drained":                  {cluster.MemberStatus{Member: cluster.Member{State: cluster.Draining}, Reachable: true}, "start it again"},
+	} {
+		if f := ofReplica(a, &tt.m, false); f.OK || !strings.Contains(f.Fix, tt.want) {
+			t.Errorf("cluster/doctor/%s: %+v", name, f)
+		}
+	}
+	if fix := fixEngine(a, "another replica is called gw1 too, at b:3096: set cluster.node"); !strings.Contains(fix, "its own cluster.node") {
+		t.Errorf("cluster/doctor/same name: %s", fix)
+	}
+}
+
 // A clock may differ in either direction.
 func TestSkew(t *testing.T) {
 	for skew, want := range map[int][2]string{

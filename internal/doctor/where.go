@@ -99,6 +99,11 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 	if st.Sandbox != "" {
 		f.Detail += "\n" + a.T("it is confined: what its sandbox does not allow fails with EACCES or EPERM", "它在沙箱中运行：沙箱不允许的操作会以 EACCES 或 EPERM 失败")
 	}
+	if spot, once := u.Spot(); once && spot.Nowhere() {
+		f.Fix = a.T("it runs once in the cluster, and no replica has it: look at ", "它在集群中只运行一份，目前没有副本运行它：请查看 ") + "mcp-all-in-one cluster status" +
+			a.T("; it needs a ready replica with the labels of its on, and an engine that is reachable", "；需要一个具备其 on 中标签的就绪副本，并且引擎可以访问")
+		return f
+	}
 	f.Fix = fixFor(a, cfg, &st, why)
 	return f
 }

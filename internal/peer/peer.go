@@ -47,8 +47,9 @@ type Options struct {
 	Carry func(ctx context.Context, node string) (net.Conn, error)
 	// Describe returns the description of this replica for the others, as JSON.
 	Describe func() any
-	// Drain makes this replica hand its sessions and servers to the others.
-	Drain func()
+	// Drain makes this replica hand its sessions and servers to the others, if they
+	// can take them.
+	Drain func() error
 	// Rebalance makes this replica hand over the servers that belong on other
 	// replicas. It returns which ones, as JSON.
 	Rebalance func() any

@@ -78,7 +78,11 @@ func between(n *Node, w http.ResponseWriter, r *http.Request) bool {
 	case path == rollPath:
 		writeJSON(w, n.opt.Describe())
 	case path == drainPath && r.Method == http.MethodPost:
-		n.opt.Drain()
+		if err := n.opt.Drain(); err != nil {
+			n.opt.Log.Warn("this replica does not drain", "err", err)
+			w.WriteHeader(http.StatusConflict)
+			return true
+		}
 		w.WriteHeader(http.StatusNoContent)
 	case path == rebalancePath && r.Method == http.MethodPost:
 		writeJSON(w, n.opt.Rebalance())

@@ -46,6 +46,9 @@ type Spot struct {
 	Change <-chan struct{}
 }
 
+// Nowhere reports whether no replica has the server yet.
+func (s Spot) Nowhere() bool { return !s.Here && s.Dial == nil }
+
 // fencingToken is the environment variable that holds the server's epoch. The storage that
 // the server writes to can refuse writes with an older epoch.
 const fencingToken = "MCP_FENCING_TOKEN"
@@ -216,7 +219,7 @@ func (t there) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 func (o once) await(ctx context.Context) (Spot, error) {
 	for {
 		spot := o.opt.Placer.Where(o.Config().ID())
-		if spot.Here || spot.Dial != nil {
+		if !spot.Nowhere() {
 			return spot, nil
 		}
 		select {

@@ -161,6 +161,13 @@ func TestEngine(t *testing.T) {
 		if b.metric("mcp_gateway_cluster_agreement_seconds") == "0" {
 			t.Error("the metrics do not say that the engine is away")
 		}
+		await(t, "c says that the engine is away", func() bool { s, _ := third.status(); return s.Engine.State == agreed.EngineAway })
+		for _, r := range []*replica{b, third} { // nobody could take its servers
+			if _, why, code := b.run("cluster", "drain", r.name); code == 0 || !strings.Contains(why, "servers cannot be moved") {
+				t.Errorf("drain %s: exit code %d: %s", r.name, code, why)
+			}
+			r.ready()
+		}
 		server.Restart()
 		await(t, "b says that the engine is back", func() bool { s, _ := b.status(); return s.Engine.State == agreed.EngineReached })
 		b.sees("b ready, c ready")
@@ -173,10 +180,18 @@ func TestEngine(t *testing.T) {
 }
 
 // TestEngineAbsent checks that a gateway with engine nats starts and answers
-// without NATS.
+// without NATS. It is ready before it gives up to wait for a server that nobody can
+// place.
 func TestEngineAbsent(t *testing.T) {
 	besideOthers(t)
-	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://127.0.0.1:%s"]}`, mcptest.FreePort(t))})
+	url := "nats://127.0.0.1:" + mcptest.FreePort(t)
+	c := start(t, 1, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, url), servers: fmt.Sprintf(`,"once":{"command":%q}`, mcptest.Build(t))})
+	t.Run("cluster/engine/absent, ready", func(t *testing.T) {
+		out, why, code := c.replicas[0].run("doctor")
+		if code != 4 || !strings.Contains(out, "once  it has not answered for") || !strings.Contains(out, "no replica has it: look at") || !strings.Contains(out, "connection refused by "+url) {
+			t.Errorf("exit code %d: %s\n%s", code, why, out)
+		}
+	})
 	t.Run("cluster/engine/absent", func(t *testing.T) {
 		wants(t, client(t, c.replicas[0], `{}`).Post(call(1, "back__echo", "alone")).Answer(t), "alone")
 		await(t, "the replica says that the engine is away", func() bool {

@@ -2,10 +2,13 @@ package cluster
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // TestSecretsShown checks that the status shows which replica has which secret,
@@ -50,6 +53,30 @@ func TestSecretsShown(t *testing.T) {
 			return r.Differs
 		}); i < 0 || p.Replicas[i].Name != "b" || len(p.Replicas) != 2 {
 			t.Errorf("%+v", p.Replicas)
+		}
+	})
+}
+
+// TestSecretDiffers checks that replicas with different secrets, which do not see
+// each other in the engine, say so.
+func TestSecretDiffers(t *testing.T) {
+	besideOthers(t)
+	server := mcptest.StartNATS(t)
+	c := start(t, 2, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL), alter: func(i int, r *replica, text string) string {
+		if r.name == "b" {
+			text = strings.Replace(text, strings.ReplaceAll(secret, " ", "-"), strings.Repeat("another", 6), 1)
+		}
+		return text
+	}})
+	t.Run("cluster/secret/differs", func(t *testing.T) {
+		for _, r := range c.replicas {
+			await(t, r.name+" sees a record that it cannot open", func() bool { s, code := r.status(); return s.Engine.Unopened == 1 && code == 4 })
+			if _, why, _ := r.run("cluster", "status"); !strings.Contains(why, "1 replica in the engine has another secret") {
+				t.Errorf("status of %s: %s", r.name, why)
+			}
+			if out, why, code := r.run("doctor"); code != 4 || !strings.Contains(out, "give all replicas the same cluster.secret") {
+				t.Errorf("exit code %d of %s: %s\n%s", code, r.name, why, out)
+			}
 		}
 	})
 }

@@ -35,6 +35,9 @@ func statusCommand(a *env.Env) *cobra.Command {
 				printMembers(a, s)
 				printPlaced(a, s)
 				warnDiffering(a, s)
+				if n := s.Engine.Unopened; n > 0 {
+					fmt.Fprintln(a.Stderr, a.T("warning: ", "警告：")+cluster.OtherSecret(n).In(a.Lang)+a.T("; correct cluster.secret", "；请修正 cluster.secret"))
+				}
 			}
 			if !s.Well() {
 				return env.Silent(env.ExitUnreachable)

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -44,6 +46,8 @@ type Options struct {
 // An Engine is a connection to NATS.
 type Engine struct {
 	name    string
+	urls    []string
+	why     atomic.Pointer[error] // why the connection was not made at the last attempt
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	ctx     context.Context // ends with the engine
@@ -58,9 +62,10 @@ type Engine struct {
 // is not reachable: the connection is made in the background, also after it was
 // lost.
 func Open(opt Options) (*Engine, error) {
-	e := &Engine{name: opt.Cluster, buckets: map[string]jetstream.KeyValue{}}
+	e := &Engine{name: opt.Cluster, urls: opt.URLs, buckets: map[string]jetstream.KeyValue{}}
 	var err error
-	if e.conn, err = connect(opt, nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) })); err != nil {
+	if e.conn, err = connect(opt, nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { e.why.Store(&err) })); err != nil {
 		return nil, err
 	}
 	if e.js, err = jetstream.New(e.conn); err != nil {
@@ -207,5 +212,21 @@ func (e *Engine) failed(bucket string, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.buckets, bucket)
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return e.unconnected()
+	}
 	return i18n.Errorf("asking NATS: %w", "访问 NATS 失败：%w", err)
+}
+
+// unconnected returns why there is no connection to NATS. The client library says of a
+// connection that was refused at first that there are no servers.
+func (e *Engine) unconnected() error {
+	urls, why := strings.Join(e.urls, ", "), e.why.Load()
+	switch {
+	case why == nil:
+		return i18n.Errorf("there is no connection to NATS at %s", "没有与 NATS（%s）的连接", urls)
+	case errors.Is(*why, nats.ErrNoServers), errors.Is(*why, syscall.ECONNREFUSED):
+		return i18n.Errorf("NATS is not reachable: connection refused by %s", "无法访问 NATS：%s 拒绝连接", urls)
+	}
+	return i18n.Errorf("NATS at %s is not reachable: %w", "无法访问 NATS（%s）：%w", urls, *why)
 }

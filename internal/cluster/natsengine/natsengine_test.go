@@ -58,9 +58,10 @@ func TestAway(t *testing.T) {
 	if _, err := put(); err == nil || errors.Is(err, cluster.ErrConflict) {
 		t.Errorf("cluster/engine/away: error %v", err)
 	}
-	server.Restart()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+	wantRefused(ctx, t, server, func() error { _, err := put(); return err })
+	server.Restart()
 	for ctx.Err() == nil {
 		if _, err := put(); err == nil {
 			break
@@ -76,9 +77,10 @@ func TestStartsBefore(t *testing.T) {
 	server := mcptest.StartNATS(t)
 	server.Down()
 	e := open(t, "team", server)
-	server.Restart()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+	wantRefused(ctx, t, server, func() error { _, err := e.Get(ctx, cluster.Live, "a"); return err })
+	server.Restart()
 	var err error
 	for ctx.Err() == nil {
 		if _, err = e.Put(ctx, cluster.Live, "a", []byte("later"), 0, 0); err == nil {
@@ -87,5 +89,19 @@ func TestStartsBefore(t *testing.T) {
 	}
 	if v, got := e.Get(ctx, cluster.Live, "a"); got != nil || string(v.Data) != "later" {
 		t.Errorf("cluster/engine/later: %q, %v, after %v", v.Data, got, err)
+	}
+}
+
+// wantRefused waits until do fails because NATS refuses connections, and says so.
+func wantRefused(ctx context.Context, t *testing.T, server *mcptest.NATS, do func() error) {
+	t.Helper()
+	for {
+		err := do()
+		switch {
+		case err != nil && strings.HasSuffix(err.Error(), "connection refused by "+server.URL):
+			return
+		case ctx.Err() != nil:
+			t.Fatalf("error %v", err)
+		}
 	}
 }

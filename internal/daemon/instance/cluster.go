@@ -54,7 +54,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
-		Drain: func() { Retire(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
+		Drain: func() error { return drain(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
 		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept.Get(o, uri) },
 		Stranger: func(from net.Addr) { in.strangers.Add("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
@@ -162,7 +162,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}
 	var known []cluster.Member
 	if m := in.Members.Load(); m != nil {
-		known, s.Engine.Shared = m.List(), in.Shared.Count()
+		known, s.Engine.Shared, s.Engine.Unopened = m.List(), in.Shared.Count(), cluster.Unopened(m)
 		away, since, why := m.Agreement()
 		s.Engine.State, s.Engine.Since = cluster.EngineReached, since
 		if away {

@@ -265,9 +265,11 @@ func (in *Instance) Unready() string {
 	if in.Shared.unread() {
 		return "reading what the replicas share"
 	}
-	for _, s := range in.Statuses() {
-		if s.State == upstream.Starting {
-			return "starting"
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			if u.Status().State == upstream.Starting && !in.placer.waitsForEngine(u) {
+				return "starting"
+			}
 		}
 	}
 	return ""

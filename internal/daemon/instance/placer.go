@@ -94,6 +94,21 @@ func (p *placer) Where(server string) upstream.Spot {
 	return s
 }
 
+// waitsForEngine reports whether a server cannot be placed because the engine is
+// away, for an unknown time.
+func (p *placer) waitsForEngine(u *upstream.Upstream) bool {
+	spot, once := u.Spot()
+	if !once || !spot.Nowhere() {
+		return false
+	}
+	m := p.in.Members.Load()
+	if m == nil {
+		return false
+	}
+	away, _, _ := m.Agreement()
+	return away
+}
+
 // dead tells the other replicas that a replica has ended.
 func (p *placer) dead(k *place.Keeper, server string, o peer.Owner, epoch uint64) {
 	k.Doubt(server, epoch)
@@ -179,12 +194,24 @@ func LeaveCluster(in *Instance) {
 	}
 }
 
+// drain moves the sessions and servers of this replica to the others. It returns
+// an error while the engine is away, because no other replica could take the
+// servers.
+func drain(in *Instance) error {
+	if m := in.Members.Load(); m != nil && !in.Draining.Load() {
+		if away, _, why := m.Agreement(); away {
+			return i18n.Errorf("servers cannot be moved while the engine is unreachable: %w", "引擎无法访问，暂时不能移动服务器：%w", why)
+		}
+	}
+	Retire(in)
+	return nil
+}
+
 // DrainReplica makes the named replica move its servers and sessions to the
 // others, until it is restarted.
 func DrainReplica(ctx context.Context, in *Instance, node string) error {
 	if node == in.Config.Cluster.Node {
-		Retire(in)
-		return nil
+		return drain(in)
 	}
 	for _, m := range ClusterStatus(ctx, in).Members {
 		if m.Node == node {
