@@ -53,7 +53,7 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 	case !m.Reachable:
 		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
 		f.Fix = a.T("start it, or open the port of cluster.peer between the machines", "请启动它，或在各机器之间开放 cluster.peer 的端口")
-		if strings.Contains(m.Error, "does not resolve") {
+		if strings.Contains(m.Error, "does not resolve") || strings.Contains(m.Error, "the address that it announces") {
 			f.Fix = a.T("set cluster.advertise there to an address that the other machines reach", "请将其 cluster.advertise 设为其他机器可达的地址")
 		}
 		if strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: ") {
