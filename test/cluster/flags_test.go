@@ -54,7 +54,7 @@ func TestFlags(t *testing.T) {
 	})
 	t.Run("cluster/flags/refused", func(t *testing.T) {
 		r := &replica{t: t, config: "none.json", home: t.TempDir()}
-		for want, args := range map[string][]string{"--engine etcd": {"--engine", "etcd"}, "--join opens no port": {"--join", "nats://h", "--peer", ":3096"}} {
+		for want, args := range map[string][]string{"--engine etcd": {"--engine", "etcd"}, "--node needs a value": {"--node", ""}, "--peer needs a value": {"--peer="}, "--join opens no port": {"--join", "nats://h", "--peer", ":3096"}} {
 			if _, why, code := r.run(append([]string{"http"}, args...)...); code != 2 || !strings.Contains(why, want) {
 				t.Errorf("%v: exit code %d: %s", args, code, why)
 			}
