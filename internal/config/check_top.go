@@ -44,34 +44,59 @@ func (r *reader) checkTop() {
 	r.cfg.Access.Share.check(r)
 }
 
-// reportTop reports the value of a top-level key. It quotes the value as it is
-// written in the file, never the value of a variable. A value whose variables
-// were not resolved is not reported.
-func (r *reader) reportTop(sev problem.Severity, path, code string, value any, more ...any) {
-	n := r.at(path)
-	if vars := variable.Names(n); len(vars) > 0 {
+// reportTop reports the value of a top-level key, or an item of its list. It quotes
+// the value as it is written in the file, never the value of a variable. A value
+// whose variables were not resolved is not reported.
+func (r *reader) reportTop(sev problem.Severity, path, code string, value any, more ...any) *problem.Problem {
+	n, written := r.find(path)
+	if written && n.Kind == document.KindArray {
+		n = itemOf(n, value)
+	}
+	if written && n.Kind == document.KindString && len(variable.Names(n)) > 0 {
 		if r.vars.AsWritten {
-			return
+			return &problem.Problem{}
 		}
 		value = shown(n)
 	}
 	if text, ok := value.(string); ok {
 		value = safeURL(text)
 	}
-	r.c.Add(sev, n.Pos, path, code, append([]any{value}, more...)...)
+	return r.c.Add(sev, n.Pos, path, code, append([]any{value}, more...)...)
+}
+
+// itemOf returns the item of a list that a value comes from: the one that has the
+// value in it, else the first with variables, else the list.
+func itemOf(list *document.Node, value any) *document.Node {
+	from := list
+	text, _ := value.(string)
+	for _, item := range list.Items {
+		if text != "" && strings.Contains(item.Text, text) {
+			return item
+		}
+		if from == list && len(variable.Names(item)) > 0 {
+			from = item
+		}
+	}
+	return from
 }
 
 // at finds a top-level key by its path, or its nearest ancestor that exists.
 func (r *reader) at(path string) *document.Node {
+	n, _ := r.find(path)
+	return n
+}
+
+// find is at, and reports whether the key itself exists.
+func (r *reader) find(path string) (*document.Node, bool) {
 	n := r.Layout.Top
 	for key := range strings.SplitSeq(path, ".") {
 		next := n.Get(key)
 		if next == nil {
-			break
+			return n, false
 		}
 		n = next
 	}
-	return n
+	return n, true
 }
 
 // checkStdio replaces invalid settings of the stdio front by their defaults.

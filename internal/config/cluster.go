@@ -105,7 +105,9 @@ func (r *reader) checkCluster() {
 	}
 	short := func(s string) bool { return len(s) < leastClusterSecret }
 	if secrets := c.Secrets(); !r.vars.AsWritten && (len(secrets) == 0 || slices.ContainsFunc(secrets, short)) {
-		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
+		p := r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
+		p.Hint = "all replicas need the same one; make it with: mcp-all-in-one cluster secret new"
+		p.HintZH = "所有副本须使用相同的密钥；用 mcp-all-in-one cluster secret new 生成"
 	}
 	if !c.Enabled() {
 		r.reportTop(problem.SeverityWarning, "cluster.secret", problem.Cluster, "secret", i18n.New("has no effect without peer, except with http --peer or --join", "在没有 peer 时不起作用，除非使用 http --peer 或 --join"))
@@ -119,16 +121,28 @@ func (r *reader) checkCluster() {
 	}
 	r.checkMembers()
 	r.checkEngine()
-	if !spelling.Fault(c.Node).Empty() {
-		r.reportTop(problem.SeverityError, "cluster.node", problem.Cluster, c.Node, i18n.New("is not a name", "不是名称"))
+	if fault := spelling.Fault(c.Node); !fault.Empty() {
+		p := r.reportFlag("--node", r.o.Cluster.Node, "cluster.node", cmp.Or(c.Node, "node"), fault)
+		p.Hint, p.HintZH = "write a name without white space and without $ { }, such as gw1", "名称不能含空白字符和 $ { }，例如 gw1"
 	}
 	if c.Carried() {
 		checkCarried(r)
 	} else if !isAddress(c.Peer, false) {
-		r.reportTop(problem.SeverityError, "cluster.peer", problem.Cluster, c.Peer, i18n.New("is not an address with a port", "不是带端口的地址"))
+		r.reportFlag("--peer", r.o.Cluster.Peer, "cluster.peer", cmp.Or(c.Peer, "peer"), i18n.New("is not an address with a port, such as 0.0.0.0:3096", "不是带端口的地址，例如 0.0.0.0:3096"))
 	} else if !isAddress(c.Advertise, true) {
 		r.reportTop(problem.SeverityError, "cluster.advertise", problem.Cluster, c.Advertise, i18n.New("is not an address with a port", "不是带端口的地址"))
 	}
+}
+
+// reportFlag reports a value of the section cluster, or of the flag that is given in
+// its place.
+func (r *reader) reportFlag(flag, given, path, value string, fault i18n.Text) *problem.Problem {
+	if given == "" {
+		return r.reportTop(problem.SeverityError, path, problem.Cluster, value, fault)
+	}
+	p := r.c.Add(problem.SeverityError, problem.Pos{}, "", problem.Cluster, flag+" "+safeURL(value), fault)
+	p.File = ""
+	return p
 }
 
 // checkCarried refuses settings for a port that a replica does not have.
@@ -177,9 +191,9 @@ func (r *reader) checkEngine() {
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
-			r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, text, i18n.New("is not an address of NATS, such as nats://host:4222", "不是 NATS 地址，例如 nats://host:4222"))
+			r.reportFlag("--join", r.o.Cluster.Join, "cluster.nats.urls", text, i18n.New("is not an address of NATS, such as nats://host:4222", "不是 NATS 地址，例如 nats://host:4222"))
 		case u.User != nil:
-			r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
+			r.reportFlag("--join", r.o.Cluster.Join, "cluster.nats.urls", u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
 		}
 	}
 	if c.NATS.Creds == "" || r.vars.AsWritten {

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,6 +57,42 @@ func TestCluster(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), clusterSecret) {
 				t.Errorf("the secret is told: %v", err)
+			}
+		})
+	}
+}
+
+// What is reported is named: a value that is absent, one with a variable, and the
+// flag in the place of the file.
+func TestClusterNamed(t *testing.T) {
+	t.Setenv("AIO_TEST_VALUE", "10.0.0.1")
+	const member = `"secret": "${file:secret}"`
+	for name, tt := range map[string]struct {
+		section string
+		flags   config.ClusterFlags
+		want    string
+	}{
+		"absent":   {`{` + member + `, "peer": ":3096", "engine": "nats"}`, config.ClusterFlags{}, `: the cluster: nats.urls is absent`},
+		"no peer":  {`{` + member + `, "engine": "nats", "nats": {"urls": ["nats://a"]}}`, config.ClusterFlags{}, `: the cluster: peer is not an address`},
+		"variable": {`{` + member + `, "peer": "${AIO_TEST_VALUE}"}`, config.ClusterFlags{}, `: the cluster: ${AIO_TEST_VALUE} is not an address`},
+		"item":     {`{` + member + `, "peer": ":3096", "members": ["a:1", "${AIO_TEST_VALUE}"]}`, config.ClusterFlags{}, `: the cluster: ${AIO_TEST_VALUE} is not an address`},
+		"plain":    {`{` + member + `, "peer": ":3096", "members": ["b", "${AIO_TEST_VALUE}:1"]}`, config.ClusterFlags{}, `: the cluster: b is not an address`},
+		"--peer":   {`{` + member + `}`, config.ClusterFlags{Peer: "nonsense"}, `error[AIO2055]: the cluster: --peer nonsense is not an address`},
+		"--node":   {`{` + member + `, "peer": ":3096"}`, config.ClusterFlags{Node: "a b"}, `error[AIO2055]: the cluster: --node a b has white space`},
+		"--join":   {`{` + member + `}`, config.ClusterFlags{Join: "http://x"}, `error[AIO2055]: the cluster: --join http://x is not an address of NATS`},
+		"password": {`{` + member + `}`, config.ClusterFlags{Join: "nats://me:" + clusterSecret + "@x"}, `the cluster: --join x has a password`},
+	} {
+		t.Run("cluster/config/named/"+name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(clusterSecret), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := config.Check(filepath.Join(dir, "a.json"), []byte(`{"cluster": `+tt.section+`, "mcpServers": {}}`), config.LoadOptions{Home: dir, Cluster: tt.flags, LookupEnv: os.LookupEnv})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error %v, want %q", err, tt.want)
+			}
+			if said := err.Error(); strings.Contains(said, clusterSecret) || strings.Contains(said, "10.0.0.1") || strings.Contains(said, "needs cluster.secret") || strings.HasPrefix(name, "--") && strings.Contains(said, "a.json") {
+				t.Errorf("%s", said)
 			}
 		})
 	}

@@ -165,7 +165,7 @@ type ElicitationAnswer struct {
 // Access says who may use the gateway.
 type Access struct {
 	Enabled bool    `json:"enabled" doc:"Require a key or token. On if keys, key or oauth.issuer is set." zh:"是否要求密钥或令牌；设置了 keys、key 或 oauth.issuer 时默认开启。"`
-	Keys    string  `json:"keys" doc:"File with the API keys." zh:"存放 API 密钥的文件。"`
+	Keys    string  `json:"keys" doc:"File with the API keys; relative to the folder of the config file." zh:"存放 API 密钥的文件；相对于配置文件所在目录。"`
 	Key     Secret  `json:"key" doc:"One API key, for containers and services: ${NAME} or ${file:PATH}. At least 20 characters; it may use everything and change nothing." zh:"单个 API 密钥，用于容器和系统服务：${NAME} 或 ${file:PATH}。至少 20 个字符；可使用全部功能，不能修改配置。"`
 	OAuth   OAuth   `json:"oauth" doc:"Tokens of an authorization server." zh:"授权服务器的令牌。"`
 	Share   Sharing `json:"share" doc:"Give tokens to clients that sign in, for example clients in the cloud, after a person has confirmed." zh:"经人确认后，为登录的客户端（如云端客户端）签发令牌。"`
@@ -228,7 +228,7 @@ func (r *ResultLimit) cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
 
 // Audit says where calls are recorded permanently.
 type Audit struct {
-	File     string `json:"file" doc:"File of one JSON line per call; none when absent." zh:"每次调用一行 JSON 的文件；缺省不记录。"`
+	File     string `json:"file" doc:"File of one JSON line per call; none when absent. Relative to the folder of the config file." zh:"每次调用一行 JSON 的文件；缺省不记录。相对于配置文件所在目录。"`
 	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个审计文件的最大大小。"`
 	MaxFiles int    `json:"maxFiles" def:"10" min:"1" max:"1000" doc:"Files that are kept, the current one included." zh:"保留的审计文件数（含当前文件）。"`
 }

@@ -114,7 +114,7 @@ func diffSchema(name string, old, new []*Server) SchemaDiff {
 
 // local are the settings of one machine. They may differ between the replicas
 // of a cluster.
-var local = []string{"server.", "cluster.", "logging.", "access.keys"}
+var local = []string{"server.", "cluster.", "logging.", "access.keys", "audit.file"}
 
 // Digest returns a digest of the configuration: the servers as the file has
 // them and all settings except those of one machine.

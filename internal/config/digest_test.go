@@ -19,12 +19,12 @@ func TestDigest(t *testing.T) {
 	section := func(node string) string {
 		return `"cluster": {"node": "` + node + `", "peer": ":3096", "secret": "` + clusterSecret + `"}`
 	}
-	one := digest(`{` + section("a") + `, "mcpServers": {"notes": {"url": "https://notes.example/mcp"}}}`)
+	one := digest(`{` + section("a") + `, "audit": {"file": "audit.jsonl"}, "mcpServers": {"notes": {"url": "https://notes.example/mcp"}}}`)
 	for name, tt := range map[string]struct {
 		content string
 		same    bool
 	}{
-		"another machine":   {`{"mcpServers": {"notes": {"url": "https://notes.example/mcp"}}, "logging": {"level": "debug"}, ` + section("b") + `}`, true},
+		"another machine":   {`{"mcpServers": {"notes": {"url": "https://notes.example/mcp"}}, "logging": {"level": "debug"}, "audit": {"file": "/var/log/audit.jsonl"}, ` + section("b") + `}`, true},
 		"another server":    {`{` + section("a") + `, "mcpServers": {"notes": {"url": "https://other.example/mcp"}}}`, false},
 		"one server more":   {`{` + section("a") + `, "mcpServers": {"notes": {"url": "https://notes.example/mcp"}, "more": {"url": "https://more.example/mcp"}}}`, false},
 		"another limit":     {`{` + section("a") + `, "limits": {"sessions": 7}, "mcpServers": {"notes": {"url": "https://notes.example/mcp"}}}`, false},

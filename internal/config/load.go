@@ -172,7 +172,7 @@ func (r *reader) top() {
 	r.cfg.Cluster.override(&r.o.Cluster)
 	r.cfg.Logging.File = r.absolute(r.cfg.Logging.File)
 	r.cfg.Access.Keys = r.absolute(r.cfg.Access.Keys)
-	for _, path := range []*string{&r.cfg.Server.TLS.Cert, &r.cfg.Server.TLS.Key, &r.cfg.Server.TLS.ACME.Cache, &r.cfg.Cluster.NATS.Creds} {
+	for _, path := range []*string{&r.cfg.Audit.File, &r.cfg.Server.TLS.Cert, &r.cfg.Server.TLS.Key, &r.cfg.Server.TLS.ACME.Cache, &r.cfg.Cluster.NATS.Creds} {
 		*path = r.absolute(*path)
 	}
 	if r.cfg.Logging.Level == "warning" {

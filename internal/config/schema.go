@@ -135,7 +135,7 @@ func typeSchema(t reflect.Type, f field) *document.Node {
 	case reflect.Map:
 		value := typeSchema(t.Elem(), field{})
 		switch {
-		case t.Elem() == typeSecret:
+		case t.Elem().Kind() == reflect.String: // a number or true is read as it is written
 			value = object("type", stringList("string", "number", "boolean"))
 		case t.Elem().Kind() == reflect.Struct && hasKey(t.Elem(), "enabled"): // false is short for enabled: false
 			value = object("type", stringList("object", "boolean"), "properties", value.Get("properties"))

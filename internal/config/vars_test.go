@@ -41,7 +41,7 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("top", func(t *testing.T) {
-		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {}, "sampling": {"url": "https://h", "key": "${GONE}"}, "logging": {"file": "logs/x.log"}}`, nil)
+		cfg := configtest.MustLoad(t, "a.json", `{"mcpServers": {}, "sampling": {"url": "https://h", "key": "${GONE}"}, "logging": {"file": "logs/x.log"}, "audit": {"file": "a.jsonl"}}`, nil)
 		if cfg.Sampling.Key != "" {
 			t.Errorf("key = %q", cfg.Sampling.Key.Reveal())
 		}
@@ -50,6 +50,9 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 		if want := filepath.Join(filepath.Dir(cfg.Path), "logs", "x.log"); cfg.Logging.File != want {
 			t.Errorf("log file = %s, want %s", cfg.Logging.File, want)
+		}
+		if want := filepath.Join(filepath.Dir(cfg.Path), "a.jsonl"); cfg.Audit.File != want {
+			t.Errorf("audit file = %s, want %s", cfg.Audit.File, want)
 		}
 	})
 	t.Run("access fails closed", func(t *testing.T) {

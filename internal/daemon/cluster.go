@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/peer"
@@ -34,14 +36,18 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 }
 
 // openPeer opens the listener for the other replicas.
-func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerLimits) error {
+func (f *front) openPeer(ctx context.Context, a *env.Env, rt *router, limits mcphttp.ServerLimits) error {
 	if f.in.Cluster == nil {
 		return nil
 	}
 	var ln net.Listener
 	if !f.in.Config.Cluster.Carried() {
+		address := f.in.Config.Cluster.Peer
 		var err error
-		if ln, err = f.in.Cluster.Listen(ctx, f.in.Config.Cluster.Peer); err != nil {
+		if ln, err = f.in.Cluster.Listen(ctx, address); errors.Is(err, syscall.EADDRINUSE) {
+			return inUse(a, a.T("address "+address+" of cluster.peer is in use", "cluster.peer 的地址 "+address+" 已被占用"),
+				a.T("stop the other program, or use another port for cluster.peer or --peer", "停止占用端口的程序，或为 cluster.peer 或 --peer 使用其他端口"))
+		} else if err != nil {
 			return err
 		}
 	}

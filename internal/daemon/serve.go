@@ -81,7 +81,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if in.Console {
 		rt.console = f.console
 	}
-	if err := f.openPeer(ctx, rt, limits); err != nil {
+	if err := f.openPeer(ctx, a, rt, limits); err != nil {
 		ln.Close()
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 			f.Fix = a.T("this is no port for replicas: correct it in cluster.members, or in cluster.advertise of that replica", "这不是供副本访问的端口：请在 cluster.members 中，或该副本的 cluster.advertise 中修正")
 		case strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: "):
 			f.Fix = a.T("give all replicas the same cluster.secret and cluster.name", "请使所有副本的 cluster.secret 与 cluster.name 相同")
-		case strings.Contains(m.Error, "does not resolve"):
+		case strings.Contains(m.Error, "does not resolve") || strings.Contains(m.Error, "the address that it announces"):
 			f.Fix = a.T("set cluster.advertise there to an address that the other machines reach", "请将其 cluster.advertise 设为其他机器可达的地址")
 		}
 	case m.Back != "":

@@ -43,15 +43,35 @@ func Back(ctx context.Context, n *Node, address string) (why, whyZH string) {
 func serveBack(n *Node, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*surveyWait)
 	defer cancel()
-	v, err := n.ask(ctx, r.Header.Get(headerAddress), "")
-	if err == nil && v.Boot != r.Header.Get(headerBoot) {
-		err = i18n.Errorf("replica %s answers there", "该地址应答的是副本 %s", v.Node)
-	}
 	var said reason
-	if err != nil {
+	if err := n.finds(ctx, r.Header.Get(headerAddress), r.Header.Get(headerBoot)); err != nil {
 		said.Why, said.WhyZH = i18n.Why(err).Both()
 	}
 	writeJSON(w, said)
+}
+
+// finds returns an error unless the replica at an address has a boot id.
+func (n *Node) finds(ctx context.Context, address, boot string) error {
+	v, err := n.ask(ctx, address, "")
+	if err == nil && v.Boot != boot {
+		err = i18n.Errorf("replica %s answers there", "该地址应答的是副本 %s", v.Node)
+	}
+	return err
+}
+
+// Announced returns an error if a replica is not reached at the address that it
+// announces, where the others look for its sessions and servers.
+func Announced(ctx context.Context, n *Node, o Owner) error {
+	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+	defer cancel()
+	_, err := n.Others.resolve(ctx, o.Address)
+	if err == nil {
+		err = n.finds(ctx, o.Address, o.Boot)
+	}
+	if err != nil {
+		return i18n.Errorf("it is not reached at the address that it announces, %s: %w", "无法通过其告知的地址 %s 访问：%w", o.Address, err)
+	}
+	return nil
 }
 
 // isStranger reports whether a connection to the peer port failed because a program

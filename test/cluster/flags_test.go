@@ -2,6 +2,9 @@ package cluster
 
 import (
 	"fmt"
+	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,9 +36,25 @@ func TestFlags(t *testing.T) {
 		s := client(t, c.replicas[0], `{}`)
 		wants(t, at(s, c.replicas[1]).Post(call(1, "back__echo", "hello")).Answer(t), "hello")
 	})
+	t.Run("cluster/flags/peer in use", func(t *testing.T) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		home := t.TempDir()
+		r := &replica{t: t, config: filepath.Join(home, "mcp.json"), home: home}
+		if err := os.WriteFile(r.config, fmt.Appendf(nil, `{"cluster":{"secret":%q},"mcpServers":{}}`, strings.ReplaceAll(secret, " ", "-")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, why, code := r.run("http", "--port", "0", "--node", "a", "--peer", ln.Addr().String())
+		if code != 1 || !strings.Contains(why, "AIO4001") || !strings.Contains(why, ln.Addr().String()+" of cluster.peer") || strings.Contains(why, "--port") {
+			t.Errorf("exit code %d: %s", code, why)
+		}
+	})
 	t.Run("cluster/flags/refused", func(t *testing.T) {
 		r := &replica{t: t, config: "none.json", home: t.TempDir()}
-		for want, args := range map[string][]string{"--engine etcd": {"--engine", "etcd"}, "--join opens no port": {"--join", "nats://h", "--peer", ":3096"}} {
+		for want, args := range map[string][]string{"--engine etcd": {"--engine", "etcd"}, "--node needs a value": {"--node", ""}, "--peer needs a value": {"--peer="}, "--join opens no port": {"--join", "nats://h", "--peer", ":3096"}} {
 			if _, why, code := r.run(append([]string{"http"}, args...)...); code != 2 || !strings.Contains(why, want) {
 				t.Errorf("%v: exit code %d: %s", args, code, why)
 			}

@@ -62,3 +62,27 @@ func TestNamesThatDoNotResolve(t *testing.T) {
 		}
 	})
 }
+
+// TestAnnouncedAddress checks that a replica that answers at its address in members,
+// and not at the one that it announces, is reported: requests to its sessions go
+// there.
+func TestAnnouncedAddress(t *testing.T) {
+	besideOthers(t)
+	closed := mcptest.FreePort(t)
+	c := start(t, 3, options{members: true, between: func(i int, peer string) (string, string) {
+		return []string{peer, "b.invalid" + peer[strings.LastIndexByte(peer, ':'):], "127.0.0.1:" + closed}[i], ""
+	}})
+	want := map[string]string{"b": "b.invalid does not resolve", "c": "announces, 127.0.0.1:" + closed}
+	out, why, code := c.replicas[0].run("cluster", "status")
+	found, errs, doctor := c.replicas[0].run("doctor")
+	for name, text := range want {
+		t.Run("cluster/names/announced/"+name, func(t *testing.T) {
+			if code != 4 || !strings.Contains(out, text) {
+				t.Errorf("status: exit code %d\n%s\n%s", code, out, why)
+			}
+			if doctor == 0 || !strings.Contains(found, text) || strings.Count(found, "set cluster.advertise there") != len(want) {
+				t.Errorf("doctor: exit code %d\n%s\n%s", doctor, found, errs)
+			}
+		})
+	}
+}

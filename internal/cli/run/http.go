@@ -22,6 +22,11 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 		Args:    command.NoArgs(a),
 		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"node", "peer", "engine", "join"} {
+				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return command.UsageError(a, cmd, fmt.Sprintf(a.T("--%s needs a value", "--%s 需要一个值"), name))
+				}
+			}
 			if c := &a.Cluster; c.Join != "" && (c.Peer != "" || c.Engine != "") {
 				return env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave out --peer and --engine", "请去掉 --peer 与 --engine"), "%s", a.T("--join opens no port and uses NATS: it cannot be given with --peer or --engine", "--join 不打开端口且使用 NATS：不能与 --peer 或 --engine 同时使用"))
 			}

@@ -174,6 +174,11 @@ func inboxContent(q *inbox.Question, words []string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "%v", err)
 	}
+	for _, f := range probe.Form(jsonrpc.Get(q.Params, "requestedSchema")) {
+		if f.Required && jsonrpc.Get(content, f.Name) == nil {
+			return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "%w", &probe.MissingError{Name: f.Name})
+		}
+	}
 	if q.Kind != "sampling" {
 		return content, nil
 	}

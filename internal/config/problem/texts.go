@@ -103,7 +103,7 @@ var Texts = map[string]text{
 	NoKeys:      {"the key file %s does not exist, so every client is refused", "密钥文件 %s 不存在，因此所有客户端都会被拒绝", "create the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
 	Plain:       {"other machines can reach %s, and a key sent there over plain HTTP can be read on the network", "其他机器可以访问 %s，以明文 HTTP 发送到此处的密钥会在网络中被读取", "set server.tls, or listen on 127.0.0.1; if a proxy in front adds TLS or you trust the network, set server.insecure: true", "请配置 server.tls，或监听 127.0.0.1；若前面有提供 TLS 的代理或网络可信，请设置 server.insecure: true"},
 	TLS:         {"certificate or key: %s %s", "证书或私钥：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that point to this machine", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
-	Cluster:     {"the cluster: %s %s", "集群：%s %s", "a replica needs cluster.secret, the same on each, and cluster.peer, where the others reach it; see docs/cluster.md", "每个副本都需要相同的 cluster.secret，以及供其他副本访问的 cluster.peer；见 docs/cluster.md"},
+	Cluster:     {"the cluster: %s %s", "集群：%s %s", "see docs/cluster.md", "见 docs/cluster.md"},
 	Pending:     {"server %q waits for approval and is not started", "服务器 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
 	Proposed:    {"the new entry of server %q waits for approval; the old entry runs until then", "服务器 %q 的新条目等待批准；在此之前继续运行原条目", "read its command, then approve it", "请确认其命令后批准"},
 	LockFile:    {"the lock file cannot be read: %v", "无法读取锁文件：%v", "restore it from a backup or version control, or delete it and lock the servers again: mcp-all-in-one lock", "请从备份或版本控制恢复，或删除后重新锁定：mcp-all-in-one lock"},

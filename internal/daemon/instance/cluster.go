@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,10 +186,33 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	}
 	s.Shares = in.Shared.SharesConfig()
 	s.Members = cluster.Compose(in.Member(), known, answers)
+	checkAnnounced(ctx, in, &s, answers)
 	if k := in.placer.get(); k != nil {
 		s.Placed = k.List()
 	}
 	return s
+}
+
+// checkAnnounced marks replicas that answered at other addresses only than the one
+// that they announce. Sessions and servers are looked for at that one.
+func checkAnnounced(ctx context.Context, in *Instance, s *cluster.Status, answers []cluster.Answer) {
+	var all sync.WaitGroup
+	for i := range s.Members {
+		m := &s.Members[i]
+		asked := slices.ContainsFunc(answers, func(a cluster.Answer) bool {
+			return a.Err == nil && a.Member.Boot == m.Boot && (a.Name == m.Address || a.Address == m.Address)
+		})
+		if m.Self || !m.Reachable || asked || s.Carries(m) {
+			continue
+		}
+		all.Go(func() {
+			if err := peer.Announced(ctx, in.Cluster, peer.Owner{Node: m.Node, Boot: m.Boot, Address: m.Address}); err != nil {
+				m.Reachable = false
+				m.Error, m.ErrorZH = i18n.Why(err).Both()
+			}
+		})
+	}
+	all.Wait()
 }
 
 // CheckCluster adds to a status what came from outside the cluster, and asks the
