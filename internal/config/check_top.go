@@ -48,7 +48,7 @@ func (r *reader) checkTop() {
 // the value as it is written in the file, never the value of a variable. A value
 // whose variables were not resolved is not reported.
 func (r *reader) reportTop(sev problem.Severity, path, code string, value any, more ...any) *problem.Problem {
-	n, written := r.find(path)
+	n, written := find(r, path)
 	if written && n.Kind == document.KindArray {
 		n = itemOf(n, value)
 	}
@@ -82,12 +82,12 @@ func itemOf(list *document.Node, value any) *document.Node {
 
 // at finds a top-level key by its path, or its nearest ancestor that exists.
 func (r *reader) at(path string) *document.Node {
-	n, _ := r.find(path)
+	n, _ := find(r, path)
 	return n
 }
 
 // find is at, and reports whether the key itself exists.
-func (r *reader) find(path string) (*document.Node, bool) {
+func find(r *reader, path string) (*document.Node, bool) {
 	n := r.Layout.Top
 	for key := range strings.SplitSeq(path, ".") {
 		next := n.Get(key)

@@ -122,13 +122,13 @@ func (r *reader) checkCluster() {
 	r.checkMembers()
 	r.checkEngine()
 	if fault := spelling.Fault(c.Node); !fault.Empty() {
-		p := r.reportFlag("--node", r.o.Cluster.Node, "cluster.node", cmp.Or(c.Node, "node"), fault)
+		p := reportFlag(r, "--node", r.o.Cluster.Node, "cluster.node", cmp.Or(c.Node, "node"), fault)
 		p.Hint, p.HintZH = "write a name without white space and without $ { }, such as gw1", "名称不能含空白字符和 $ { }，例如 gw1"
 	}
 	if c.Carried() {
 		checkCarried(r)
 	} else if !isAddress(c.Peer, false) {
-		r.reportFlag("--peer", r.o.Cluster.Peer, "cluster.peer", cmp.Or(c.Peer, "peer"), i18n.New("is not an address with a port, such as 0.0.0.0:3096", "不是带端口的地址，例如 0.0.0.0:3096"))
+		reportFlag(r, "--peer", r.o.Cluster.Peer, "cluster.peer", cmp.Or(c.Peer, "peer"), i18n.New("is not an address with a port, such as 0.0.0.0:3096", "不是带端口的地址，例如 0.0.0.0:3096"))
 	} else if !isAddress(c.Advertise, true) {
 		r.reportTop(problem.SeverityError, "cluster.advertise", problem.Cluster, c.Advertise, i18n.New("is not an address with a port", "不是带端口的地址"))
 	}
@@ -136,7 +136,7 @@ func (r *reader) checkCluster() {
 
 // reportFlag reports a value of the section cluster, or of the flag that is given in
 // its place.
-func (r *reader) reportFlag(flag, given, path, value string, fault i18n.Text) *problem.Problem {
+func reportFlag(r *reader, flag, given, path, value string, fault i18n.Text) *problem.Problem {
 	if given == "" {
 		return r.reportTop(problem.SeverityError, path, problem.Cluster, value, fault)
 	}
@@ -191,9 +191,9 @@ func (r *reader) checkEngine() {
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
-			r.reportFlag("--join", r.o.Cluster.Join, "cluster.nats.urls", text, i18n.New("is not an address of NATS, such as nats://host:4222", "不是 NATS 地址，例如 nats://host:4222"))
+			reportFlag(r, "--join", r.o.Cluster.Join, "cluster.nats.urls", text, i18n.New("is not an address of NATS, such as nats://host:4222", "不是 NATS 地址，例如 nats://host:4222"))
 		case u.User != nil:
-			r.reportFlag("--join", r.o.Cluster.Join, "cluster.nats.urls", u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
+			reportFlag(r, "--join", r.o.Cluster.Join, "cluster.nats.urls", u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
 		}
 	}
 	if c.NATS.Creds == "" || r.vars.AsWritten {

@@ -45,7 +45,7 @@ func (f *front) openPeer(ctx context.Context, a *env.Env, rt *router, limits mcp
 		address := f.in.Config.Cluster.Peer
 		var err error
 		if ln, err = f.in.Cluster.Listen(ctx, address); errors.Is(err, syscall.EADDRINUSE) {
-			return inUse(a, a.T("address "+address+" of cluster.peer is in use", "cluster.peer 的地址 "+address+" 已被占用"),
+			return inUse(a, i18n.Errorf("address %s of cluster.peer is in use", "cluster.peer 的地址 %s 已被占用", address),
 				a.T("stop the other program, or use another port for cluster.peer or --peer", "停止占用端口的程序，或为 cluster.peer 或 --peer 使用其他端口"))
 		} else if err != nil {
 			return err

@@ -171,10 +171,10 @@ func ListenError(a *env.Env, err error, host string, port int) error {
 		return err
 	}
 	address := net.JoinHostPort(host, strconv.Itoa(port))
-	return inUse(a, a.T("address "+address+" is in use", "地址 "+address+" 已被占用"), a.T("stop the other program, or use another --port", "停止占用端口的程序，或使用其他 --port"))
+	return inUse(a, i18n.Errorf("address %s is in use", "地址 %s 已被占用", address), a.T("stop the other program, or use another --port", "停止占用端口的程序，或使用其他 --port"))
 }
 
 // inUse returns the error for a port that another program has.
-func inUse(a *env.Env, what, hint string) error {
-	return &env.ExitError{Code: env.ExitFailure, ID: env.CodeInUse, Plain: a.Personality.Plain, Hint: hint, Err: errors.New(what)}
+func inUse(a *env.Env, err error, hint string) error {
+	return &env.ExitError{Code: env.ExitFailure, ID: env.CodeInUse, Plain: a.Personality.Plain, Hint: hint, Err: err}
 }

@@ -23,6 +23,7 @@ import (
 // A finding is the result of one check.
 type finding struct {
 	OK     bool   `json:"ok"`
+	Warn   bool   `json:"warning,omitempty"` // of the config file, which can be used
 	What   string `json:"what"`
 	Detail string `json:"detail,omitempty"`
 	Fix    string `json:"fix,omitempty"`
@@ -44,7 +45,8 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 	for _, p := range cfg.Problems {
 		// A server that is off is a separate finding.
 		if p.Severity != problem.SeverityDisabled && (only == "" || !aboutAnother(cfg, p, only)) {
-			show.add(finding{OK: p.Severity == problem.SeverityWarning, What: a.ProblemText(p)})
+			warns := p.Severity == problem.SeverityWarning
+			show.add(finding{OK: warns, Warn: warns, What: a.ProblemText(p)})
 		}
 	}
 	if _, err := certs.ForHost(cfg, cfg.Server.Host, slog.New(slog.DiscardHandler)); err != nil && only == "" {
@@ -182,8 +184,11 @@ func aboutAnother(cfg *config.Config, p problem.Problem, only string) bool {
 
 func printFinding(a *env.Env, f finding) {
 	mark := "✓"
-	if !f.OK {
+	switch {
+	case !f.OK:
 		mark = "✗"
+	case f.Warn:
+		mark = "!"
 	}
 	fmt.Fprintf(a.Stdout, "%s %s\n", mark, strings.TrimSpace(f.What+"  "+strings.ReplaceAll(f.Detail, "\n", "\n    ")))
 	if f.Fix != "" {

@@ -44,14 +44,14 @@ func serveBack(n *Node, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*surveyWait)
 	defer cancel()
 	var said reason
-	if err := n.finds(ctx, r.Header.Get(headerAddress), r.Header.Get(headerBoot)); err != nil {
+	if err := finds(ctx, n, r.Header.Get(headerAddress), r.Header.Get(headerBoot)); err != nil {
 		said.Why, said.WhyZH = i18n.Why(err).Both()
 	}
 	writeJSON(w, said)
 }
 
 // finds returns an error unless the replica at an address has a boot id.
-func (n *Node) finds(ctx context.Context, address, boot string) error {
+func finds(ctx context.Context, n *Node, address, boot string) error {
 	v, err := n.ask(ctx, address, "")
 	if err == nil && v.Boot != boot {
 		err = i18n.Errorf("replica %s answers there", "该地址应答的是副本 %s", v.Node)
@@ -66,7 +66,7 @@ func Announced(ctx context.Context, n *Node, o Owner) error {
 	defer cancel()
 	_, err := n.Others.resolve(ctx, o.Address)
 	if err == nil {
-		err = n.finds(ctx, o.Address, o.Boot)
+		err = finds(ctx, n, o.Address, o.Boot)
 	}
 	if err != nil {
 		return i18n.Errorf("it is not reached at the address that it announces, %s: %w", "无法通过其告知的地址 %s 访问：%w", o.Address, err)

@@ -69,15 +69,20 @@ func membersCommand(a *env.Env) *cobra.Command {
 func drainCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "drain NODE", Short: a.T("move the servers and sessions of a gateway to the others", "把一个网关的服务器和会话移到其他网关"), Args: command.ArgCount(a, 1, 1),
-		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It accepts no new ones, and /ready fails, until it is restarted.",
-			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务器及其会话交给其他网关。\n在重新启动之前，它不再接收新的服务器和会话，/ready 也返回失败。"),
+		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It returns at once; cluster status shows where each server is. Until\nthat gateway is restarted, it takes no servers and /ready fails, so that a balancer sends it\nno new clients; it serves those that come anyway.",
+			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务器及其会话交给其他网关。\n命令立即返回；cluster status 显示各服务器所在的网关。在重新启动之前，该网关不再接收服务器，\n/ready 返回失败，负载均衡器不再分配新客户端；直接到来的客户端仍得到服务。"),
 		Example: "  mcp-all-in-one cluster drain gateway-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			return r.Post(cmd.Context(), "/cluster/drain/"+url.PathEscape(args[0]), nil, nil)
+			if err := r.Post(cmd.Context(), "/cluster/drain/"+url.PathEscape(args[0]), nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Stderr, a.T("%s finishes its calls and gives its servers and sessions away; it is done with its servers when cluster status shows none there\n",
+				"%s 正在完成调用，并移交其服务器和会话；当 cluster status 不再显示其上有服务器时，服务器移交完毕\n"), args[0])
+			return nil
 		},
 	}
 }
