@@ -28,7 +28,7 @@ func (b *Inbox) Post(r *api.Request) (any, error) {
 		return nil, api.Refuse(http.StatusForbidden, "own", i18n.Why(err))
 	case errors.Is(err, errNoScript) || errors.Is(err, errFor):
 		return nil, api.BadRequest(i18n.Why(err))
-	case errors.As(err, new(*noAnswer)):
+	case errors.As(err, new(*badAnswer)):
 		return nil, api.BadRequest(i18n.Why(errors.Unwrap(err)))
 	case errors.As(err, new(*notApplied)):
 		return nil, errors.Unwrap(err)

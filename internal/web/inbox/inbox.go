@@ -64,7 +64,8 @@ type Question struct {
 	Params json.RawMessage `json:"params"`
 	// Code is the script that makes the call; empty for none.
 	Code string `json:"code,omitempty"`
-	// Check says why an answer is none; the question waits on. nil accepts all.
+	// Check returns an error for an answer that is not accepted; the question then
+	// keeps waiting. nil accepts all.
 	Check func(Answer) error `json:"-"`
 	// Apply carries the answer out, before Ask returns it; nil for nothing to do.
 	// Its error is told to the person who answered.
@@ -172,9 +173,9 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 		return errOwnQuestion
 	}
 	noScript := i >= 0 && a.For != "" && b.waiting[i].Code == ""
-	var none error
+	var bad error
 	if i >= 0 && b.waiting[i].Check != nil {
-		none = b.waiting[i].Check(a)
+		bad = b.waiting[i].Check(a)
 	}
 	b.mu.Unlock()
 	switch {
@@ -184,8 +185,8 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 		return errFor
 	case noScript:
 		return errNoScript
-	case none != nil:
-		return &noAnswer{none}
+	case bad != nil:
+		return &badAnswer{bad}
 	}
 	w := b.remove(id)
 	if w == nil {
@@ -205,10 +206,10 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	return nil
 }
 
-// noAnswer says why an answer is none.
-type noAnswer struct{ error }
+// A badAnswer is the reason why an answer is not accepted.
+type badAnswer struct{ error }
 
-func (e *noAnswer) Unwrap() error { return e.error }
+func (e *badAnswer) Unwrap() error { return e.error }
 
 // notApplied says why an answer was not carried out.
 type notApplied struct{ error }
