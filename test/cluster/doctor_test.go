@@ -33,7 +33,13 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 	}
-	t.Run("cluster/doctor/well", func(t *testing.T) { says(t, b, false, "replica a") })
+	t.Run("cluster/doctor/well", func(t *testing.T) {
+		well := start(t, 2, options{members: true})
+		says(t, well.replicas[1], false, "replica a")
+	})
+	t.Run("cluster/doctor/announced", func(t *testing.T) {
+		says(t, b, true, "replica a", away, "connection refused", "set cluster.advertise there")
+	})
 	t.Run("cluster/doctor/both ways", func(t *testing.T) {
 		says(t, a, true, "replica b", "does not reach this replica", away, "connection refused", "cluster.advertise")
 	})
