@@ -154,6 +154,11 @@ func TestJoin(t *testing.T) {
 		s := client(t, laptop, `{}`)
 		laptop.Signal(syscall.SIGTERM)
 		laptop.Wait(30 * time.Second)
+		left := time.Now()
+		await(t, "the others know that it has left", func() bool { return b.of(laptop.name).Node == "" })
+		if took := time.Since(left); took > 12*time.Second {
+			t.Errorf("a replica that stops is listed for %v, as if it had been killed", took)
+		}
 		wants(t, at(s, b).Post(call(1, "back__echo", "moved")).Answer(t), "moved")
 		laptop.start()
 		laptop.ready()
