@@ -19,8 +19,10 @@ func Discreet(err error, who *access.Principal) error {
 	reason, _ := jsonrpc.GetString(wire.Data, "reason")
 	service, _ := jsonrpc.GetString(wire.Data, "service")
 	switch mcp.Reason(reason) {
-	case mcp.UpstreamUnavailable, mcp.UpstreamClosed:
-		return mcp.Failure(mcp.Reason(reason), service, fmt.Sprintf("server %q is not available", service))
+	case mcp.UpstreamUnavailable:
+		return mcp.Failure(mcp.UpstreamUnavailable, service, fmt.Sprintf("server %q is not available", service))
+	case mcp.UpstreamClosed:
+		return mcp.Failure(mcp.UpstreamClosed, service, fmt.Sprintf("server %q ended before it answered; whether the call ran is unknown", service))
 	}
 	return err
 }
