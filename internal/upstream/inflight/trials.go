@@ -30,9 +30,9 @@ type turn struct {
 	over   chan struct{} // closed when the turn ends earlier
 }
 
-// Enter waits until it is the client's turn to call a tool, until the current turn
-// has lasted trialTime at most. end must be called after the call, unless it is nil.
-// There is an error if ctx ends first.
+// Enter waits until the client may call a tool: until its turn begins, or the
+// current turn has lasted trialTime. end must be called after the call, unless it
+// is nil. Enter returns an error if ctx ends first.
 func (t *Trials) Enter(ctx context.Context, client any, tool string) (end func(), err error) {
 	var late <-chan time.Time
 	for {
