@@ -38,8 +38,7 @@ type Caller struct {
 	logLevel atomic.Pointer[string]
 
 	mu    sync.Mutex
-	bound map[*connections]binding
-	used  map[*connections]bool // the binding is in use, so it stays
+	bound map[*connections]*bond
 
 	alone atomic.Bool
 }
@@ -74,7 +73,7 @@ func (c *Caller) Move(p *project.Project) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.project.Store(p)
-	maps.DeleteFunc(c.bound, func(u *connections, _ binding) bool { return c.Session == "" || u.Config().ByProject() })
+	maps.DeleteFunc(c.bound, func(u *connections, _ *bond) bool { return c.Session == "" || u.Config().ByProject() })
 }
 
 // Alone reports whether a server has run a process for c alone, or for its project.
@@ -99,6 +98,12 @@ type binding struct {
 	key      string           // the key of the slot; empty for the primary one
 }
 
+// A bond is the binding of one caller to one server.
+type bond struct {
+	binding
+	kept bool // a request was sent, so the binding stays
+}
+
 // binding returns how c reaches u. A shared Caller decides it each time, because its
 // requests may differ.
 func (c *Caller) binding(u *connections) binding {
@@ -120,29 +125,30 @@ func (c *Caller) keep(u *connections, b binding) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.used[u] && c.bindingLocked(u) != b {
+	bond := c.bound[u]
+	if bond != nil && bond.kept {
+		return true
+	}
+	if c.bindingLocked(u) != b {
 		return false
 	}
-	if c.bound[u].alone(u) {
+	c.bound[u].kept = true
+	if b.alone(u) {
 		c.alone.Store(true)
 	}
-	if c.used == nil {
-		c.used = make(map[*connections]bool)
-	}
-	c.used[u] = true
 	return true
 }
 
 func (c *Caller) bindingLocked(u *connections) binding {
-	b, ok := c.bound[u]
-	if !ok || !c.used[u] {
-		b = u.bind(c)
-		b.key = slotKey(b, c)
-		if c.bound == nil {
-			c.bound = make(map[*connections]binding)
-		}
-		c.bound[u] = b
+	if bond := c.bound[u]; bond != nil && bond.kept {
+		return bond.binding
 	}
+	b := u.bind(c)
+	b.key = slotKey(b, c)
+	if c.bound == nil {
+		c.bound = make(map[*connections]*bond)
+	}
+	c.bound[u] = &bond{binding: b}
 	return b
 }
 
@@ -158,14 +164,15 @@ func (c *Caller) rebind(u *connections) binding {
 func (c *Caller) uses(u *connections, key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.bound[u].key == key
+	bond := c.bound[u]
+	return bond != nil && bond.key == key
 }
 
 // Close ends the connections that c has to itself. No call of c may be running.
 func (c *Caller) Close() {
 	c.mu.Lock()
 	bound := c.bound
-	c.bound, c.used = nil, nil
+	c.bound = nil
 	c.mu.Unlock()
 	for u, b := range bound {
 		if b.own {
