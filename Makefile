@@ -105,7 +105,7 @@ faults: ## the fault tests in small size
 	test/again.sh -count=1 -timeout 30m -- ./test/torture
 
 browser: ## the console in a real browser, but for what is timed
-	test/again.sh -count=1 -timeout 30m -skip '^TestTimed$$' -- ./test/browser
+	DEPTH=2 test/again.sh -count=1 -timeout 30m -skip '^TestTimed$$' -- ./test/browser
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start: servers, gateways, and the product in

@@ -111,7 +111,7 @@ func prepared(t *testing.T) *stage {
 func TestBrowser(t *testing.T) {
 	at := prepared(t)
 	if some := strings.Fields(os.Getenv("BROWSER_TESTS")); len(some) > 0 {
-		at.run(t, some) // for writing tests
+		at.run(t, some...) // for writing tests
 		return
 	}
 	files, err := filepath.Glob("*.test.mjs")
@@ -128,10 +128,10 @@ func TestBrowser(t *testing.T) {
 			lanes[i%2] = append(lanes[i%2], file)
 		}
 	}
-	for _, files := range lanes {
-		t.Run(files[0], func(t *testing.T) {
+	for i, files := range lanes {
+		t.Run(fmt.Sprint("lane", i+1), func(t *testing.T) {
 			t.Parallel()
-			at.run(t, files)
+			at.run(t, files...)
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestBrowser(t *testing.T) {
 // runs.
 func TestTimed(t *testing.T) {
 	if os.Getenv("BROWSER_TESTS") == "" {
-		prepared(t).run(t, timed)
+		prepared(t).run(t, timed...)
 	}
 }
 
@@ -198,22 +198,29 @@ func browser(t *testing.T, env []string) string {
 	return strings.TrimSpace(address)
 }
 
-// run runs scripts one after the other with their own gateway, and makes a
-// subtest of each of their tests.
-func (s *stage) run(t *testing.T, files []string) {
+// run runs scripts one after the other with one gateway and one browser. Each
+// script is a subtest, so that a script that failed can run again by itself.
+func (s *stage) run(t *testing.T, files ...string) {
 	t.Helper()
 	file := mcptest.WriteConfig(t, s.config)
 	program := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
 	base := mcptest.Start(t, program).Listening()
 	env := slices.Concat(os.Environ(), program.Env, s.env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
 		"CONSOLE_STATE=" + filepath.Join(t.TempDir(), "state.json"), "PROGRAM=" + program.Path})
-	args := append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)
-	cmd := exec.CommandContext(t.Context(), "node", args...)
-	cmd.Env = append(env, "BROWSER="+browser(t, env))
-	cmd.Stderr = os.Stderr
+	env = append(env, "BROWSER="+browser(t, env))
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) { runScript(t, file, env) })
+	}
+}
+
+// runScript runs one script, and makes a subtest of each of its tests.
+func runScript(t *testing.T, file string, env []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=tap", file)
+	cmd.Env, cmd.Stderr = env, os.Stderr
 	out, err := cmd.Output()
 	if n := report(t, out); err != nil && n == 0 {
-		t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("node %s: %v\n%s", file, err, out)
 	}
 }
 
