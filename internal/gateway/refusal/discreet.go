@@ -12,8 +12,8 @@ import (
 // Discreet removes the reason from an error about an unreachable server, if the
 // principal may not see the server's command, environment and standard error.
 func Discreet(err error, who *access.Principal) error {
-	var wire *jsonrpc.Error
-	if !errors.As(err, &wire) || who.MayInspect() {
+	wire, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || who.MayInspect() {
 		return err
 	}
 	reason, _ := jsonrpc.GetString(wire.Data, "reason")
