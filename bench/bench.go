@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -101,9 +102,7 @@ func (b *bench) command(servers map[string]entry, extra map[string]any, env []st
 		return nil, nil, err
 	}
 	config := map[string]any{"mcpServers": servers}
-	for key, value := range extra {
-		config[key] = value
-	}
+	maps.Copy(config, extra)
 	raw, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
 		return nil, nil, err

@@ -130,9 +130,7 @@ func (b *bench) replica(ctx context.Context, node string, servers map[string]ent
 		return nil, err
 	}
 	cluster := map[string]any{"node": node, "peer": peer, "advertise": peer, "secret": "a-secret-of-thirty-two-bytes-or-more", "drainDelay": "0s"}
-	for key, value := range more {
-		cluster[key] = value
-	}
+	maps.Copy(cluster, more)
 	return b.serve(ctx, servers, map[string]any{"cluster": cluster})
 }
 

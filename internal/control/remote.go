@@ -122,10 +122,10 @@ func Running(ctx context.Context, a *env.Env, config string) *Remote {
 		fmt.Fprintf(a.Stderr, a.T("warning: the gateway with process ID %s does not answer and is passed over; continue it if it was stopped (Ctrl-Z), or end it\n",
 			"警告：进程号为 %s 的网关没有应答，已跳过；如果它被暂停（Ctrl-Z），请让它继续，或结束它\n"), pid)
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		list[i].lang = a.Lang
-		if list[i].Config == config {
-			return list[i]
+	for _, l := range slices.Backward(list) {
+		l.lang = a.Lang
+		if l.Config == config {
+			return l
 		}
 	}
 	if config == "" && len(list) == 1 {

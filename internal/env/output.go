@@ -35,8 +35,7 @@ func (o *output) Write(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	var at *fs.PathError // it names no file that the user knows
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	err = i18n.Errorf("writing standard output: %w", "写入标准输出失败：%w", err)

@@ -50,8 +50,7 @@ func urisOf(result, list string) (uris []string) {
 func codeOf(t *testing.T, s *Session, method, params string) int64 {
 	t.Helper()
 	resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return wire.Code
 	}
 	if err != nil || resp.Err == nil {

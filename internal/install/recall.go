@@ -178,7 +178,7 @@ func (m *matcher) words(marked, words []string) {
 	for i := range best {
 		best[i] = make([]int, len(words)+1)
 	}
-	for i := len(marked) - 1; i >= 0; i-- {
+	for i := range slices.Backward(marked) {
 		for j := len(words) - 1; j >= 0; j-- {
 			best[i][j] = max(best[i+1][j], best[i][j+1])
 			if patterns[i].MatchString(words[j]) {

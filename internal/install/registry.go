@@ -162,8 +162,7 @@ func (r *Registries) offline(g *registry, name, version string, cause error) (*R
 }
 
 func (r *Registries) unreachable(g *registry, cause error) error {
-	var wanted *oauth.SignInError
-	if errors.As(cause, &wanted) {
+	if wanted, ok := errors.AsType[*oauth.SignInError](cause); ok {
 		return fail(env.CodeRegistry, "the registry %s: %v", "注册表 %s：%v", g.name, wanted)
 	}
 	list := r.kept.list(g.url)

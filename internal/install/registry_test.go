@@ -64,8 +64,7 @@ func opened(t *testing.T, list ...config.Registry) *Registries {
 var all = []string{"*"}
 
 func codeOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,8 +48,8 @@ type Reply struct {
 // to the request.
 func (r *Reply) Answer(t testing.TB) Message {
 	t.Helper()
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if m := r.Messages[i]; m.Method == "" {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Method == "" {
 			return m
 		}
 	}

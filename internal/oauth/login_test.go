@@ -162,9 +162,8 @@ func TestTokensAreKept(t *testing.T) {
 		other := newResource(t, as)
 		moved := *s
 		moved.URL = other.mcp()
-		var signIn *SignInError
 		_, err := post(t.Context(), newKeeper(t, dir).Transport(&moved, "", plain), moved.URL)
-		if !errors.As(err, &signIn) {
+		if _, ok := errors.AsType[*SignInError](err); !ok {
 			t.Errorf("error %v", err)
 		}
 		if got := strings.Join(other.tokens(), ""); got != "" {

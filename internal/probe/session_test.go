@@ -293,8 +293,7 @@ func TestUnreachable(t *testing.T) {
 		"it ends":         {Name: "x", Command: "false"},
 	} {
 		_, err := Open(t.Context(), target, Options{Launcher: launcher})
-		var start *StartError
-		if !errors.As(err, &start) {
+		if _, ok := errors.AsType[*StartError](err); !ok {
 			t.Errorf("%s: %v, want a StartError", name, err)
 		}
 	}

@@ -45,12 +45,10 @@ func (s *starter) reportLaunch(l launched) {
 
 func (s *starter) failed(id uint64, err error) {
 	r := report{Kind: kindFailed, ID: id, Error: err.Error()}
-	var setup *sandbox.SetupError
-	if errors.As(err, &setup) {
+	if setup, ok := errors.AsType[*sandbox.SetupError](err); ok {
 		r.Stage, r.Error = setup.Stage, setup.Err.Error()
 	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		r.Errno = int(errno)
 	}
 	s.report(r)

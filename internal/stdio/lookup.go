@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -157,10 +158,10 @@ func foundElsewhere(cmd Command) i18n.Text {
 		}
 		// The last match is usually the newest version.
 		matches, _ := filepath.Glob(filepath.Join(dir, cmd.Path))
-		for i := len(matches) - 1; i >= 0; i-- {
-			if checkFile(cmd, matches[i]) == nil {
+		for _, path := range slices.Backward(matches) {
+			if checkFile(cmd, path) == nil {
 				return i18n.New("there is %s: use that path, or add %s to PATH in its env", "它位于 %s：请使用该路径，或把 %s 加入其 env 的 PATH",
-					matches[i], filepath.Dir(matches[i]))
+					path, filepath.Dir(path))
 			}
 		}
 	}
@@ -194,8 +195,8 @@ func containsNUL(list []string) bool {
 
 // envValue returns the last value of a variable.
 func envValue(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		n, value, ok := splitEntry(env[i])
+	for _, e := range slices.Backward(env) {
+		n, value, ok := splitEntry(e)
 		if ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
 			return value
 		}

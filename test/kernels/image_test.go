@@ -191,7 +191,7 @@ func needs(t *testing.T, data []byte) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range strings.Split(string(info), "\x00") {
+	for entry := range strings.SplitSeq(string(info), "\x00") {
 		if names, ok := strings.CutPrefix(entry, "depends="); ok && names != "" {
 			return strings.Split(strings.ReplaceAll(names, "-", "_"), ",")
 		}

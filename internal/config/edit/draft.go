@@ -265,8 +265,8 @@ func (d *Draft) onlyServersChanged() bool {
 		if l == nil {
 			return root
 		}
-		for i := len(l.Entries) - 1; i >= 0; i-- {
-			root = replaceAt(root, l.Entries[i].Path, nil)
+		for _, entry := range slices.Backward(l.Entries) {
+			root = replaceAt(root, entry.Path, nil)
 		}
 		if d.old == nil && l.Shape != layout.ShapeSchemas {
 			root = replaceAt(root, l.Holder, nil)

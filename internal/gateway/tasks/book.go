@@ -208,8 +208,8 @@ func (o *Book) remove(k Key) {
 		return
 	}
 	keys := o.owned[t.owner]
-	for i := len(keys) - 1; i >= 0; i-- { // it is one of the newest
-		if keys[i] == k {
+	for i, key := range slices.Backward(keys) { // it is one of the newest
+		if key == k {
 			o.owned[t.owner] = slices.Delete(keys, i, i+1)
 			break
 		}

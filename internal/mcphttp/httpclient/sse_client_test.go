@@ -51,8 +51,7 @@ func TestSSEStream(t *testing.T) {
 		t.Errorf("read %q, %v", msg, err)
 	}
 	_, _, err = s.Read()
-	var frame *jsonrpc.FrameError
-	if !errors.As(err, &frame) {
+	if _, ok := errors.AsType[*jsonrpc.FrameError](err); !ok {
 		t.Errorf("event over the limit: %v, want a FrameError", err)
 	}
 	if msg, _, err := s.Read(); err != nil || string(msg) != "last" {

@@ -104,8 +104,7 @@ func TestEventReaderLimits(t *testing.T) {
 	})
 	t.Run("corpus/U24/event id of 1 MiB", func(t *testing.T) {
 		_, err := NewEventReader(strings.NewReader("id: "+strings.Repeat("i", 1<<20)+"\ndata: a\n\n"), 4<<20).Next()
-		var limit *LimitError
-		if !errors.As(err, &limit) {
+		if _, ok := errors.AsType[*LimitError](err); !ok {
 			t.Errorf("got %v, want a LimitError", err)
 		}
 	})

@@ -143,9 +143,9 @@ func (h *History) Of(bench string) []Run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := []Run{}
-	for i := len(h.runs) - 1; i >= 0; i-- {
-		if h.runs[i].Bench == bench {
-			out = append(out, h.runs[i].Run)
+	for _, run := range slices.Backward(h.runs) {
+		if run.Bench == bench {
+			out = append(out, run.Run)
 		}
 	}
 	return out

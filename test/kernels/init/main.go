@@ -59,7 +59,7 @@ func boot() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range strings.Fields(string(list)) {
+	for name := range strings.FieldsSeq(string(list)) {
 		if err := load(name); err != nil {
 			return fmt.Errorf("loading %s: %w", name, err)
 		}
