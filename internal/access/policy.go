@@ -69,12 +69,15 @@ func (r *Refusal) Write(w http.ResponseWriter) {
 // refused even if none is needed, because the client wants to act as a specific
 // principal.
 func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
-	who, refused := p.identify(r)
-	who.Here = refused == nil && fromHere(r.RemoteAddr) && !wasForwarded(r)
+	near, forwarded := fromHere(r.RemoteAddr), wasForwarded(r)
+	who, refused := p.identify(r, near, forwarded)
+	who.Here = refused == nil && near && !forwarded
 	return who, refused
 }
 
-func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
+// identify returns the principal of a request. near says that its sender is on this
+// machine, forwarded that the sender is a proxy.
+func (p *Policy) identify(r *http.Request, near, forwarded bool) (Principal, *Refusal) {
 	if credentialInQuery(r.URL.RawQuery) {
 		return Principal{}, p.refuse("invalid_request", "do not put credentials into the URL: send Authorization: Bearer")
 	}
@@ -83,10 +86,10 @@ func (p *Policy) identify(r *http.Request) (Principal, *Refusal) {
 		if p.Required {
 			return Principal{}, p.refuse("", "a key or token is needed: send Authorization: Bearer")
 		}
-		if !fromHere(r.RemoteAddr) {
+		if !near {
 			return Principal{}, p.refuse("", "only this machine may enter without a key")
 		}
-		if wasForwarded(r) {
+		if forwarded {
 			return Principal{}, p.refuseForwarded()
 		}
 		return Anonymous, nil

@@ -73,8 +73,11 @@ func isJSON(contentType []string) bool {
 // acceptedBy parses Accept. A client must name text/event-stream to get events: one
 // that accepts */* gets JSON.
 func acceptedBy(accept []string) accepted {
-	if len(accept) == 0 {
+	switch {
+	case len(accept) == 0:
 		return accepted{json: true}
+	case len(accept) == 1 && accept[0] == "application/json, text/event-stream": // as SDKs write it
+		return accepted{json: true, events: true}
 	}
 	var a accepted
 	for _, line := range accept {

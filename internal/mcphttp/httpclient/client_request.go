@@ -106,13 +106,15 @@ func (x *exchange) run() (*jsonrpc.Response, error) {
 		watch.stop(false)
 		return nil, err
 	}
-	out, err := x.consume(x.f.ctx, resp)
-	watch.stop(mediaType(resp.Header.Get("Content-Type")) == "text/event-stream")
+	contentType := resp.Header.Get("Content-Type")
+	kind := mediaType(contentType)
+	out, err := x.consume(x.f.ctx, resp, kind, contentType)
+	watch.stop(kind == "text/event-stream")
 	return out, err
 }
 
-// consume reads the response.
-func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
+// consume reads the response. kind is the media type in its contentType.
+func (x *exchange) consume(ctx context.Context, resp *http.Response, kind, contentType string) (*jsonrpc.Response, error) {
 	c := x.c
 	if resp.StatusCode/100 != 2 {
 		return x.refused(resp)
@@ -127,8 +129,7 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 			return nil, err
 		}
 	}
-	contentType := resp.Header.Get("Content-Type")
-	switch mediaType(contentType) {
+	switch kind {
 	case "application/json":
 		return x.whole(ctx, resp)
 	case "text/event-stream":
