@@ -35,6 +35,7 @@ var basic = []string{"i18n", "lazy"}
 var layers = map[string][]string{
 	"i18n":               {},
 	"lazy":               {},
+	"pattern":            {},
 	"lastbuf":            {},
 	"spelling":           {},
 	"logfile":            {},
@@ -76,7 +77,7 @@ var layers = map[string][]string{
 	"mcphttp":            {"jsonrpc", "jsonrpc/duplex", "lastbuf", "config", "mcp", "traffic", "safehttp", "http1", "mcphttp/sse"},
 	"oauth":              {"record", "secrets", "disk", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
 	"access":             {"config/units", "record", "disk", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"jsonschema":         {},
+	"jsonschema":         {"pattern"},
 	"definition":         {"jsonrpc"},
 	"catalog/fit":        {"jsonschema", "jsonrpc"},
 	"catalog/signature":  {"spelling", "jsonschema", "jsonrpc"},

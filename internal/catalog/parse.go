@@ -109,7 +109,7 @@ func (p *parser) item(raw []byte) {
 		}
 	}
 	if bytes.Contains(item.InputSchema, []byte("$ref")) && bytes.Contains(item.InputSchema, []byte("://")) {
-		if err := item.Unvalidated(); err != nil {
+		if err := jsonschema.Check(item.InputSchema); err != nil {
 			p.report(key, false, "its arguments cannot be validated: %v", "无法校验它的参数：%v", err)
 		}
 	}

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -179,4 +181,26 @@ func TestHeaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCostOfListing lists tools whose schemas cost much to compile. Only a call
+// compiles them.
+func TestCostOfListing(t *testing.T) {
+	var all []string
+	for i := range 500 {
+		all = append(all, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://json-schema.org/draft/2020-12/schema"},"b":{"pattern":"(abcdefghijklmnopqrst){1,800}"}}}}`, i))
+	}
+	list := page("tools", all...)
+	before := heap()
+	items, issues := ParseTools(list)
+	if n := heap() - before; n > 100*len(list[0]) {
+		t.Errorf("door/13: a list of %d bytes takes %d bytes of memory", len(list[0]), n)
+	}
+	if len(items) != len(all) || len(issues) > 0 {
+		t.Errorf("%d of %d are listed: %v", len(items), len(all), issues)
+	}
+	if items[9].Validate([]byte(`{"b":"x"}`)) == nil {
+		t.Error("a call is not checked")
+	}
+	runtime.KeepAlive(items)
 }

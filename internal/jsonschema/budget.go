@@ -3,10 +3,9 @@ package jsonschema
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-	"regexp/syntax"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/pattern"
 )
 
 // Limits for the cost of a server's schema and of one validation.
@@ -14,7 +13,8 @@ const (
 	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
 	maxSchemaDepth = 256
-	maxPattern     = 20_000      // steps of one pattern's program
+	maxPattern     = 20_000      // size of one pattern
+	maxPatterns    = 50_000      // size of all patterns together
 	maxMatching    = 20_000_000  // steps of a pattern times the bytes of the text
 	maxSteps       = 200_000     // checks of a value against a subschema
 	maxEvaluation  = 1_000       // levels of nested subschemas
@@ -69,50 +69,24 @@ func decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// matcher is a compiled pattern.
-type matcher struct {
-	expr  *regexp.Regexp
-	steps int
-}
-
 // compilePattern returns nil for a pattern that RE2 cannot compile
 // (look-around, back references) or that would cost too much; the server then
-// has to check it.
-func compilePattern(pattern string) *matcher {
-	tree, err := syntax.Parse(pattern, syntax.Perl)
+// has to check it. Beyond maxPatterns it compiles nothing more.
+func (d *document) compilePattern(text string) *pattern.Pattern {
+	if d.listing || d.patterns > maxPatterns {
+		return nil
+	}
+	p, err := pattern.Compile(text, maxPattern)
+	d.patterns += min(p.Size, maxPattern)
 	if err != nil {
 		return nil
 	}
-	steps := programSize(tree)
-	if steps > maxPattern {
-		return nil
-	}
-	expr, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil
-	}
-	return &matcher{expr, steps}
+	return &p
 }
 
 // matches reports whether s matches. It also returns true if s is too long to
 // check.
-func (e *evaluation) matches(m *matcher, s string) bool {
-	cost := m.steps * len(s)
-	return cost > maxMatching || !e.spend(cost) || m.expr.MatchString(s)
-}
-
-// programSize estimates the steps of a compiled pattern, in which repetitions
-// are expanded.
-func programSize(re *syntax.Regexp) int {
-	size := 1 + len(re.Rune)/2
-	for _, sub := range re.Sub {
-		size += programSize(sub)
-		if size > maxPattern {
-			return size
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		size *= max(re.Min, re.Max, 1)
-	}
-	return size
+func (e *evaluation) matches(p *pattern.Pattern, s string) bool {
+	cost := p.Steps * len(s)
+	return cost > maxMatching || !e.spend(cost) || p.Regexp.MatchString(s)
 }

@@ -221,7 +221,7 @@ func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
 	case string:
 		ok = e.sizes(p, "Length", i18n.New("characters", "个字符"), utf8.RuneCountInString(v), where, tell) && ok
 		if p.pattern != nil && !e.matches(p.pattern, v) {
-			e.tell(tell, where, i18n.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), e.show(v))
+			e.tell(tell, where, i18n.New("text that matches %s", "符合 %s 的文本", p.pattern.Text), e.show(v))
 			ok = false
 		}
 	case []any:

@@ -34,7 +34,7 @@ func FuzzValidate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		ours, err := compileSchema(raw)
+		ours, err := compileWith(raw, metaschema, false)
 		if err != nil {
 			return
 		}

@@ -17,17 +17,25 @@ type Schema struct {
 }
 
 func (r *Schema) compile(schema []byte) {
-	r.once.Do(func() {
-		if r.err = withinBudget(schema); r.err != nil {
-			return
-		}
-		raw, err := decode(schema)
-		if err != nil {
-			r.err = err
-			return
-		}
-		r.doc, r.err = compileSchema(raw)
-	})
+	r.once.Do(func() { r.doc, r.err = compile(schema, false) })
+}
+
+func compile(schema []byte, listing bool) (*document, error) {
+	if err := withinBudget(schema); err != nil {
+		return nil, err
+	}
+	raw, err := decode(schema)
+	if err != nil {
+		return nil, err
+	}
+	return compileWith(raw, metaschema, listing)
+}
+
+// Check returns why a schema that is listed cannot be used; nil if it can. It
+// compiles no patterns and keeps nothing, as a server may list many schemas.
+func Check(schema []byte) error {
+	_, err := compile(schema, true)
+	return err
 }
 
 // Err returns why the schema cannot be used; nil if it can.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/pattern"
 )
 
 // document is one compiled JSON Schema, draft 4 to 2020-12. It fetches nothing:
@@ -20,6 +21,8 @@ type document struct {
 	parts     map[string]*part     // by JSON pointer
 	resources map[string]*resource // by absolute URI
 	pending   []*part              // references to resolve
+	listing   bool                 // patterns are not compiled
+	patterns  int                  // size of the patterns so far
 }
 
 // resource is a schema with its own URI, and its anchors.
@@ -47,7 +50,7 @@ type part struct {
 	constantKey       map[string]bool // the key of constant
 	limits            []limit
 	sizes             []size
-	pattern           *matcher
+	pattern           *pattern.Pattern
 	unique            bool
 	required          []string
 	names             *part
@@ -68,7 +71,7 @@ type part struct {
 }
 
 type patternPart struct {
-	pattern *matcher
+	pattern *pattern.Pattern
 	part    *part
 }
 
@@ -89,11 +92,10 @@ const documentURI = "mcp://schema/input"
 
 var errNotFetched = i18n.Errorf("it is not in the schema and never fetched", "它不在 schema 中，也不会从网络获取")
 
-func compileSchema(raw any) (*document, error) { return compileWith(raw, metaschema) }
-
-// compileWith compiles a schema that may refer to the documents in known.
-func compileWith(raw any, known func(uri string) ([]byte, bool)) (*document, error) {
-	d := &document{raw: raw, known: known, others: make(map[string]any), parts: make(map[string]*part), resources: make(map[string]*resource)}
+// compileWith compiles a schema that may refer to the documents in known. If it
+// is only listed, its patterns are left out.
+func compileWith(raw any, known func(uri string) ([]byte, bool), listing bool) (*document, error) {
+	d := &document{raw: raw, known: known, listing: listing, others: make(map[string]any), parts: make(map[string]*part), resources: make(map[string]*resource)}
 	if obj, ok := raw.(map[string]any); ok {
 		dialect, _ := obj["$schema"].(string)
 		d.draft7 = strings.Contains(dialect, "json-schema.org/draft-0")
@@ -107,6 +109,9 @@ func compileWith(raw any, known func(uri string) ([]byte, bool)) (*document, err
 		if err := d.link(p); err != nil {
 			return nil, err
 		}
+	}
+	if d.patterns > maxPatterns {
+		return nil, i18n.Errorf("the patterns of the schema are too large", "schema 中的正则表达式总量过大")
 	}
 	return d, nil
 }
@@ -210,7 +215,7 @@ func (d *document) assertions(p *part, raw map[string]any) {
 		}
 	}
 	if s, ok := raw["pattern"].(string); ok {
-		p.pattern = compilePattern(s)
+		p.pattern = d.compilePattern(s)
 	}
 	p.unique = raw["uniqueItems"] == true
 }

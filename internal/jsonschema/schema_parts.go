@@ -53,7 +53,7 @@ func (d *document) objects(p *part, raw map[string]any) {
 	p.names = d.child(p, raw, "propertyNames")
 	p.properties = d.each(p, raw["properties"], "properties")
 	for pattern, sub := range d.each(p, raw["patternProperties"], "patternProperties") {
-		if expr := compilePattern(pattern); expr != nil {
+		if expr := d.compilePattern(pattern); expr != nil {
 			p.patternProperties = append(p.patternProperties, patternPart{expr, sub})
 		}
 	}

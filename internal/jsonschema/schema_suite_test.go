@@ -70,7 +70,7 @@ func runSuiteCase(t *testing.T, file, dialect string, known func(string) ([]byte
 	if obj, ok := schema.(map[string]any); ok && obj["$schema"] == nil {
 		obj["$schema"] = dialect
 	}
-	doc, err := compileWith(schema, known)
+	doc, err := compileWith(schema, known, false)
 	if errors.Is(err, errNotFetched) {
 		return 0, len(c.Tests)
 	}
