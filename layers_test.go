@@ -99,7 +99,7 @@ var layers = map[string][]string{
 	"upstream/observed":  {"catalog", "stdio"},
 	"upstream/servers":   {"config", "upstream", "upstream/queue"},
 	"upstream":           {"upstream/stored", "upstream/backoff", "upstream/failure", "upstream/greet", "upstream/hop", "upstream/inflight", "upstream/listen", "upstream/lists", "upstream/memory", "upstream/modern", "upstream/observed", "upstream/pin", "upstream/project", "upstream/queue", "upstream/watch", "sandbox", "secrets", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "stdio", "oauth", "catalog", "mcphttp/httpclient"},
-	"kept":               {"jsonrpc"},
+	"kept":               {"jsonrpc", "pattern"},
 	"script":             {"stdio/lines", "jsonrpc", "jsonrpc/duplex", "stdio", "kept"},
 	"builtin":            {"config/edit", "config/approval", "config/problem", "catalog/signature", "jsonschema", "jsonrpc", "mcp", "catalog", "config", "kept", "script"},
 	"answers":            {"catalog", "config", "jsonrpc", "mcp", "safehttp"},

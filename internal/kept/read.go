@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/pattern"
 )
 
 // A Query selects a part of a result. At most one of Lines, Grep and JQ is set.
@@ -131,26 +131,30 @@ func byLines(data []byte, lines string, limit int64) (Part, error) {
 // Limits for grep. RE2 takes time in proportion to the text and to the pattern,
 // and a line is matched as a whole, so the time for one line is limited by both.
 const (
-	grepTime = time.Second
-	maxWork  = 20_000_000 // steps of the pattern for one line, about a second
+	grepTime   = time.Second
+	maxPattern = 20_000     // size of the pattern
+	maxWork    = 20_000_000 // steps of the pattern for one line, about a second
 )
 
 var grepping = newTurns()
 
-func byPattern(ctx context.Context, data []byte, pattern, principal string, limit int64) (Part, error) {
-	if len(pattern) > maxFilter {
-		return Part{}, i18n.Errorf("grep: the pattern has %d bytes, and at most %d are read", "grep：模式有 %d 字节，最多读取 %d 字节", len(pattern), maxFilter)
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
+func byPattern(ctx context.Context, data []byte, expr, principal string, limit int64) (Part, error) {
+	if len(expr) > maxFilter {
+		return Part{}, i18n.Errorf("grep: the pattern has %d bytes, and at most %d are read", "grep：模式有 %d 字节，最多读取 %d 字节", len(expr), maxFilter)
 	}
 	leave, err := grepping.enter(ctx, principal)
 	if err != nil {
 		return Part{}, err
 	}
 	defer leave()
-	steps := stepsOf(re)
+	p, err := pattern.Compile(expr, maxPattern)
+	if err != nil {
+		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
+	}
+	steps := p.Steps
+	if _, all := p.Regexp.LiteralPrefix(); all {
+		steps = 1
+	}
 	ctx, cancel := context.WithTimeout(ctx, grepTime)
 	defer cancel()
 	var out []byte
@@ -163,7 +167,7 @@ func byPattern(ctx context.Context, data []byte, pattern, principal string, limi
 		if len(line)*steps > maxWork {
 			return Part{}, i18n.Errorf("grep: line %d has %d bytes, too many for this pattern: give a simpler one, or use jq or offset", "grep：第 %d 行有 %d 字节，对该模式过长：请用更简单的模式，或用 jq 或 offset", n, len(line))
 		}
-		if !re.Match(bytes.TrimRight(line, "\r\n")) {
+		if !p.Regexp.Match(bytes.TrimRight(line, "\r\n")) {
 			continue
 		}
 		found++
@@ -177,22 +181,6 @@ func byPattern(ctx context.Context, data []byte, pattern, principal string, limi
 		return Part{Text: fmt.Sprintf("no line of %d matches", n)}, nil
 	}
 	return Part{Text: valid(out)}, nil
-}
-
-// stepsOf returns how many steps a pattern takes at most for a byte.
-func stepsOf(re *regexp.Regexp) int {
-	if _, all := re.LiteralPrefix(); all {
-		return 1
-	}
-	tree, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return maxWork
-	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return maxWork
-	}
-	return len(prog.Inst)
 }
 
 // Limits for jq: gojq has none of its own.

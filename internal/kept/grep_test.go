@@ -1,0 +1,42 @@
+package kept
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestCostOfGrep uses patterns that are short, and large when compiled.
+func TestCostOfGrep(t *testing.T) {
+	for name, pattern := range map[string]string{
+		"repeated": strings.Repeat("(abcdefghijklmnopqrst){1,999}", 141),
+		"letters":  strings.Repeat(`\pL`, 1300),
+		"any case": "(?i)" + strings.Repeat("[B-\U0001e942]", 400),
+	} {
+		t.Run("code/grep "+name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Read(t.Context(), []byte("a\n"), Query{Grep: pattern}, 100, nil)
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 10<<20 {
+				t.Errorf("a pattern of %d bytes took %d bytes of memory", len(pattern), n)
+			}
+			if err == nil || !strings.Contains(err.Error(), "too large") {
+				t.Errorf("it says %v", err)
+			}
+		})
+	}
+	t.Run("code/grep in turn", func(t *testing.T) {
+		leave, err := grepping.enter(t.Context(), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := Read(ctx, []byte("a\n"), Query{Grep: "("}, 100, nil); err != context.Canceled {
+			t.Errorf("a pattern is compiled before its turn: %v", err)
+		}
+	})
+}
