@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"net/url"
 	"path"
 	"strings"
 )
@@ -38,25 +37,40 @@ func normalURI(uri string) string {
 	return scheme + "://" + normalAuthority(scheme, authority) + p + tail
 }
 
-// looseURI returns a URI as a lenient server may read it: fully decoded before
-// the path is interpreted, and reduced to the path for a file.
+// looseURI returns a URI as a lenient server may read it: as browsers split it,
+// fully decoded before the path is interpreted, and reduced to the path for a
+// file.
 func looseURI(uri string) string {
-	uri = normalURI(uri)
+	uri = strings.TrimFunc(uri, func(r rune) bool { return r <= ' ' })
+	uri = normalURI(asBrowsers.Replace(uri))
 	rest, file := strings.CutPrefix(uri, "file:")
 	if !file {
-		return normalURI(unescaped(uri, func(byte) bool { return true }))
+		return normalURI(decoded(uri))
 	}
 	rest, _ = cutTail(rest)
-	if decoded, err := url.PathUnescape(rest); err == nil {
-		rest, _ = cutTail(decoded)
-	}
-	host, p := "", rest
+	rest, _, _ = strings.Cut(decoded(rest), "\x00")
+	rest, _ = cutTail(strings.ReplaceAll(rest, `\`, "/"))
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		if at := strings.IndexByte(after, '/'); at >= 0 {
-			host, p = after[:at], after[at:]
+			rest = after[at:]
 		}
 	}
-	return "file://" + host + path.Clean(p)
+	return "file://" + path.Clean(rest)
+}
+
+// asBrowsers does what browsers, Node and Python do before they split a URL.
+var asBrowsers = strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/")
+
+// decoded decodes percent-encoded characters until none are left.
+func decoded(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		out = append(out, s[i])
+		for n := len(out); n >= 3 && out[n-3] == '%' && isHex(out[n-2]) && isHex(out[n-1]); n -= 2 {
+			out = append(out[:n-3], unhex(out[n-2])<<4|unhex(out[n-1]))
+		}
+	}
+	return string(out)
 }
 
 func isScheme(s string) bool {

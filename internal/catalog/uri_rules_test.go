@@ -27,6 +27,10 @@ func TestDisabledResource(t *testing.T) {
 		"file://LOCALHOST/dir/secret", "file:/dir/secret", "file:///dir/./secret", "file:///dir/x/../secret", "file:///../dir/secret", "file:///dir/%2e/secret",
 		"file:///dir/x/%2E%2e/secret", "file:///dir/x%2F..%2Fsecret", "file:///dir%2fsecret", "file:///dir//secret", "file:////dir/secret", "file:///dir/secret/",
 		"file:///dir/secret?", "file:///dir/secret?x", "file:///dir/secret#", "file:///dir/secret#x", "file:///dir/secret%3fx/../secret",
+		"file://elsewhere/dir/secret", "file://127.0.0.1/dir/secret", "file://u@localhost/dir/secret", "file://[::1]:1/dir/%73ecret", "file://elsewhere/x/../dir/secret",
+		"file:///dir/secret%00", "file:///dir/secret%00.txt", "file:///dir/secret\x00", "file:///dir/%2573ecret", "file:///dir/%25252573ecret", "file:///dir/%%373ecret",
+		"file:///dir/%73ecret%00%zz", `file:///dir\secret`, "file:///dir%5csecret", `file:\\\dir\secret`, "file:///dir/se\tcret", "fi\nle:///dir/secret", "file:///dir/secret\r", " \x01file:///dir/secret ",
+		"http://example.com/%257euser/x", "http://example.com/%25257Euser/x",
 		"http://example.com/~user/x", "http://EXAMPLE.com/%7Euser/x", "http://example.com:/~user/x", "http://example.com/a/../~user/x",
 		"db://t/users", "db://t/%75sers", "DB://T/users", "s3://b/any/key", "s3://b/docs/a/../../k/e",
 	} {
@@ -39,7 +43,7 @@ func TestDisabledResource(t *testing.T) {
 		}
 	}
 	for _, uri := range []string{
-		"file:///dir/public", "file:///dir/%70ublic", "file:///dir/secret2", "file:///secret", "http://example.com/~user/y", "http://example.com:8080/~user/x",
+		"file:///dir/public", "file:///dir/%70ublic", "file:///dir/%2570ublic", "file:///dir/a%zz", "file:///dir/secret2", "file:///secret", "http://example.com/~user/y", "http://example.com:8080/~user/x",
 		"db://t/open", "db://t/%6fpen", "db://t/listed", "db://t/a/b", "s3://b/docs/7", "other:dir/secret",
 	} {
 		for _, asked := range []string{uri, "a__" + uri, AliasURI("a", uri)} {
@@ -70,6 +74,21 @@ func TestDisabledResource(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLooseURI reads URIs that were encoded many times, in linear time.
+func TestLooseURI(t *testing.T) {
+	for uri, want := range map[string]string{
+		"file:///" + strings.Repeat("%25", 1<<20) + "73": "file:///" + strings.Repeat("%", 1<<20-1) + "s",
+		"file:///%" + strings.Repeat("25", 1<<20) + "73": "file:///s",
+		"file:///" + strings.Repeat("%2", 1<<20) + "5":   "file:///" + strings.Repeat("%2", 1<<20-1) + "%",
+		"file://h/a%2525zz":                              "file:///a%zz",
+		"a:%253A%252525":                                 "a::%",
+	} {
+		if got := looseURI(uri); got != want {
+			t.Errorf("%.40q is %.40q, want %.40q", uri, got, want)
+		}
+	}
 }
 
 func FuzzNormalURI(f *testing.F) {
