@@ -136,13 +136,19 @@ func (p *Policy) refuseForwarded() *Refusal {
 	return r
 }
 
-// forwarding are the headers that proxies add, in canonical form.
-var forwarding = [...]string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+// forwarding are the headers that proxies add, in canonical form, besides those
+// that begin with X-Forwarded.
+var forwarding = [...]string{"Forwarded", "Via", "X-Real-Ip", "Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Original-Forwarded-For"}
 
 // wasForwarded reports whether a proxy forwarded the request. The remote address
 // then says nothing about the sender.
 func wasForwarded(r *http.Request) bool {
-	return slices.ContainsFunc(forwarding[:], func(name string) bool { return len(r.Header[name]) > 0 })
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding[:], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // bearer parses the one Authorization header: the scheme in any case, one space,

@@ -147,7 +147,10 @@ func TestAnonymousIsLocal(t *testing.T) {
 func TestForwardedIsNotLocal(t *testing.T) {
 	keys := newKeys(t)
 	good, key := create(t, keys, "good", Grant{}, nil)
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"} {
+	for _, header := range []string{
+		"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via", "X-Forwarded-Port", "X-Forwarded-Server", "X-Forwarded-Prefix",
+		"X-Forwarded", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP", "X-Original-Forwarded-For",
+	} {
 		t.Run("door/16 "+header, func(t *testing.T) {
 			ask := func(p *Policy, authorization ...string) (Principal, *Refusal) {
 				r := httptest.NewRequest(http.MethodPost, "/mcp", nil)

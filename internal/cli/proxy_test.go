@@ -66,7 +66,7 @@ func TestBehindProxy(t *testing.T) {
 		{"POST", "/mcp", list}, {"POST", "/api/default/mcp", list}, {"POST", "/s/one/mcp", list}, {"GET", "/sse", ""}, {"POST", "/message?sessionId=x", list},
 		{"GET", "/api/v1/session", ""}, {"POST", "/api/v1/login", `{"code":"x"}`}, {"GET", "/ui/", ""}, {"GET", "/status", ""}, {"GET", "/metrics", ""}, {"GET", "/", ""},
 	}
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"} {
+	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Via", "CF-Connecting-IP"} {
 		for _, p := range paths {
 			t.Run("door/16 "+header+" "+p.path, func(t *testing.T) {
 				status, text := ask(t, p.method, open+p.path, p.body, header, "192.0.2.1")
