@@ -14,7 +14,7 @@ func (e *evaluation) object(p *part, v map[string]any, where *at, own *seen, tel
 		if p.names != nil {
 			ok = e.check(p.names, name, inside, nil, tell) && ok
 		}
-		judged := false
+		judged := p.anyName
 		if sub := p.properties[name]; sub != nil {
 			judged = true
 			ok = e.check(sub, value, inside, nil, tell) && ok

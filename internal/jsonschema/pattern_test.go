@@ -54,3 +54,15 @@ func TestCostOfPatterns(t *testing.T) {
 		}
 	})
 }
+
+// TestPatternThatCannotBeChecked uses a pattern that ECMAScript has and RE2 does
+// not. The members that it may be for are accepted.
+func TestPatternThatCannotBeChecked(t *testing.T) {
+	it := newSchema(`{"properties":{"n":{"type":"integer"}},"patternProperties":{"^(?=x)":{}},"additionalProperties":false,"unevaluatedProperties":false}`)
+	if err := it.Validate([]byte(`{"n":1,"x1":true}`)); err != nil {
+		t.Errorf("a member that may match: %v", err)
+	}
+	if it.Validate([]byte(`{"n":"one"}`)) == nil {
+		t.Error("a member of properties is not checked")
+	}
+}

@@ -56,6 +56,7 @@ type part struct {
 	names             *part
 	properties        map[string]*part
 	patternProperties []patternPart
+	anyName           bool // one of patternProperties cannot be checked and may match any name
 	additional        *part
 	dependentRequired map[string][]string
 	dependentSchemas  map[string]*part

@@ -53,9 +53,12 @@ func (d *document) objects(p *part, raw map[string]any) {
 	p.names = d.child(p, raw, "propertyNames")
 	p.properties = d.each(p, raw["properties"], "properties")
 	for pattern, sub := range d.each(p, raw["patternProperties"], "patternProperties") {
-		if expr := d.compilePattern(pattern); expr != nil {
-			p.patternProperties = append(p.patternProperties, patternPart{expr, sub})
+		expr := d.compilePattern(pattern)
+		if expr == nil {
+			p.anyName = true
+			continue
 		}
+		p.patternProperties = append(p.patternProperties, patternPart{expr, sub})
 	}
 	p.additional = d.child(p, raw, "additionalProperties")
 	p.dependentSchemas = d.each(p, raw["dependentSchemas"], "dependentSchemas")
