@@ -10,20 +10,8 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/web"
 )
-
-func DemoCommand(a *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "demo",
-		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务器（stdio）"),
-		Args:  command.NoArgs(a),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return mcpserver.Demo().ServeStdio(cmd.Context(), a.Stdin, env.Stream(a.Stdout))
-		},
-	}
-}
 
 func VersionCommand(a *env.Env) *cobra.Command {
 	var notices bool
