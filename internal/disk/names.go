@@ -12,8 +12,8 @@ import (
 // is replaced by a new file. The zero Names is empty.
 type Names struct{ path string }
 
-// aName records that the file with that id was at that path.
-type aName struct {
+// A seenPath records that the file ID was seen at Path.
+type seenPath struct {
 	ID   string `json:"id"`
 	Path string `json:"path"`
 }
@@ -27,8 +27,8 @@ const (
 // NamesAt returns the Names stored in the file at path.
 func NamesAt(path string) Names { return Names{path} }
 
-func (n Names) read() []aName {
-	var list []aName
+func (n Names) read() []seenPath {
+	var list []seenPath
 	if n.path == "" {
 		return nil
 	}
@@ -65,10 +65,10 @@ func (n Names) Add(real string) error {
 	}
 	defer unlock()
 	list := n.read()
-	if slices.Contains(list, aName{id, real}) {
+	if slices.Contains(list, seenPath{id, real}) {
 		return nil
 	}
-	list = append(list, aName{id, real})
+	list = append(list, seenPath{id, real})
 	data, err := json.MarshalIndent(list[max(0, len(list)-maxNames):], "", "  ")
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 		ctx, t = d.journal.Begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
 	resp, err := d.do(ctx, c)
-	resp, err = d.gw.opt.AskValue.Instead(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
+	resp, err = d.gw.opt.AskValue.OrElicit(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
 	d.journal.End(ctx, t, resp, err)
 	return resp, refusal.Discreet(err, &d.opening.Who)
 }

@@ -19,7 +19,7 @@ import (
 // images. The zero value is for a registry that they do not know.
 type credentials struct {
 	user, password string
-	token          string // in place of a password: it gets other tokens
+	token          string // used instead of a password, to request other tokens
 }
 
 func (c credentials) basic() string {

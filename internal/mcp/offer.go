@@ -24,8 +24,8 @@ type Offer struct {
 // depending on capabilities then list all of them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 
-// Add adds the capability with a name: sampling, elicitation or roots. It reports
-// whether there is one.
+// Add adds the named capability: sampling, elicitation or roots. It reports
+// whether the name is known.
 func (o *Offer) Add(name string) bool {
 	switch name {
 	case "sampling":

@@ -28,7 +28,7 @@ const (
 type keptQuery struct{ Principal, Schema, URI string }
 
 // FetchKept returns a result that another replica has kept for an owner. replica
-// is that replica as in handles.
+// names the other replica, in the form used in handles.
 func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, uri string) (kept.Result, error) {
 	to, ok := parseOwner(replica)
 	if !ok {

@@ -94,8 +94,8 @@ func NewClient(opt Options) *http.Client {
 	}
 }
 
-// newTransport returns a transport that dials only public or allowed addresses. A
-// plain transport dials only this machine.
+// newTransport returns a transport that dials only public or allowed addresses. If
+// plain is set, it dials only allowed loopback addresses.
 func newTransport(opt Options, allow []netip.Prefix, plain bool) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  Timeout,

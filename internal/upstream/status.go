@@ -105,7 +105,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) error {
 		return nil
 	}
 	b := c.binding(&u.connections)
-	apart := b.own || b.exact || b.pool != "" && u.byOffer() // a connection costs nothing there
+	apart := b.own || b.exact || b.pool != "" && u.byOffer() // opening such a connection now costs no more than at the first call
 	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return nil
 	}

@@ -31,10 +31,10 @@ type Question struct {
 // empty text if the gateway has no such page. A nil Asker means the same.
 type Asker func(Question) string
 
-// Instead returns the answer to a call. If the call failed because a value is
-// missing and its client can open a URL, the answer is the URL elicitation error
-// of 2025-11-25. The call did not run, and the client repeats it.
-func (ask Asker) Instead(resp *jsonrpc.Response, err error, c *upstream.Caller, rules mcp.Version, q Question) (*jsonrpc.Response, error) {
+// OrElicit returns resp and err, or, if err says that a value is missing and the
+// client can open a URL, the URL elicitation error of 2025-11-25. The call did not
+// run, and the client repeats it.
+func (ask Asker) OrElicit(resp *jsonrpc.Response, err error, c *upstream.Caller, rules mcp.Version, q Question) (*jsonrpc.Response, error) {
 	if ask == nil || err == nil || c == nil {
 		return resp, err
 	}

@@ -67,15 +67,15 @@ func (b *Book) Ask(q Question) string {
 	return Path + text
 }
 
-// shrinkLocked removes the oldest tickets that match some until at most keep of
+// shrinkLocked removes the oldest of the tickets that match until at most keep of
 // them are left.
-func (b *Book) shrinkLocked(keep int, some func(ticket) bool) {
+func (b *Book) shrinkLocked(keep int, match func(ticket) bool) {
 	for {
 		var oldest [sha256.Size]byte
 		var first time.Time
 		count := 0
 		for key, t := range b.open {
-			if !some(t) {
+			if !match(t) {
 				continue
 			}
 			if count++; first.IsZero() || t.expires.Before(first) {
