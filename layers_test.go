@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"config/layout":      {"config/document", "config/problem", "disk"},
 	"config/units":       {},
 	"config/variable":    {"config/document", "disk", "secrets"},
-	"config/edit":        {"config", "config/approval", "config/document", "config/layout", "config/problem", "disk", "record"},
+	"config/edit":        {"config", "config/approval", "config/document", "config/layout", "config/problem", "disk", "record", "spelling"},
 	"config":             {"config/units", "config/approval", "config/digest", "config/layout", "config/steering", "config/variable", "folders", "record", "secrets", "config/document", "config/problem", "spelling", "disk"},
 	"config/watch":       {"config", "config/approval", "config/document", "disk"},
 	"folders":            {"disk"},

@@ -174,7 +174,7 @@ func (r *reader) checkEngine() {
 	c := &r.cfg.Cluster
 	if c.Engine != EngineNATS {
 		if c.Config == ConfigShared {
-			r.reportTop(problem.SeverityError, "cluster.config", problem.Cluster, "config: shared", i18n.New("needs engine: nats, where the text is kept", "需要 engine: nats 来保存文本"))
+			r.reportTop(problem.SeverityError, "cluster.config", problem.Cluster, "config: shared", i18n.New("needs engine: nats, which stores the shared configuration", "需要 engine: nats 来保存共用的配置"))
 		}
 		if len(c.NATS.URLs) > 0 || c.NATS.Creds != "" {
 			r.reportTop(problem.SeverityWarning, "cluster.nats", problem.Cluster, "nats", i18n.New("is not used without engine: nats", "在 engine 不是 nats 时不起作用"))
@@ -218,9 +218,9 @@ func (k *serverChecker) place() {
 	}
 	switch {
 	case s.Once() && s.Type != TypeStdio:
-		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务器；HTTP 服务器每个副本都能访问"))
+		remark("place", i18n.New("one applies only to servers with a command; every replica reaches an HTTP server itself", "为 one 只适用于带 command 的服务器；HTTP 服务器每个副本都能访问"))
 	case s.Once() && len(s.PerUser) > 0:
-		remark("place", i18n.New("one has no effect with perUser: the values of users are on each machine", "为 one 与 perUser 同时使用时不起作用：用户的值保存在各台机器上"))
+		remark("place", i18n.New("one has no effect with perUser: the values of users are on each machine", "为 one 时不能与 perUser 同时使用：用户的值保存在各台机器上"))
 	case s.Once() && !k.engine:
 		remark("place", i18n.New("one has no effect without cluster.engine: nats", "为 one 在没有 cluster.engine: nats 时不起作用"))
 	case s.Once() && s.ByProject():

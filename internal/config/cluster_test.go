@@ -152,7 +152,7 @@ func TestPlace(t *testing.T) {
 		"projects, labels": {engine, `"command": "x", "share": "project", "on": {"gpu": "yes"}`, config.PlaceEach, "on has no effect without place: one"},
 		"labels":           {engine, `"command": "x", "on": {"gpu": "yes"}`, config.PlaceOne, ""},
 		"no engine":        {"", `"command": "x", "place": "one"`, config.PlaceEach, "place one has no effect without cluster.engine: nats"},
-		"over http":        {engine, `"url": "http://h/mcp", "place": "one"`, config.PlaceEach, "one is for servers with a command"},
+		"over http":        {engine, `"url": "http://h/mcp", "place": "one"`, config.PlaceEach, "one applies only to servers with a command"},
 		"labels for each":  {engine, `"command": "x", "place": "each", "on": {"gpu": "yes"}`, config.PlaceEach, "on has no effect without place: one"},
 		"fence for each":   {engine, `"command": "x", "place": "each", "fence": true`, config.PlaceEach, "fence has no effect without place: one"},
 		"users":            {engine, `"command": "x", "perUser": {"k": {"env": "K"}}`, config.PlaceEach, ""},

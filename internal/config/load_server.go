@@ -22,7 +22,7 @@ func (r *reader) schema(e layout.Schema) {
 	switch {
 	case e.Value == nil:
 	case !schemaName().MatchString(e.Name):
-		r.c.Add(problem.SeverityError, e.At, document.PathText(e.Path), problem.SchemaName, e.Name, i18n.New("is not allowed", "不允许使用"))
+		r.c.Add(problem.SeverityError, e.At, document.PathText(e.Path), problem.SchemaName, e.Name, i18n.New("is not allowed", "无效"))
 	case reservedSchemas[e.Name]:
 		r.c.Add(problem.SeverityError, e.At, document.PathText(e.Path), problem.SchemaName, e.Name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}

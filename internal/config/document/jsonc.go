@@ -84,7 +84,7 @@ func skipComment(data []byte, i int) int {
 	return i
 }
 
-var hujsonPlace = lazy.Regexp(`^hujson: line (\d+), column (\d+): (.*)$`)
+var hujsonPlace = lazy.Regexp(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError extracts the position from the parser's error text.
 func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
@@ -99,8 +99,15 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
 	}
-	if offset < len(lines.data) && lines.data[offset] == '#' {
-		return at, i18n.New("# begins no comment in JSON; // does", "# 在 JSON 中不是注释的开头；请用 //")
+	if offset < len(lines.data) {
+		switch c := rune(lines.data[offset]); {
+		case c == '#':
+			return at, i18n.New("# begins no comment in JSON; // does", "# 在 JSON 中不是注释的开头；请用 //")
+		case c == '\'':
+			return at, i18n.New("use double quotes in JSON, not single ones", "JSON 中请用双引号，而不是单引号")
+		case strings.Contains(m[3], "(expecting ','") && !strings.ContainsRune(":]}", c):
+			return at, i18n.New("a comma is missing before this value", "此值之前缺少逗号")
+		}
 	}
 	text, _, _ := strings.Cut(m[3], "invalid literal:") // the rest of the text may be a secret
 	if text == "" {

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // Draft is a file being changed.
@@ -109,6 +110,9 @@ func (d *Draft) isUnread(schema, name string) {
 
 // addServer appends a new entry.
 func (d *Draft) addServer(schema, name string, v *document.Node) error {
+	if fault := spelling.Fault(name); !fault.Empty() { // the file has no line for it yet
+		return problem.OfFile("", problem.ServerName, name, fault)
+	}
 	if d.root == nil {
 		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
 	}
