@@ -433,7 +433,7 @@ func TestEvalWrong(t *testing.T) {
 		{"mode", one, []string{"--modes", "ful"}, 2, []string{`there is no mode "ful"`, "full,compact,search,code"}},
 		{"both", one, []string{"--record", "a", "--replay", "b"}, 2, []string{"not both"}},
 		{"no recording", one, []string{"--replay", "none.jsonl"}, 2, []string{"none.jsonl"}},
-		{"rate", one, []string{"--min-rate", "80"}, 2, []string{"a part from 0 to 1"}},
+		{"rate", one, []string{"--min-rate", "80"}, 2, []string{"must be between 0 and 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := b.run(append([]string{b.write(c.evals), "--runs", "1"}, c.args...)...)

@@ -80,8 +80,8 @@ func drainCommand(a *env.Env) *cobra.Command {
 			if err := r.Post(cmd.Context(), "/cluster/drain/"+url.PathEscape(args[0]), nil, nil); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, a.T("%s finishes its calls and gives its servers and sessions away; it is done with its servers when cluster status shows none there\n",
-				"%s 正在完成调用，并移交其服务器和会话；当 cluster status 不再显示其上有服务器时，服务器移交完毕\n"), args[0])
+			fmt.Fprintf(a.Stderr, a.T("%s is draining; it is done when cluster status shows no servers on it\n",
+				"%s 正在移交其服务器和会话；当 cluster status 不再显示其上有服务器时即完成\n"), args[0])
 			return nil
 		},
 	}

@@ -165,7 +165,7 @@ func (f *evalFlags) check(a *env.Env, cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("min-rate") {
 		if f.minRate < 0 || f.minRate > 1 {
-			return env.Fail(env.ExitUsage, env.CodeUsage, "--min-rate 0.8", "%s %v", a.T("--min-rate is a part from 0 to 1, not", "--min-rate 应为 0 到 1 之间的比例，而不是"), f.minRate)
+			return env.Fail(env.ExitUsage, env.CodeUsage, "--min-rate 0.8", "%s %v", a.T("--min-rate must be between 0 and 1, not", "--min-rate 应在 0 到 1 之间，而不是"), f.minRate)
 		}
 		f.least = &f.minRate
 	}

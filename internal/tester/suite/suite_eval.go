@@ -215,13 +215,13 @@ func (s *Suite) checkEvals() error {
 func (e *Eval) check() error {
 	switch {
 	case strings.TrimSpace(e.Task) == "":
-		return i18n.Errorf("task is missing: what the model is told", "缺少 task：交给模型的任务")
+		return i18n.Errorf("task is missing: give the prompt for the model", "缺少 task：请写出交给模型的提示")
 	case e.Call != "" && e.Call != "never" && e.Call != CallReadOnly:
 		return i18n.Errorf("call is never or readonly, not %q", "call 应为 never 或 readonly，而不是 %q", e.Call)
 	case e.Runs < 0 || e.Turns < 0:
 		return i18n.Errorf("runs and turns are at least 1", "runs 与 turns 至少为 1")
 	case e.MinRate != nil && (*e.MinRate < 0 || *e.MinRate > 1):
-		return i18n.Errorf("min_rate is a part from 0 to 1, not %v", "min_rate 应为 0 到 1 之间的比例，而不是 %v", *e.MinRate)
+		return i18n.Errorf("min_rate must be between 0 and 1, not %v", "min_rate 应在 0 到 1 之间，而不是 %v", *e.MinRate)
 	}
 	return e.Expect.check()
 }
@@ -237,11 +237,11 @@ func (c *Choice) check() error {
 		return i18n.Errorf("expect has %d of tool, any and none; exactly one is needed", "expect 含有 tool、any 和 none 中的 %d 项；应恰好有一项", n)
 	}
 	if len(c.Tool) == 0 && c.Wanted.isBound() {
-		return i18n.Errorf("args, equals, jq and schema stand beside the tool that they are about", "args、equals、jq 和 schema 应与其所说的 tool 写在一起")
+		return i18n.Errorf("args, equals, jq and schema belong in the same object as their tool", "args、equals、jq 和 schema 应与其 tool 写在同一个对象中")
 	}
 	for i := range c.Any {
 		if len(c.Any[i].Tool) == 0 {
-			return i18n.Errorf("every entry of any has a tool", "any 的每一项都应有 tool")
+			return i18n.Errorf("every entry of any needs a tool", "any 的每一项都需要 tool")
 		}
 	}
 	for _, w := range c.All() {
