@@ -52,6 +52,7 @@ call none.x -c servers.json
 auth login refused -c servers.json
 auth login missing -c servers.json
 ping -- false
+ping --timeout 1s -- sleep 9
 ping http://127.0.0.1:1/mcp
 `},
 	{"arguments", `

@@ -116,7 +116,7 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	if stdio.Fetches(t.Command) {
 		limit = max(limit, firstFetch)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, i18n.Errorf("the server did not answer the handshake within %s: %w", "服务器在 %s 内没有应答握手：%w", limit, errHandshake))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, i18n.Errorf("%w within %s", "%w（时限 %s）", ErrHandshake, limit))
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
 		failed := s.link.explain(ctx, err)

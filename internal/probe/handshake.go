@@ -83,7 +83,7 @@ func (s *Session) greet(ctx context.Context, p plan) error {
 	if p.era == mcp.Modern {
 		if p.probe {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, errHandshake)
+			ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, ErrHandshake)
 			defer cancel()
 		}
 		return s.discover(ctx)

@@ -141,7 +141,8 @@ const (
 )
 
 var (
-	errHandshake = i18n.Errorf("it did not answer in time", "未及时应答")
+	// ErrHandshake means that the server took too long to answer the handshake.
+	ErrHandshake = i18n.Errorf("the server did not answer the handshake", "服务器没有应答握手")
 	// ErrIdle ends a call whose server sent nothing for too long.
 	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务器没有任何响应")
 	// ErrLimit ends a call that takes too long.

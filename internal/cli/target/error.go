@@ -61,6 +61,9 @@ func Failed(a *env.Env, err error, m *Target) error {
 		if m.Probe.URL != "" && status == nil {
 			e.Hint = doctor.FixNetwork(a, err)
 		}
+		if errors.Is(err, probe.ErrHandshake) {
+			e.Hint = a.T("check that it is an MCP server; --timeout 30s waits longest", "请确认它是 MCP 服务器；--timeout 30s 等待最久")
+		}
 		if path := doctor.Searched(err); path != "" {
 			e.Details = append(e.Details, env.Detail{Label: "PATH", Text: path})
 		}

@@ -31,7 +31,7 @@ var (
 // TooLate returns the error for a handshake that timed out. It names the setting
 // that raises the limit.
 func TooLate(limit time.Duration) error {
-	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务器在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, ErrSlow)
+	return i18n.Errorf("%w: no handshake within %s (limits.handshake sets the limit)", "%w：%s 内未完成握手（由 limits.handshake 限定）", ErrSlow, limit)
 }
 
 // IsAuth reports whether a server refused our credentials.
