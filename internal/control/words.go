@@ -43,7 +43,7 @@ func Changes(a *env.Env, r *web.Reload) []string {
 	add(a.T("added ", "新增 "), r.Added)
 	add(a.T("removed ", "移除 "), r.Removed)
 	add(a.T("changed ", "修改 "), r.Changed)
-	add(a.T("settings ", "设置 "), r.Settings)
+	add(a.T("changed settings: ", "修改设置："), r.Settings)
 	return list
 }
 

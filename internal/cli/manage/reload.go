@@ -32,7 +32,10 @@ func runReload(ctx context.Context, a *env.Env) error {
 	var report web.Reload
 	if err := r.Post(ctx, "/reload", nil, &report); err != nil {
 		if e := new(env.ExitError); errors.As(err, &e) {
-			e.Details = append(e.Details, env.Detail{Label: a.T("note", "说明"), Text: control.StaleNote(a, r)})
+			fmt.Fprintln(a.Stderr, control.StaleNote(a, r))
+			if _, broken := a.Load(false); control.Stale(ctx, a, broken) != nil {
+				return broken // with the code of what is wrong in the file
+			}
 		}
 		return err
 	}
