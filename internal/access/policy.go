@@ -84,7 +84,7 @@ func (p *Policy) identify(r *http.Request, near, forwarded bool) (Principal, *Re
 	shown := r.Header["Authorization"]
 	if len(shown) == 0 {
 		if p.Required {
-			return Principal{}, p.refuse("", "a key or token is needed: send Authorization: Bearer")
+			return Principal{}, p.refuse("", "a key or token is needed: send the header Authorization: Bearer KEY; mcp-all-in-one key create NAME makes a key")
 		}
 		if !near {
 			return Principal{}, p.refuse("", "only this machine may enter without a key")
