@@ -64,6 +64,7 @@ call add 'a[=1' -- mcp-all-in-one demo
 call add 'a[x]=1' -- mcp-all-in-one demo
 call add a..b=1 -- mcp-all-in-one demo
 call add word -- mcp-all-in-one demo
+call demo none -c demo.json
 call -- mcp-all-in-one demo
 prompt greting -- mcp-all-in-one demo
 call add --args '{' -- mcp-all-in-one demo
@@ -89,6 +90,8 @@ test unknown.yaml
 test empty.yaml
 test two.yaml
 test no-such-file.yaml
+test
+list tools
 compare --ignore '$[*].a' -- mcp-all-in-one demo
 diff plain.txt plain.txt
 mock plain.txt
@@ -98,6 +101,9 @@ history import plain.txt
 import cursor -c demo.json
 import none -c demo.json
 connect none -c demo.json
+connect claude -c demo.json
+export
+key create -c demo.json
 import plain.txt -c demo.json
 `},
 	{"install", `

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/env"
@@ -120,8 +121,12 @@ func Find(a *env.Env, id string) (*Client, error) {
 		ids = append(ids, c.ID)
 	}
 	hint := strings.Join(ids, ", ")
-	if near := spelling.Nearest(id, ids); near != "" {
-		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
+	near := slices.DeleteFunc(slices.Clone(ids), func(known string) bool { return !strings.HasPrefix(known, id+"-") })
+	if len(near) == 0 {
+		near = append(near, spelling.Nearest(id, ids))
+	}
+	if near[0] != "" {
+		hint = a.T("did you mean ", "是否要用 ") + strings.Join(near, a.T(" or ", " 或 ")) + a.T("?", "？")
 	}
 	return nil, env.Fail(env.ExitUsage, env.CodeNoClient, hint, "%s %q", a.T("unknown client", "未知的客户端"), id)
 }

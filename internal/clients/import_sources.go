@@ -60,7 +60,7 @@ func ImportSources(a *env.Env) error {
 		return nil
 	}
 	t := &env.Table{Head: []string{a.T("CLIENT", "客户端"), a.T("SERVERS", "服务器"), a.T("NEW", "新增"), a.T("SAME", "相同"), a.T("CONFLICTING", "冲突"), a.T("SCOPE", "范围"), a.T("FILE", "文件")},
-		None: a.T("no client with a file was found", "没有找到客户端的配置文件")}
+		None: a.T("no config file of a known client was found", "没有找到已知客户端的配置文件")}
 	for _, r := range rows {
 		t.Add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.Scope, r.File)
 	}

@@ -147,7 +147,7 @@ func ArgCount(a *env.Env, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return UsageError(a, cmd, a.T("an argument is missing", "缺少参数"))
+			return UsageError(a, cmd, a.T("missing: ", "缺少：")+strings.Fields(cmd.Use)[1+len(args)])
 		case most >= 0 && len(args) > most:
 			return UsageError(a, cmd, a.T("unexpected argument ", "多余的参数 ")+args[most])
 		}

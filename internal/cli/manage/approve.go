@@ -145,7 +145,7 @@ func approved(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Serv
 	}
 	name := s.Name
 	if told {
-		name += a.T(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+		name += a.T(" (the running gateway uses it now)", "（正在运行的网关已采用新配置）")
 	}
 	done(a, a.T("approved: ", "已批准："), name)
 	return nil

@@ -131,6 +131,8 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 		e.Command, e.Args = args[1], args[2:]
 	case at < 0 && len(args) == 2 && isURL(args[1]):
 		e.URL = args[1]
+	case at < 0 && len(args) == 2 && strings.Contains(args[1], "://"):
+		return nil, command.UsageError(a, cmd, fmt.Sprintf(a.T("%q is not a URL: it must start with http:// or https://", "%q 不是 URL：必须以 http:// 或 https:// 开头"), args[1]))
 	case at == 0 && len(args) > 0:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务器的名称"))
 	case at == 1:
@@ -196,7 +198,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	}
 	note := ""
 	if told {
-		note = a.T(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+		note = a.T(" (the running gateway uses it now)", "（正在运行的网关已采用新配置）")
 	}
 	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.T("written: ", "已写入："), res.Path, note)
 	if told && demo && env.HasServers(res.Config) {

@@ -23,9 +23,11 @@ func ExplainCommand(a *env.Env) *cobra.Command {
 				return nil
 			}
 			code := strings.ToUpper(args[0])
-			if e, ok := env.Explain(code); ok {
-				fmt.Fprintf(a.Stdout, "%s\n%s\n", code, a.T(e.EN, e.ZH))
-				return nil
+			for _, code := range []string{code, "AIO" + code} {
+				if e, ok := env.Explain(code); ok {
+					fmt.Fprintf(a.Stdout, "%s\n%s\n", code, a.T(e.EN, e.ZH))
+					return nil
+				}
 			}
 			return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one explain", "%s", a.T("there is no error code "+code, "没有错误代码 "+code))
 		},

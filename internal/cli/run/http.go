@@ -34,7 +34,7 @@ func HTTPCommand(a *env.Env) *cobra.Command {
 			case !cmd.Flags().Changed("port"):
 				f.Port = -1
 			case f.Port < 0 || f.Port > 65535:
-				return env.Fail(env.ExitUsage, env.CodePort, "--port 3095", "%s", a.T(fmt.Sprintf("%d is not a port", f.Port), fmt.Sprintf("%d 不是端口", f.Port)))
+				return env.Fail(env.ExitUsage, env.CodePort, a.T("a number from 0 to 65535; 0 takes a free one", "0 到 65535 之间的数；0 表示任选空闲端口"), "%s", a.T(fmt.Sprintf("%d is not a port", f.Port), fmt.Sprintf("%d 不是端口", f.Port)))
 			}
 			cors, err := cmd.Flags().GetBool("cors")
 			f.NoCORS = err == nil && !cors

@@ -113,10 +113,11 @@ func Once(ctx context.Context, a *env.Env, f *Flags, m *Target, run func(b *Conn
 // Name takes the next word of the command line.
 func (m *Target) Name(a *env.Env, cmd *cobra.Command, what string) (string, error) {
 	if len(m.Rest) == 0 {
-		if missing := a.T("missing: ", "缺少 ") + what; cmd.ArgsLenAtDash() >= 0 {
+		missing := a.T("missing: ", "缺少：") + what
+		if cmd.ArgsLenAtDash() >= 0 {
 			return "", env.Fail(env.ExitUsage, env.CodeUsage, strings.Replace(command.UseLine(a, cmd), "TARGET ", "", 1)+" -- COMMAND", "%s", missing)
 		}
-		return "", command.UsageError(a, cmd, a.T("missing: ", "缺少 ")+what)
+		return "", command.UsageError(a, cmd, missing)
 	}
 	word := m.Rest[0]
 	m.Rest = m.Rest[1:]

@@ -58,9 +58,14 @@ func ParseTarget(a *env.Env, cmd *cobra.Command, f *Flags, args []string) (*Targ
 		return TargetCommand(a, f, args[dash:], args[:dash])
 	}
 	if len(args) == 0 {
-		return nil, command.UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
+		return nil, Missing(a, cmd)
 	}
 	return TargetWord(cmd.Context(), a, f, args[0], args[1:])
+}
+
+// Missing returns the error for a command line without a target.
+func Missing(a *env.Env, cmd *cobra.Command) error {
+	return command.UsageError(a, cmd, a.T("name a server, or . for all of them", "请指定服务器，或用 . 表示全部"))
 }
 
 func TargetWord(ctx context.Context, a *env.Env, f *Flags, word string, rest []string) (*Target, error) {

@@ -52,7 +52,7 @@ func targetRest(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) 
 		return target.TargetCommand(a, f, args[dash:], nil)
 	}
 	if len(args) < 2 {
-		return nil, command.UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
+		return nil, target.Missing(a, cmd)
 	}
 	return target.TargetWord(cmd.Context(), a, f, args[1], nil)
 }

@@ -90,18 +90,21 @@ func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	if tool := tools.Find(name); tool != nil {
 		return tool, nil
 	}
-	return nil, unknownName(b, i18n.Errorf("the server has no tool %q", "服务器没有工具 %q", name), name, b.Env.T("tools", "工具"), tools.Keys())
+	return nil, unknownName(b, i18n.Errorf("the server has no tool %q", "服务器没有工具 %q", name), name, "tools", "工具", tools.Keys())
 }
 
-// unknownName adds to an error the names that the server has, and the nearest.
-func unknownName(b *target.Connection, err error, name, label string, known []string) error {
+// unknownName adds to an error the names that the server has, and the nearest or the
+// command that lists them.
+func unknownName(b *target.Connection, err error, name, kind, kindZH string, known []string) error {
 	a := b.Env
 	e := &env.ExitError{Code: env.ExitTool, ID: env.CodeUnknownTool, Err: err, Details: []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}}
 	if len(known) > 0 {
-		e.Details = append(e.Details, env.Detail{Label: label, Text: shortList(known)})
+		e.Details = append(e.Details, env.Detail{Label: a.T(kind, kindZH), Text: shortList(known)})
 	}
 	if near := spelling.Nearest(name, known); near != "" {
 		e.Hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
+	} else if b.To.Server != nil {
+		e.Hint = a.AgainFor("list "+kind, b.To.Server)
 	}
 	return e
 }

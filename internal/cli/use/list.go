@@ -11,7 +11,6 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/catalog/signature"
-	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/output"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/env"
@@ -52,7 +51,7 @@ func runList(a *env.Env, cmd *cobra.Command, f *target.Flags, wide bool, args []
 	if dash >= 0 {
 		m, err = target.TargetCommand(a, f, args[dash:], take(args[:dash]))
 	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
-		return command.UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
+		return target.Missing(a, cmd)
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
 		return listServers(cmd.Context(), a, f)
 	} else if len(args) == 1 && args[0] == "clients" {

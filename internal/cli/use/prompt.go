@@ -62,7 +62,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 	}
 	item := prompts.Find(name)
 	if item == nil {
-		return unknownName(b, i18n.Errorf("the server has no prompt %q", "服务器没有提示词 %q", name), name, a.T("prompts", "提示词"), prompts.Keys())
+		return unknownName(b, i18n.Errorf("the server has no prompt %q", "服务器没有提示词 %q", name), name, "prompts", "提示词", prompts.Keys())
 	}
 	declared := probe.PromptArguments(item.Raw)
 	var names []string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,6 +222,9 @@ func FindSuites(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, i18n.Errorf("there is no file or folder %s", "没有文件或文件夹 %s", path)
+		}
 		if err != nil {
 			return nil, err
 		}
