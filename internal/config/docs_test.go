@@ -32,8 +32,8 @@ func TestDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s is stale, run go generate ./internal/config (-code +file):\n%s", name, diff)
+		if diff := cmp.Diff(string(got), string(want)); diff != "" {
+			t.Errorf("%s is stale, run go generate ./internal/config (-file +code):\n%s", name, diff)
 		}
 	}
 }
