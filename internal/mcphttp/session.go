@@ -140,7 +140,11 @@ func (ss *session) wind() {
 	if ss.handler != nil {
 		ss.handler.Close()
 	}
-	ss.srv.log.Info("session ended", "session", ss.ref(), "err", context.Cause(ss.ctx))
+	about := []any{"session", ss.ref()}
+	if why := context.Cause(ss.ctx); why != ErrSessionEnded {
+		about = append(about, "err", why)
+	}
+	ss.srv.log.Info("session ended", about...)
 }
 
 // begin registers a request of the client; it reports false if the id is in use.

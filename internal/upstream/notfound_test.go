@@ -11,6 +11,27 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
+// TestRestartIsNoWarning checks that a restart on request is not logged as a failure.
+func TestRestartIsNoWarning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	w := newWorld(t, worldOptions{log: log}, hostile(t, "a"))
+	was := w.state("a", upstream.Ready)
+	w.up("a").Restart()
+	w.await("new process", "a", func(s upstream.Status) bool { return s.State == upstream.Ready && s.PID != was.PID })
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "level=WARN") || !strings.Contains(string(text), `msg="upstream down" upstream=a state=restarting`+"\n") {
+		t.Errorf("log:\n%s", text)
+	}
+}
+
 // TestNotInstalled checks that a missing command counts as failed, not as crashed,
 // and that this is logged once.
 func TestNotInstalled(t *testing.T) {

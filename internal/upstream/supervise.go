@@ -185,13 +185,16 @@ func (s *supervisor) down(state State, err error) {
 	}
 	s.mu.Unlock()
 	s.fall(state, err)
-	level := slog.LevelWarn
+	level, about := slog.LevelWarn, []any{"state", string(state), "err", err}
+	if err == nil { // a restart on request
+		level, about = slog.LevelInfo, about[:2]
+	}
 	if again := fmt.Sprint(state, err); again == s.lastDown {
 		level = slog.LevelDebug // it was logged before
 	} else {
 		s.lastDown = again
 	}
-	s.log.Log(s.life, level, "upstream down", "state", string(state), "err", err)
+	s.log.Log(s.life, level, "upstream down", about...)
 }
 
 // endGrace stops the timer that removes the features.
