@@ -182,7 +182,7 @@ func TestDemoIsFound(t *testing.T) {
 				}
 			}
 			for _, args := range [][]string{{"call", "demo", "add", "a=1", "b=2"}, {"call", "demo.add", "a=1", "b=2"}} {
-				if out, errs, code := h.run(nil, args...); code != 0 || out != "{\"sum\":3}\n" || !strings.Contains(errs, "the demo server stands in") {
+				if out, errs, code := h.run(nil, args...); code != 0 || out != "{\"sum\":3}\n" || !strings.Contains(errs, "a demo server runs") {
 					t.Errorf("%v with a tree %v: exit code %d, %q %q", args, tree, code, out, errs)
 				}
 			}

@@ -30,8 +30,7 @@ func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlag
 	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("config  ", "配置  "), in.Config.Path)
 	fmt.Fprintf(a.Stdout, "%s %d\n", a.T("servers ", "服务器  "), len(in.Statuses()))
 	if demo {
-		fmt.Fprintln(a.Stdout, a.T("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
-			"尚未配置服务器，已启用演示服务器；添加服务器：mcp-all-in-one add NAME -- COMMAND"))
+		env.SayDemo(a, a.Stdout)
 	}
 	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {

@@ -18,14 +18,15 @@ import (
 func (a *Env) LoadToAsk() (*config.Config, error) {
 	cfg, demo, err := a.LoadWithDemo()
 	if demo {
-		sayDemo(a)
+		SayDemo(a, a.Stderr)
 	}
 	return cfg, err
 }
 
-func sayDemo(a *Env) {
-	fmt.Fprintln(a.Stderr, a.T("no server is configured, so the demo server stands in; add one with: mcp-all-in-one add NAME -- COMMAND",
-		"尚未配置服务器，由演示服务器代替；添加服务器：mcp-all-in-one add NAME -- COMMAND"))
+// SayDemo prints that the demo server runs because no server is configured.
+func SayDemo(a *Env, w io.Writer) {
+	fmt.Fprintln(w, a.T("no server is configured, so a demo server runs; add one with: mcp-all-in-one add NAME -- COMMAND",
+		"尚未配置服务器，因此运行演示服务器；添加服务器：mcp-all-in-one add NAME -- COMMAND"))
 }
 
 // DemoAlone returns a configuration with only the demo server. It is called when
@@ -39,7 +40,7 @@ func DemoAlone(a *Env, err error) (*config.Config, error) {
 	}
 	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 	if err == nil && AddDemo(cfg) {
-		sayDemo(a)
+		SayDemo(a, a.Stderr)
 	}
 	return cfg, err
 }

@@ -127,7 +127,7 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	if head == env.DemoServer {
-		hint = a.T("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务器只在没有配置服务器时代替；可用以下方式启动：-- mcp-all-in-one demo")
+		hint = a.T("the demo server runs only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务器只在没有配置服务器时运行；可用以下方式启动：-- mcp-all-in-one demo")
 	}
 	for _, s := range cfg.Schemas {
 		if name, _ := splitName(s, word); s.Server(word) != nil || s.Server(name) != nil {
