@@ -82,7 +82,8 @@ Results go to standard output, everything else to standard error. Lists are tabl
 without a header in a pipe. ` + "`--json`" + ` writes JSON, errors included. ` + "`NO_COLOR`" + ` turns colours off.
 
 The first of ` + "`MCP_AIO_LANG`, `LC_ALL`, `LC_MESSAGES` and `LANG`" + ` that is set chooses the language: ` + "`zh_CN.UTF-8`, or just `zh`" + `, is
-Simplified Chinese, everything else is English. It applies to help, errors and tables on a terminal. Logs, messages to MCP
+Simplified Chinese, everything else is English. It applies to help, errors and tables on a terminal, but not to ` + "`--validate-mcp-config`" + `,
+` + "`--show-mcp-config` and `--set-mcp-config`" + `, which print the Chinese texts of the original program. Logs, messages to MCP
 clients and the states of servers in a pipe are English; in JSON, Chinese texts stand beside the English ones (` + "`error`, `errorZH`" + `).
 
 ## A running gateway

@@ -41,7 +41,7 @@ func Personalities() map[string]Personality {
 // AddGlobalFlags adds the flags that every command has.
 func AddGlobalFlags(a *Env, flags *pflag.FlagSet) {
 	flags.StringVarP(&a.ConfigPath, "mcp-config", "c", "", a.T("config `FILE`", "配置文件 `FILE`"))
-	flags.StringVar(&a.ConfigPath, "config", "", a.T("config `FILE`; the same as --mcp-config", "配置文件 `FILE`；同 --mcp-config"))
+	flags.StringVar(&a.ConfigPath, "config", "", a.T("read this config `FILE`", "使用此配置文件 `FILE`"))
 	flags.BoolVar(&a.Project, "project", false, a.T("use the config file of the project that this folder belongs to", "使用当前目录所属项目的配置文件"))
 	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that other users may write", "接受其他用户可写的配置文件"))
 	flags.BoolFunc("json", a.T("write JSON", "输出 JSON"), a.SetJSON)
