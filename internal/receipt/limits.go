@@ -52,15 +52,15 @@ func (l *Limit) Exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n.Text 
 	}
 	fit := fit.Of(l.Fit)
 	if long, example := longer(list, fit.Length); long > 0 {
-		warnings = append(warnings, i18n.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
-			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务器名", l.title, fit.Length, long, example))
+		warnings = append(warnings, i18n.New("%s has room for names of %d characters; longer ones: %d, such as %s; set \"fit\": \"%s\", rename them, or shorten the server's name",
+			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 \"fit\": \"%s\"、重命名，或缩短服务器名", l.title, fit.Length, long, example, l.Fit))
 	}
 	if eyes.Fit == fit {
 		return warnings
 	}
 	if count, example, keyword := shown.Unfit(fit, eyes.Visible); count > 0 {
-		warnings = append(warnings, i18n.New("the models of %s refuse parts of %d schemas, such as %v in %s; set fit",
-			"%s 的模型会拒绝 %d 个 schema 的部分内容，例如 %[4]s 中的 %[3]v；请设置 fit", l.title, count, keyword, example))
+		warnings = append(warnings, i18n.New("schemas that the models of %s refuse in part: %d, such as %v in %s; set \"fit\": \"%s\"",
+			"%s 的模型会拒绝 %d 个 schema 的部分内容，例如 %[4]s 中的 %[3]v；请设置 \"fit\": \"%[5]s\"", l.title, count, keyword, example, l.Fit))
 	}
 	return warnings
 }

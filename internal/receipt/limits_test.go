@@ -87,7 +87,7 @@ func TestLimitsExceeded(t *testing.T) {
 	list[1] = `{"name":"t0","inputSchema":{"type":"object","properties":{"l":{"type":"array"}}}}`
 	tools, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[` + strings.Join(list, ",") + `]}`)})
 	shown := catalog.Merge([]catalog.Source{{Server: "s", Features: &catalog.Features{Tools: tools}, Policy: catalog.Policy{Naming: catalog.NamingNone}}}, catalog.Options{})
-	const arrays, names = "refuse parts of 1 schemas, such as an array without items in t0", "1 are longer, such as nnn"
+	const arrays, names = "refuse in part: 1, such as an array without items in t0; set \"fit\": \"", "longer ones: 1, such as nnn"
 	for _, tt := range []struct {
 		client, fit string
 		want        []string
