@@ -112,7 +112,7 @@ func FixNetwork(a *env.Env, why error) string {
 	case errors.As(why, &dns):
 		return fmt.Sprintf(a.T("no host is called %s: correct the host name in its url", "没有名为 %s 的主机：请更正 url 中的主机名"), dns.Name)
 	case errors.Is(why, syscall.ECONNREFUSED):
-		return a.T("nothing listens there: start the server, or correct the port in its url", "该地址无人监听：请启动该服务器，或更正 url 中的端口")
+		return a.T("nothing listens there: start the server, or correct the port in its url", "没有程序监听该地址：请启动该服务器，或更正 url 中的端口")
 	case errors.Is(why, failure.ErrSlow), errors.Is(why, context.DeadlineExceeded), errors.As(why, &network) && network.Timeout():
 		return a.T("it does not answer: start it, or allow more time with limits.handshake", "它没有应答：请启动它，或用 limits.handshake 延长时限")
 	}

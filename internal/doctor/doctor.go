@@ -29,6 +29,11 @@ type finding struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
+func ofFile(a *env.Env, p problem.Problem) finding {
+	warns := p.Severity == problem.SeverityWarning
+	return finding{OK: warns, Warn: warns, What: a.ProblemText(p)}
+}
+
 func Examine(ctx context.Context, a *env.Env, only string) error {
 	cfg, err := a.LoadToAsk()
 	if r := control.Stale(ctx, a, err); r != nil {
@@ -45,8 +50,7 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 	for _, p := range cfg.Problems {
 		// A server that is off is a separate finding.
 		if p.Severity != problem.SeverityDisabled && (only == "" || !aboutAnother(cfg, p, only)) {
-			warns := p.Severity == problem.SeverityWarning
-			show.add(finding{OK: warns, Warn: warns, What: a.ProblemText(p)})
+			show.add(ofFile(a, p))
 		}
 	}
 	if _, err := certs.ForHost(cfg, cfg.Server.Host, slog.New(slog.DiscardHandler)); err != nil && only == "" {
@@ -150,7 +154,7 @@ func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken erro
 	show := findings(a)
 	if load, ok := errors.AsType[*problem.LoadError](broken); ok {
 		for _, p := range load.Problems {
-			show.add(finding{What: a.ProblemText(p)})
+			show.add(ofFile(a, p))
 		}
 	}
 	var page control.StatusPage

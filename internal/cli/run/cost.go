@@ -76,7 +76,7 @@ func printCost(a *env.Env, name string, r *receipt.Schema) {
 	row(a.T("one list, compact", "一次列表，compact"), -1, r.List.Compact)
 	row(a.T("one list, search", "一次列表，search"), -1, r.List.Search)
 	row(a.T("one list, code", "一次列表，code"), -1, r.List.Code)
-	row(a.T("our own tools", "自带的配置工具"), -1, r.Own)
+	row(a.T("our configuration tools", "自带的配置工具"), -1, r.Own)
 	row(a.T("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
 	row(a.T("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
 	if r.Scripts > 0 {

@@ -39,7 +39,7 @@ func lintServer(b *target.Connection, strict bool) error {
 	if a.JSON {
 		env.WriteLine(a.Stdout, map[string]any{"findings": append([]lint.Finding{}, found...)})
 	} else {
-		fmt.Fprintf(a.Stdout, "%d %s\n", len(found), a.T("findings", "项发现"))
+		fmt.Fprintf(a.Stdout, a.T(env.Many(len(found), "%d finding\n", "%d findings\n"), "发现 %d 个问题\n"), len(found))
 	}
 	if bad > 0 {
 		return env.Silent(env.ExitInvalid)
