@@ -88,6 +88,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 		return err
 	}
 	defer os.RemoveAll(dir)
+	done(a, a.T("resolving all packages of ", "正在解析全部软件包："), s.Name)
 	staged, err := lock.Stage(ctx, s, "", dir)
 	if err != nil {
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
