@@ -34,6 +34,13 @@ func (p Principal) Covers(schema, server, tool string) bool {
 	return p.MaySee(schema, server, tool)
 }
 
+// MayLookInto reports whether the principal may read a message of owner to a
+// server, or its figures: its own, and those that it may look at within its
+// bounds. A message without a server is about all that its owner sees.
+func (p Principal) MayLookInto(owner, schema, server, tool string) bool {
+	return p.Owns(owner) || p.MayLookAt(owner) && (p.Unbound() || server != "" && p.Covers(schema, server, tool))
+}
+
 // MayInspect reports whether the principal may read the logs, addresses, paths
 // and statistics of servers, which may contain data of other principals. If no
 // key is needed, there are no other principals.

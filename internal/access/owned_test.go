@@ -2,6 +2,7 @@ package access
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,6 +66,35 @@ func TestCovers(t *testing.T) {
 		if got != want {
 			t.Errorf("door/9 %q covers %v, want %v", scope, got, want)
 		}
+	}
+}
+
+// TestMayLookInto checks that a principal reads its own messages, and an
+// administrator those of others within its bounds.
+func TestMayLookInto(t *testing.T) {
+	for scopes, want := range map[string][6]bool{ // its own; of another: a tool, another tool, the server, another server, all servers
+		"":                   {true, false, false, false, false, false},
+		"admin":              {true, true, true, true, true, true},
+		"admin readonly":     {true, true, true, true, true, true},
+		"admin schema:team":  {true, true, true, true, true, false},
+		"admin schema:other": {true, false, false, false, false, false},
+		"admin server:fs":    {true, true, true, true, false, false},
+		"admin tool:read":    {true, true, false, false, true, false},
+		"server:fs":          {true, false, false, false, false, false},
+	} {
+		grant, err := ParseScopes(strings.Fields(scopes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := Principal{ID: "key:boss", Grant: grant}
+		got := [6]bool{who.MayLookInto("key:boss", "team", "web", "read"), who.MayLookInto("key:ann", "team", "fs", "read"), who.MayLookInto("key:ann", "team", "fs", "write"),
+			who.MayLookInto("key:ann", "team", "fs", ""), who.MayLookInto("key:ann", "team", "web", "read"), who.MayLookInto("key:ann", "team", "", "")}
+		if got != want {
+			t.Errorf("door/9 %q looks into %v, want %v", scopes, got, want)
+		}
+	}
+	if (Principal{}).MayLookInto("", "team", "fs", "read") {
+		t.Error("nobody looks into what is nobody's")
 	}
 }
 

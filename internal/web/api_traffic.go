@@ -108,7 +108,7 @@ func (p *trafficPages) get(r *api.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
+	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !mayRead(r.Who, &c) })
 	return entryBody{shownCall{Call: c, Said: p.said(&c)}, p.shown(related)}, nil
 }
 
@@ -117,7 +117,7 @@ func (p *trafficPages) get(r *api.Request) (any, error) {
 func (p *trafficPages) entry(r *api.Request) (traffic.Call, error) {
 	id, _ := strconv.ParseUint(r.Param("id"), 10, 64)
 	c, ok := p.record.Get(id)
-	if !ok || !r.Who.MayLookAt(c.Principal) {
+	if !ok || !mayRead(r.Who, &c) {
 		return traffic.Call{}, api.NotFound(i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
 	}
 	return c, nil

@@ -15,7 +15,6 @@ import (
 // usagePages serves usage counts over days.
 type usagePages struct {
 	book    *usage.Book
-	sight   *sight
 	catalog Catalog
 	named   func(principal string) string // nil: no display names
 }
@@ -44,7 +43,7 @@ func (p *usagePages) get(r *api.Request) (any, error) {
 	query := usage.Query{
 		Days: 7, By: usage.By(cmp.Or(q.Get("by"), string(usage.ByTool))),
 		Server: only(q, "server"), Name: only(q, "tool"), Client: only(q, "client"), Principal: only(q, "key"),
-		Sees: func(k *usage.Key) bool { return p.sight.counted(r.Who, k) },
+		Sees: func(k *usage.Key) bool { return counted(r.Who, k) },
 	}
 	if text := q.Get("days"); text != "" {
 		query.Days, _ = strconv.Atoi(text) // text that is not a number becomes 0, which is not an allowed value
@@ -81,19 +80,13 @@ func only(q url.Values, name string) *string {
 	return &text
 }
 
-// counted reports whether a principal may see the figures of k: its own, and
-// those of principals that it may look at, for the servers and tools that it
-// sees. Calls without a server, lists for example, cover everything their caller
-// sees, so a bound principal sees only its own.
-func (s *sight) counted(who access.Principal, k *usage.Key) bool {
-	if k.Server == "" && !who.Unbound() {
-		return k.Principal == who.ID
-	}
+// counted reports whether a principal may see the figures of k.
+func counted(who access.Principal, k *usage.Key) bool {
 	tool := ""
 	if k.Kind == usage.Tool {
 		tool = k.Name
 	}
-	return who.MayLookAt(k.Principal) && (who.Unbound() || who.MaySee(k.Schema, k.Server, tool))
+	return who.MayLookInto(k.Principal, k.Schema, k.Server, tool)
 }
 
 // unused returns the tools that the principal sees in the catalogue and that

@@ -225,7 +225,7 @@ func (f *follower) sendTraffic() error {
 	if b.Reset {
 		return f.sendJSON("reset", hello{f.h.joined.self()})
 	}
-	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
+	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !mayRead(f.who, &c) })
 	if f.bare {
 		if len(b.Calls) > 0 && f.wants("traffic") {
 			return f.send("traffic", []byte("{}"))

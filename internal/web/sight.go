@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 )
@@ -76,7 +77,7 @@ func (s *sight) clients(who access.Principal) []Client {
 		return list
 	}
 	for _, c := range s.guests() {
-		if who.MayLookAt(c.Principal) {
+		if who.MayLookInto(c.Principal, c.Schema, "", "") {
 			list = append(list, c)
 		}
 	}
@@ -99,5 +100,14 @@ func filter(who access.Principal, query string) (*traffic.Filter, error) {
 	if err != nil {
 		return nil, api.Refuse(http.StatusBadRequest, "filter", i18n.Why(err))
 	}
-	return f.Only(func(c *traffic.Call) bool { return who.MayLookAt(c.Principal) }), nil
+	return f.Only(func(c *traffic.Call) bool { return mayRead(who, c) }), nil
+}
+
+// mayRead reports whether a principal may read an entry of the record.
+func mayRead(who access.Principal, c *traffic.Call) bool {
+	tool := ""
+	if c.Method == mcp.MethodToolsCall && c.Hop == traffic.HopServer { // clients know it by another name
+		tool = c.Name
+	}
+	return who.MayLookInto(c.Principal, c.Schema, c.Server, tool)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // console/usage: a principal that sees only one server sees only the figures of
-// other principals for that server.
+// other principals for that server, and all of its own.
 func TestUsageOfOneServer(t *testing.T) {
 	book := usage.Open(usage.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(book.Close)
@@ -25,13 +25,19 @@ func TestUsageOfOneServer(t *testing.T) {
 			book.Count(usage.Key{Principal: principal, Door: traffic.DoorSession, Schema: "default", Server: server, Kind: usage.List}, traffic.StatusOK, time.Now(), time.Millisecond, 0, 400)
 		}
 	}
-	for _, grant := range []access.Grant{{Admin: true, Servers: []string{"demo"}}, {Admin: true, Tools: []string{"demo/echo"}}} {
-		c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(access.Principal{ID: "key:bound", Grant: grant})})
-		for key, want := range map[string][2]int64{"key:bound": {2, 200}, "key:other": {1, 100}} {
+	for _, tt := range []struct {
+		grant access.Grant
+		other [2]int64
+	}{
+		{access.Grant{Admin: true, Servers: []string{"demo"}}, [2]int64{1, 100}},
+		{access.Grant{Admin: true, Tools: []string{"demo/echo"}}, [2]int64{1, 0}},
+	} {
+		c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(access.Principal{ID: "key:bound", Grant: tt.grant})})
+		for key, want := range map[string][2]int64{"key:bound": {3, 300}, "key:other": tt.other} {
 			var got UsageReport
 			c.get("usage?key="+key, &got)
 			if got.Total.OK != want[0] || got.Total.Definitions != want[1] {
-				t.Errorf("%+v sees of %s %+v", grant, key, got.Total)
+				t.Errorf("%+v sees of %s %+v", tt.grant, key, got.Total)
 			}
 		}
 	}

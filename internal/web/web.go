@@ -141,7 +141,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
 	h.traffic = &trafficPages{opt.Traffic, h.sight, h.joined}
-	h.usage = &usagePages{opt.Usage, h.sight, opt.Catalog, opt.Named}
+	h.usage = &usagePages{opt.Usage, opt.Catalog, opt.Named}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
 		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,

@@ -1,11 +1,14 @@
 package decisions
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // keyLocal is an administrator restricted to the server "other".
@@ -85,6 +88,93 @@ func TestConsoleKeepsToTheKey(t *testing.T) {
 	t.Run("door/9 a bound administrator sees findings of its server", func(t *testing.T) {
 		if status, body := w.api(keyLocal, http.MethodGet, "doctor", nil); status != http.StatusOK || strings.Contains(body, server) {
 			t.Errorf("%d %s", status, body)
+		}
+	})
+}
+
+// TestRecordKeepsToBounds checks that a bound administrator reads the calls of
+// others to its servers only, and its own.
+func TestRecordKeepsToBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}, keyLocal: {"admin", "server:other"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil), "other": w.entry("other", nil)}})
+	heard := make(chan string, 100)
+	w.events(keyLocal, "traffic", func(e *mcptest.Event) {
+		if e != nil && e.Name == "traffic" {
+			heard <- e.Data
+		}
+	})
+	ann := w.streamable("/mcp", keyAnn, legacy)
+	for _, call := range []struct {
+		server string
+		with   target
+	}{{server, secret}, {"other", hello}} {
+		if a := callTool(ann, call.server+"__"+tool)(call.with); a.reason != let {
+			t.Fatalf("the call of %s: %v", call.server, a)
+		}
+	}
+	beyond := func(text string) bool {
+		return strings.Contains(text, "the-secret-of-ann") || strings.Contains(text, `"server":"`+server+`"`)
+	}
+	within := func(text string) bool { return strings.Contains(text, `"server":"other"`) }
+	t.Run("door/9 record", func(t *testing.T) {
+		for _, call := range []struct {
+			method, path string
+			body         any
+		}{
+			{http.MethodGet, "traffic?limit=1000", nil},
+			{http.MethodGet, "traffic?q=the-secret-of-ann", nil},
+			{http.MethodGet, "traffic/export", nil},
+			{http.MethodPost, "suites/draft", map[string]any{"q": ""}},
+		} {
+			if _, body := w.api(keyAdmin, call.method, call.path, call.body); !beyond(body) && !strings.Contains(body, `"servers":["`+server) {
+				t.Errorf("%s: an administrator should see the calls of both servers: %.500s", call.path, body)
+			}
+			status, body := w.api(keyLocal, call.method, call.path, call.body)
+			if status != http.StatusOK || beyond(body) || strings.Contains(body, server+`"`) {
+				t.Errorf("%s has calls beyond the bounds: %d %.500s", call.path, status, body)
+			}
+		}
+		if _, body := w.api(keyLocal, http.MethodGet, "traffic?limit=1000", nil); !within(body) || !strings.Contains(body, w.keys[keyAnn].principal) {
+			t.Errorf("a bound administrator should see the calls of its server: %.500s", body)
+		}
+	})
+	t.Run("door/9 one entry and its bodies", func(t *testing.T) {
+		for _, c := range w.calls(keyAdmin, "&q=server:"+server) {
+			for _, path := range []string{"", "/body?side=req", "/body?side=res"} {
+				if status, body := w.api(keyLocal, http.MethodGet, fmt.Sprintf("traffic/%d%s", c.ID, path), nil); status != http.StatusNotFound {
+					t.Errorf("traffic/%d%s beyond the bounds: %d %.300s", c.ID, path, status, body)
+				}
+			}
+		}
+		for _, c := range w.calls(keyAdmin, "&q=server:other") {
+			status, body := w.api(keyLocal, http.MethodGet, fmt.Sprintf("traffic/%d", c.ID), nil)
+			if got := status == http.StatusOK; got != (c.Principal == w.keys[keyAnn].principal) && c.Principal != "" || beyond(body) {
+				t.Errorf("traffic/%d of its server: %d %.300s", c.ID, status, body)
+			}
+		}
+	})
+	t.Run("door/9 events", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for last := ""; !within(last) || !strings.Contains(last, w.keys[keyAnn].principal); {
+			select {
+			case last = <-heard:
+				if beyond(last) {
+					t.Errorf("a bound administrator hears of calls beyond its bounds: %.500s", last)
+				}
+			case <-ctx.Done():
+				t.Fatal("a bound administrator does not hear of calls of its server")
+			}
+		}
+	})
+	t.Run("door/9 sessions of others", func(t *testing.T) {
+		for as, want := range map[string]bool{keyAdmin: true, keyLocal: false, keyAnn: true} {
+			for _, path := range []string{"clients", "overview"} {
+				if _, body := w.api(as, http.MethodGet, path, nil); strings.Contains(body, w.keys[keyAnn].principal) != want {
+					t.Errorf("%s as %s: %.500s", path, as, body)
+				}
+			}
 		}
 	})
 }
