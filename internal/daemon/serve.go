@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -65,7 +66,10 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 1)}
 	token := rand.Text()
 	guard := guardFor(in, host)
-	if f.console, err = console.New(ctx, in, a, token, named(guard)); err != nil {
+	body := func(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser {
+		return f.mcp.Body(w, r, who, most, full)
+	}
+	if f.console, err = console.New(ctx, in, a, token, named(guard), body); err != nil {
 		ln.Close()
 		return nil, err
 	}

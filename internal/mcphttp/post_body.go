@@ -62,8 +62,8 @@ func (in *incoming) readBody() ([]byte, bool) {
 		return nil, false
 	}
 	in.buf = buffers.get(announced)
-	held := room{in: in}
-	defer held.giveBack()
+	held := room{srv: in.srv, who: in.principal}
+	defer held.Close()
 	rc := http.NewResponseController(in.w)
 	due := 0 // the deadline is renewed when b has this length
 	b := *in.buf

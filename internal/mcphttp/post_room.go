@@ -1,6 +1,13 @@
 package mcphttp
 
-import "sync"
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
 
 // unfinished counts the memory of large incomplete bodies by principal. No other
 // limit applies to them, because the others are checked when a body is complete.
@@ -11,14 +18,15 @@ type unfinished struct {
 
 // A room is the share of one body in unfinished.
 type room struct {
-	in    *incoming
+	srv   *Server
+	who   string
 	taken int64
 }
 
 // take reserves memory for a buffer of that size, which replaces the previous one.
 // It reports false if the principal would exceed its limit.
 func (r *room) take(size int64) bool {
-	srv, who := r.in.srv, r.in.principal
+	srv, who := r.srv, r.who
 	if !srv.lim.bound(who) {
 		return true
 	}
@@ -29,23 +37,56 @@ func (r *room) take(size int64) bool {
 	if u.of[who]+more > srv.lim.Unfinished {
 		return false
 	}
-	if u.of == nil {
-		u.of = make(map[string]int64)
-	}
 	u.of[who] += more
 	r.taken = size
 	return true
 }
 
-// giveBack releases the reservation: the body is complete or was refused.
-func (r *room) giveBack() {
+// Close releases the reservation: the body is complete or was refused.
+func (r *room) Close() error {
 	if r.taken == 0 {
-		return
+		return nil
 	}
-	u, who := &r.in.srv.unfinished, r.in.principal
+	u, who := &r.srv.unfinished, r.who
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of[who] -= r.taken; u.of[who] == 0 {
 		delete(u.of, who)
 	}
+	return nil
+}
+
+// Body returns a reader of the body of a request that is not for MCP. The body has
+// at most most bytes, may not stall, and counts like the messages of who until it
+// is closed: a read fails with full if who has its share.
+func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser {
+	return &otherBody{room{srv: s, who: who}, http.NewResponseController(w), http.MaxBytesReader(w, r.Body, most), most, 0, 0, full}
+}
+
+type otherBody struct {
+	room
+	rc      *http.ResponseController
+	from    io.Reader
+	most    int64
+	n, next int64 // bytes that have arrived; with next of them the deadline is renewed
+	full    error
+}
+
+func (b *otherBody) Read(p []byte) (int, error) {
+	if b.n >= b.next {
+		b.rc.SetReadDeadline(time.Now().Add(b.srv.lim.BodyIdle))
+		b.next += bodyStep
+		if !b.take(2 * min(b.next, b.most)) { // readers double their buffers
+			b.srv.lim.Hits.Add("unfinishedPerKey")
+			return 0, b.full
+		}
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.next-b.n)])
+	b.n += int64(n)
+	if err == io.EOF {
+		b.rc.SetReadDeadline(time.Time{}) // the answer may take longer
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		b.srv.lim.Hits.Add("bodyIdle")
+	}
+	return n, err
 }

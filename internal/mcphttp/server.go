@@ -124,7 +124,7 @@ func NewServer(opt ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.table.byID, s.table.of, s.table.count = make(map[string]*session), make(map[string]int), s.lim.Count
+	s.table.byID, s.table.of, s.table.count, s.unfinished.of = make(map[string]*session), make(map[string]int), s.lim.Count, make(map[string]int64)
 	s.work.Go(s.pulse)
 	return s
 }

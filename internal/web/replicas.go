@@ -363,9 +363,9 @@ func (j *joined) relayed(routes []api.Route) []api.Route {
 // relay answers with the response of another replica, which decides what the
 // principal may do there.
 func (j *joined) relay(w http.ResponseWriter, r *api.Request, name string) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxBody))
+	body, err := r.Text()
 	if err != nil {
-		api.FailWith(w, r.Request, api.Unreadable(err))
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api.Prefix)

@@ -77,6 +77,8 @@ type Options struct {
 	// Current returns the present state of a principal that logged in before;
 	// false ends the login. A nil Current leaves the principal unchanged.
 	Current func(access.Principal) (access.Principal, bool)
+	// Body reads bodies of requests; nil bounds only their size.
+	Body api.BodyFunc
 	// AllowHost accepts a Host header other than the loopback names; nil
 	// accepts no other.
 	AllowHost func(r *http.Request) bool
@@ -158,7 +160,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify}
+	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify, Body: opt.Body}
 	h.peers = peerRouter(h.router.Routes, h.Logins.PeerRoutes())
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)

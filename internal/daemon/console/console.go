@@ -16,13 +16,15 @@ import (
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/add"
+	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/values"
 )
 
 // New returns the console of an instance. token is the credential of the local
 // control channel. named reports whether a request is for a host name that the
-// console accepts, besides the names of this machine.
-func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
+// console accepts, besides the names of this machine. body reads the bodies of
+// requests.
+func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool, body api.BodyFunc) (*web.Handler, error) {
 	current := func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }
 	announce := announcer(in)
 	in.Watchers.Add(announce)
@@ -39,7 +41,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Unread:  func() *web.Unread { return in.Unread() },
 		Restart: func() error { return in.Restart() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current: current, AllowHost: named,
+		Current: current, AllowHost: named, Body: body,
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }

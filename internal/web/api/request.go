@@ -3,7 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"os"
 	"strconv"
 
 	"mcp-all-in-one/internal/access"
@@ -16,6 +20,7 @@ type Request struct {
 	*http.Request
 	Who    access.Principal
 	params map[string]string
+	text   io.Reader
 }
 
 // typedKey marks a request from the command line.
@@ -45,20 +50,70 @@ func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
 
 func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
 
-// MaxBody bounds the body of a request.
-const MaxBody = 10 << 20
+// MaxBody bounds the body of a request, maxForeign that of a request without a
+// credential.
+const (
+	MaxBody    = 10 << 20
+	maxForeign = 4 << 10
+)
 
-// Decode reads the body as JSON, at most MaxBody.
+// A BodyFunc returns a reader of the body of a request, of at most most bytes. A
+// read fails with full if who holds too much of other bodies.
+type BodyFunc func(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser
+
+var errFull = Refuse(http.StatusServiceUnavailable, "overloaded", i18n.New("the unfinished requests of this key or address have their share: finish some, or set limits.unfinishedPerKey",
+	"此密钥或地址未完成的请求已达上限：请先完成一部分，或调整 limits.unfinishedPerKey"))
+
+// open opens the body of a request. Without a credential it counts for the address
+// that it comes from.
+func (f BodyFunc) open(w http.ResponseWriter, r *Request) io.ReadCloser {
+	who, most := r.Who.ID, int64(MaxBody)
+	if who == "" {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr) // a local socket has none
+		who, most = "address "+host, maxForeign
+	}
+	switch {
+	case r.Body == nil:
+		return http.NoBody
+	case f == nil:
+		return http.MaxBytesReader(w, r.Body, most)
+	}
+	if r.ContentLength > 0 {
+		most = min(most, r.ContentLength)
+	}
+	return f(w, r.Request, who, most, errFull)
+}
+
+// Text reads the whole body.
+func (r *Request) Text() ([]byte, error) {
+	text, err := io.ReadAll(r.text)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return text, nil
+}
+
+// Decode reads the body as JSON.
 func (r *Request) Decode(v any) error {
-	dec := json.NewDecoder(http.MaxBytesReader(nil, r.Body, MaxBody))
+	dec := json.NewDecoder(r.text)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return Unreadable(err)
+		return unreadable(err)
 	}
 	return nil
 }
 
-// Unreadable returns the error for a request that cannot be read.
-func Unreadable(err error) error {
-	return BadRequest(i18n.New("reading the request: %v", "读取请求失败：%v", err))
+// unreadable returns the error for a request that cannot be read.
+func unreadable(err error) error {
+	why := i18n.New("reading the request: %v", "读取请求失败：%v", err)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return Refuse(http.StatusRequestEntityTooLarge, "too_large", why)
+	}
+	switch {
+	case errors.Is(err, errFull):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return Refuse(http.StatusRequestTimeout, "timeout", i18n.New("the request did not arrive in time", "请求未及时到达"))
+	}
+	return BadRequest(why)
 }

@@ -85,6 +85,8 @@ type Router struct {
 	Routes []Route
 	// Identify returns the principal of a request; false refuses the request.
 	Identify func(r *http.Request) (access.Principal, bool)
+	// Body reads bodies; nil bounds only their size.
+	Body BodyFunc
 }
 
 func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -125,6 +127,9 @@ func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		req.Who = who
 	}
+	text := a.Body.open(w, req)
+	defer text.Close()
+	req.text = text
 	rt.Serve(w, req)
 }
 

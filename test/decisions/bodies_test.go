@@ -1,0 +1,127 @@
+package decisions
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A halfBody is a request to the console whose body has not arrived whole.
+type halfBody struct {
+	conn net.Conn
+	rest string
+	got  chan said
+}
+
+// said is the answer of the console.
+type said struct {
+	status int
+	text   string
+}
+
+// half sends a request but for the end of its body. The key may be empty.
+func (w *world) half(t *testing.T, as, path, begin, rest string) *halfBody {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.http.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(patience))
+	head := fmt.Sprintf("POST /api/v1/%s HTTP/1.1\r\nHost: %s\r\nX-MCP-AIO: 1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, conn.RemoteAddr(), len(begin)+len(rest))
+	if as != "" {
+		head += "Authorization: Bearer " + w.keys[as].secret + "\r\n"
+	}
+	go io.WriteString(conn, head+"\r\n"+begin) // a refusal may come before all is sent
+	h := &halfBody{conn, rest, make(chan said, 1)}
+	go h.read()
+	return h
+}
+
+// read reads the answer. The deadline of the connection bounds it.
+func (h *halfBody) read() {
+	resp, err := http.ReadResponse(bufio.NewReader(h.conn), nil)
+	if err != nil {
+		h.got <- said{text: err.Error()}
+		return
+	}
+	defer resp.Body.Close()
+	raw, _ := io.ReadAll(resp.Body)
+	h.got <- said{resp.StatusCode, string(raw)}
+}
+
+// answer returns the status and the text of the answer.
+func (h *halfBody) answer() (status int, text string) {
+	a := <-h.got
+	return a.status, a.text
+}
+
+// finish sends the rest of the body.
+func (h *halfBody) finish() (status int, text string) {
+	go io.WriteString(h.conn, h.rest) // it may have been refused meanwhile
+	return h.answer()
+}
+
+// TestConsoleBodies checks that a body for the console may not stall, and that
+// one without a key is small.
+func TestConsoleBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"bodyIdle": "300ms"}})
+	for name, as := range map[string]string{"without a key": "", "of a key": keyAnn} {
+		t.Run("door/14 a body "+name+" that stalls", func(t *testing.T) {
+			path := map[string]string{"": "login", keyAnn: "runs"}[as]
+			if status, text := w.half(t, as, path, `{"code":"A`, `"}`).answer(); status != http.StatusRequestTimeout {
+				t.Errorf("%d %s", status, text)
+			}
+		})
+	}
+	t.Run("door/14 a large body without a key", func(t *testing.T) {
+		large := `{"code":"` + strings.Repeat("A", 64<<10)
+		if status, text := w.half(t, "", "login", large, `"}`).answer(); status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d %s", status, text)
+		}
+	})
+	t.Run("door/14 a login afterwards", func(t *testing.T) {
+		if status, text := w.api("", http.MethodPost, "login", map[string]string{"code": "wrong"}); status != http.StatusUnauthorized {
+			t.Errorf("%d %s", status, text)
+		}
+	})
+}
+
+// TestShareOfConsoleBodies checks that bodies for the console count for the key
+// that sends them, together with its messages.
+func TestShareOfConsoleBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyBob: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"unfinishedPerKey": "100KB"}})
+	large := strings.Repeat(" ", 30<<10)
+	send := func(as string) (int, string) {
+		status, _, text := w.do(http.MethodPost, "/api/v1/runs", as, http.Header{"X-Mcp-Aio": {"1"}, "Content-Type": {"application/json"}}, []byte(large+"[]"))
+		return status, string(text)
+	}
+	// Of two bodies at the same time, either may be the one too many.
+	w.until("a body is refused while another one arrives, which is not", func() bool {
+		held := w.half(t, keyAnn, "runs", large, "[]")
+		refused := false
+		w.until("one of the two is refused", func() bool {
+			status, text := send(keyAnn)
+			refused = status == http.StatusServiceUnavailable && strings.Contains(text, "limits.unfinishedPerKey")
+			return refused || len(held.got) > 0
+		})
+		if status, text := send(keyBob); status != http.StatusOK {
+			t.Fatalf("door/14 others are not bound by it: %d %s", status, text)
+		}
+		status, _ := held.finish()
+		return refused && status == http.StatusOK
+	})
+	w.until("the share is given back", func() bool {
+		status, _ := send(keyAnn)
+		return status == http.StatusOK
+	})
+}
