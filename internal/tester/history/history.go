@@ -69,8 +69,16 @@ type KeptRun struct {
 	Wire   []WireFrame     `json:"-"`
 }
 
+// size returns the size of all texts of the run.
 func (k *KeptRun) size() int64 {
-	n := int64(len(k.Result))
+	n := int64(len(k.Result) + len(k.Params) + len(k.Error) + len(k.Message) + len(k.MessageZH))
+	n += int64(len(k.ID) + len(k.Bench) + len(k.Target) + len(k.Method) + len(k.Name) + len(k.Status) + len(k.Chaos))
+	if f := k.From; f != nil {
+		n += int64(len(f.Server) + len(f.Schema) + len(f.URL) + len(f.Protocol))
+		for _, word := range f.Command {
+			n += int64(len(word)) + 16 // the string itself
+		}
+	}
 	for _, f := range k.Wire {
 		n += int64(len(f.Body))
 	}
@@ -80,8 +88,8 @@ func (k *KeptRun) size() int64 {
 // Limits of a history.
 const (
 	MaxRuns        = 500
-	maxRunBytes    = 64 << 20 // results and wires in memory
-	maxSavedResult = 64 << 10 // largest result that is written to the file
+	maxRunBytes    = 64 << 20 // runs in memory
+	maxSavedResult = 64 << 10 // largest result that is written to the file, and largest parameters that are imported
 )
 
 // A History stores the last runs, newest last, in memory and in a file that the
@@ -126,13 +134,17 @@ func (h *History) put(k *KeptRun) {
 	}
 	h.bytes += k.size()
 	for _, old := range h.runs {
-		if h.bytes <= maxRunBytes || old == k {
+		if h.bytes <= maxRunBytes {
 			break
+		}
+		if old == k {
+			continue
 		}
 		h.bytes -= old.size()
 		old.Result, old.Wire, old.Kept = nil, nil, false
+		h.bytes += old.size()
 	}
-	if len(h.runs) > MaxRuns {
+	for len(h.runs) > MaxRuns || h.bytes > maxRunBytes && len(h.runs) > 1 {
 		h.bytes -= h.runs[0].size()
 		h.runs = slices.Delete(h.runs, 0, 1)
 	}
@@ -204,7 +216,7 @@ func (h *History) Export() ([]KeptRun, error) {
 	return out, err
 }
 
-// Import adds exported runs.
+// Import adds exported runs, without large parameters.
 func (h *History) Import(runs []KeptRun) error {
 	for i := range runs {
 		if runs[i].ID == "" || runs[i].Method == "" || runs[i].Status == "" || runs[i].Status == "running" {
@@ -212,6 +224,9 @@ func (h *History) Import(runs []KeptRun) error {
 		}
 	}
 	for i := range runs {
+		if len(runs[i].Params) > maxSavedResult {
+			runs[i].Params = nil
+		}
 		if err := h.Add(runs[i]); err != nil {
 			return err
 		}

@@ -177,3 +177,28 @@ func TestRunTargetsHideSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestImportIsBounded checks that the whole of a run counts, whatever it is made
+// of, and that large parameters are not kept.
+func TestImportIsBounded(t *testing.T) {
+	large := strings.Repeat("a", 3<<20)
+	quoted := json.RawMessage(`"` + large + `"`)
+	for name, run := range map[string]Run{
+		"params": {Params: quoted}, "error": {Error: quoted}, "message": {Message: large}, "name": {Name: large}, "target": {From: &RunTarget{Command: []string{large}}},
+	} {
+		h := OpenHistory("")
+		for i := range 30 {
+			run.ID, run.Method, run.Status = fmt.Sprint(i), "tools/call", "ok"
+			if err := h.Import([]KeptRun{{Run: run}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept, err := json.Marshal(h.runs)
+		if err != nil || int64(len(kept)) > maxRunBytes+int64(len(large))+1<<20 {
+			t.Errorf("%s: %d bytes are kept, %v", name, len(kept), err)
+		}
+		if name == "params" && len(kept) > 1<<20 {
+			t.Errorf("large parameters are kept: %d bytes", len(kept))
+		}
+	}
+}
