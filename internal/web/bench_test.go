@@ -250,3 +250,12 @@ func TestHistory(t *testing.T) {
 	}
 	again.want(400, "POST", "runs", []map[string]any{{"id": ""}})
 }
+
+// TestBenchTargetIsSmall checks that a session does not keep a large target.
+func TestBenchTargetIsSmall(t *testing.T) {
+	c := start(t).login(api.ScopeCall)
+	target := bench.Target{Server: "demo", ClientName: strings.Repeat("a", 1<<20)}
+	if text := c.want(413, "POST", "bench", openBody{Target: target}); !strings.Contains(string(text), "target") {
+		t.Errorf("%s", text)
+	}
+}

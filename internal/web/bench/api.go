@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -50,6 +51,9 @@ func (b *Benches) postBench(r *api.Request) (any, error) {
 		return nil, err
 	}
 	x, err := b.open(r.Context(), r.Who, *t, body.Fresh)
+	if errors.Is(err, errLargeTarget) {
+		return nil, err
+	}
 	if err != nil {
 		var lines []string
 		if x != nil {

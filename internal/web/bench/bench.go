@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -25,9 +27,12 @@ const (
 	// benchShare is the maximum number of sessions of one principal.
 	benchShare  = 32
 	openTimeout = 60 * time.Second
+	maxTarget   = 64 << 10 // bytes, as JSON
 )
 
 var errTooLate = i18n.Errorf("the key has ended", "API 密钥已失效")
+
+var errLargeTarget = api.Refuse(http.StatusRequestEntityTooLarge, "too_large", i18n.New("a target has at most %d bytes", "target 最多 %d 字节", maxTarget))
 
 var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
@@ -103,7 +108,10 @@ func New(ctx context.Context, opt Options) *Benches {
 // open opens a session. Unless fresh is set, it returns an existing session of
 // the same principal with the same target.
 func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fresh bool) (*bench, error) {
-	key := targetKey(t)
+	key, err := targetKey(t)
+	if err != nil {
+		return nil, err
+	}
 	open, err := b.reserve(who, key, fresh)
 	if open != nil || err != nil {
 		return open, err
@@ -163,12 +171,18 @@ func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench,
 	return nil, nil
 }
 
-func targetKey(t Target) string {
-	key, err := json.Marshal(t)
+// targetKey returns a key that is equal for equal targets, or an error for a
+// target that is too large to be kept.
+func targetKey(t Target) (string, error) {
+	text, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // only strings and maps of strings
 	}
-	return string(key)
+	if len(text) > maxTarget {
+		return "", errLargeTarget
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:]), nil
 }
 
 // get returns an open session of a principal; nil if it belongs to another
