@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strconv"
@@ -53,19 +54,23 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
 	a.Deployed = cfg.Cluster.Enabled() && !cfg.Cluster.Shares()
-	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, SelfConfig: !f.NoSelfConfig, Count: true, Load: a.LoadOptions(false)})
-	if err != nil {
-		return err
-	}
-	a.Share = in.Shared.Share
 	if !f.Log.Silent {
 		sayOther(life.Soft, a, cfg.Path)
 	}
+	bound, err := f.bind(life.Soft, a, cfg, log)
+	if err != nil {
+		return err
+	}
+	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, SelfConfig: !f.NoSelfConfig, Count: true, Load: a.LoadOptions(false)})
+	if err != nil {
+		bound.Close()
+		return err
+	}
+	a.Share = in.Shared.Share
 	reload := NewReloader(in, a, f)
 	again := make(chan struct{}, 1)
 	in.Restart = func() error { return requestRestart(again) }
-	host, port := f.address(cfg, a.Personality.Port)
-	fr, err := listen(life.Soft, a, in, host, port, f)
+	fr, err := Serve(life.Soft, in, a, bound, f)
 	if err != nil {
 		in.Close(life.Hard)
 		return err
@@ -113,16 +118,17 @@ func requestRestart(again chan<- struct{}) error {
 	return nil
 }
 
-// listen opens the address. If several ports may be tried, it takes the first
+// bind opens the address. If several ports may be tried, it takes the first
 // free one.
-func listen(ctx context.Context, a *env.Env, in *instance.Instance, host string, port int, f ServeFlags) (*front, error) {
+func (f *ServeFlags) bind(ctx context.Context, a *env.Env, cfg *config.Config, log *slog.Logger) (*Bound, error) {
+	host, port := f.address(cfg, a.Personality.Port)
 	for try := 0; ; try++ {
-		fr, err := ListenOn(ctx, in, a, host, port+try, f)
+		bound, err := Bind(ctx, cfg, host, port+try, log)
 		if err == nil {
 			if try > 0 {
 				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)
 			}
-			return fr, nil
+			return bound, nil
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) || try+1 >= f.Attempts || port+try >= 65535 {
 			return nil, ListenError(a, err, host, port)

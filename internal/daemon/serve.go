@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -48,10 +49,17 @@ type httpServer interface {
 	Close() error
 }
 
-// ListenOn opens the listener first, so that clients can connect while the
-// servers start.
-func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host string, port int, flags ServeFlags) (*front, error) {
-	source, err := certs.ForHost(in.Config, host, in.Log)
+// Bound is an open listener that is not served yet: clients that connect wait.
+type Bound struct {
+	net.Listener
+	host   string
+	source *certs.Source // nil for plain HTTP
+}
+
+// Bind opens the listener. It comes before the servers start, so that a port
+// that is in use starts none, and clients can connect while they start.
+func Bind(ctx context.Context, cfg *config.Config, host string, port int, log *slog.Logger) (*Bound, error) {
+	source, err := certs.ForHost(cfg, host, log)
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +67,27 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if err != nil {
 		return nil, i18n.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}
+	return &Bound{Listener: ln, host: host, source: source}, nil
+}
+
+// Serve serves an instance on a listener. If it fails, it closes the listener.
+func Serve(ctx context.Context, in *instance.Instance, a *env.Env, ln *Bound, flags ServeFlags) (f *front, err error) {
+	defer func() {
+		if err != nil {
+			ln.Close()
+		}
+	}()
 	in.Port = ln.Addr().(*net.TCPAddr).Port
-	in.URL = address(source, host, in)
+	in.URL = address(ln.source, ln.host, in)
 	in.Console = !flags.NoUI
 	in.Private = flags.Private.Mark
-	f := &front{in: in, listener: ln, source: source, failed: make(chan error, 1)}
+	f = &front{in: in, listener: ln.Listener, source: ln.source, failed: make(chan error, 1)}
 	token := rand.Text()
-	guard := guardFor(in, host)
+	guard := guardFor(in, ln.host)
 	body := func(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser {
 		return f.mcp.Body(w, r, who, most, full)
 	}
 	if f.console, err = console.New(ctx, in, a, token, named(guard), body); err != nil {
-		ln.Close()
 		return nil, err
 	}
 	in.Guests.Add(f.console.ClientsChanged)
@@ -86,10 +103,9 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 		rt.console = f.console
 	}
 	if err := f.openPeer(ctx, a, rt, limits); err != nil {
-		ln.Close()
 		return nil, err
 	}
-	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), source)
+	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), f.source)
 	f.guardAccess(ctx)
 	go f.serve()
 	return f, nil

@@ -60,12 +60,17 @@ func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []str
 	defer closeLog()
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
-	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, Count: true})
+	bound, err := daemon.Bind(life.Hard, cfg, "127.0.0.1", 0, log)
 	if err != nil {
 		return err
 	}
+	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, Count: true})
+	if err != nil {
+		bound.Close()
+		return err
+	}
 	daemon.NewReloader(in, a, f)
-	fr, err := daemon.ListenOn(life.Hard, in, a, "127.0.0.1", 0, f)
+	fr, err := daemon.Serve(life.Hard, in, a, bound, f)
 	if err != nil {
 		in.Close(life.Hard)
 		return err
