@@ -1,6 +1,9 @@
 package clients
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -39,6 +42,9 @@ func OwnEntryFor(a *env.Env, c *Client, f ConnectFlags) (any, error) {
 		found, err := config.Discover(a.LoadOptions(false))
 		if err != nil {
 			return nil, err
+		}
+		if _, err := os.Stat(found.Path); errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(a.Stderr, a.T("warning: %s does not exist yet\n", "警告：%s 尚不存在\n"), found.Path)
 		}
 		args = append(args, "--mcp-config", found.Path)
 	}

@@ -4,6 +4,7 @@
 package env
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -147,7 +148,11 @@ func (a *Env) LoadForServe() (*config.Config, error) {
 			return config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 		}
 	}
-	return a.Load(true)
+	cfg, err := a.Load(true)
+	if err == nil && cfg.Created {
+		fmt.Fprintf(a.Stderr, a.T("created: %s (it did not exist)\n", "已创建：%s（原先不存在）\n"), cfg.Path)
+	}
+	return cfg, err
 }
 
 // Speaking returns a copy of a in the language of the user of the page.
