@@ -156,7 +156,7 @@ var layers = map[string][]string{
 	"cli/command": {"spelling", "config", "mcp", "env", "control", "daemon"},
 	"cli/output":  {"catalog/signature", "jsonrpc", "catalog", "probe", "env"},
 	"cli/target": {"folders", "config/problem", "spelling", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway",
-		"probe", "web", "env", "control", "doctor", "daemon/instance", "cli/command", "cli/output", "mcphttp/httpclient", "tester/history", "tester/record"},
+		"probe", "web", "web/inbox", "env", "control", "doctor", "daemon/instance", "cli/command", "cli/output", "mcphttp/httpclient", "tester/history", "tester/record"},
 	"cli/use": {"folders", "catalog/signature", "spelling", "jsonschema", "jsonrpc", "config", "mcp", "traffic", "catalog", "probe", "web", "web/inbox", "env", "control", "daemon/instance",
 		"cli/command", "cli/output", "cli/target", "tester/history"},
 	"cli/test": {"jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",

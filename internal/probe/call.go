@@ -19,6 +19,8 @@ type CallOptions struct {
 	// restarts the timer, and it is stopped while a question is open. Limit
 	// ends the call in any case. Zero means no limit.
 	Idle, Limit time.Duration
+	// Silence returns the error that ends a call after Idle; nil for ErrIdle.
+	Silence func() error
 	// OnProgress receives the progress of this call; setting it requests
 	// progress.
 	OnProgress func(p Progress)

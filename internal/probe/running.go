@@ -57,7 +57,13 @@ func (c *calls) begin(ctx context.Context, params []byte, opt CallOptions) (cont
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, r))
 	r.ctx = ctx
 	if opt.Idle > 0 {
-		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrIdle, opt.Idle)) })
+		r.idle = time.AfterFunc(opt.Idle, func() {
+			err := ErrIdle
+			if opt.Silence != nil {
+				err = opt.Silence()
+			}
+			r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", err, opt.Idle))
+		})
 	}
 	if opt.Limit > 0 {
 		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrLimit, opt.Limit)) })

@@ -45,7 +45,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 		e.Err = errors.New(a.T("cancelled", "已取消"))
 	case errors.As(err, &signIn) && m.Server != nil:
 		return needsSignIn(a, m.Server)
-	case errors.Is(err, probe.ErrIdle):
+	case errors.Is(err, probe.ErrIdle), errors.Is(err, errUnapproved):
 		e.Code, e.ID, e.Hint = env.ExitTimeout, env.CodeTimeout, a.T("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
 	case errors.Is(err, probe.ErrLimit):
 		e.Code, e.ID, e.Hint = env.ExitTimeout, env.CodeTimeout, a.T("--max-time TIME allows more", "--max-time TIME 可延长总时限")

@@ -67,7 +67,7 @@ func failureOf(err error) (status string) {
 		return ""
 	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
 		return "cancelled"
-	case errors.Is(err, probe.ErrIdle), errors.Is(err, probe.ErrLimit):
+	case errors.Is(err, probe.ErrIdle), errors.Is(err, errUnapproved), errors.Is(err, probe.ErrLimit):
 		return "timeout"
 	}
 	return "failed"

@@ -14,7 +14,10 @@ import (
 // Send makes one call and shows its progress.
 func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchange, error) {
 	p := &progressLine{env: b.Env, began: time.Now(), live: env.IsTerminal(b.Env.Stderr)}
-	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show})
+	yes := &approval{b, params, p.began}
+	noted := meanwhile(b.Ctx, yes.say)
+	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show, Silence: yes.silence})
+	noted()
 	p.clear()
 	b.remember(method, params, p.began, x, err)
 	return x, err

@@ -33,6 +33,7 @@ func (b *Connection) Route(opt *probe.Options) error {
 		opt.Roots = m.cfg.Roots
 	}
 	if r := b.reuse(); r != nil {
+		b.running = r
 		b.status = func() (page control.StatusPage, err error) { err = r.Get(b.Ctx, "/status", &page); return page, err }
 		if err := b.sayUnread(); err != nil {
 			return err

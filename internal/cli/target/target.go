@@ -219,6 +219,8 @@ type Connection struct {
 	// status returns the state of the servers of the gateway behind the merged
 	// view.
 	status func() (control.StatusPage, error)
+	// running is the running gateway that makes the calls; nil if there is none.
+	running *control.Remote
 	// IgnoreInterrupts stops the handling of interrupts by this connection.
 	IgnoreInterrupts func()
 }

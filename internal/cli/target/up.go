@@ -113,20 +113,29 @@ func (b *Connection) noteStart() (stop func()) {
 	if b.To.Probe.Command == "" {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(b.Ctx)
+	began := time.Now()
+	return meanwhile(b.Ctx, func() {
+		installer := ""
+		if stdio.Fetches(b.To.Probe.Command) {
+			installer = filepath.Base(b.To.Probe.Command)
+		}
+		b.sayWaiting(installer, time.Since(began).Round(time.Second).String())
+	})
+}
+
+// meanwhile calls note from time to time while the user waits, until stop is
+// called.
+func meanwhile(ctx context.Context, note func()) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		began, pause := time.Now(), time.NewTimer(firstNote)
+		pause := time.NewTimer(firstNote)
 		defer pause.Stop()
 		for {
 			select {
 			case <-pause.C:
-				installer := ""
-				if stdio.Fetches(b.To.Probe.Command) {
-					installer = filepath.Base(b.To.Probe.Command)
-				}
-				b.sayWaiting(installer, time.Since(began).Round(time.Second).String())
+				note()
 				pause.Reset(laterNote)
 			case <-ctx.Done():
 				return

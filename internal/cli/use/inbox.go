@@ -164,7 +164,17 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	if q.Replica != "" {
 		path += "?replica=" + url.QueryEscape(q.Replica)
 	}
-	return r.Post(cmd.Context(), path, answer, nil)
+	if err := r.Post(cmd.Context(), path, answer, nil); err != nil {
+		return err
+	}
+	done := map[string]string{"accept": a.T("answered: ", "已回答："), "decline": a.T("declined: ", "已拒绝："), "cancel": a.T("cancelled: ", "已取消：")}[answer.Action]
+	if q.Kind == "approval" && answer.Action == "accept" {
+		done = a.T("approved: ", "已批准：")
+	}
+	if !a.JSON {
+		fmt.Fprintln(a.Stderr, done+strings.TrimSpace(q.Server+" "+q.Tool))
+	}
+	return nil
 }
 
 // inboxContent builds the content of an answer, with the types that the
