@@ -266,6 +266,13 @@ func EnableCommand(a *env.Env, on bool) *cobra.Command {
 func RestartCommand(a *env.Env) *cobra.Command {
 	return serverCommand(a, "restart", a.T("restart a server of the running gateway", "重启正在运行的网关中的服务器"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
+			cfg, err := a.Load(false)
+			if err != nil {
+				return err
+			}
+			if s := cfg.Schema(schema).Server(name); !s.Enabled || s.Pending {
+				return a.Usable(s)
+			}
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {
 				return err
