@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -16,9 +17,7 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, n, ok := strings.Cut(name, "/"); ok && cfg.Schema(s) != nil {
-		schema, name = s, n
-	}
+	schema, name = SplitSchema(cfg, schema, name)
 	found := cfg.Schema(schema)
 	if found == nil {
 		return nil, noSchema(a, &edit.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
@@ -36,6 +35,17 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 		e.Hint = a.T("see what there is: ", "查看现有服务器：") + a.Again("list")
 	}
 	return nil, e
+}
+
+// SplitSchema splits SCHEMA/NAME, as status prints it. A server whose own name
+// has the slash comes first.
+func SplitSchema(cfg *config.Config, schema, name string) (string, string) {
+	own := cfg.Schema(cmp.Or(schema, config.DefaultSchema))
+	s, n, ok := strings.Cut(name, "/")
+	if ok && cfg.Schema(s) != nil && (own == nil || own.Server(name) == nil) {
+		return s, n
+	}
+	return schema, name
 }
 
 // meantServer returns the server that was probably meant: one with the same

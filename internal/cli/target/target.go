@@ -82,7 +82,8 @@ func TargetWord(ctx context.Context, a *env.Env, f *Flags, word string, rest []s
 	if err != nil {
 		return nil, err
 	}
-	schema, err := env.StdioSchema(a, cfg, f.Schema)
+	schema, word := env.SplitSchema(cfg, f.Schema, word)
+	schema, err = env.StdioSchema(a, cfg, schema)
 	if err != nil {
 		return nil, err
 	}
