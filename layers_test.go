@@ -122,7 +122,7 @@ var layers = map[string][]string{
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},
 	"rate":               {"access", "config", "jsonrpc", "mcp"},
 	"gateway":            {"rate", "receipt", "answers", "gateway/addresses", "gateway/entry", "gateway/listen", "gateway/modern", "gateway/params", "gateway/pressure", "gateway/refusal", "gateway/results", "gateway/roots", "gateway/scripts", "gateway/skills", "gateway/tasks", "gateway/view", "gateway/visit", "gateway/welcome", "seal", "catalog/fit", "jsonrpc", "mcp", "config", "traffic", "usage", "catalog", "upstream", "upstream/servers", "upstream/project", "builtin", "access", "kept", "script", "gateway/cache"},
-	"probe":              {"upstream/failure", "sandbox", "spelling", "jsonschema", "jsonrpc", "jsonrpc/duplex", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog", "mcphttp/httpclient"},
+	"probe":              {"upstream/failure", "upstream/observed", "sandbox", "spelling", "jsonschema", "jsonrpc", "jsonrpc/duplex", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog", "mcphttp/httpclient"},
 	"tester/lint":        {"catalog", "jsonrpc", "probe"},
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
 	"tester/history":     {"disk", "config", "probe"},

@@ -135,7 +135,7 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 		return fmt.Sprintf(a.T("it asks for %s: set it in its env, or name it in its inheritEnv", "它需要 %s：请在 env 中设置，或写入 inheritEnv"), strings.Join(names, a.T(", ", "、")))
 	}
 	if st.Noise != "" {
-		return fmt.Sprintf(a.T("it prints to standard output, which belongs to the protocol (%.80q): let it print to standard error, or start its MCP mode", "它向标准输出写入了协议之外的内容（%.80q）：请让它写到标准错误，或启动其 MCP 模式"), st.Noise)
+		return FixNoise(a, st.Noise)
 	}
 	if st.Installer != "" {
 		return fmt.Sprintf(a.T("wait until %s has installed it; this lasts as long as the download", "请等待 %s 安装完成；所需时间取决于下载"), st.Installer)
@@ -144,6 +144,12 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 		return a.T("it runs and does not answer: start its MCP mode, or allow more time with limits.handshake", "它在运行但没有应答：请启动其 MCP 模式，或用 limits.handshake 延长时限")
 	}
 	return a.T("run it by hand to see what it wants: ", "请手动运行以查看它需要什么：") + env.TargetOf(cfg)
+}
+
+// FixNoise returns what to do about a command that prints a line that is no
+// message.
+func FixNoise(a *env.Env, line string) string {
+	return fmt.Sprintf(a.T("it prints to standard output, which belongs to the protocol (%.80q): let it print to standard error, or start its MCP mode", "它向标准输出写入了协议之外的内容（%.80q）：请让它写到标准错误，或启动其 MCP 模式"), line)
 }
 
 // variable matches the name of an environment variable.

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/observed"
 )
 
 // A connection is the transport of a session together with its tap: a stream to
@@ -42,11 +42,13 @@ type connection struct {
 	gone chan struct{} // closed when the connection has ended on its own
 	why  error         // why it has ended; set before gone is closed
 
+	observed observed.Record
+
 	closers []func() // close the resources that dial has opened
 }
 
 func (c *connection) init(ctx context.Context, t Target, opt Options) {
-	c.target, c.opt, c.tap = t, opt, newTap(&t, opt.OnFrame)
+	c.target, c.opt, c.tap, c.observed.Log = t, opt, newTap(&t, opt.OnFrame), opt.Log
 	c.gone, c.part = make(chan struct{}), newPartings()
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 }
@@ -129,9 +131,7 @@ func (c *connection) clientOptions() httpclient.ClientOptions {
 func (c *connection) talk(stream jsonrpc.Stream) {
 	conn := duplex.NewConn(stream, duplex.ConnOptions{
 		Handler: c.handler, CancelMethod: mcp.NotificationCancelled, Batch: func() bool { return true },
-		OnDropped: func(reason string, head []byte) {
-			c.opt.Log.Warn("ignoring an invalid message of the server", "reason", reason, "head", fmt.Sprintf("%.200q", head))
-		},
+		OnDropped: c.observed.Drop,
 	})
 	c.conn, c.peer = conn, conn
 	c.wg.Go(func() {
@@ -160,7 +160,7 @@ func (c *connection) explain(ctx context.Context, err error) error {
 		if c.hasEnded(ctx, err) {
 			failed.Err = i18n.Errorf("the command ended before the handshake: %s", "命令在握手之前结束：%s", c.child.Exit())
 		}
-		failed.Stderr = c.child.Stderr().Lines(5)
+		failed.Stderr, failed.Noise = c.child.Stderr().Lines(5), c.observed.Report().Noise
 	}
 	return failed
 }

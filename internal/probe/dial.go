@@ -18,6 +18,8 @@ type StartError struct {
 	Err error
 	// Stderr is the end of the command's standard error.
 	Stderr []string
+	// Noise is the first line on its standard output that was not a message.
+	Noise string
 }
 
 func (e *StartError) Error() string { return e.In(i18n.English) }

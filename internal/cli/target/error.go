@@ -61,7 +61,10 @@ func Failed(a *env.Env, err error, m *Target) error {
 		if m.Probe.URL != "" && status == nil {
 			e.Hint = doctor.FixNetwork(a, err)
 		}
-		if errors.Is(err, probe.ErrHandshake) {
+		switch {
+		case start.Noise != "":
+			e.Hint = doctor.FixNoise(a, start.Noise)
+		case errors.Is(err, probe.ErrHandshake):
 			e.Hint = a.T("check that it is an MCP server; --timeout 30s waits longest", "请确认它是 MCP 服务器；--timeout 30s 等待最久")
 		}
 		if path := doctor.Searched(err); path != "" {

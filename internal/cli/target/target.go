@@ -204,7 +204,7 @@ func TargetCommand(a *env.Env, f *Flags, command, rest []string) (*Target, error
 	}
 	// A typed command gets the environment that the user's shell would give it.
 	env, _ := stdio.Environ(os.Environ(), stdio.Inherit{All: true}, own)
-	return &Target{Label: strings.Join(command, " "), Rest: rest, Probe: probe.Target{
+	return &Target{Label: i18n.Command(command...), Rest: rest, Probe: probe.Target{
 		Name: command[0], Command: command[0], Args: command[1:], Env: env, Cwd: f.cwd, Secrets: secrets,
 	}}, nil
 }
