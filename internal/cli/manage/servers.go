@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,6 +97,9 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 	err = editFile(ctx, a, true, r.Write)
 	if _, ok := errors.AsType[*offer.Exists](err); ok {
 		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务器 "+name+" 已存在"))
+	}
+	if _, missing := exec.LookPath(entry.Command); err == nil && entry.URL == "" && errors.Is(missing, exec.ErrNotFound) && !strings.Contains(entry.Command, "$") && !a.JSON {
+		fmt.Fprintf(a.Stderr, a.T("warning: %s is not in PATH; once it is, see its state with: %s\n", "警告：PATH 中没有 %s；安装后查看其状态：%s\n"), i18n.Seen(entry.Command), a.Again("doctor", name))
 	}
 	return err
 }
