@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	"cluster/natsengine": {"cluster"},
 	"config/approval":    {"config/digest", "config/document", "config/layout", "config/problem", "config/variable", "disk", "folders", "record", "secrets"},
 	"config/digest":      {},
-	"config/layout":      {"config/document", "config/problem", "disk"},
+	"config/layout":      {"config/document", "config/problem", "disk", "spelling"},
 	"config/units":       {},
 	"config/variable":    {"config/document", "disk", "secrets"},
 	"config/edit":        {"config", "config/approval", "config/document", "config/layout", "config/problem", "disk", "record", "spelling"},

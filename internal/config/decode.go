@@ -94,9 +94,7 @@ func (d *decoder) unknown(m document.Member, in reflect.Type, path string) {
 		names = append(names, f.name)
 	}
 	p := d.c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.UnknownKey, m.Key)
-	if name := spelling.Nearest(m.Key, names); name != "" {
-		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
-	}
+	p.Meant(spelling.Nearest(m.Key, names))
 }
 
 // value fills one field.
@@ -180,9 +178,7 @@ func (d *decoder) oneOf(n *document.Node, s string, f field, path string) bool {
 		return true
 	}
 	p := d.report(n, path, problem.NotOneOf, shown(n), i18n.New("one of %s", "允许的取值 %s 之一", strings.Join(f.enum, ", ")))
-	if name := spelling.Nearest(shown(n), f.enum); name != "" {
-		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
-	}
+	p.Meant(spelling.Nearest(shown(n), f.enum))
 	return false
 }
 

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // A Shape is one of the layouts a file may have, recognised by its keys.
@@ -142,9 +143,21 @@ func findHolder(root *document.Node, c *problem.List) *Layout {
 		return &Layout{Shape: ShapeBare}
 	}
 	if found == nil {
-		c.Add(problem.SeverityError, root.Pos, "", problem.NoServers)
+		reportNone(root, c)
 	}
 	return found
+}
+
+// reportNone reports that no key holds servers, at a key that is probably a
+// misspelt one.
+func reportNone(root *document.Node, c *problem.List) {
+	for _, m := range root.Members {
+		if near := spelling.Nearest(m.Key, HolderKeys()); near != "" && near != m.Key && !slices.Contains(Sections, m.Key) {
+			c.Add(problem.SeverityError, m.Pos, m.Key, problem.NoServers).Meant(near)
+			return
+		}
+	}
+	c.Add(problem.SeverityError, root.Pos, "", problem.NoServers)
 }
 
 // isBare reports whether root is a map of servers: it has none of our keys, and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -154,6 +155,13 @@ func (l *List) Add(sev Severity, at Pos, path, code string, args ...any) *Proble
 	}
 	l.Problems = append(l.Problems, p)
 	return &l.Problems[len(l.Problems)-1]
+}
+
+// Meant replaces the hint by the name that was probably meant; "" keeps it.
+func (p *Problem) Meant(name string) {
+	if name != "" {
+		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
+	}
 }
 
 // Failed reports whether one of the problems is an error.
