@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/gateway/visit"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/origin"
 	"mcp-all-in-one/internal/sharing"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
@@ -27,7 +28,7 @@ import (
 type router struct {
 	in     *instance.Instance
 	joined *web.Handler // answers requests of other replicas for their consoles
-	guard  *mcphttp.Guard
+	guard  *origin.Guard
 	mcp    *mcphttp.Server
 	share  *sharing.Server
 	// console serves /ui/ and /api/v1/; nil when there is none.

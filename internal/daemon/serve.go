@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/origin"
 	"mcp-all-in-one/internal/sharing"
 	"mcp-all-in-one/internal/web"
 )
@@ -145,9 +146,9 @@ func shownHost(host string) string {
 	return host
 }
 
-func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
+func guardFor(in *instance.Instance, host string) *origin.Guard {
 	cors := in.Config.Server.CORS
-	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Names()}
+	g := &origin.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Names()}
 	if shared := in.Config.Access.Share.Host(); shared != "" {
 		g.Hosts = append(g.Hosts, shared)
 	}
@@ -163,7 +164,7 @@ func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 
 // named returns the check of the console for hosts that are not of this machine: it
 // allows the configured ones alone, whatever the gateway listens on.
-func named(g *mcphttp.Guard) func(r *http.Request) bool {
+func named(g *origin.Guard) func(r *http.Request) bool {
 	return func(r *http.Request) bool {
 		ok := g.Named(r)
 		if !ok && g.Refused != nil {

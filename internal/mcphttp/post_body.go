@@ -125,5 +125,5 @@ func grown(b []byte, announced, limit int64) int64 {
 // refuseBody answers a POST whose body is not read to its end.
 func (in *incoming) refuseBody(status int, why string) {
 	in.w.Header()["Connection"] = []string{"close"}
-	refuse(in.w, status, jsonrpc.CodeInvalidRequest, why)
+	Refuse(in.w, status, jsonrpc.CodeInvalidRequest, why)
 }

@@ -18,20 +18,20 @@ func (in *incoming) checkHeader() bool {
 	h := in.r.Header
 	var ok bool
 	if in.version, ok = versionOf(h); !ok {
-		refuse(in.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
+		Refuse(in.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
 		return false
 	}
 	in.unknown = in.version != "" && !mcp.IsModern(in.version) && !isLegacy(in.version)
 	if !isJSON(h["Content-Type"]) {
-		refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
+		Refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
 		return false
 	}
 	if enc := h["Content-Encoding"]; len(enc) > 0 && !(len(enc) == 1 && strings.EqualFold(enc[0], "identity")) {
-		refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Encoding is not supported")
+		Refuse(in.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Encoding is not supported")
 		return false
 	}
 	if in.accept = acceptedBy(h["Accept"]); !in.accept.json && !in.accept.events {
-		refuse(in.w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must allow application/json or text/event-stream")
+		Refuse(in.w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must allow application/json or text/event-stream")
 		return false
 	}
 	return true
@@ -114,8 +114,8 @@ func refusedByWeight(params string) bool {
 	return false
 }
 
-// refuse sends an error before any message was read.
-func refuse(w http.ResponseWriter, status int, code int64, why string) {
+// Refuse sends an error before any message was read.
+func Refuse(w http.ResponseWriter, status int, code int64, why string) {
 	writeError(w, status, nil, jsonrpc.Errorf(code, "%s", why))
 }
 
@@ -128,7 +128,7 @@ func writeError(w http.ResponseWriter, status int, id []byte, e *jsonrpc.Error) 
 // refuseSession is the response to any session id that is unknown, malformed, or
 // belongs to another principal.
 func refuseSession(w http.ResponseWriter) {
-	refuse(w, http.StatusNotFound, jsonrpc.CodeInvalidRequest, "session not found")
+	Refuse(w, http.StatusNotFound, jsonrpc.CodeInvalidRequest, "session not found")
 }
 
 var retrySoon = []string{"5"}

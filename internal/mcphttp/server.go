@@ -156,7 +156,7 @@ func otherMethod(w http.ResponseWriter, r *http.Request, allow []string) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "method not allowed")
+	Refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "method not allowed")
 }
 
 // pulse starts the event stream of long calls without output, so that no proxy

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/origin"
 	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
@@ -64,7 +65,7 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 		started: make(chan string, 1000), ended: make(chan error, 1000), release: make(chan struct{}, 1000), notes: make(chan string, 1000),
 	}
 	w.srv = mcphttp.NewServer(mcphttp.ServerOptions{Limits: lim, Open: w.open})
-	guard := &mcphttp.Guard{Loopback: true, Origins: []string{"https://app.example"}}
+	guard := &origin.Guard{Loopback: true, Origins: []string{"https://app.example"}}
 	hs := mcphttp.HTTPServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !guard.Check(rw, r) {
 			return

@@ -22,7 +22,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	accept := acceptedBy(r.Header["Accept"])
 	switch {
 	case !accept.events && !accept.json:
-		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
+		Refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
 		return
 	case s.ending.isDraining():
 		refuseDraining(w)

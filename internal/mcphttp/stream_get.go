@@ -15,18 +15,18 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 	version, ok := versionOf(r.Header)
 	switch {
 	case !ok:
-		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
+		Refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
 	case mcp.IsModern(version):
 		w.Header()["Allow"] = allowPost
-		refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
+		Refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
 	case version != "" && !isLegacy(version):
-		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "unsupported MCP-Protocol-Version")
+		Refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "unsupported MCP-Protocol-Version")
 	case r.Method == http.MethodGet && r.ContentLength != 0: // net/http could not detect a disconnect behind an unread body
-		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
+		Refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
 	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
-		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
+		Refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
 	case len(r.Header[mcp.HeaderSession]) == 0:
-		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
+		Refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
 	default:
 		return s.find(w, r, ep, principal, nil)
 	}

@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/origin"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/tester/record"
 )
@@ -77,7 +78,7 @@ func serveMockHTTP(ctx context.Context, a *env.Env, capture *record.Capture, por
 	front := mcphttp.NewServer(mcphttp.ServerOptions{Limits: limits, Log: target.QuietLog(), Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) {
 		return &mockSession{Mock: mock}, nil
 	}})
-	guard, routes := &mcphttp.Guard{Loopback: true}, mcpserver.Routes(front)
+	guard, routes := &origin.Guard{Loopback: true}, mcpserver.Routes(front)
 	server := mcphttp.HTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if guard.Check(w, r) {
 			routes.ServeHTTP(w, r)

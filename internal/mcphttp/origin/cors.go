@@ -1,4 +1,4 @@
-package mcphttp
+package origin
 
 import (
 	"net/http"

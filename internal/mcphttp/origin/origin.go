@@ -1,4 +1,6 @@
-package mcphttp
+// Package origin refuses requests from foreign web pages, and answers those of allowed
+// ones as browsers expect.
+package origin
 
 import (
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp"
 )
 
 // A Guard protects against foreign web pages: it refuses requests for hosts that
@@ -41,18 +44,18 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 	own := g.listener(r)
 	origins := r.Header["Origin"]
 	if len(origins) > 1 {
-		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one Origin")
+		mcphttp.Refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one Origin")
 		return false
 	}
 	if len(origins) == 0 {
 		if crossSite(r) {
-			refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "request from another site")
+			mcphttp.Refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "request from another site")
 			return false
 		}
 		return true
 	}
 	if !g.originAllowed(r, origins[0], own) {
-		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("origin %.200q not allowed: add it to server.cors.origins of the config file", origins[0]))
+		mcphttp.Refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("origin %.200q not allowed: add it to server.cors.origins of the config file", origins[0]))
 		return false
 	}
 	return !g.share(w, r, origins[0])
@@ -65,7 +68,7 @@ func (g *Guard) CheckHost(w http.ResponseWriter, r *http.Request) bool {
 		if g.Refused != nil {
 			g.Refused(r)
 		}
-		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
+		mcphttp.Refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
 		return false
 	}
 	return true

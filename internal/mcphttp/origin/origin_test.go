@@ -1,4 +1,4 @@
-package mcphttp_test
+package origin_test
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/origin"
 )
 
 // guarded sends a request for host through a Guard, as if it came to
 // 192.0.2.7:3095.
-func guarded(g *mcphttp.Guard, method, host string, secure bool, header ...string) *httptest.ResponseRecorder {
+func guarded(g *origin.Guard, method, host string, secure bool, header ...string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := &http.Request{Method: method, Host: host, Header: http.Header{}, URL: &url.URL{Path: "/mcp"}}
 	for i := 0; i < len(header); i += 2 {
@@ -32,12 +32,12 @@ func guarded(g *mcphttp.Guard, method, host string, secure bool, header ...strin
 }
 
 func TestGuard(t *testing.T) {
-	public := &mcphttp.Guard{}
-	named := &mcphttp.Guard{Hosts: []string{"gw.example", "other.example:3095"}, Origins: []string{"https://app.example", "http://app.example:8080"}}
-	local := &mcphttp.Guard{Loopback: true}
+	public := &origin.Guard{}
+	named := &origin.Guard{Hosts: []string{"gw.example", "other.example:3095"}, Origins: []string{"https://app.example", "http://app.example:8080"}}
+	local := &origin.Guard{Loopback: true}
 	for _, tc := range []struct {
 		name   string
-		guard  *mcphttp.Guard
+		guard  *origin.Guard
 		host   string
 		secure bool
 		header []string
@@ -66,9 +66,9 @@ func TestGuard(t *testing.T) {
 		{"origin of another scheme", named, "gw.example", false, []string{"Origin", "ftp://gw.example:80"}, 403},
 		{"bad origin", named, "gw.example", false, []string{"Origin", "http://[::1"}, 403},
 		{"two Sec-Fetch-Site", named, "gw.example", false, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Site", "cross-site"}, 403},
-		{"any origin", &mcphttp.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "http://evil.example"}, 200},
-		{"null with any origin", &mcphttp.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "null"}, 403},
-		{"port of a proxy", &mcphttp.Guard{Loopback: true, Port: 8080}, "localhost:8080", false, nil, 200},
+		{"any origin", &origin.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "http://evil.example"}, 200},
+		{"null with any origin", &origin.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "null"}, 403},
+		{"port of a proxy", &origin.Guard{Loopback: true, Port: 8080}, "localhost:8080", false, nil, 200},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if w := guarded(tc.guard, "POST", tc.host, tc.secure, tc.header...); w.Code != tc.status {
@@ -81,7 +81,7 @@ func TestGuard(t *testing.T) {
 // TestGuardSaysTheWayOut checks that a refusal names the refused value and the
 // setting that would allow it.
 func TestGuardSaysTheWayOut(t *testing.T) {
-	local := &mcphttp.Guard{Loopback: true}
+	local := &origin.Guard{Loopback: true}
 	if w := guarded(local, "POST", "gw.example:3095", false); !strings.Contains(w.Body.String(), `gw.example:3095`) || !strings.Contains(w.Body.String(), "server.hosts") {
 		t.Errorf("host: %s", w.Body)
 	}
@@ -92,7 +92,7 @@ func TestGuardSaysTheWayOut(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	ask := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "mcp-param-region, x-evil, mcp-param-, Mcp-Param-a b", "Access-Control-Request-Private-Network", "true"}
-	named := &mcphttp.Guard{Origins: []string{"https://app.example"}}
+	named := &origin.Guard{Origins: []string{"https://app.example"}}
 	w := guarded(named, "OPTIONS", "x", false, append(ask, "Origin", "https://app.example")...)
 	h := w.Header()
 	if w.Code != 204 || h.Get("Access-Control-Allow-Origin") != "https://app.example" || h.Get("Vary") != "Origin" {
@@ -107,7 +107,7 @@ func TestPreflight(t *testing.T) {
 	if strings.Contains(allowed, "evil") || strings.Contains(allowed, "a b") || h.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("allowed too much: %v", h)
 	}
-	w = guarded(&mcphttp.Guard{AnyOrigin: true}, "OPTIONS", "x", false, append(ask, "Origin", "https://any.example")...)
+	w = guarded(&origin.Guard{AnyOrigin: true}, "OPTIONS", "x", false, append(ask, "Origin", "https://any.example")...)
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
@@ -115,4 +115,27 @@ func TestPreflight(t *testing.T) {
 	if exposed := w.Header().Get("Access-Control-Expose-Headers"); !strings.Contains(exposed, "Mcp-Session-Id") {
 		t.Errorf("exposed %q", exposed)
 	}
+}
+
+func FuzzGuard(f *testing.F) {
+	f.Add("localhost:3095", "http://localhost:3095")
+	f.Add("[::1]:3095", "null")
+	f.Add("[", "http://[::1")
+	f.Add(":", "//")
+	g := &origin.Guard{Loopback: true, Port: 3095}
+	f.Fuzz(func(t *testing.T, host, site string) {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.URL.Host, r.Host = "", host
+		r.Header["Origin"] = []string{site}
+		if !g.Check(httptest.NewRecorder(), r) {
+			return
+		}
+		bare := strings.TrimSuffix(strings.ToLower(host), ":3095")
+		if bare != "localhost" && bare != "127.0.0.1" && bare != "[::1]" && bare != "::1" {
+			t.Errorf("host %q passed", host)
+		}
+		if !strings.HasSuffix(strings.ToLower(site), "://"+"localhost:3095") && !strings.HasSuffix(site, "://127.0.0.1:3095") && !strings.HasSuffix(site, "://[::1]:3095") {
+			t.Errorf("origin %q passed", site)
+		}
+	})
 }
