@@ -208,8 +208,10 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Via == "" {
 		o.Via = traffic.DoorSession
 	}
-	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
-		return nil, g.shortOfMemory()
+	if o.Session && !o.Stdio {
+		if err := HasRoom(g); err != nil {
+			return nil, err
+		}
 	}
 	s := &Session{}
 	s.connect()
@@ -322,6 +324,15 @@ func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *json
 	if o.line.opening.Client != nil {
 		o.line.pass(ctx, o.line.opening.Client, o.line.nameTask(o.server, n))
 	}
+}
+
+// HasRoom returns an error while memory is too short for what stays in memory, such
+// as a new session.
+func HasRoom(g *Gateway) error {
+	if g.pressure.Level() < pressure.RefuseSessionsAt {
+		return nil
+	}
+	return g.shortOfMemory()
 }
 
 func (g *Gateway) shortOfMemory() *jsonrpc.Error {

@@ -49,7 +49,7 @@ func (h *Handler) table() []api.Route {
 		route("GET", "traffic/{id}/body", api.ScopeRead, h.traffic.getBody),
 		route("GET", "logs/{server}", api.ScopeAdmin, h.traffic.getLogs),
 		route("GET", "runs", api.ScopeRead, h.history.getAll),
-		route("POST", "runs", api.ScopeCall, h.history.post),
+		route("POST", "runs", api.ScopeCall, h.history.post).Staying(),
 		route("DELETE", "runs", api.ScopeCall, h.history.delete),
 		route("GET", "runs/{run}", api.ScopeRead, h.history.get),
 		route("GET", "runs/{run}/body", api.ScopeRead, h.history.getBody),

@@ -79,6 +79,9 @@ type Options struct {
 	Current func(access.Principal) (access.Principal, bool)
 	// Body reads bodies of requests; nil bounds only their size.
 	Body api.BodyFunc
+	// HasRoom returns an error while memory is too short for what stays in
+	// memory; nil always has room.
+	HasRoom func() error
 	// AllowHost accepts a Host header other than the loopback names; nil
 	// accepts no other.
 	AllowHost func(r *http.Request) bool
@@ -160,7 +163,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify, Body: opt.Body}
+	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify, Body: opt.Body, HasRoom: opt.HasRoom}
 	h.peers = peerRouter(h.router.Routes, h.Logins.PeerRoutes())
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)

@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -124,4 +125,39 @@ func TestShareOfConsoleBodies(t *testing.T) {
 		status, _ := send(keyAnn)
 		return status == http.StatusOK
 	})
+}
+
+// TestConsoleWithoutMemory checks that what stays in memory is refused while
+// memory is short, whoever asks for it, and that pages are shown.
+func TestConsoleWithoutMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"memory": "1MiB"}})
+	direct := map[string]any{"target": map[string]any{"server": server}}
+	through := map[string]any{"target": map[string]any{"server": server, "via": "gateway"}}
+	for _, add := range []struct {
+		as, path string
+		body     any
+	}{{keyAnn, "runs", []any{}}, {keyAdmin, "runs", []any{}}, {keyAnn, "bench", through}, {keyAdmin, "bench", direct}} {
+		t.Run("door/9 "+add.path+" of "+add.as, func(t *testing.T) {
+			raw, err := json.Marshal(add.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for language, why := range map[string]string{"en": "short of memory", "zh-CN": "内存不足"} {
+				header := http.Header{"X-Mcp-Aio": {"1"}, "Content-Type": {"application/json"}, "Accept-Language": {language}}
+				status, h, text := w.do(http.MethodPost, "/api/v1/"+add.path, add.as, header, raw)
+				if status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" || !strings.Contains(string(text), `"overloaded"`) || !strings.Contains(string(text), why) {
+					t.Errorf("%d, again after %q: %s", status, h.Get("Retry-After"), text)
+				}
+			}
+		})
+	}
+	for _, path := range []string{"overview", "servers", "runs", "bench", "traffic", "config"} {
+		t.Run("door/9 the page "+path, func(t *testing.T) {
+			if status, text := w.api(keyAdmin, http.MethodGet, path, nil); status != http.StatusOK {
+				t.Errorf("%d %s", status, text)
+			}
+		})
+	}
 }

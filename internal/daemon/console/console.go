@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
@@ -41,7 +42,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Unread:  func() *web.Unread { return in.Unread() },
 		Restart: func() error { return in.Restart() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current: current, AllowHost: named, Body: body,
+		Current: current, AllowHost: named, Body: body, HasRoom: func() error { return gateway.HasRoom(in.Gateway) },
 		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }

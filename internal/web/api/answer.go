@@ -39,6 +39,9 @@ type ErrorBody struct {
 
 // Fail refuses a request, in the language of the client.
 func Fail(w http.ResponseWriter, r *http.Request, status int, code string, message i18n.Text) {
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
 	Reply(w, status, Refusal{ErrorBody{Code: code, Message: message.In(langOf(r))}})
 }
 

@@ -64,6 +64,9 @@ type BodyFunc func(w http.ResponseWriter, r *http.Request, who string, most int6
 var errFull = Refuse(http.StatusServiceUnavailable, "overloaded", i18n.New("the unfinished requests of this key or address have their share: finish some, or set limits.unfinishedPerKey",
 	"此密钥或地址未完成的请求已达上限：请先完成一部分，或调整 limits.unfinishedPerKey"))
 
+var errNoRoom = Refuse(http.StatusServiceUnavailable, "overloaded", i18n.New("the gateway is short of memory: try again later, or raise limits.memory",
+	"网关内存不足：请稍后重试，或调大 limits.memory"))
+
 // open opens the body of a request. Without a credential it counts for the address
 // that it comes from.
 func (f BodyFunc) open(w http.ResponseWriter, r *Request) io.ReadCloser {

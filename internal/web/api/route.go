@@ -73,11 +73,19 @@ type Route struct {
 	Pattern string // segments; {x} is a parameter
 	Scope   string
 	Serve   HandlerFunc
+	// Stays is set if what the request brings stays in memory.
+	Stays bool
 }
 
 // NewRoute returns a Route that answers with the result of f.
 func NewRoute(method, pattern, scope string, f AnswerFunc) Route {
-	return Route{method, pattern, scope, answer(f)}
+	return Route{Method: method, Pattern: pattern, Scope: scope, Serve: answer(f)}
+}
+
+// Staying returns the route for requests that bring what stays in memory.
+func (r Route) Staying() Route {
+	r.Stays = true
+	return r
 }
 
 // A Router serves the API.
@@ -87,6 +95,9 @@ type Router struct {
 	Identify func(r *http.Request) (access.Principal, bool)
 	// Body reads bodies; nil bounds only their size.
 	Body BodyFunc
+	// HasRoom returns an error while memory is too short for a route that Stays;
+	// nil always has room.
+	HasRoom func() error
 }
 
 func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -126,6 +137,10 @@ func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		req.Who = who
+	}
+	if rt.Stays && a.HasRoom != nil && a.HasRoom() != nil {
+		FailWith(w, r, errNoRoom)
+		return
 	}
 	text := a.Body.open(w, req)
 	defer text.Close()

@@ -23,7 +23,7 @@ func (b *Benches) Routes() []api.Route {
 	route := api.NewRoute
 	return []api.Route{
 		route("GET", "bench", api.ScopeRead, func(r *api.Request) (any, error) { return b.list(r.Who), nil }),
-		route("POST", "bench", api.ScopeCall, b.postBench),
+		route("POST", "bench", api.ScopeCall, b.postBench).Staying(),
 		route("GET", "bench/{bench}", api.ScopeRead, b.getBench),
 		route("DELETE", "bench/{bench}", api.ScopeCall, b.deleteBench),
 		route("GET", "bench/{bench}/list/{kind}", api.ScopeRead, b.getList),
