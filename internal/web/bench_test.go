@@ -259,3 +259,17 @@ func TestBenchTargetIsSmall(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestBenchRootsAreSmall checks that the roots of a session count in its target.
+func TestBenchRootsAreSmall(t *testing.T) {
+	c := start(t).login(api.ScopeCall)
+	b := c.open("demo")
+	large := []config.Root{{URI: "file:///" + strings.Repeat("a", 1<<20)}}
+	if text := c.want(413, "PUT", "bench/"+b+"/roots", map[string]any{"roots": large}); !strings.Contains(string(text), "target") {
+		t.Errorf("%s", text)
+	}
+	run := c.call(b, "tools/call", `{"name":"show_roots"}`)
+	if body := c.want(200, "GET", "runs/"+run.ID+"/body", nil); strings.Contains(string(body), "aaaa") {
+		t.Errorf("the server got the roots: %.200s", body)
+	}
+}

@@ -243,11 +243,18 @@ func (b *Benches) putRoots(r *api.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.session.SetRoots(r.Context(), body.Roots); err != nil {
+	x.mu.Lock()
+	t := x.target
+	x.mu.Unlock()
+	t.Roots = body.Roots
+	if _, err := targetKey(t); err != nil {
+		return nil, err
+	}
+	if err := x.session.SetRoots(r.Context(), t.Roots); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
-	x.target.Roots = body.Roots
+	x.target.Roots = t.Roots
 	x.mu.Unlock()
 	return nil, nil
 }
