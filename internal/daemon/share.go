@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/sharing"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // newSharer returns the authorization server of the gateway.
@@ -32,6 +33,8 @@ func (rt *router) shares(w http.ResponseWriter, r *http.Request, path string) bo
 // serveShare answers a request of a client that wants access, at the replica where
 // it began.
 func (rt *router) serveShare(w http.ResponseWriter, r *http.Request) {
+	r.Body = api.BodyFunc(rt.mcp.Body).Foreign(w, r, api.MaxBody)
+	defer r.Body.Close()
 	if rt.in.Cluster != nil {
 		if handle, body := sharing.Handle(w, r); handle != "" && peer.HandPage(rt.in.Cluster, w, r, handle, body) {
 			return

@@ -60,7 +60,11 @@ func (r *room) Close() error {
 // at most most bytes, may not stall, and counts like the messages of who until it
 // is closed: a read fails with full if who has its share.
 func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser {
-	return &otherBody{room{srv: s, who: who}, http.NewResponseController(w), http.MaxBytesReader(w, r.Body, most), most, 0, 0, full}
+	rc := http.NewResponseController(w)
+	if r.ContentLength != 0 {
+		rc.SetReadDeadline(time.Now().Add(s.lim.BodyIdle)) // net/http reads what the handler does not
+	}
+	return &otherBody{room{srv: s, who: who}, rc, http.MaxBytesReader(w, r.Body, most), most, 0, 0, full}
 }
 
 type otherBody struct {

@@ -215,6 +215,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		}
 	case h.opt.Values != nil && strings.HasPrefix(r.URL.Path, values.Path):
+		r.Body = h.opt.Body.Foreign(w, r, api.MaxBody)
+		defer r.Body.Close()
 		h.opt.Values.ServeHTTP(w, r)
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)

@@ -34,7 +34,7 @@ func (w *world) half(t *testing.T, as, path, begin, rest string) *halfBody {
 	}
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
-	head := fmt.Sprintf("POST /api/v1/%s HTTP/1.1\r\nHost: %s\r\nX-MCP-AIO: 1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, conn.RemoteAddr(), len(begin)+len(rest))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nX-MCP-AIO: 1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, conn.RemoteAddr(), len(begin)+len(rest))
 	if as != "" {
 		head += "Authorization: Bearer " + w.keys[as].secret + "\r\n"
 	}
@@ -77,14 +77,14 @@ func TestConsoleBodies(t *testing.T) {
 	for name, as := range map[string]string{"without a key": "", "of a key": keyAnn} {
 		t.Run("door/14 a body "+name+" that stalls", func(t *testing.T) {
 			path := map[string]string{"": "login", keyAnn: "runs"}[as]
-			if status, text := w.half(t, as, path, `{"code":"A`, `"}`).answer(); status != http.StatusRequestTimeout {
+			if status, text := w.half(t, as, "/api/v1/"+path, `{"code":"A`, `"}`).answer(); status != http.StatusRequestTimeout {
 				t.Errorf("%d %s", status, text)
 			}
 		})
 	}
 	t.Run("door/14 a large body without a key", func(t *testing.T) {
 		large := `{"code":"` + strings.Repeat("A", 64<<10)
-		if status, text := w.half(t, "", "login", large, `"}`).answer(); status != http.StatusRequestEntityTooLarge {
+		if status, text := w.half(t, "", "/api/v1/login", large, `"}`).answer(); status != http.StatusRequestEntityTooLarge {
 			t.Errorf("%d %s", status, text)
 		}
 	})
@@ -108,7 +108,7 @@ func TestShareOfConsoleBodies(t *testing.T) {
 	}
 	// Of two bodies at the same time, either may be the one too many.
 	w.until("a body is refused while another one arrives, which is not", func() bool {
-		held := w.half(t, keyAnn, "runs", large, "[]")
+		held := w.half(t, keyAnn, "/api/v1/runs", large, "[]")
 		refused := false
 		w.until("one of the two is refused", func() bool {
 			status, text := send(keyAnn)
@@ -156,6 +156,23 @@ func TestConsoleWithoutMemory(t *testing.T) {
 	for _, path := range []string{"overview", "servers", "runs", "bench", "traffic", "config"} {
 		t.Run("door/9 the page "+path, func(t *testing.T) {
 			if status, text := w.api(keyAdmin, http.MethodGet, path, nil); status != http.StatusOK {
+				t.Errorf("%d %s", status, text)
+			}
+		})
+	}
+}
+
+// TestUploadsStall checks that bodies that are no JSON of the console may not
+// stall either.
+func TestUploadsStall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}})
+	w.share = "http://127.0.0.1:3095"
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"bodyIdle": "300ms"}})
+	for name, path := range map[string]string{"bundle": "/api/v1/add/bundle?name=a.mcpb", "registration": "/oauth/register", "token": "/oauth/token"} {
+		t.Run("door/14 a "+name+" that stalls", func(t *testing.T) {
+			as := map[string]string{"bundle": keyAdmin}[name]
+			if status, text := w.half(t, as, path, `{"`, `a":1}`).answer(); status < 400 || status >= 500 {
 				t.Errorf("%d %s", status, text)
 			}
 		})

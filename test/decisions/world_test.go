@@ -33,6 +33,7 @@ type world struct {
 	onStdio *mcptest.RawStdio
 
 	settings map[string]any // the config file
+	share    string         // URL of the authorization server; empty for none
 	keys     map[string]key
 	client   http.Client
 	lines    int // number of lines sent on stdio
@@ -109,7 +110,11 @@ func newWorld(t *testing.T, grants map[string][]string) *world {
 func (w *world) write(path, trail string) {
 	w.t.Helper()
 	all := maps.Clone(w.settings)
-	all["access"] = map[string]any{"keys": filepath.Join(w.dir, "keys.json")}
+	keys := map[string]any{"keys": filepath.Join(w.dir, "keys.json")}
+	if w.share != "" {
+		keys["share"] = map[string]any{"url": w.share}
+	}
+	all["access"] = keys
 	all["audit"] = map[string]any{"file": w.audit(trail)}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {

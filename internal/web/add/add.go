@@ -6,7 +6,6 @@ package add
 import (
 	"context"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,7 +146,7 @@ func (x *Adder) upload(r *api.Request) (any, error) {
 		return nil, err
 	}
 	os.Remove(file.Name()) // the open file is kept until the offer ends
-	if _, err := io.Copy(file, http.MaxBytesReader(nil, r.Body, install.MaxPacked)); err != nil {
+	if _, err := io.Copy(file, r.File(install.MaxPacked)); err != nil {
 		file.Close()
 		return nil, i18n.Errorf("receiving the bundle: %w", "接收安装包失败：%w", err)
 	}

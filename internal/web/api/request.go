@@ -21,6 +21,7 @@ type Request struct {
 	Who    access.Principal
 	params map[string]string
 	text   io.Reader
+	file   func(most int64) io.ReadCloser
 }
 
 // typedKey marks a request from the command line.
@@ -67,14 +68,8 @@ var errFull = Refuse(http.StatusServiceUnavailable, "overloaded", i18n.New("the 
 var errNoRoom = Refuse(http.StatusServiceUnavailable, "overloaded", i18n.New("the gateway is short of memory: try again later, or raise limits.memory",
 	"网关内存不足：请稍后重试，或调大 limits.memory"))
 
-// open opens the body of a request. Without a credential it counts for the address
-// that it comes from.
-func (f BodyFunc) open(w http.ResponseWriter, r *Request) io.ReadCloser {
-	who, most := r.Who.ID, int64(MaxBody)
-	if who == "" {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr) // a local socket has none
-		who, most = "address "+host, maxForeign
-	}
+// open opens the body of a request, which counts for who.
+func (f BodyFunc) open(w http.ResponseWriter, r *http.Request, who string, most int64) io.ReadCloser {
 	switch {
 	case r.Body == nil:
 		return http.NoBody
@@ -84,8 +79,19 @@ func (f BodyFunc) open(w http.ResponseWriter, r *Request) io.ReadCloser {
 	if r.ContentLength > 0 {
 		most = min(most, r.ContentLength)
 	}
-	return f(w, r.Request, who, most, errFull)
+	return f(w, r, who, most, errFull)
 }
+
+// Foreign opens the body of a request without a credential. It counts for the
+// address that it comes from.
+func (f BodyFunc) Foreign(w http.ResponseWriter, r *http.Request, most int64) io.ReadCloser {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr) // a local socket has none
+	return f.open(w, r, "address "+host, most)
+}
+
+// File returns a reader of the body for a handler that stores it in a file. So it
+// may be large, and does not count as memory.
+func (r *Request) File(most int64) io.Reader { return r.file(most) }
 
 // Text reads the whole body.
 func (r *Request) Text() ([]byte, error) {

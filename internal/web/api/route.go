@@ -4,6 +4,7 @@ package api
 
 import (
 	"cmp"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -142,7 +143,11 @@ func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		FailWith(w, r, errNoRoom)
 		return
 	}
-	text := a.Body.open(w, req)
+	req.file = func(most int64) io.ReadCloser { return a.Body.open(w, r, "", most) }
+	text := a.Body.Foreign(w, r, maxForeign)
+	if req.Who.ID != "" {
+		text = a.Body.open(w, r, req.Who.ID, MaxBody)
+	}
 	defer text.Close()
 	req.text = text
 	rt.Serve(w, req)
