@@ -19,7 +19,7 @@ type historyBody struct {
 // no server is named, and the uptime of the servers over the last day.
 func (h *Handler) getHistory(r *api.Request) (any, error) {
 	server := r.URL.Query().Get("server")
-	if server == "" && !r.Who.MayInspect() || server != "" && !h.sight.sees(r.Who, server) {
+	if server == "" && !(r.Who.MayInspect() && r.Who.Unbound()) || server != "" && !h.sight.sees(r.Who, server) {
 		return nil, api.ErrNotFound
 	}
 	length := time.Duration(r.Number("minutes", 60, 24*60)) * time.Minute

@@ -65,6 +65,14 @@ func (s *sight) sees(who access.Principal, server string) bool {
 	})
 }
 
+// looksInto reports whether a principal may read what owner did with a server of
+// any schema.
+func (s *sight) looksInto(who access.Principal, owner, server string) bool {
+	return who.MayLookInto(owner, "", "", "") || slices.ContainsFunc(s.all.List(), func(one Server) bool {
+		return one.Name == server && who.MayLookInto(owner, one.Schema, one.Name, "")
+	})
+}
+
 // mayReadLog reports whether a principal may read the output of a server.
 func (s *sight) mayReadLog(who access.Principal, server string) bool {
 	return who.MayInspect() && s.sees(who, server)

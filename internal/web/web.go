@@ -157,7 +157,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx, h.joined}
 	h.drafts = &drafts{opt.Traffic, h.history}
 	h.suites, err = suites.Open(h.ctx, suites.Options{
-		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
+		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, LooksInto: h.sight.looksInto, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
 		Publish: func(principal, name string) { h.hub.publish("tests", principal, map[string]string{"suite": name}) },
 	})
 	if err != nil {

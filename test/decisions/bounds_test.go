@@ -179,6 +179,59 @@ func TestRecordKeepsToBounds(t *testing.T) {
 	})
 }
 
+// TestTestsKeepToBounds checks that a bound administrator reads, writes and runs
+// the test files of its servers only, and reads no totals of all servers.
+func TestTestsKeepToBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}, keyLocal: {"admin", "server:other"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil), "other": w.entry("other", nil)}})
+	file := func(target string) map[string]any {
+		return map[string]any{"text": target + "\ntests:\n  - name: one\n    call: look\n    args: {}\n"}
+	}
+	targets := map[string]string{"of-house": "target: " + server, "of-other": "target: other", "of-all": "target: .", "of-url": "url: http://127.0.0.1:9/mcp"}
+	for name, target := range targets {
+		if status, body := w.api(keyAdmin, http.MethodPut, "suites/"+name, file(target)); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, status, body)
+		}
+		if status, body := w.api(keyAdmin, http.MethodPost, "suites/"+name+"/run", map[string]any{}); status != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", name, status, body)
+		}
+		w.until("the end of "+name, func() bool {
+			_, body := w.api(keyAdmin, http.MethodGet, "suites/"+name, nil)
+			return strings.Contains(body, `"start"`)
+		})
+	}
+	for name, want := range map[string]struct{ seen, runs bool }{"of-house": {}, "of-other": {true, true}, "of-all": {true, false}, "of-url": {}} {
+		t.Run("door/9 "+name, func(t *testing.T) {
+			if _, body := w.api(keyLocal, http.MethodGet, "suites", nil); strings.Contains(body, name) != want.seen {
+				t.Errorf("listed: %s", body)
+			}
+			if status, body := w.api(keyLocal, http.MethodGet, "suites/"+name, nil); (status == http.StatusOK) != want.seen || strings.Contains(body, `"start"`) != want.runs {
+				t.Errorf("read: %d %s", status, body)
+			}
+			if status, body := w.api(keyLocal, http.MethodPost, "suites/"+name+"/run", map[string]any{}); (status == http.StatusAccepted) != want.seen {
+				t.Errorf("run: %d %s", status, body)
+			}
+			if status, body := w.api(keyLocal, http.MethodPut, "suites/"+name, file("target: other")); (status == http.StatusOK) != want.seen {
+				t.Errorf("replaced: %d %s", status, body)
+			}
+			if status, body := w.api(keyLocal, http.MethodPut, "suites/a-new-one", file(targets[name])); (status == http.StatusOK) != want.seen {
+				t.Errorf("written: %d %s", status, body)
+			}
+			if status, body := w.api(keyLocal, http.MethodDelete, "suites/"+name, nil); (status < 300) != want.seen {
+				t.Errorf("deleted: %d %s", status, body)
+			}
+		})
+	}
+	for path, want := range map[string]int{"history": http.StatusNotFound, "history?server=" + server: http.StatusNotFound, "history?server=other": http.StatusOK} {
+		t.Run("door/9 "+path, func(t *testing.T) {
+			if status, body := w.api(keyLocal, http.MethodGet, path, nil); status != want || strings.Contains(body, `"`+server+`"`) {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+}
+
 // TestKeptSecretStaysAtItsAddress checks that a secret that the page shows as
 // *** is not sent to another address.
 func TestKeptSecretStaysAtItsAddress(t *testing.T) {

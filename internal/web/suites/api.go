@@ -74,7 +74,7 @@ func (s *Suites) describe(who access.Principal, name, path string) (suiteBody, b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, run := range s.runs[name] {
-		if who.MayLookAt(run.owner()) {
+		if s.opt.LooksInto(who, run.owner(), run.Target) {
 			b.Runs = append(b.Runs, run)
 		}
 	}
@@ -136,8 +136,15 @@ func (s *Suites) put(r *api.Request) (any, error) {
 	if err = cmp.Or(err, r.Decode(&body)); err != nil {
 		return nil, err
 	}
-	if _, err := suite.ParseSuite(path, []byte(body.Text)); err != nil {
+	if _, err := os.Stat(path); err == nil && !s.seesFile(r.Who, path) {
+		return nil, noSuite(r)
+	}
+	tests, err := suite.ParseSuite(path, []byte(body.Text))
+	if err != nil {
 		return nil, err
+	}
+	if !s.sees(r.Who, tests) {
+		return nil, errBeyond
 	}
 	err = os.MkdirAll(s.opt.Dir, 0o755)
 	if err == nil {
@@ -157,7 +164,7 @@ func (s *Suites) delete(r *api.Request) (any, error) {
 		return nil, err
 	}
 	was, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || !s.seesFile(r.Who, path) {
 		err = api.ErrNotFound
 	}
 	if err == nil {
@@ -188,7 +195,7 @@ func (s *Suites) postRun(r *api.Request) (any, error) {
 		return nil, err
 	}
 	suite, err := suite.ReadSuite(path)
-	if err != nil && api.May(r.Who, api.ScopeAdmin) {
+	if err != nil && s.sees(r.Who, nil) {
 		return nil, err
 	}
 	if err := s.mayRun(r, suite, body.Update); err != nil {
@@ -206,6 +213,8 @@ func (s *Suites) postRun(r *api.Request) (any, error) {
 	return api.With(http.StatusAccepted, described), nil
 }
 
+var errBeyond = api.Refuse(http.StatusForbidden, "scope", i18n.New("your key does not reach what this file tests", "你的密钥无权访问此文件所测试的目标"))
+
 func noSuite(r *api.Request) error {
 	return api.NotFound(i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
 }
@@ -213,14 +222,13 @@ func noSuite(r *api.Request) error {
 // mayRun returns an error if the principal may not run the tests. tests is nil if
 // the file cannot be read.
 func (s *Suites) mayRun(r *api.Request, tests *suite.Suite, update bool) error {
+	admin := api.May(r.Who, api.ScopeAdmin)
 	switch {
-	case api.May(r.Who, api.ScopeAdmin):
-		return nil
-	case tests != nil && direct(tests):
+	case !admin && tests != nil && direct(tests):
 		return api.ErrDirect
 	case !s.sees(r.Who, tests):
 		return noSuite(r)
-	case update:
+	case !admin && update:
 		return api.Refuse(http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", api.ScopeAdmin))
 	}
 	return nil
@@ -237,11 +245,17 @@ func (s *Suites) deleteRun(r *api.Request) (any, error) {
 	return nil, nil
 }
 
+// seesFile is sees for a file.
+func (s *Suites) seesFile(who access.Principal, path string) bool {
+	tests, _ := suite.ReadSuite(path) // nil if it cannot be read
+	return s.sees(who, tests)
+}
+
 // sees reports whether a principal sees a test file. A file that runs a
-// command, connects to a URL or cannot be read needs scope admin. tests is nil
-// if the file cannot be read.
+// command, connects to a URL or cannot be read needs scope admin without bounds.
+// tests is nil if the file cannot be read.
 func (s *Suites) sees(who access.Principal, tests *suite.Suite) bool {
-	if api.May(who, api.ScopeAdmin) {
+	if api.May(who, api.ScopeAdmin) && who.Unbound() {
 		return true
 	}
 	return tests != nil && !direct(tests) && (tests.Target == "." || s.opt.Sees(who, tests.Target))

@@ -43,6 +43,9 @@ type Options struct {
 	StateDir string
 	// Sees reports whether a principal sees a configured server.
 	Sees func(who access.Principal, server string) bool
+	// LooksInto reports whether a principal may read what owner did with a
+	// configured server.
+	LooksInto func(who access.Principal, owner, server string) bool
 	// Undo stores a function that undoes a change, and returns its id.
 	Undo func(run func(context.Context) error) string
 	// Publish notifies the pages of a principal that a test file or a run of it
@@ -70,7 +73,9 @@ type Suites struct {
 type Run struct {
 	// Owner is the principal that ran the file; empty for the owner of the
 	// gateway.
-	Owner   string             `json:"owner,omitempty"`
+	Owner string `json:"owner,omitempty"`
+	// Target is the target of the file when it ran.
+	Target  string             `json:"target,omitempty"`
 	Start   time.Time          `json:"start"`
 	Took    time.Duration      `json:"took"`
 	Passed  int                `json:"passed"`
@@ -183,7 +188,7 @@ func (s *Suites) EndOf(principal string) {
 }
 
 func (s *Suites) run(ctx context.Context, who access.Principal, name string, tests *suite.Suite, update bool, p *progress) Run {
-	run := Run{Owner: who.ID, Start: s.opt.Now()}
+	run := Run{Owner: who.ID, Target: tests.Target, Start: s.opt.Now()}
 	began := time.Now()
 	answers := &suite.TestAnswers{}
 	session, end, err := s.opt.Open(ctx, who, tests, answers)
