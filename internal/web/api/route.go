@@ -144,8 +144,10 @@ func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.file = func(most int64) io.ReadCloser { return a.Body.open(w, r, "", most) }
-	text := a.Body.Foreign(w, r, maxForeign)
-	if req.Who.ID != "" {
+	var text io.ReadCloser
+	if req.Who.ID == "" {
+		text = a.Body.Foreign(w, r, maxForeign)
+	} else {
 		text = a.Body.open(w, r, req.Who.ID, MaxBody)
 	}
 	defer text.Close()
