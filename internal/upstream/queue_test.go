@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -81,5 +82,48 @@ func TestPlacesOfOneKey(t *testing.T) {
 				t.Errorf("after they have ended: %v", err)
 			}
 		})
+	}
+}
+
+// TestCutShortQueue checks that a waiting call does not begin when the gateway
+// shuts down and cancels the running call before the waiting one.
+func TestCutShortQueue(t *testing.T) {
+	y, begun := newToy(), make(chan struct{}, 2)
+	y.bend = func(_ http.ResponseWriter, r *http.Request, method string, n int) bool {
+		if method == mcp.MethodToolsCall {
+			begun <- struct{}{}
+			if n == 1 {
+				<-r.Context().Done()
+			}
+		}
+		return false
+	}
+	srv := httptest.NewServer(y)
+	t.Cleanup(srv.Close)
+	w := newWorld(t, worldOptions{limits: func(l *config.Limits) { l.InFlightPerServer = 1 }}, remote("a", srv.URL))
+	w.state("a", upstream.Ready)
+	ask := func(ctx context.Context) <-chan error {
+		ended := make(chan error, 1)
+		go func() {
+			caller := &upstream.Caller{Session: "s", Principal: "local", Version: mcp.LatestLegacy}
+			_, err := w.up("a").Call(ctx, caller, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"echo","arguments":{"message":"x"}}`)})
+			ended <- err
+		}()
+		return ended
+	}
+	ctx, cut := context.WithCancelCause(t.Context())
+	running := ask(ctx)
+	<-begun
+	waiting := ask(t.Context())
+	waitFor(t, "waiting call", func() bool { return w.up("a").Status().Queued == 1 })
+	cut(mcp.CutShort)
+	if err := <-running; err == nil {
+		t.Error("the call that was cut short got a result")
+	}
+	if err := <-waiting; err == nil || reasonOf(err) != string(mcp.Draining) {
+		t.Errorf("the waiting call: %v, want an error with the reason %q", err, mcp.Draining)
+	}
+	if len(begun) > 0 {
+		t.Error("the waiting call began")
 	}
 }

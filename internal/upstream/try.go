@@ -31,7 +31,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	if err != nil {
 		return nil, mcp.NotSent(err)
 	}
-	defer place.Leave()
+	defer place.Leave(ctx)
 	resp, err, ran := u.try(ctx, c, req)
 	for range (once{&u.connections}).tries() {
 		if err == nil || ran || !failure.IsRefusal(err) {

@@ -4,6 +4,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,7 @@ type Queue struct {
 	running atomic.Int64
 	places  Semaphore
 	shares  shares
+	cut     atomic.Bool // the gateway shuts down and has cancelled a call
 }
 
 // New returns the queue of a server. hits counts the limits that were reached.
@@ -121,11 +123,20 @@ func (q *Queue) wait(ctx context.Context, sh *share) error {
 		sh.places.Release()
 		return err
 	}
+	if q.cut.Load() { // this call is about to be cancelled too
+		sh.places.Release()
+		q.places.Release()
+		return mcp.CutShort
+	}
 	return nil
 }
 
-// Leave releases the place.
-func (p Place) Leave() {
+// Leave releases the place. If ctx, the context of the call, was cancelled
+// because the gateway shuts down, no waiting call takes the place.
+func (p Place) Leave(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), mcp.CutShort) {
+		p.queue.cut.Store(true)
+	}
 	p.share.places.Release()
 	p.queue.shares.drop(p.share)
 	p.queue.running.Add(-1)
