@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/listen"
@@ -123,7 +124,13 @@ func (s *sender) callServer(ctx context.Context, p requestClient, u *upstream.Up
 // and the project of the task.
 func (s *sender) call(ctx context.Context, p requestClient, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	at := p.caller.Project()
+	span := s.gw.pressure.Begin()
 	resp, err := u.Call(ctx, p.caller, req)
+	size := len(req.Params)
+	if resp != nil {
+		size += len(resp.Result)
+	}
+	span.End(u.Config().Type == config.TypeStdio, s.opening.Stdio, size)
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
 		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
 	}

@@ -1,5 +1,6 @@
-// Package pressure measures the memory in use, so that work is refused before
-// memory runs out and garbage is collected no more often than necessary.
+// Package pressure measures memory and load, so that work is refused before
+// memory runs out, and the runtime collects garbage and wakes threads no more
+// often than necessary.
 package pressure
 
 import (
@@ -41,6 +42,7 @@ type Gauge struct {
 	swept   time.Time
 	quiet   *time.Timer
 	garbage collector
+	threads threads
 }
 
 // New returns a gauge. configured returns the limit in bytes, 0 for the limit of
@@ -86,7 +88,8 @@ func (p *Gauge) levelAt(now time.Time) int64 {
 func (p *Gauge) measure(now time.Time) {
 	p.next.Store(int64(now.Add(measureEvery).Sub(start)))
 	used := p.used()
-	if p.garbage.adjust(now) || used > quietAbove {
+	lessGarbage, oneThread := p.garbage.adjust(now), p.threads.adjust()
+	if lessGarbage || oneThread || used > quietAbove {
 		p.rest()
 	}
 	limit := p.natural
@@ -107,13 +110,15 @@ func (p *Gauge) measure(now time.Time) {
 	p.percent.Store(percent)
 }
 
-// rest returns memory to the system after a time without calls.
+// rest returns memory to the system, and restores the usual settings, after a
+// time without calls.
 func (p *Gauge) rest() {
 	if p.quiet == nil {
 		p.quiet = time.AfterFunc(quietAfter, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.garbage.reset()
+			p.threads.reset()
 			giveBack()
 		})
 		return
@@ -133,6 +138,7 @@ func (p *Gauge) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.garbage.reset()
+	p.threads.reset()
 	if p.quiet != nil {
 		p.quiet.Stop()
 	}
