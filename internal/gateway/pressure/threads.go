@@ -11,8 +11,8 @@ const (
 	// side before Go code runs on one thread.
 	narrowFor = 10
 	// largeMessage is the size from which reading one message takes so long that
-	// a second thread can read the next.
-	largeMessage = 64 << 10
+	// a second thread can read the next meanwhile.
+	largeMessage = 4 << 10
 )
 
 // threads lets Go code run on one thread while calls to processes have nothing
