@@ -13,7 +13,7 @@ import (
 )
 
 // TestOneThread checks that Go code runs on one thread while a process is called
-// once at a time, and on all threads while two calls run.
+// once at a time, and on all threads while two calls run, and without calls.
 func TestOneThread(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Log("elsewhere the number of threads stays as it is")
@@ -50,4 +50,10 @@ func TestOneThread(t *testing.T) {
 	}()
 	callUntil(usual)
 	<-ended
+	callUntil(1)
+	for late := time.Now().Add(time.Minute); runtime.GOMAXPROCS(0) != usual; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatal("one thread still, without calls")
+		}
+	}
 }

@@ -48,7 +48,7 @@ type Gauge struct {
 // New returns a gauge. configured returns the limit in bytes, 0 for the limit of
 // the container or machine. drop drops caches.
 func New(configured func() int64, drop func()) *Gauge {
-	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse, garbage: collector{read: collections}}
+	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse, garbage: collector{read: collections}, threads: threads{used: processorTime}}
 }
 
 // memoryLimit returns the limit if none is configured: GOMEMLIMIT, else the
@@ -88,9 +88,11 @@ func (p *Gauge) levelAt(now time.Time) int64 {
 func (p *Gauge) measure(now time.Time) {
 	p.next.Store(int64(now.Add(measureEvery).Sub(start)))
 	used := p.used()
-	lessGarbage, oneThread := p.garbage.adjust(now), p.threads.adjust()
-	if lessGarbage || oneThread || used > quietAbove {
+	if p.garbage.adjust(now) || used > quietAbove {
 		p.rest()
+	}
+	if p.threads.adjust(now) {
+		p.resetLater()
 	}
 	limit := p.natural
 	if c := p.configured(); c > 0 {
@@ -110,15 +112,13 @@ func (p *Gauge) measure(now time.Time) {
 	p.percent.Store(percent)
 }
 
-// rest returns memory to the system, and restores the usual settings, after a
-// time without calls.
+// rest returns memory to the system after a time without calls.
 func (p *Gauge) rest() {
 	if p.quiet == nil {
 		p.quiet = time.AfterFunc(quietAfter, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.garbage.reset()
-			p.threads.reset()
 			giveBack()
 		})
 		return
@@ -139,6 +139,9 @@ func (p *Gauge) Stop() {
 	defer p.mu.Unlock()
 	p.garbage.reset()
 	p.threads.reset()
+	if p.threads.end != nil {
+		p.threads.end.Stop()
+	}
 	if p.quiet != nil {
 		p.quiet.Stop()
 	}

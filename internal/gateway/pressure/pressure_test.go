@@ -8,7 +8,7 @@ import (
 func TestPressure(t *testing.T) {
 	t.Run("fault/F28", func(t *testing.T) {
 		used, dropped := uint64(0), 0
-		p := &Gauge{configured: func() int64 { return 1000 }, drop: func() { dropped++ }, used: func() uint64 { return used }, garbage: collector{read: collections}}
+		p := &Gauge{configured: func() int64 { return 1000 }, drop: func() { dropped++ }, used: func() uint64 { return used }, garbage: collector{read: collections}, threads: threads{used: processorTime}}
 		for _, tc := range []struct {
 			used  uint64
 			level int64

@@ -4,12 +4,16 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"time"
 )
 
 const (
 	// narrowFor is the number of measurements in a row with little to do side by
 	// side before Go code runs on one thread.
 	narrowFor = 10
+	// singleFor is the time after the last call to a process until Go code runs on
+	// all threads again, because other requests are not measured.
+	singleFor = time.Second
 	// largeMessage is the size from which reading one message takes so long that
 	// a second thread can read the next meanwhile.
 	largeMessage = 4 << 10
@@ -23,9 +27,14 @@ type threads struct {
 	running atomic.Int64
 	narrow  atomic.Int64 // calls since the last measurement that one thread is enough for
 	wide    atomic.Int64 // all others
+	own     atomic.Int64 // calls of the single client of this gateway
 
+	single bool                 // Go code runs on one thread
+	used   func() time.Duration // processor time of this process
+	spent  time.Duration        // used at the last measurement
+	at     time.Time
 	streak int
-	single bool
+	end    *time.Timer // restores the usual number
 }
 
 // A Span is a call to a server that runs.
@@ -46,6 +55,9 @@ func (p *Gauge) Begin() Span {
 func (s Span) End(process, oneClient bool, size int) {
 	t := &s.gauge.threads
 	t.running.Add(-1)
+	if oneClient {
+		t.own.Add(1)
+	}
 	if process && (s.alone || oneClient && size < largeMessage) {
 		t.narrow.Add(1)
 	} else {
@@ -55,14 +67,18 @@ func (s Span) End(process, oneClient bool, size int) {
 
 // adjust chooses the number of threads from the calls since the last
 // measurement. It reports whether the number is not the usual one.
-func (t *threads) adjust() bool {
-	narrow, wide := t.narrow.Swap(0), t.wide.Swap(0)
+func (t *threads) adjust(now time.Time) bool {
+	narrow, wide, own := t.narrow.Swap(0), t.wide.Swap(0), t.own.Swap(0)
 	// Elsewhere the standard streams may block the thread that reads them.
 	if runtime.GOOS != "linux" || os.Getenv("GOMAXPROCS") != "" {
 		return false // or the user decides
 	}
+	used := t.used()
+	// One thread that is always busy may keep other clients waiting.
+	busy := own == 0 && used-t.spent > now.Sub(t.at)*9/10
+	t.spent, t.at = used, now
 	switch {
-	case wide > 0:
+	case wide > 0 || busy:
 		t.reset()
 	case narrow > 0:
 		if t.streak++; t.streak >= narrowFor && !t.single {
@@ -80,4 +96,18 @@ func (t *threads) reset() {
 		t.single = false
 		runtime.SetDefaultGOMAXPROCS()
 	}
+}
+
+// resetLater restores the usual number of threads unless calls go on.
+func (p *Gauge) resetLater() {
+	t := &p.threads
+	if t.end == nil {
+		t.end = time.AfterFunc(singleFor, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			t.reset()
+		})
+		return
+	}
+	t.end.Reset(singleFor)
 }

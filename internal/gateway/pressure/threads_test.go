@@ -18,8 +18,9 @@ func TestThreads(t *testing.T) {
 		single = usual
 	}
 	const pipe, http, oneClient, manyClients = true, false, true, false
-	now := time.Now()
+	now, used := time.Now(), time.Duration(0)
 	p := New(func() int64 { return 1 << 40 }, func() {})
+	p.threads.used = func() time.Duration { return used }
 	for _, step := range []struct {
 		why       string
 		process   bool
@@ -28,18 +29,23 @@ func TestThreads(t *testing.T) {
 		calls     int // at the same time
 		times     int // measurements
 		threads   int
+		busy      time.Duration
 	}{
-		{"at first", pipe, manyClients, 100, 1, narrowFor - 1, usual},
-		{"with one call at a time", pipe, manyClients, 100, 1, 1, single},
-		{"with one large call at a time", pipe, manyClients, 1 << 20, 1, 1, single},
-		{"without calls", pipe, manyClients, 0, 0, 1, single},
-		{"with calls of two clients", pipe, manyClients, 100, 2, 1, usual},
-		{"soon after that", pipe, manyClients, 100, 1, narrowFor - 1, usual},
-		{"later", pipe, manyClients, 100, 1, 1, single},
-		{"with calls to HTTP", http, manyClients, 100, 1, 2 * narrowFor, usual},
-		{"with 16 small calls of one client", pipe, oneClient, 100, 16, narrowFor, single},
-		{"with 2 large calls of one client", pipe, oneClient, largeMessage, 2, 2 * narrowFor, usual},
-		{"before Stop", pipe, oneClient, 100, 16, narrowFor, single},
+		{"at first", pipe, manyClients, 100, 1, narrowFor - 1, usual, 0},
+		{"with one call at a time", pipe, manyClients, 100, 1, 1, single, 0},
+		{"with one large call at a time", pipe, manyClients, 1 << 20, 1, 1, single, 0},
+		{"without calls", pipe, manyClients, 0, 0, 1, single, 0},
+		{"with calls of two clients", pipe, manyClients, 100, 2, 1, usual, 0},
+		{"soon after that", pipe, manyClients, 100, 1, narrowFor - 1, usual, 0},
+		{"later", pipe, manyClients, 100, 1, 1, single, 0},
+		{"with calls to HTTP", http, manyClients, 100, 1, 2 * narrowFor, usual, 0},
+		{"with 16 small calls of one client", pipe, oneClient, 100, 16, narrowFor, single, 0},
+		{"with 2 large calls of one client", pipe, oneClient, largeMessage, 2, 2 * narrowFor, usual, 0},
+		{"with a request that computes, of one client", pipe, oneClient, 100, 1, narrowFor, single, measureEvery},
+		{"with requests that compute, of others", pipe, manyClients, 100, 1, 1, usual, measureEvery},
+		{"with a call at a time again", pipe, manyClients, 100, 1, narrowFor, single, measureEvery / 2},
+		{"with other requests alone, which compute", pipe, manyClients, 100, 0, 1, usual, measureEvery},
+		{"before Stop", pipe, oneClient, 100, 16, narrowFor, single, 0},
 	} {
 		for range step.times {
 			var spans []Span
@@ -49,7 +55,7 @@ func TestThreads(t *testing.T) {
 			for _, s := range spans {
 				s.End(step.process, step.oneClient, step.size)
 			}
-			now = now.Add(measureEvery)
+			now, used = now.Add(measureEvery), used+step.busy
 			p.levelAt(now)
 		}
 		if got := runtime.GOMAXPROCS(0); got != step.threads {
