@@ -10,10 +10,10 @@ import (
 const (
 	// narrowFor is the number of measurements in a row with little to do side by
 	// side before Go code runs on one thread.
-	narrowFor = 10
+	narrowFor = 5
 	// singleFor is the time after the last call to a process until Go code runs on
 	// all threads again, because other requests are not measured.
-	singleFor = time.Second
+	singleFor = 5 * time.Second
 	// largeMessage is the size from which reading one message takes so long that
 	// a second thread can read the next meanwhile.
 	largeMessage = 4 << 10
