@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,8 @@ type app struct {
 func TestAppsOfTwoServers(t *testing.T) {
 	t.Parallel()
 	server := entry(node(t), npmServer("server-map"), "--stdio")
-	g := mcptest.Gateway(t, config("map", server, "atlas", server))
+	// The host lists the tools once, so both servers must have started by then.
+	g := mcptest.Gateway(t, strings.Replace(config("map", server, "atlas", server), "{", `{"startWait":"1m",`, 1))
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node(t), script(t, "apps_host.mjs"), g.URL+"/mcp")
