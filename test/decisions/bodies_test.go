@@ -122,8 +122,8 @@ func TestShareOfConsoleBodies(t *testing.T) {
 	})
 }
 
-// TestConsoleWithoutMemory checks that what stays in memory is refused while
-// memory is short, whoever asks for it, and that pages are shown.
+// TestConsoleWithoutMemory checks that imports and Bench sessions are refused to
+// everybody while memory is short, and that pages are still shown.
 func TestConsoleWithoutMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})

@@ -19,10 +19,10 @@ const (
 	largeMessage = 4 << 10
 )
 
-// threads lets Go code run on one thread while calls to processes have nothing
-// to do side by side. When a goroutine passes work on, the runtime wakes a
-// second thread in case it can help. If it cannot, waking it takes up to a third
-// of the processor time of a small call.
+// threads lets Go code run on one thread while a second one would find no work.
+// When a goroutine passes work on, the runtime wakes another thread in case it can
+// help. If it cannot, waking it takes up to a third of the processor time of a
+// small call.
 type threads struct {
 	running atomic.Int64
 	narrow  atomic.Int64 // calls since the last measurement that one thread is enough for
@@ -37,7 +37,7 @@ type threads struct {
 	end    *time.Timer // restores the usual number
 }
 
-// A Span is a call to a server that runs.
+// A Span is a running call to a server.
 type Span struct {
 	gauge *Gauge
 	// alone is set if no other call ran when this one began.

@@ -51,10 +51,10 @@ func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
 
 func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
 
-// MaxBody bounds the body of a request, maxForeign that of a request without a
-// credential.
 const (
-	MaxBody    = 10 << 20
+	// MaxBody is the size limit of a request's body.
+	MaxBody = 10 << 20
+	// maxForeign is the same for a request without a credential.
 	maxForeign = 4 << 10
 )
 
