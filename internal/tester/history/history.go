@@ -115,7 +115,7 @@ func (h *History) Add(k KeptRun) error {
 	if k.Status == "running" || k.Quiet {
 		return nil
 	}
-	return h.file.append(appendRun(nil, &k))
+	return h.file.add(&k)
 }
 
 func (h *History) put(k *KeptRun) {

@@ -48,7 +48,8 @@ func appendRun(dst []byte, k *KeptRun) []byte {
 	return append(append(dst, line...), '\n')
 }
 
-func (f *historyFile) append(line []byte) error {
+// add adds a run to the file.
+func (f *historyFile) add(k *KeptRun) error {
 	if f.path == "" {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (f *historyFile) append(line []byte) error {
 		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
 	defer unlock()
-	size, err := appendLine(f.path, line)
+	size, err := appendLine(f.path, appendRun(nil, k))
 	if err == nil && size > maxHistoryFile {
 		err = shorten(f.path)
 	}
