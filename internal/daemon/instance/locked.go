@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/lock"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
@@ -77,10 +78,10 @@ func (h *held) Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) e
 }
 
 // Allows reports whether a definition is the locked one.
-func (h *held) Allows(s *config.Server, kind, name, fingerprint string) bool {
+func (h *held) Allows(s *config.Server, kind, name string, raw []byte) bool {
 	file, err := h.current()
 	if err != nil || file == nil || h.compare {
 		return err == nil
 	}
-	return file.Allows(lock.Key(s), kind, name, fingerprint)
+	return file.Allows(lock.Key(s), kind, name, definition.Fingerprint(raw))
 }

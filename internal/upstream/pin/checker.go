@@ -50,7 +50,7 @@ type Change struct {
 // A Lock decides which definitions servers may show.
 type Lock interface {
 	// Allows reports whether a definition is the locked one.
-	Allows(s *config.Server, kind, name, fingerprint string) bool
+	Allows(s *config.Server, kind, name string, definition []byte) bool
 }
 
 // New returns a Checker for the server with the given id. pins and lock may be
@@ -119,7 +119,7 @@ func (p *Checker) Check(s *config.Server, kind string, items []catalog.Item) ([]
 	}
 	var same []catalog.Item
 	for _, item := range items {
-		if p.lock.Allows(s, kind, item.Key, definition.Fingerprint(item.Raw)) {
+		if p.lock.Allows(s, kind, item.Key, item.Raw) {
 			same = append(same, item)
 			continue
 		}
