@@ -68,10 +68,10 @@ type Keys struct {
 	subs   map[*func(string)]struct{}
 }
 
-// OpenKeys reads the keys in a file, which need not exist yet. If shelf is not
-// nil, the file is this replica's copy of the document on the shelf.
-func OpenKeys(path string, shelf record.Shelf) (*Keys, error) {
-	k := &Keys{path: path, doc: record.On(shelf, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
+// OpenKeys reads the keys in a file, which need not exist yet. If docs is not
+// nil, the file is this replica's copy of the shared document.
+func OpenKeys(path string, docs record.Documents) (*Keys, error) {
+	k := &Keys{path: path, doc: record.On(docs, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
 	return k, k.Read()
 }
 

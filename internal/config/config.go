@@ -64,7 +64,7 @@ type Config struct {
 	Problems []problem.Problem `json:"-"` // warnings, and the reasons why servers are off
 
 	home  string           // home directory of the user whose approvals count
-	share approval.Sharing // returns the shelf for approvals that the replicas share
+	share approval.Sharing // returns the documents for approvals that the replicas share
 }
 
 // ServerSection says where the gateway listens.

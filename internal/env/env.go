@@ -86,7 +86,7 @@ func (a *Env) LoadOptions(create bool) config.LoadOptions {
 }
 
 // share calls Share, which may be set after the options were made.
-func (a *Env) share() (record.Shelf, error) {
+func (a *Env) share() (record.Documents, error) {
 	if a.Share == nil {
 		return nil, nil
 	}

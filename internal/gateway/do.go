@@ -104,7 +104,7 @@ type dispatcher struct {
 	line          line
 	startup       startup
 	account       account
-	shelf         shelf
+	large         largeResults
 	subscriptions subscriptions
 	finder        finder
 	guard         guard
@@ -117,7 +117,7 @@ func (d *dispatcher) connect() {
 	d.line.identity, d.line.journal = &d.identity, &d.journal
 	d.startup.sight = &d.sight
 	d.account.viewer = &d.viewer
-	d.shelf.account = &d.account
+	d.large.account = &d.account
 	d.subscriptions.viewer = &d.viewer
 	d.finder = finder{&d.viewer, &d.startup}
 	d.guard.viewer = &d.viewer

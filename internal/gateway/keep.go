@@ -20,13 +20,13 @@ func (g *Gateway) SignedOut(u *upstream.Upstream, user string) {
 	g.Kept.Forget(kept.Owner{Principal: user, Schema: u.Config().Schema}, u.Name())
 }
 
-// A shelf keeps large results of which the client was shown a part.
-type shelf struct{ *account }
+// largeResults keeps large results of which the client was shown a part.
+type largeResults struct{ *account }
 
 // show replaces a large tool result by a part of it and keeps the whole for the
 // principal. Results of a script's inner calls are never cut, because they do
 // not reach a model.
-func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
+func (s *largeResults) show(c *Call, t *target, resp *jsonrpc.Response) {
 	if s.opening.Server != "" || c.Via == traffic.DoorRun || c.Via == traffic.DoorScript {
 		return
 	}
@@ -41,7 +41,7 @@ func (s *shelf) show(c *Call, t *target, resp *jsonrpc.Response) {
 }
 
 // cut replaces a large result by a part of it, and counts the tokens saved.
-func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
+func (s *largeResults) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
 	keep := func(data []byte, block bool) (string, error) {
 		uri, err := s.gw.Kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *shelf) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.
 }
 
 // read answers resources/read of a kept result.
-func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error) {
+func (s *largeResults) read(ctx context.Context, uri string) (*jsonrpc.Response, error) {
 	env := &builtin.Env{Kept: s.get, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
 	resp, err := results.Read(ctx, env, uri)
 	if err == nil {
@@ -67,7 +67,7 @@ func (s *shelf) read(ctx context.Context, uri string) (*jsonrpc.Response, error)
 
 // get returns a kept result of the session's principal, from the replica that its
 // URI names.
-func (s *shelf) get(ctx context.Context, uri string) (kept.Result, error) {
+func (s *largeResults) get(ctx context.Context, uri string) (kept.Result, error) {
 	uri, replica := s.gw.seals.Unmark(uri)
 	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
 		return s.gw.Kept.Get(s.opening.keeper(), uri)

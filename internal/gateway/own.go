@@ -47,7 +47,7 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	env := &builtin.Env{
 		Principal: d.opening.Who.ID, Agreed: t.agreed,
 		Keep:      func(text []byte) (string, error) { return d.gw.Kept.Put(d.opening.keeper(), kept.Result{Data: text}) },
-		Kept:      d.shelf.get,
+		Kept:      d.large.get,
 		ReadLimit: d.resultRules().ReadLimit(), JQ: d.gw.opt.Scripts.Filter,
 		Catalog: func() *catalog.Catalog { return d.look().All }, Visible: d.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {

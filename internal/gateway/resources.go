@@ -23,7 +23,7 @@ func (d *dispatcher) read(ctx context.Context, c *Call) (*jsonrpc.Response, erro
 	}
 	c.Target = uri
 	if strings.HasPrefix(uri, kept.Scheme) && d.opening.Server == "" {
-		return d.shelf.read(ctx, uri)
+		return d.large.read(ctx, uri)
 	}
 	d.learnSkills(ctx, c, uri)
 	owners := d.finder.owners(ctx, uri, c)

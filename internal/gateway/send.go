@@ -44,7 +44,7 @@ func (d *dispatcher) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Res
 			d.gw.rates.Answered(&d.gw.config().Limits, d.opening.counted(t), resp)
 		}
 		if err == nil && resp.Err == nil {
-			d.shelf.show(c, t, resp)
+			d.large.show(c, t, resp)
 		}
 		return resp, err
 	}

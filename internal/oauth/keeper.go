@@ -35,9 +35,9 @@ type Options struct {
 	Dir string
 	// Store holds the tokens; nil means an encrypted file in Dir.
 	Store Store
-	// Shelf shares the tokens with other replicas; nil if there are none.
-	Shelf Shelf
-	Log   *slog.Logger
+	// Documents are the documents that other replicas share; nil if there are none.
+	Documents Documents
+	Log       *slog.Logger
 	// OnSignIn is called when a required sign-in may have happened, in this or
 	// another process. It may be nil.
 	OnSignIn func()
@@ -70,7 +70,7 @@ type Keeper struct {
 // NewKeeper returns a keeper that lives until ctx ends.
 func NewKeeper(ctx context.Context, opt Options) *Keeper {
 	own := opt
-	if opt.Store = own.store(); opt.Shelf != nil {
+	if opt.Store = own.store(); opt.Documents != nil {
 		opt.Store = &sharedStore{opt.Store, &own}
 	}
 	if opt.Log == nil {

@@ -82,9 +82,9 @@ func (k *Keeper) refresh(s *config.Server, g *grant) (*grant, error) {
 		return nil, &RefreshError{s.Name, err}
 	}
 	defer unlock()
-	if k.opt.Shelf != nil {
+	if k.opt.Documents != nil {
 		own := Options{Dir: k.opt.Dir, Store: k.opt.Store.(*sharedStore).Store}
-		free, err := k.opt.Shelf.Lock(ctx, record.Tokens+g.name(), own.Copy(g.name()))
+		free, err := k.opt.Documents.Lock(ctx, record.Tokens+g.name(), own.Copy(g.name()))
 		if err != nil {
 			return nil, &RefreshError{s.Name, err}
 		}

@@ -11,9 +11,9 @@ import (
 	"mcp-all-in-one/internal/secrets"
 )
 
-// A Shelf shares the tokens among replicas.
-type Shelf interface {
-	record.Shelf
+// Documents are the documents that the replicas share, tokens among them.
+type Documents interface {
+	record.Documents
 	// Lock gives this replica exclusive access to a document. The local copy is
 	// then up to date with the changes of the previous holder.
 	Lock(ctx context.Context, name string, local record.Copy) (unlock func(), err error)
@@ -30,7 +30,7 @@ type sharedStore struct {
 // refreshed token must not be lost.
 func (s *sharedStore) Set(name, value string) error {
 	edit := func([]byte) ([]byte, error) { return []byte(value), nil }
-	doc := s.opt.Shelf.Document(record.Tokens+name, s.opt.Copy(name))
+	doc := s.opt.Documents.Document(record.Tokens+name, s.opt.Copy(name))
 	err := doc.Change(edit)
 	if none := new(record.NoAgreement); errors.As(err, &none) {
 		return doc.Later("", edit)
@@ -40,7 +40,7 @@ func (s *sharedStore) Set(name, value string) error {
 
 // Delete removes a text on all replicas.
 func (s *sharedStore) Delete(name string) error {
-	return s.opt.Shelf.Document(record.Tokens+name, s.opt.Copy(name)).Change(func([]byte) ([]byte, error) { return nil, nil })
+	return s.opt.Documents.Document(record.Tokens+name, s.opt.Copy(name)).Change(func([]byte) ([]byte, error) { return nil, nil })
 }
 
 // store returns the local store of this process.

@@ -21,7 +21,7 @@ import (
 func sharedKeeper(t *testing.T, engine cluster.Engine, box *seal.Box) *Keeper {
 	t.Helper()
 	d := cluster.NewDocuments(cluster.DocumentsOptions{Box: box, Log: slog.New(slog.DiscardHandler), Open: func() (cluster.Engine, error) { return engine, nil }})
-	opt := Options{Dir: t.TempDir(), Shelf: d}
+	opt := Options{Dir: t.TempDir(), Documents: d}
 	d.Put(record.Tokens, cluster.Place{
 		Names: func() []string { return nil },
 		Copy:  func(name string) record.Copy { return opt.Copy(strings.TrimPrefix(name, record.Tokens)) },

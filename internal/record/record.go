@@ -33,18 +33,18 @@ type Copy interface {
 	Write(data []byte) error
 }
 
-// A Shelf has the shared documents by name.
-type Shelf interface {
+// Documents are the documents that replicas share, by name.
+type Documents interface {
 	// Document returns the document with that name, whose local copy is local.
 	Document(name string, local Copy) Document
 }
 
-// On returns a document of a shelf, or local if shelf is nil.
-func On(shelf Shelf, name string, local Copy) Document {
-	if shelf == nil {
+// On returns the document with that name, or local if docs is nil.
+func On(docs Documents, name string, local Copy) Document {
+	if docs == nil {
 		return local
 	}
-	return shelf.Document(name, local)
+	return docs.Document(name, local)
 }
 
 // The names of documents. A name that ends with a slash is a prefix of many.

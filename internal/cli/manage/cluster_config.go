@@ -89,11 +89,11 @@ func sharedConfig(a *env.Env) (record.Document, error) {
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("set cluster.config to shared in the file of each gateway", "请在各网关的文件中把 cluster.config 设为 shared"), "%s",
 			a.T(cfg.Path+": the gateways share no configuration: each reads its own file", cfg.Path+"：各网关没有共享配置，各自读取自己的文件"))
 	}
-	shelf, err := a.Share()
+	docs, err := a.Share()
 	if err != nil {
 		return nil, err
 	}
-	return shelf.Document(record.Config, edit.CopyOf(cfg.Path, a.LoadOptions(false))), nil
+	return docs.Document(record.Config, edit.CopyOf(cfg.Path, a.LoadOptions(false))), nil
 }
 
 // rejectionWait is how long the other replicas may take to check a new text.

@@ -68,11 +68,11 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 		}
 		path = filepath.Join(dir, "keys.json")
 	}
-	shelf, err := instance.Shelf(cfg)
+	docs, err := instance.Documents(cfg)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	keys, err := access.OpenKeys(path, shelf)
+	keys, err := access.OpenKeys(path, docs)
 	return keys, cfg, path, err
 }
 

@@ -19,12 +19,12 @@ import (
 // Share returns the storage that the replicas of this configuration share, for
 // writes of the commands. The config is loaded at the first write.
 func Share(a *env.Env) approval.Sharing {
-	return sync.OnceValues(func() (record.Shelf, error) {
+	return sync.OnceValues(func() (record.Documents, error) {
 		cfg, err := a.Load(false)
 		if err != nil {
 			return nil, err
 		}
-		return instance.Shelf(cfg)
+		return instance.Documents(cfg)
 	})
 }
 
@@ -51,11 +51,11 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 			return err
 		}
 	}
-	shelf, err := instance.Shelf(cfg)
+	docs, err := instance.Documents(cfg)
 	if err != nil {
 		return err
 	}
-	if err := instance.OpenPins(shelf).Approve(s.ID(), changed); errors.Is(err, pin.ErrChangedAgain) {
+	if err := instance.OpenPins(docs).Approve(s.ID(), changed); errors.Is(err, pin.ErrChangedAgain) {
 		return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
 	} else if err != nil {
 		return err

@@ -41,9 +41,9 @@ type Record struct {
 	share   Sharing
 }
 
-// A Sharing returns the shelf that the replicas share. It is called before a
+// A Sharing returns the documents that the replicas share. It is called before a
 // record is written. It returns nil for a gateway without replicas.
-type Sharing func() (record.Shelf, error)
+type Sharing func() (record.Documents, error)
 
 // Copy is the file of the first record. If replicas share the record, it is a
 // local copy.
@@ -59,8 +59,8 @@ func (a *Record) document() (record.Document, error) {
 	if a.share == nil || a.project {
 		return a.Copy(), nil
 	}
-	shelf, err := a.share()
-	return record.On(shelf, record.Approvals, a.Copy()), err
+	docs, err := a.share()
+	return record.On(docs, record.Approvals, a.Copy()), err
 }
 
 // SharedBy lets replicas share the record.

@@ -182,12 +182,12 @@ func (o WriteOptions) shared(d *Draft) (record.Document, *Copy, error) {
 	if o.Load.Share == nil || o.Load.Project || d.old == nil || !d.old.Has("cluster") {
 		return nil, nil, nil
 	}
-	shelf, err := o.Load.Share()
-	if err != nil || shelf == nil {
+	docs, err := o.Load.Share()
+	if err != nil || docs == nil {
 		return nil, nil, err
 	}
 	local := CopyOf(d.path, o.Load)
-	doc := shelf.Document(record.Config, local)
+	doc := docs.Document(record.Config, local)
 	if doc == record.Document(local) {
 		return nil, nil, nil
 	}

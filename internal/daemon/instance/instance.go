@@ -163,14 +163,14 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	}
 	in.openTokens(ctx)
 	in.Values = secrets.NewValues(folders.UserDir(folders.Home()))
-	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
+	learnt := memory.OpenShared(memoryPath(), in.Shared.documents())
 	in.Set = servers.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
 		Values:   in.Values,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   learnt,
-		Pins:     OpenPins(in.Shared.shelf()),
+		Pins:     OpenPins(in.Shared.documents()),
 		Lock:     &in.held,
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {

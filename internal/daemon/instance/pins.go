@@ -13,7 +13,7 @@ import (
 )
 
 // OpenPins returns the store of the pinned definitions of servers.
-func OpenPins(shelf record.Shelf) *pin.Store { return pin.Open(pinDir(), shelf) }
+func OpenPins(docs record.Documents) *pin.Store { return pin.Open(pinDir(), docs) }
 
 func pinDir() string { return filepath.Join(folders.StateDir(), "pins") }
 

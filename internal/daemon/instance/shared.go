@@ -97,23 +97,23 @@ func (s *Shared) Document(name string, local record.Copy) record.Document {
 	return s.Documents.Document(name, local)
 }
 
-// Shelf returns the documents that a command changes; nil if they are not
+// Documents returns the documents that a command changes; nil if they are not
 // shared. It connects to the engine only when a document is used.
-func Shelf(cfg *config.Config) (record.Shelf, error) {
+func Documents(cfg *config.Config) (record.Documents, error) {
 	s, err := share(cfg, slog.New(slog.DiscardHandler))
-	return s.shelf(), err
+	return s.documents(), err
 }
 
-// shelf returns the documents; nil outside a cluster.
-func (s *Shared) shelf() record.Shelf {
+// documents returns the shared documents; nil outside a cluster.
+func (s *Shared) documents() record.Documents {
 	if s == nil {
 		return nil
 	}
 	return s
 }
 
-// Share returns the shelf, for the code that writes approvals.
-func (s *Shared) Share() (record.Shelf, error) { return s.shelf(), nil }
+// Share returns the documents, for the code that writes approvals.
+func (s *Shared) Share() (record.Documents, error) { return s.documents(), nil }
 
 // start starts to follow the other replicas.
 func (s *Shared) start(in *Instance, learnt *memory.Memory, load config.LoadOptions) {
@@ -217,5 +217,5 @@ func (s *Shared) openKeys(path string) (*access.Keys, error) {
 	if s != nil {
 		s.Put(record.Keys, cluster.One(record.Keys, access.KeyFile(path)))
 	}
-	return access.OpenKeys(path, s.shelf())
+	return access.OpenKeys(path, s.documents())
 }

@@ -31,7 +31,7 @@ func (s *Shared) tokens(cfg *config.Config, home string) oauth.Options {
 		opt.Store = secrets.NewKeyring("mcp-all-in-one tokens")
 	}
 	if s != nil {
-		opt.Shelf = s.Documents
+		opt.Documents = s.Documents
 		s.Put(record.Tokens, tokenPlace(opt, s.log))
 	}
 	return opt

@@ -53,11 +53,11 @@ func Open(path string) *Memory {
 }
 
 // OpenShared returns a memory that replicas share, with a copy in the file. If
-// shelf is nil, it is the same as Open.
-func OpenShared(path string, shelf record.Shelf) *Memory {
+// docs is nil, it is the same as Open.
+func OpenShared(path string, docs record.Documents) *Memory {
 	m := Open(path)
-	if shelf != nil {
-		m.doc = shelf.Document(record.Memory, File(path))
+	if docs != nil {
+		m.doc = docs.Document(record.Memory, File(path))
 	}
 	return m
 }

@@ -146,7 +146,7 @@ func (p *Checker) check(kind string, items []catalog.Item, mode string) ([]catal
 		doubt = suspicions
 	}
 	var err error
-	if book.of(kind).learn(items, doubt, p.pins.shelf != nil) {
+	if book.of(kind).learn(items, doubt, p.pins.docs != nil) {
 		var kept *pinFile
 		if p.kept != nil {
 			kept = book
@@ -159,7 +159,7 @@ func (p *Checker) check(kind string, items []catalog.Item, mode string) ([]catal
 		}
 		p.read = p.pins.stamp(p.id)
 	}
-	if p.pins.shelf != nil {
+	if p.pins.docs != nil {
 		p.counted = book.counts()
 	}
 	changed := book.of(kind).changes(kind, items, mode == Hold)
@@ -243,7 +243,7 @@ func (p *Checker) outdated(mode string) bool {
 	}
 	// Another replica may be shown other definitions and write them again and
 	// again, so only the approved definitions are compared.
-	return p.pins.shelf == nil || p.mode != mode || p.pins.load(p.id).counts() != p.counted
+	return p.pins.docs == nil || p.mode != mode || p.pins.load(p.id).counts() != p.counted
 }
 
 // List returns the changes for all users.

@@ -25,13 +25,13 @@ var ErrChangedAgain = i18n.Errorf("it has changed again since it was shown", "æ˜
 // A Store remembers the definitions of tools and prompts and the instructions of
 // servers, in one file per server.
 type Store struct {
-	dir   string
-	shelf record.Shelf // nil if not shared with other replicas
+	dir  string
+	docs record.Documents // nil if not shared with other replicas
 }
 
-// Open returns the store in a directory, which need not exist. With a shelf, the
+// Open returns the store in a directory, which need not exist. With docs, the
 // directory has copies of what the replicas share.
-func Open(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
+func Open(dir string, docs record.Documents) *Store { return &Store{dir, docs} }
 
 // ofUser returns the id for the definitions that a server shows to a user. If
 // user is empty, it is the id of the server.
@@ -57,7 +57,7 @@ func (p *Store) file(id string) string { return filepath.Join(p.dir, pinName(id)
 
 // document returns the document with the pins of a server.
 func (p *Store) document(id string) record.Document {
-	return record.On(p.shelf, record.Pins+pinName(id), record.File{Path: p.file(id)})
+	return record.On(p.docs, record.Pins+pinName(id), record.File{Path: p.file(id)})
 }
 
 // A pinStamp identifies a state of a file.
@@ -93,7 +93,7 @@ func edited(id string, change func(*pinFile)) func([]byte) ([]byte, error) {
 // learn remembers the items of one kind, exclusively among all processes. kept
 // holds the pins that could not be written before; nil if there are none.
 func (p *Store) learn(id, kind string, items []catalog.Item, doubtful map[string][]definition.Suspicion, kept *pinFile) error {
-	if p.shelf != nil { // the edit may run later, when the list is not valid any more
+	if p.docs != nil { // the edit may run later, when the list is not valid any more
 		items = cloneItems(items)
 		if kept != nil {
 			kept = kept.clone()
@@ -101,13 +101,13 @@ func (p *Store) learn(id, kind string, items []catalog.Item, doubtful map[string
 	}
 	return p.document(id).Later(kind, edited(id, func(f *pinFile) {
 		switch {
-		case kept != nil && p.shelf == nil:
+		case kept != nil && p.docs == nil:
 			*f = *kept // the file has not changed since that write failed
 		case kept != nil:
 			f.join(kept)
 			fallthrough
 		default:
-			f.of(kind).learn(items, doubtful, p.shelf != nil)
+			f.of(kind).learn(items, doubtful, p.docs != nil)
 		}
 	}))
 }
