@@ -56,22 +56,24 @@ func (r *room) Close() error {
 	return nil
 }
 
-// Body returns a reader of the body of a request that is not for MCP. The body has
-// at most most bytes, may not stall, and counts like the messages of who until it
-// is closed: a read fails with full if who has its share.
-func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, most int64, full error) io.ReadCloser {
+// Body returns a reader of the body of a request that is not for MCP. The body may
+// have up to limit bytes, may not stall, and until it is closed counts like the
+// messages of the principal who. If the principal has used up its share, a read
+// returns full.
+func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, limit int64, full error) io.ReadCloser {
 	rc := http.NewResponseController(w)
 	if r.ContentLength != 0 {
 		rc.SetReadDeadline(time.Now().Add(s.lim.BodyIdle)) // net/http reads what the handler does not
 	}
-	return &otherBody{room{srv: s, who: who}, rc, http.MaxBytesReader(w, r.Body, most), most, 0, 0, full}
+	return &otherBody{room{srv: s, who: who}, w, rc, http.MaxBytesReader(w, r.Body, limit), limit, 0, 0, full}
 }
 
 type otherBody struct {
 	room
+	w       http.ResponseWriter
 	rc      *http.ResponseController
 	from    io.Reader
-	most    int64
+	limit   int64
 	n, next int64 // bytes that have arrived; with next of them the deadline is renewed
 	full    error
 }
@@ -80,8 +82,9 @@ func (b *otherBody) Read(p []byte) (int, error) {
 	if b.n >= b.next {
 		b.rc.SetReadDeadline(time.Now().Add(b.srv.lim.BodyIdle))
 		b.next += bodyStep
-		if !b.take(2 * min(b.next, b.most)) { // readers double their buffers
+		if !b.take(2 * min(b.next, b.limit)) { // readers double their buffers
 			b.srv.lim.Hits.Add("unfinishedPerKey")
+			b.w.Header().Set("Connection", "close") // else net/http waits for the rest before it sends the refusal
 			return 0, b.full
 		}
 	}
