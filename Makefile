@@ -95,7 +95,7 @@ test: check build ## everything that guards a change (about 15 minutes)
 	test/again.sh -count=1 -timeout 30m -run '^TestTimed$$' -- ./test/browser
 	$(GO) test -count=1 ./test/requirements
 
-e2e: ## the source documents, decisions and scripts, against the binary
+e2e: ## the requirements, decisions and scripts, against the binary
 	test/again.sh -count=1 -timeout 30m -p 2 -- $(E2E) # they wait more than they compute
 
 cluster: ## replicas, against the binary

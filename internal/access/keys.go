@@ -100,8 +100,8 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 	return plain, key, err
 }
 
-// Revoke revokes a key, given its id or a name that only one key has that is not
-// revoked.
+// Revoke revokes the key with this id, or the only key with this name that is not
+// revoked yet.
 func (k *Keys) Revoke(idOrName string) (Key, error) {
 	var revoked Key
 	err := k.change(func(list []Key) ([]Key, error) {

@@ -43,7 +43,7 @@ type ResourceServer struct {
 func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, error) {
 	resource, err := url.Parse(conf.Resource)
 	if err != nil || resource.Host == "" || resource.Fragment != "" || (resource.Scheme != "https" && resource.Scheme != "http") {
-		return nil, i18n.Errorf("access.oauth.resource %q is not this gateway's own URL", "access.oauth.resource %q 不是本网关的 URL", conf.Resource)
+		return nil, i18n.Errorf("access.oauth.resource %q is not a web address: write the URL of this gateway, such as https://gateway.example.com/mcp", "access.oauth.resource %q 不是网址：请写本网关的 URL，如 https://gateway.example.com/mcp", conf.Resource)
 	}
 	issuer, err := url.Parse(conf.Issuer)
 	if err != nil || issuer.Host == "" {
@@ -125,7 +125,7 @@ func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Princ
 	for _, needed := range rs.conf.Scopes {
 		if !slices.Contains(scopes, needed) {
 			return Principal{}, &Refusal{Status: http.StatusForbidden, Challenge: rs.challenge("insufficient_scope"),
-				Reason: "the token lacks a scope: " + strings.Join(rs.conf.Scopes, " ") + " are needed"}
+				Reason: "the token lacks the scope " + needed + "; required scopes: " + strings.Join(rs.conf.Scopes, " ")}
 		}
 	}
 	p := Principal{ID: "token:" + got.Subject, Name: got.Subject, Expires: got.Expires.time(), Grant: rs.grant(scopes)}

@@ -34,9 +34,10 @@ func (p Principal) Covers(schema, server, tool string) bool {
 	return p.MaySee(schema, server, tool)
 }
 
-// MayLookInto reports whether the principal may read a message of owner to a
-// server, or its figures: its own, and those that it may look at within its
-// bounds. A message without a server is about all that its owner sees.
+// MayLookInto reports whether the principal may read a message that owner sent to
+// a server, or its figures: any message of its own, and of the principals at which
+// it may look those for servers that it covers. A message without a server covers
+// all that owner sees, so only a principal without bounds may read it.
 func (p Principal) MayLookInto(owner, schema, server, tool string) bool {
 	return p.Owns(owner) || p.MayLookAt(owner) && (p.Unbound() || server != "" && p.Covers(schema, server, tool))
 }

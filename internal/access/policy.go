@@ -87,7 +87,7 @@ func (p *Policy) identify(r *http.Request, near, forwarded bool) (Principal, *Re
 			return Principal{}, p.refuse("", "a key or token is needed: send the header Authorization: Bearer KEY; mcp-all-in-one key create NAME makes a key")
 		}
 		if !near {
-			return Principal{}, p.refuse("", "only this machine may enter without a key")
+			return Principal{}, p.refuse("", "without a key, only clients on this machine may use the gateway: mcp-all-in-one key create NAME makes a key; send it in the header Authorization: Bearer KEY")
 		}
 		if forwarded {
 			return Principal{}, p.refuseForwarded()
@@ -130,7 +130,7 @@ func (p *Policy) Forwarded(r *http.Request) *Refusal {
 }
 
 func (p *Policy) refuseForwarded() *Refusal {
-	r := p.refuse("", "this request came through a proxy, whose clients may be anywhere, and only this machine may enter without a key: "+
+	r := p.refuse("", "this request came through a proxy, whose clients may be anywhere, and without a key only clients on this machine may use the gateway: "+
 		"create one (mcp-all-in-one key create NAME), set access.keys, and send Authorization: Bearer; or set access.oauth")
 	r.Status = http.StatusForbidden
 	return r

@@ -59,7 +59,7 @@ func TestInstallImage(t *testing.T) {
 			host + "/o/x-mcp:1.0   an image\n", "sha256   sha256:" + first,
 			"engine   podman, because docker is installed but does not work: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.\n",
 			"runs     podman run -i --rm -e KEY " + host + "/o/x-mcp@sha256:" + first + " serve fast\n",
-			"gets     KEY=${secret:x}\n", "sandbox  the container", "as       x, schema default",
+			"gets     KEY=${secret:x}\n", "sandbox  the container", "name     x, schema default",
 		} {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("no %q in exit code %d\n%s%s", want, code, stdout, stderr)

@@ -328,7 +328,7 @@ func TestUserValueRefused(t *testing.T) {
 		t.Fatalf("the first value: %d %s", status, body)
 	}
 	answer := call()
-	if !strings.Contains(answer, "refused your own value") {
+	if !strings.Contains(answer, "refused the value that you set") {
 		t.Errorf("after the refusal: %s", answer)
 	}
 	if _, body := ask(t, http.MethodGet, page(answer), "", nil); !strings.Contains(body, "hub refused the value that is stored now") {

@@ -29,7 +29,7 @@ func clientError(a *env.Env, path string, err error) error {
 func OwnEntryFor(a *env.Env, c *Client, f ConnectFlags) (any, error) {
 	if f.URL != "" {
 		if c.Remote == nil {
-			return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave --url out", "请不要使用 --url"), "%s", a.T(c.Name+" cannot dial a URL from its file", c.Name+" 的配置文件不支持 URL"))
+			return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave --url out", "请不要使用 --url"), "%s", a.T(c.Name+" cannot have a URL in its config file", c.Name+" 的配置文件不支持 URL"))
 		}
 		return c.Remote(f.URL), nil
 	}

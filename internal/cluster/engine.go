@@ -34,7 +34,8 @@ type Engine interface {
 // replicas write them again.
 const Live = "live"
 
-// Places is the bucket of where servers run that run once.
+// Places is the bucket that says on which replica each server runs of which the
+// cluster runs one process.
 const Places = "place"
 
 // A Value is the value of a key at a revision.

@@ -32,7 +32,7 @@ type Limits struct {
 	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间；收到进度后重新计时，等待回答时暂停。"`
 	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
 	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take for the handshake." zh:"握手的最长时间。"`
-	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may take to finish at shutdown or when a server is replaced." zh:"关闭时等待调用完成的时间。"`
+	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may take to finish at shutdown or when a server is replaced." zh:"关闭网关或替换服务器时，等待正在运行的调用完成的最长时间。"`
 	ReadHeader  time.Duration `json:"readHeader" def:"10s" min:"1ms" max:"1h" doc:"How long a request's headers may take." zh:"读取请求头的最长时间。"`
 	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a request body may stall." zh:"读取请求体的最长停顿。"`
 	WriteIdle   time.Duration `json:"writeIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a write may stall." zh:"写出的最长停顿。"`

@@ -126,7 +126,7 @@ func (f *ServeFlags) bind(ctx context.Context, a *env.Env, cfg *config.Config, l
 		bound, err := Bind(ctx, cfg, host, port+try, log)
 		if err == nil {
 			if try > 0 {
-				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)
+				fmt.Fprintf(a.Stderr, a.T("Port %d is occupied, using port %d\n", "端口 %d 已被占用，改用端口 %d\n"), port, port+try)
 			}
 			return bound, nil
 		}

@@ -83,7 +83,7 @@ func ofReplica(a *env.Env, m *cluster.MemberStatus, carried bool) finding {
 		f.Detail += "  " + apart
 		f.Fix = a.T("set the clocks of all machines by NTP", "请用 NTP 校准各机器的时钟")
 	case m.State == cluster.Draining:
-		f.Detail += "  " + a.T("it drains: its sessions and servers move to the others, and its /ready fails", "它正在排空：其会话和服务器移往其他副本，/ready 返回失败")
+		f.Detail += "  " + a.T("it drains: its sessions and servers move to the others, and its /ready fails", "它正在移交：其会话和服务器移往其他副本，/ready 返回失败")
 		f.Fix = a.T("start it again, unless it is about to stop anyway", "请重新启动它，除非它本来就要停止")
 	case m.Rejected != "":
 		f.Detail += "  " + a.T(m.Rejected, m.RejectedZH)

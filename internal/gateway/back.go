@@ -72,8 +72,7 @@ func (l *line) wants(message []byte) bool {
 	return mcp.LevelAtLeast(level, *floor)
 }
 
-// inboundRoots answers roots/list, which clients of the source documents send
-// to a server. The answer is the configured roots, if the principal may see
+// inboundRoots answers roots/list, which clients of mcps-proxy send to a server. The answer is the configured roots, if the principal may see
 // paths of this machine; otherwise the roots that this client last sent.
 func (l *line) inboundRoots() (*jsonrpc.Response, error) {
 	if roots := l.gw.config().Roots; len(roots) > 0 && l.opening.Who.MayInspect() {

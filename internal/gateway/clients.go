@@ -24,7 +24,7 @@ type identity struct {
 	gw      *Gateway
 	opening Opening
 	caller  *upstream.Caller
-	// seed is set for clients that speak the dialect of the source documents.
+	// seed is set for clients that get the answers of mcps-proxy and mcpx.
 	seed   bool
 	rules  mcp.Version
 	name   atomic.Pointer[string] // as the client declares it

@@ -193,7 +193,7 @@ func (d *dispatcher) forward(ctx context.Context, p requestClient, req *jsonrpc.
 func (id *identity) notFound(c *Call) error {
 	switch c.Method {
 	case mcp.MethodToolsCall:
-		// A modern client never speaks the dialect of the source documents.
+		// A modern client never gets the answers of mcps-proxy and mcpx.
 		return refusal.NoTool(c.Target, &catalog.Miss{}, id.seed && c.client.rules.Era == mcp.Legacy)
 	case mcp.MethodPromptsGet:
 		return refusal.NoPrompt(c.Target, &catalog.Miss{})

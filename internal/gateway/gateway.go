@@ -172,8 +172,8 @@ type Opening struct {
 	// addressed one server of the schema; its names then have no prefix.
 	Schema, Server string
 	Stdio          bool
-	// Strict is set for clients that cannot speak the dialect of the source
-	// documents: legacy HTTP+SSE, which the documents never used.
+	// Strict is set for clients that never get the answers of mcps-proxy and
+	// mcpx: those of legacy HTTP+SSE, which neither program served.
 	Strict bool
 	// Session is false for a single request outside any session.
 	Session bool
@@ -216,7 +216,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	s := &Session{}
 	s.connect()
 	s.gw, s.opening, s.scope, s.opened = g, o, o.Who.Sight(), time.Now()
-	// Before its handshake a client is treated as one of the source documents.
+	// Before its handshake a client gets the answers of mcps-proxy and mcpx.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
 	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{&s.line, server} }}
@@ -337,7 +337,7 @@ func HasRoom(g *Gateway) error {
 
 func (g *Gateway) shortOfMemory() *jsonrpc.Error {
 	g.opt.Hits.Add("memory")
-	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
+	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory (limits.memory); the call did not run, try again")
 }
 
 // answer answers a client's sampling/createMessage or elicitation/create, if an

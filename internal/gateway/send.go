@@ -114,7 +114,7 @@ func (s *sender) callServer(ctx context.Context, p requestClient, u *upstream.Up
 	if hop != nil {
 		notes := s.gw.translated.Of(p.caller.Version, req.Trip.Version, p.caller.Era)
 		if why := hop.End(ctx, resp, err, notes, u.Config().Sandbox.On); why != "" {
-			s.gw.log.Warn("a server was refused something", "server", u.Name(), "why", why)
+			s.gw.log.Warn("the sandbox denied access to a server", "server", u.Name(), "why", why)
 		}
 	}
 	return resp, err

@@ -231,7 +231,7 @@ func folded(name string) string {
 func checkEntry(f *zip.File) error {
 	switch name := strings.TrimSuffix(f.Name, "/"); {
 	case !safeName(name):
-		return badBundle("the name %s leads elsewhere", "名称 %s 指向别处", Show(f.Name))
+		return badBundle("the name %s is not a plain path inside the bundle", "名称 %s 不是安装包内的普通路径", Show(f.Name))
 	case f.Mode()&^(os.ModeDir|os.ModePerm) != 0:
 		return badBundle("%s is neither a file nor a folder, or has a set-id bit", "%s 不是文件或文件夹，或带有 set-id 位", Show(f.Name))
 	case f.Mode().IsDir() != strings.HasSuffix(f.Name, "/"):

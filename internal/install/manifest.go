@@ -119,7 +119,7 @@ func (m *Manifest) check() error {
 	case !slices.Contains([]string{"node", "python", "uv", "binary"}, m.Server.Type):
 		return badBundle("the type %s of its server is not known", "服务器类型 %s 未知", Show(m.Server.Type))
 	case !safeName(m.Server.Entry):
-		return badBundle("its entry point %s leads elsewhere", "入口 %s 指向别处", Show(m.Server.Entry))
+		return badBundle("its entry point %s is not a plain path inside the bundle", "入口 %s 不是安装包内的普通路径", Show(m.Server.Entry))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func bundleHash(s *config.Server) (string, error) {
 
 func checkBundle(s *config.Server, e *Entry) error {
 	if !runsBundle(s) || s.Origin.SHA256 != e.Bundle {
-		return i18n.Errorf("%s: it no longer runs the bundle with the SHA-256 %s: not started; \"lock %[1]s\" locks what it runs now", "%s：不再运行 SHA-256 为 %s 的安装包：未启动；\"lock %[1]s\" 可锁定它现在运行的内容", s.Name, e.Bundle)
+		return i18n.Errorf("%s: it no longer runs the bundle with the SHA-256 %s: not started; mcp-all-in-one lock %[1]s locks what it runs now", "%s：不再运行 SHA-256 为 %s 的安装包：未启动；mcp-all-in-one lock %[1]s 可锁定它现在运行的内容", s.Name, e.Bundle)
 	}
 	now, err := bundleHash(s)
 	if err != nil {

@@ -40,10 +40,10 @@ type Program struct {
 func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*Program, error) {
 	e := f.Servers[Key(s)]
 	if e == nil {
-		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+		return nil, i18n.Errorf("%s is not in mcp.lock; mcp-all-in-one lock %s adds it", "%s 不在 mcp.lock 中；mcp-all-in-one lock %s 可加入", s.Name, s.Name)
 	}
 	if e.Entry != EntryHash(s) {
-		return nil, i18n.Errorf("the entry of %s differs from mcp.lock: not started; \"lock %s\" locks the new entry", "%s 的条目与 mcp.lock 中的不同：未启动；\"lock %s\" 可锁定新条目", s.Name, s.Name)
+		return nil, i18n.Errorf("the entry of %s differs from mcp.lock: not started; mcp-all-in-one lock %s locks the new entry", "%s 的条目与 mcp.lock 中的不同：未启动；mcp-all-in-one lock %s 可锁定新条目", s.Name, s.Name)
 	}
 	if err := f.Check(ctx, s); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 	}
 	pkg := sandbox.ReadPackage(s.Command, s.Args)
 	if pkg == nil {
-		return nil, i18n.Errorf("%s is no longer started by npx or uvx", "%s 不再由 npx 或 uvx 启动", s.Name)
+		return nil, i18n.Errorf("%s is no longer started by npx or uvx; mcp-all-in-one lock %s locks it as it is now", "%s 不再由 npx 或 uvx 启动；mcp-all-in-one lock %s 可按现状锁定", s.Name, s.Name)
 	}
 	dir := prefixDir(e)
 	if err := f.install(ctx, s, e, dir); err != nil {
@@ -98,9 +98,9 @@ func (f *File) entryOf(s *config.Server) (*Entry, error) {
 	e := f.Servers[Key(s)]
 	switch {
 	case e == nil:
-		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+		return nil, i18n.Errorf("%s is not in mcp.lock; mcp-all-in-one lock %s adds it", "%s 不在 mcp.lock 中；mcp-all-in-one lock %s 可加入", s.Name, s.Name)
 	case e.Entry != EntryHash(s):
-		return nil, i18n.Errorf("%s: the entry differs from mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
+		return nil, i18n.Errorf("%s: the entry differs from mcp.lock; mcp-all-in-one lock %s locks the new one", "%s：条目与 mcp.lock 中的不同；mcp-all-in-one lock %s 可锁定新条目", s.Name, s.Name)
 	}
 	return e, nil
 }
@@ -146,8 +146,8 @@ func explain(s *config.Server, e *Entry, err error) error {
 		return err
 	}
 	if m := integrity().FindStringSubmatch(failed.said); m != nil {
-		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry cannot be trusted. \"lock %s\" locks the new one",
-			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。\"lock %s\" 可锁定新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
+		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry cannot be trusted. mcp-all-in-one lock %s locks the new one",
+			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。mcp-all-in-one lock %s 可锁定新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
 	}
 	return i18n.Errorf("%s: installing the version in mcp.lock: %w", "%s：按 mcp.lock 安装失败：%w", s.Name, err)
 }

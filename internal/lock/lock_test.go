@@ -295,7 +295,7 @@ func TestRefusals(t *testing.T) {
 		change func(t *testing.T, f *File)
 		want   string
 	}{
-		"not there":       {func(_ *testing.T, f *File) { delete(f.Servers, "s") }, `s is not in mcp.lock; "lock s" adds it`},
+		"not there":       {func(_ *testing.T, f *File) { delete(f.Servers, "s") }, `s is not in mcp.lock; mcp-all-in-one lock s adds it`},
 		"another entry":   {func(_ *testing.T, f *File) { f.Servers["s"].Entry = "sha256-x" }, "the entry of s differs from mcp.lock"},
 		"another tree":    {func(_ *testing.T, f *File) { f.Servers["s"].Tree = "sha256-x" }, "mcp.lock says sha256-x: not started"},
 		"another runtime": {func(_ *testing.T, f *File) { f.Servers["s"].Runtime = "node 1" }, "the lock was made for node 1, but this system has node "},

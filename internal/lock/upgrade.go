@@ -26,8 +26,8 @@ func (f *File) Upgrade(ctx context.Context, s *config.Server, version, dir strin
 	case err != nil:
 		return nil, nil, err
 	case e.Level != LevelTree:
-		return nil, nil, i18n.Errorf("%s does not run a package of npm or PyPI, so there is no version to choose; \"lock %s\" locks it as it is now",
-			"%s 运行的不是 npm 或 PyPI 的软件包，没有可选的版本；\"lock %s\" 可按现状锁定", s.Name, s.Name)
+		return nil, nil, i18n.Errorf("%s does not run a package of npm or PyPI, so there is no version to choose; mcp-all-in-one lock %s locks it as it is now",
+			"%s 运行的不是 npm 或 PyPI 的软件包，没有可选的版本；mcp-all-in-one lock %s 可按现状锁定", s.Name, s.Name)
 	}
 	if staged, err = Stage(ctx, s, version, dir); err != nil {
 		return nil, nil, err

@@ -68,7 +68,7 @@ type Session interface {
 }
 
 // errShutDown ends the sessions when no request runs any more.
-var errShutDown = i18n.Errorf("the server is shutting down", "服务正在关闭")
+var errShutDown = i18n.Errorf("the gateway is shutting down", "网关正在关闭")
 
 // ErrSessionEnded is the cause of a handler's context that ends with its
 // session.

@@ -366,7 +366,7 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 		return i18n.Errorf("servers cannot be moved while that replica does not reach the engine", "该副本无法访问引擎，暂时不能移动其服务器")
 	}
 	if resp.StatusCode != http.StatusNoContent {
-		return i18n.Errorf("the replica refused to drain: %s", "该副本拒绝排空：%s", resp.Status)
+		return i18n.Errorf("the replica refused to drain: %s", "该副本拒绝移交：%s", resp.Status)
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ func TestFile(t *testing.T) {
 func TestNoAgreement(t *testing.T) {
 	err := &NoAgreement{Since: time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC), Err: errors.New("refused")}
 	for lang, want := range map[i18n.Lang]string{
-		i18n.English: "no_agreement: the replicas cannot agree since 2026-11-17T12:00:00Z: refused; nothing was changed",
-		i18n.Chinese: "no_agreement：各副本无法达成一致（自 2026-11-17T12:00:00Z 起）：refused；没有作任何更改",
+		i18n.English: "no_agreement: the shared store of the replicas (cluster.engine) cannot be reached since 2026-11-17T12:00:00Z: refused; nothing was changed",
+		i18n.Chinese: "no_agreement：无法访问各副本的共享存储（cluster.engine）（自 2026-11-17T12:00:00Z 起）：refused；没有作任何更改",
 	} {
 		if got := err.In(lang); got != want {
 			t.Errorf("cluster/record/since: %q, want %q", got, want)

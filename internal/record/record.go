@@ -59,7 +59,7 @@ const (
 
 // ErrChanged means that an edit failed because other replicas changed the
 // document repeatedly.
-var ErrChanged = i18n.Errorf("other replicas change it at the same time: look at it again, and repeat", "其他副本正在同时修改：请重新查看后再试")
+var ErrChanged = i18n.Errorf("other replicas changed the same record meanwhile, so nothing was changed: check it and run the command again", "其他副本同时修改了同一记录，因此没有作任何更改：请查看后重新运行命令")
 
 // A NoAgreement means that a shared document was not changed because the
 // replicas cannot agree.
@@ -80,7 +80,7 @@ func (e *NoAgreement) In(l i18n.Lang) string {
 	if e.Unsure {
 		end = i18n.New("whether it was changed is not known", "无法确定是否已更改")
 	}
-	return i18n.New("no_agreement: the replicas cannot agree%s: %v; %v", "no_agreement：各副本无法达成一致%s：%v；%v", since, e.Err, end).In(l)
+	return i18n.New("no_agreement: the shared store of the replicas (cluster.engine) cannot be reached%s: %v; %v", "no_agreement：无法访问各副本的共享存储（cluster.engine）%s：%v；%v", since, e.Err, end).In(l)
 }
 
 func (e *NoAgreement) Unwrap() error { return e.Err }

@@ -14,9 +14,9 @@ var (
 	undefined = lazy.Regexp(`^'([\w$]+)' is not defined$`)
 )
 
-// worldly are names that other hosts of JavaScript define, and that a script
-// has no replacement for but tools and sleep.
-var worldly = map[string]bool{
+// hostNames are globals of browsers, Node.js and others that scripts do not have.
+// Scripts use tools and sleep instead.
+var hostNames = map[string]bool{
 	"fetch": true, "XMLHttpRequest": true, "WebSocket": true, "process": true, "Buffer": true, "fs": true, "window": true, "document": true,
 	"setTimeout": true, "setInterval": true, "setImmediate": true, "Deno": true, "Bun": true,
 }
@@ -37,7 +37,7 @@ func (f *Fault) Explain(code string) *Fault {
 		switch {
 		case strings.HasPrefix(f.Message, "could not load module") || name != nil && name[1] == "require":
 			f.advice = noImport
-		case name != nil && worldly[name[1]]:
+		case name != nil && hostNames[name[1]]:
 			f.advice = i18n.New(". A script has no network, files, environment or timers: it calls tools, and waits with sleep(ms)",
 				"。脚本没有网络、文件、环境变量和定时器：请调用工具，等待请用 sleep(ms)")
 		}

@@ -224,7 +224,7 @@ func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Out
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, jsonrpc.ErrTooLarge):
-		return faulty("RangeError", "the script returned more than fits"), nil
+		return faulty("RangeError", "the script returned too much: return a part of it"), nil
 	case err != nil:
 		return c.died(job.Limits), nil
 	case resp.Err != nil:

@@ -27,7 +27,8 @@ const helperSocket = 3
 // that it is killed itself.
 const helperWait = 10 * time.Second
 
-// lookWait is how long stopping a child waits for the helper's look.
+// lookWait is how long stopping a child waits until the helper has recorded the
+// processes that the child started.
 const lookWait = time.Second
 
 var errHelperDied = i18n.Errorf("the helper process died, and all servers that it had started were stopped", "辅助进程意外结束，由它启动的所有服务器均已停止")
@@ -144,7 +145,7 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := keepFiles(); err != nil {
 		ours.Close()
-		return nil, i18n.Errorf("keeping our files from servers: %w", "阻止服务器继承本进程的文件失败：%w", err)
+		return nil, i18n.Errorf("closing the gateway's open files to its servers: %w", "阻止服务器继承网关打开的文件失败：%w", err)
 	}
 	if err := startReaped(cmd, opt.Log); err != nil {
 		ours.Close()

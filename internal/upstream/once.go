@@ -17,8 +17,8 @@ import (
 	"mcp-all-in-one/internal/upstream/watch"
 )
 
-// A Placer decides where servers run that run once in a cluster. A server is named
-// schema/name.
+// A Placer decides on which replica of a cluster a server runs, if the cluster
+// runs one process of it. A server is named schema/name.
 type Placer interface {
 	// Where returns the place of a server.
 	Where(server string) Spot

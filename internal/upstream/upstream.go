@@ -62,8 +62,8 @@ type Options struct {
 	// Person asks a person a question that no client can answer. If Person or its answer is
 	// nil, the question is refused.
 	Person func(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response
-	// Placer decides where servers run that run once in a cluster; nil if there is no
-	// cluster.
+	// Placer decides on which replica a server runs, if the cluster runs one process
+	// of it; nil if there is no cluster.
 	Placer Placer
 	// OnChange is called after the features or the state of an upstream changed.
 	OnChange func(u *Upstream)

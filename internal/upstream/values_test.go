@@ -174,7 +174,7 @@ func TestUserValuesInHeaders(t *testing.T) {
 				}
 			}
 			setValue(t, dir, "key:joe", "wrong")
-			if _, err := w.ask(asUser("key:joe"), nil, "hub", "echo", `{"message":"hi"}`); reasonOf(err) != "value_missing" || !strings.Contains(err.Error(), "refused your own value: hub. Set another one with: mcp-all-in-one secret set hub --user key:joe") {
+			if _, err := w.ask(asUser("key:joe"), nil, "hub", "echo", `{"message":"hi"}`); reasonOf(err) != "value_missing" || !strings.Contains(err.Error(), "refused the value that you set: hub. Set another one with: mcp-all-in-one secret set hub --user key:joe") {
 				t.Errorf("a value that the server refuses: %v", err)
 			}
 			mu.Lock()

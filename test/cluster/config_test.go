@@ -148,7 +148,7 @@ func manyWriters(t *testing.T, c *cluster, a, b *replica) {
 			mu.Lock()
 			defer mu.Unlock()
 			added[name] = code == 0
-			if code != 0 && !strings.Contains(why, "other replicas change it") {
+			if code != 0 && !strings.Contains(why, "other replicas changed the same record") {
 				t.Errorf("%s: %s", name, why)
 			}
 		})

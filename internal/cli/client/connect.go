@@ -130,7 +130,7 @@ func ExportCommand(a *env.Env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.Schema, "schema", "", a.T("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
-	cmd.Flags().StringVar(&f.URL, "url", "", a.T("`URL` of the gateway, for clients that dial", "网关的 `URL`"))
+	cmd.Flags().StringVar(&f.URL, "url", "", a.T("`URL` of the gateway, for clients that connect over HTTP", "网关的 `URL`，用于通过 HTTP 连接的客户端"))
 	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, a.T("with json, print the plain secrets of the file", "与 json 一起使用，输出写在文件中的密钥"))
 	return cmd
 }

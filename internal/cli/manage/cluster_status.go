@@ -69,8 +69,8 @@ func membersCommand(a *env.Env) *cobra.Command {
 func drainCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "drain NODE", Short: a.T("move the servers and sessions of a gateway to the others", "把一个网关的服务器和会话移到其他网关"), Args: command.ArgCount(a, 1, 1),
-		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It returns at once; cluster status shows where each server is. Until\nthat gateway is restarted, it takes no servers and /ready fails, so that a balancer sends it\nno new clients; it serves those that come anyway.",
-			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务器及其会话交给其他网关。\n命令立即返回；cluster status 显示各服务器所在的网关。在重新启动之前，该网关不再接收服务器，\n/ready 返回失败，负载均衡器不再分配新客户端；直接到来的客户端仍得到服务。"),
+		Long: a.T("Lets a gateway of the cluster finish its calls, and moves its sessions to the others, with\nits servers that run as one process in the whole cluster. It returns at once; cluster status\nshows where each server is. Until that gateway is restarted, it takes no servers and /ready\nfails, so that a balancer sends it no new clients; it serves those that come anyway.",
+			"让集群中的一个网关完成正在进行的调用，并把它的会话和只运行一份的服务器移交给其他网关。\n命令立即返回；cluster status 显示各服务器所在的网关。在重新启动之前，该网关不再接收服务器，\n/ready 返回失败，负载均衡器不再分配新客户端；直接到来的客户端仍得到服务。"),
 		Example: "  mcp-all-in-one cluster drain gateway-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -90,7 +90,7 @@ func drainCommand(a *env.Env) *cobra.Command {
 func rebalanceCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rebalance", Short: a.T("move idle servers to the gateways where they belong", "把空闲的服务器移到应在的网关"), Args: command.NoArgs(a),
-		Long: a.T("Moves servers that run once to the gateways where they would be if all were placed now, such as\nafter one was added. A server that is in use stays. A server that moves is restarted and loses\nwhat it kept in memory.",
+		Long: a.T("Moves servers that run as one process in the whole cluster to the gateways where they would be\nif all were placed now, such as after a gateway was added. A server that is in use stays. A server that moves is restarted and loses\nwhat it kept in memory.",
 			"把只运行一份的服务器移到按当前成员应在的网关，例如在新增网关之后。\n正在使用的服务器不移动。移动的服务器会重新启动：其内存中的内容会丢失。"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
@@ -155,7 +155,7 @@ const (
 	rejected    = "rejected"
 )
 
-var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在停止", unreachable: "无法访问"}
+var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在移交", unreachable: "无法访问"}
 
 // changesSecret reports whether a replica has several secrets, or others than
 // the first one.

@@ -117,7 +117,7 @@ func compareShown(u *upstream.Upstream, e *lock.Entry) []i18n.Text {
 		return []i18n.Text{i18n.New("%s did not start: %v", "%s 没有启动：%v", st.Name, st.Reason)}
 	}
 	if e.Tools == nil {
-		return []i18n.Text{i18n.New("%s is locked without its tools; \"lock %s\" adds them", "%s 的锁定中不含其工具；\"lock %s\" 可加入", st.Name, st.Name)}
+		return []i18n.Text{i18n.New("%s is locked without its tools; mcp-all-in-one lock %s adds them", "%s 的锁定中不含其工具；mcp-all-in-one lock %s 可加入", st.Name, st.Name)}
 	}
 	tools, prompts, instructions := shownBy(u)
 	faults := differences(st.Name, i18n.New("tool", "工具"), e.Tools, tools)

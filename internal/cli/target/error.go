@@ -65,7 +65,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 		case start.Noise != "":
 			e.Hint = doctor.FixNoise(a, start.Noise)
 		case errors.Is(err, probe.ErrHandshake):
-			e.Hint = a.T("check that it is an MCP server; --timeout 30s waits longest", "请确认它是 MCP 服务器；--timeout 30s 等待最久")
+			e.Hint = a.T("check that it is an MCP server; the handshake may take as long as --timeout, at most 30s", "请确认它是 MCP 服务器；握手的时限为 --timeout，最长 30 秒")
 		}
 		if path := doctor.Searched(err); path != "" {
 			e.Details = append(e.Details, env.Detail{Label: "PATH", Text: path})
@@ -94,9 +94,10 @@ func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
 // messages are in English, like everything that clients get.
 var reasonsZH = map[mcp.Reason]string{
 	mcp.UpstreamUnavailable: "服务器不可用", mcp.UpstreamClosed: "服务器中断了连接", mcp.UpstreamTimeout: "服务器超时",
-	mcp.UpstreamProtocol: "服务器的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
+	mcp.UpstreamProtocol: "服务器的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "网关或服务器过载",
 	mcp.Draining: "网关正在关闭", mcp.Cancelled: "已取消", mcp.PolicyDenied: "策略不允许",
-	mcp.ValueMissing: "需要你自己的值",
+	mcp.ValueMissing: "缺少需由你设置的值", mcp.RateLimited: "调用过于频繁", mcp.RepeatedCall: "重复的调用",
+	mcp.OwnerLost: "运行此调用的副本已失联",
 }
 
 func reasonOf(e *jsonrpc.Error) mcp.Reason {

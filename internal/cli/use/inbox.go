@@ -152,7 +152,7 @@ func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id str
 	i := slices.IndexFunc(all.Questions, func(q inbox.Question) bool { return q.ID == id })
 	if i < 0 {
 		all.tellAbsent(a)
-		return env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
+		return env.Fail(env.ExitUsage, env.CodeUsage, a.Again("inbox"), "%s %q", a.T("no question waits with the ID", "没有等待回答的问题，其 ID 为"), id)
 	}
 	q := &all.Questions[i]
 	if answer.Action == "accept" {

@@ -18,8 +18,8 @@ func Clip(s string) string {
 	return s
 }
 
-// NoTool says that there is no such tool. seed selects the dialect of the source
-// documents.
+// NoTool says that there is no such tool. seed selects the answer of mcps-proxy
+// and mcpx.
 func NoTool(name string, miss *catalog.Miss, seed bool) *jsonrpc.Error {
 	if miss.Kind == catalog.Ambiguous {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' is ambiguous", Clip(name)).
@@ -81,8 +81,8 @@ func NeedsTasks() *jsonrpc.Error {
 	})
 }
 
-// BadLevel refuses a log level in the words of the source documents, and lists
-// the valid levels.
+// BadLevel refuses a log level in the words of mcps-proxy and mcpx, and lists the
+// valid levels.
 func BadLevel(raw []byte, given string, seed bool) *jsonrpc.Error {
 	switch {
 	case raw == nil:

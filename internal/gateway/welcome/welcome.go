@@ -43,12 +43,12 @@ func Read(params []byte) (h Hello, err error) {
 }
 
 // serverWords are the members of a client's capabilities that only a server
-// would declare. A client that declares them as objects follows the source
-// documents, and gets their dialect.
+// would declare. A client that declares them as objects was made for mcps-proxy
+// or mcpx, and gets the answers of those programs.
 var serverWords = []string{"tools", "resources", "prompts", "logging", "completion", "completions"}
 
-// Dialect reports whether a client with these capabilities gets the dialect of
-// the source documents.
+// Dialect reports whether a client with these capabilities gets the answers of
+// mcps-proxy and mcpx.
 func Dialect(compat string, caps []byte) bool {
 	switch compat {
 	case "spec":

@@ -59,7 +59,7 @@ func (r *Ready) Rows() []Row {
 	if e.Command != "" {
 		rows = append(rows, Row{i18n.New("runs", "运行"), i18n.Plain(i18n.Seen(i18n.Command(append([]string{e.Command}, e.Args...)...)))})
 	} else {
-		rows = append(rows, Row{i18n.New("asks", "连接"), i18n.Plain(i18n.Seen(e.URL))})
+		rows = append(rows, Row{i18n.New("connects to", "连接"), i18n.Plain(i18n.Seen(e.URL))})
 	}
 	if e.Cwd != "" {
 		rows = append(rows, Row{i18n.New("in", "目录"), i18n.Plain(i18n.Seen(e.Cwd))})
@@ -69,7 +69,7 @@ func (r *Ready) Rows() []Row {
 			rows = append(rows, Row{i18n.New("gets", "传入"), i18n.Plain(i18n.Seen(name + "=" + values[name]))})
 		}
 	}
-	rows = append(rows, Row{i18n.New("sandbox", "沙箱"), sandboxWords(e)}, Row{i18n.New("as", "名为"), i18n.New("%s, schema %s", "%s，位于 schema %s", r.Local, r.Schema)})
+	rows = append(rows, Row{i18n.New("sandbox", "沙箱"), sandboxWords(e)}, Row{i18n.New("name", "名称"), i18n.New("%s, schema %s", "%s，位于 schema %s", r.Local, r.Schema)})
 	return append(rows, r.Offer.alarmRows()...)
 }
 

@@ -24,7 +24,7 @@ var ErrSlow = i18n.Errorf("the server did not answer in time", "服务器未及�
 
 // The reasons to end a call that the server has not answered.
 var (
-	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务器在时限内没有任何响应")
+	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress within its timeout", "服务器在时限内没有任何响应")
 	ErrLong = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
 )
 

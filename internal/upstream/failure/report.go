@@ -47,7 +47,7 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 	case errors.Is(err, ErrLong):
 		return mcp.Failure(mcp.UpstreamTimeout, r.Name, fmt.Sprintf("the call to server %q did not finish within %v (limits.callTotal); whether it ran is unknown", r.Name, r.Limits.CallTotal))
 	case errors.Is(err, ErrIdle):
-		return mcp.Failure(mcp.UpstreamTimeout, r.Name, fmt.Sprintf("server %q sent neither an answer nor progress in time; whether the call ran is unknown", r.Name))
+		return mcp.Failure(mcp.UpstreamTimeout, r.Name, fmt.Sprintf("server %q sent neither an answer nor progress within its timeout; whether the call ran is unknown", r.Name))
 	case errors.Is(err, jsonrpc.ErrTooLarge) || errors.As(err, &limit):
 		r.Hits.Add("serverMessage")
 		return mcp.Failure(mcp.ResponseTooLarge, r.Name, fmt.Sprintf("the answer of server %q is over the limit of %d bytes", r.Name, r.Limits.ServerMessage))
@@ -83,7 +83,7 @@ func (r *Reporter) refusedTwice(err error) error {
 	case 0:
 		return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q cannot be reached", r.Name))
 	}
-	return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q lost the session again", r.Name))
+	return mcp.Failure(mcp.UpstreamUnavailable, r.Name, fmt.Sprintf("server %q no longer knows the session, nor the new one that was opened for the call; the call did not run", r.Name))
 }
 
 func (r *Reporter) statusFailure(s *httpclient.StatusError) error {

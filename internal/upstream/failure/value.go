@@ -30,9 +30,9 @@ func (e *ValueError) In(l i18n.Lang) string {
 		what += " (" + e.Description + ")"
 	}
 	if e.Refused != "" {
-		return i18n.New("server %q refused your own value: %s. Set another one with: %s", "服务器 %q 拒绝了你自己的值：%s。重新设置：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
+		return i18n.New("server %q refused the value that you set: %s. Set another one with: %s", "服务器 %q 拒绝了你设置的值：%s。重新设置：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
 	}
-	return i18n.New("server %q needs a value of your own: %s. Set it with: %s", "服务器 %q 需要你自己的值：%s。设置方法：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
+	return i18n.New("server %q needs a value that each user sets: %s. Set yours with: %s", "服务器 %q 需要由每个用户自行设置的值：%s。设置方法：%s", e.Server, what, SetValue(e.Name, e.User)).In(l)
 }
 
 // SetValue returns the command that sets a value of a user.
@@ -47,9 +47,9 @@ func (e *ValueError) Question() string {
 		what = e.Description
 	}
 	if e.Refused != "" {
-		return fmt.Sprintf("Server %q refused your own value: %s. Enter another one on the page of the gateway; the model does not see it.", e.Server, what)
+		return fmt.Sprintf("Server %q refused the value that you set: %s. Enter another one on the page of the gateway; the model does not see it.", e.Server, what)
 	}
-	return fmt.Sprintf("Server %q needs a value of your own: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
+	return fmt.Sprintf("Server %q needs a value that each user sets: %s. Enter it on the page of the gateway; the model does not see it.", e.Server, what)
 }
 
 // Unwrap returns the error that a client gets.

@@ -108,7 +108,7 @@ func (v view) form(status int, q Question, fault i18n.Text) {
 	if q.Description != "" {
 		what = html.EscapeString(q.Description) + " (" + what + ")"
 	}
-	title := i18n.New("%s asks for a value of yours", "%s 需要你自己的值", q.Server)
+	title := i18n.New("%s needs your %s", "%s 需要由你设置的 %s", q.Server, q.Name)
 	body := fmt.Sprintf(formHTML, html.EscapeString(title.In(v.lang)), what,
 		html.EscapeString(i18n.New("It is kept encrypted by the gateway and used for the calls of %s alone. Enter it only if a program of yours has just led you here.",
 			"网关将其加密保存，仅用于 %s 的调用。仅当你自己的程序刚刚引导你到此页时才输入。", q.Who.Name).In(v.lang)),

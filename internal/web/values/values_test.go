@@ -57,7 +57,7 @@ func TestPage(t *testing.T) {
 	path := w.page.Book.Ask(question("key:ann"))
 	shown := w.do(http.MethodGet, path, "")
 	text := shown.Body.String()
-	for _, part := range []string{"hub asks for a value of yours", "<code>hub-token</code>", "a &#34;token&#34; &lt;i&gt;", "Ann &lt;b&gt;", `type="password"`} {
+	for _, part := range []string{"hub needs your hub-token", "<code>hub-token</code>", "a &#34;token&#34; &lt;i&gt;", "Ann &lt;b&gt;", `type="password"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in %s", part, text)
 		}
