@@ -34,7 +34,7 @@ type Limits struct {
 	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take for the handshake." zh:"握手的最长时间。"`
 	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may take to finish at shutdown or when a server is replaced." zh:"关闭网关或替换服务器时，等待正在运行的调用完成的最长时间。"`
 	ReadHeader  time.Duration `json:"readHeader" def:"10s" min:"1ms" max:"1h" doc:"How long a request's headers may take." zh:"读取请求头的最长时间。"`
-	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a request body may stall." zh:"读取请求体的最长停顿。"`
+	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a request body may stall: the time within which each 32 KiB of it must arrive." zh:"读取请求体的最长停顿。"`
 	WriteIdle   time.Duration `json:"writeIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a write may stall." zh:"写出的最长停顿。"`
 	KeepAlive   time.Duration `json:"keepAlive" def:"25s" min:"1s" max:"1h" doc:"Pause between keep-alives on a stream." zh:"流的保活间隔。"`
 	SessionIdle time.Duration `json:"sessionIdle" def:"1h" min:"1s" max:"720h" doc:"How long a session without a stream is kept." zh:"无流会话的保留时间。"`

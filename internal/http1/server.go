@@ -40,7 +40,11 @@ type Server struct {
 // NewServer returns a Server with the settings of std. std belongs to the Server:
 // do not shut it down directly.
 func NewServer(std *http.Server) *Server {
-	s := &Server{std: std, handler: std.Handler, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
+	h := std.Handler
+	if bound, ok := h.(*boundBodies); ok {
+		h = bound.Handler // our own connections answer at once
+	}
+	s := &Server{std: std, handler: h, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
 	std.Handler, std.ConnContext = answering(std.Handler), withBegun
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"time"
 )
 
 // unfinished counts the memory of large incomplete bodies by principal. No other
@@ -57,42 +56,32 @@ func (r *room) Close() error {
 }
 
 // Body returns a reader of the body of a request that is not for MCP. The body may
-// have up to limit bytes, may not stall, and until it is closed counts like the
-// messages of the principal who. If the principal has used up its share, a read
+// have up to limit bytes, and until it is closed it counts like the messages of
+// the principal who. If the principal has used up its share, a read
 // returns full.
 func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, limit int64, full error) io.ReadCloser {
-	rc := http.NewResponseController(w)
-	if r.ContentLength != 0 {
-		rc.SetReadDeadline(time.Now().Add(s.lim.BodyIdle)) // net/http reads what the handler does not
-	}
-	return &otherBody{room{srv: s, who: who}, w, rc, http.MaxBytesReader(w, r.Body, limit), limit, 0, 0, full}
+	return &otherBody{room{srv: s, who: who}, http.MaxBytesReader(w, r.Body, limit), limit, 0, 0, full}
 }
 
 type otherBody struct {
 	room
-	w       http.ResponseWriter
-	rc      *http.ResponseController
 	from    io.Reader
 	limit   int64
-	n, next int64 // bytes that have arrived; with next of them the deadline is renewed
+	n, next int64 // bytes that have arrived; with next of them more room is taken
 	full    error
 }
 
 func (b *otherBody) Read(p []byte) (int, error) {
 	if b.n >= b.next {
-		b.rc.SetReadDeadline(time.Now().Add(b.srv.lim.BodyIdle))
 		b.next += bodyStep
 		if !b.take(2 * min(b.next, b.limit)) { // readers double their buffers
 			b.srv.lim.Hits.Add("unfinishedPerKey")
-			b.w.Header().Set("Connection", "close") // else net/http waits for the rest before it sends the refusal
 			return 0, b.full
 		}
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.next-b.n)])
 	b.n += int64(n)
-	if err == io.EOF {
-		b.rc.SetReadDeadline(time.Time{}) // the answer may take longer
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		b.srv.lim.Hits.Add("bodyIdle")
 	}
 	return n, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -87,7 +88,7 @@ func or[T int | int64 | time.Duration](v *T, def T) {
 func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server {
 	lim = lim.orDefaults()
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           http1.BoundBodies(h, lim.BodyIdle),
 		ReadHeaderTimeout: lim.ReadHeader,
 		MaxHeaderBytes:    lim.HeaderBytes,
 		IdleTimeout:       2 * time.Minute,

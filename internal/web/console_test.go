@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/traffic"
@@ -102,7 +103,7 @@ func start(t *testing.T, change ...func(*Options)) *console {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(h)
+	srv := httptest.NewServer(http1.BoundBodies(h, time.Second))
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

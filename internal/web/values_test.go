@@ -19,7 +19,7 @@ import (
 // TestValuesStall checks that the form of a user's value may not stall.
 func TestValuesStall(t *testing.T) {
 	book := &values.Book{}
-	bodies := mcphttp.NewServer(mcphttp.ServerOptions{Limits: mcphttp.ServerLimits{BodyIdle: 100 * time.Millisecond}})
+	bodies := mcphttp.NewServer(mcphttp.ServerOptions{})
 	t.Cleanup(bodies.Close)
 	c := start(t, func(o *Options) {
 		o.Body = bodies.Body

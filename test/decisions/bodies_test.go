@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -174,4 +175,49 @@ func TestUploadsStall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnfinishedBodies checks that each request is answered although its body does
+// not arrive, wherever it goes, with a key or without.
+func TestUnfinishedBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"bodyIdle": "300ms"}})
+	paths := []string{
+		"/", "/health", "/ready", "/status", "/metrics", "/nothing", "/v0.1/servers", "/ui", "/ui/", "/ui/value/x", "/sse", "/message",
+		"/mcp", "/s/" + server + "/mcp", "/s/none/mcp", "/api/default/mcp", "/api/v1/login", "/api/v1/nothing", "/api/v1/bench", "/api/v1/runs", "/api/v1/traffic",
+	}
+	var all sync.WaitGroup
+	places := make(chan struct{}, 40)
+	for _, path := range paths {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+			for framing, begin := range map[string]string{"Content-Length: 1000": "{", "Transfer-Encoding: chunked": "1\r\n{\r\n"} {
+				for _, as := range []string{"", keyAnn} {
+					if as != "" && method == http.MethodGet && path == "/sse" {
+						continue // the answer is a stream
+					}
+					places <- struct{}{}
+					all.Go(func() {
+						defer func() { <-places }()
+						head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nX-MCP-AIO: 1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%s\r\n", method, path, strings.TrimPrefix(w.http.URL, "http://"), framing)
+						if as != "" {
+							head += "Authorization: Bearer " + w.keys[as].secret + "\r\n"
+						}
+						conn, err := net.Dial("tcp", strings.TrimPrefix(w.http.URL, "http://"))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						defer conn.Close()
+						conn.SetDeadline(time.Now().Add(patience))
+						io.WriteString(conn, head+"\r\n"+begin)
+						if _, err := conn.Read(make([]byte, 1)); err != nil {
+							t.Errorf("door/14 %s %s, %s, as %q: %v", method, path, framing, as, err)
+						}
+					})
+				}
+			}
+		}
+	}
+	all.Wait()
 }

@@ -1,0 +1,83 @@
+package http1
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// BoundBodies returns h for a net/http server that does not wait for bodies: one
+// that stalls for idle fails, and a request whose body has not arrived whole is
+// answered at once, on a connection that is then closed. By itself net/http reads
+// up to 256 KB of a body before it answers, and waits for them as long as the
+// client likes.
+func BoundBodies(h http.Handler, idle time.Duration) http.Handler { return &boundBodies{h, idle} }
+
+type boundBodies struct {
+	http.Handler
+	idle time.Duration
+}
+
+func (b *boundBodies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 && r.ProtoMajor == 1 {
+		body := &arriving{ReadCloser: r.Body, rc: http.NewResponseController(w), idle: b.idle}
+		body.renew()
+		r.Body, w = body, &early{ResponseWriter: w, body: body}
+	}
+	b.Handler.ServeHTTP(w, r)
+}
+
+// bodyStep is how much of a body has to arrive before its deadline is renewed.
+const bodyStep = 32 << 10
+
+// arriving is a body with a deadline.
+type arriving struct {
+	io.ReadCloser
+	rc      *http.ResponseController
+	idle    time.Duration
+	n, next int64 // bytes that have arrived; with next of them the deadline is renewed
+	whole   atomic.Bool
+}
+
+func (b *arriving) renew() {
+	b.next += bodyStep
+	_ = b.rc.SetReadDeadline(time.Now().Add(b.idle))
+}
+
+func (b *arriving) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.n += int64(n); err == io.EOF {
+		b.whole.Store(true)
+		_ = b.rc.SetReadDeadline(time.Time{}) // the answer may take longer
+	} else if b.n >= b.next {
+		b.renew()
+	}
+	return n, err
+}
+
+// early is the writer of a response that may come before its request has arrived
+// whole.
+type early struct {
+	http.ResponseWriter
+	body *arriving
+	done bool
+}
+
+func (e *early) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+func (e *early) WriteHeader(status int) {
+	if !e.done && status >= http.StatusOK {
+		if e.done = true; !e.body.whole.Load() {
+			e.Header().Set("Connection", "close")
+		}
+	}
+	e.ResponseWriter.WriteHeader(status)
+}
+
+func (e *early) Write(p []byte) (int, error) {
+	if !e.done {
+		e.WriteHeader(http.StatusOK)
+	}
+	return e.ResponseWriter.Write(p)
+}
