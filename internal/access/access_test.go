@@ -1,6 +1,7 @@
 package access
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,5 +130,29 @@ func TestToolScopeHidesServers(t *testing.T) {
 	}
 	if any := (Principal{ID: "key:k", Grant: Grant{Tools: []string{"echo"}}}); !any.MaySee("default", "other", "") {
 		t.Error("a tool of any server is on none")
+	}
+}
+
+// What was opened with other rights is not resumed, whatever the difference is.
+func TestMayResume(t *testing.T) {
+	full := Grant{
+		Schemas: []string{"s"}, Servers: []string{"v"}, Tools: []string{"t"}, ReadOnly: true, Admin: true,
+		Mode: "full", Fit: "off", Code: true, Results: 1, Calls: 1,
+	}
+	opened := Principal{ID: "token:ann", Grant: full}
+	if !opened.MayResume(opened) || (Principal{ID: "token:bob", Grant: full}).MayResume(opened) || (Principal{}).MayResume(Principal{}) {
+		t.Error("a session belongs to the principal that opened it")
+	}
+	fields := reflect.TypeFor[Grant]()
+	for i := range fields.NumField() {
+		p := opened
+		field := reflect.ValueOf(&p.Grant).Elem().Field(i)
+		if field.IsZero() {
+			t.Errorf("%s is not set in this test", fields.Field(i).Name)
+		}
+		field.SetZero()
+		if p.MayResume(opened) || opened.MayResume(p) {
+			t.Errorf("a session was resumed with another %s", fields.Field(i).Name)
+		}
 	}
 }

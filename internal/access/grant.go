@@ -137,6 +137,13 @@ func (g Grant) Scopes() []string {
 	return scopes
 }
 
+// equal reports whether two grants are the same, scope by scope.
+func (g *Grant) equal(other *Grant) bool {
+	return slices.Equal(g.Schemas, other.Schemas) && slices.Equal(g.Servers, other.Servers) && slices.Equal(g.Tools, other.Tools) &&
+		g.ReadOnly == other.ReadOnly && g.Admin == other.Admin && g.Mode == other.Mode && g.Fit == other.Fit &&
+		g.Code == other.Code && g.Results == other.Results && g.Calls == other.Calls
+}
+
 func (g Grant) sees(schema, server, tool string) bool {
 	if !matchesAny(g.Schemas, schema) {
 		return false

@@ -64,14 +64,14 @@ type Keys struct {
 	byHash map[string][]*Key // index of list
 	stamp  fileStamp
 	err    error
-	live   map[string]bool // ids of the keys that were valid at the last check
+	live   map[string]*Grant // the keys that were valid at the last check, by id
 	subs   map[*func(string)]struct{}
 }
 
 // OpenKeys reads the keys in a file, which need not exist yet. If docs is not
 // nil, the file is this replica's copy of the shared document.
 func OpenKeys(path string, docs record.Documents) (*Keys, error) {
-	k := &Keys{path: path, doc: record.On(docs, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
+	k := &Keys{path: path, doc: record.On(docs, record.Keys, KeyFile(path)), live: map[string]*Grant{}, subs: map[*func(string)]struct{}{}}
 	return k, k.Read()
 }
 

@@ -10,7 +10,8 @@ import (
 const lookEvery = 400 * time.Millisecond
 
 // OnRevoke registers fn, which is called with the id of each principal whose key
-// stops being valid: revoked, expired, or removed from the file. fn is called
+// stops being valid as it was: revoked, expired, removed from the file or given
+// other scopes. fn is called
 // from Watch, Read, Create, Revoke and Authenticate, without locks held. stop
 // unregisters fn.
 func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
@@ -52,7 +53,7 @@ func (k *Keys) Read() error {
 }
 
 // refresh reads the file again if it has changed, and notifies the subscribers of
-// keys that are not valid any more. Without force it checks at most once per
+// keys that have ended. Without force it checks at most once per
 // lookEvery.
 func (k *Keys) refresh(force bool) {
 	if last := k.looked.Load(); !force && last != nil && time.Since(*last) < lookEvery {
@@ -87,17 +88,17 @@ func (k *Keys) refresh(force bool) {
 }
 
 // endedLocked returns the ids of the keys that were valid at the last check and
-// are not now.
+// are not now, or have other scopes now.
 func (k *Keys) endedLocked(now time.Time) []string {
-	live := map[string]bool{}
+	live := map[string]*Grant{}
 	for i := range k.list {
 		if k.list[i].Valid(now) {
-			live[k.list[i].ID] = true
+			live[k.list[i].ID] = &k.list[i].Grant
 		}
 	}
 	var ended []string
-	for id := range k.live {
-		if !live[id] {
+	for id, had := range k.live {
+		if has := live[id]; has == nil || !has.equal(had) {
 			ended = append(ended, id)
 		}
 	}

@@ -9,6 +9,13 @@ import (
 // of their owner, such as an open session, are accessible to the owner only.
 func (p Principal) Owns(owner string) bool { return p.ID != "" && p.ID == owner }
 
+// MayResume reports whether the principal may act in what opened has opened, such
+// as a session, where calls have the rights of opened: it is the same principal
+// with the same rights. Credentials of one principal may have different rights.
+func (p Principal) MayResume(opened Principal) bool {
+	return p.Owns(opened.ID) && p.Grant.equal(&opened.Grant)
+}
+
 // MayAnswer reports whether the principal may answer a question that asker
 // caused. If the question is addressed to a principal, only that principal may
 // answer it. Otherwise the answer is a decision, as in MayDecide.

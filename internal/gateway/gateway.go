@@ -195,6 +195,12 @@ type Opening struct {
 	Rehearse func(Pick) *jsonrpc.Response
 }
 
+// MayResume reports whether the principal of a request may act in the session,
+// whose calls have the rights of the principal that opened it.
+func (s *Session) MayResume(ctx context.Context) bool {
+	return access.From(ctx).MayResume(s.opening.Who)
+}
+
 // Open returns a session for a client. If the schema or server does not exist,
 // the error lists those that do.
 func (g *Gateway) Open(o Opening) (*Session, error) {

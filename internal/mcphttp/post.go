@@ -119,7 +119,7 @@ func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *sess
 	if len(ids) != 1 {
 		return nil
 	}
-	ss := s.table.get(ids[0], principal)
+	ss := s.table.get(r.Context(), ids[0], principal)
 	if ss == nil || ss.ep != ep || ss.transport != TransportSession || s.givesUp(ss) || !ss.enter() {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"context"
 	"fmt"
 	"sync"
 )
@@ -18,13 +19,17 @@ type table struct {
 	live sync.WaitGroup
 }
 
-// get returns the session with that id if it belongs to principal. It does not
-// distinguish an unknown id from a session of another principal.
-func (t *table) get(id, principal string) *session {
+// get returns the session with that id if it belongs to principal and its handler
+// takes requests with that context. It does not distinguish an unknown id from a
+// session of another principal.
+func (t *table) get(ctx context.Context, id, principal string) *session {
 	t.mu.RLock()
 	ss := t.byID[id]
 	t.mu.RUnlock()
 	if ss == nil || ss.principal != principal {
+		return nil
+	}
+	if h, ok := ss.handler.(interface{ MayResume(context.Context) bool }); ok && !h.MayResume(ctx) {
 		return nil
 	}
 	return ss

@@ -145,7 +145,7 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	id := r.URL.Query().Get("sessionId")
-	ss := s.table.get(id, principal)
+	ss := s.table.get(r.Context(), id, principal)
 	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, in: in}) == Answered {
 		in.giveBack()
 		return

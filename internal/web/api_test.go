@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/bench"
@@ -200,7 +201,7 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("reset after a gap", func(t *testing.T) {
 		for range hubSize + 1 {
-			c.h.hub.publish("bench", "", bench.Event{Type: "line"})
+			c.h.hub.publish("bench", access.Principal{}, bench.Event{Type: "line"})
 		}
 		c.events("topics=bench", last, func(event, _, _ string) bool { return event == "reset" })
 	})

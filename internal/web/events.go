@@ -204,7 +204,7 @@ var errEnded = i18n.Errorf("the credential has ended", "凭据已失效")
 func (f *follower) sendEvent(e *event) error {
 	snapshot := snapshotTopics[e.topic]
 	switch {
-	case e.topic == topicEnd && f.who.Owns(e.owner):
+	case e.topic == topicEnd && f.who.Owns(e.owner.ID):
 		_ = f.send(topicEnd, e.data) // the stream ends in any case
 		return errEnded
 	case !f.wants(e.topic):
@@ -213,7 +213,7 @@ func (f *follower) sendEvent(e *event) error {
 		return f.send(e.topic, []byte("{}"))
 	case snapshot != nil:
 		return f.sendJSON(e.topic, snapshot(f.h, f.who))
-	case e.topic == "bench" && !f.who.Owns(e.owner), !f.who.MayLookAt(e.owner):
+	case e.topic == "bench" && !f.who.MayResume(e.owner), !f.who.MayLookAt(e.owner.ID):
 		return nil
 	}
 	return f.send(e.topic, e.data)

@@ -33,7 +33,7 @@ type event struct {
 	topic string
 	// owner is the principal that the event concerns. If it is empty, only
 	// principals that may see everything receive the event.
-	owner string
+	owner access.Principal
 	// data is nil for snapshot topics, because a snapshot depends on the
 	// principal that follows.
 	data []byte
@@ -73,7 +73,7 @@ func (b *hub) changed(topic string) {
 
 // publish encodes v and appends it to a topic. The owner and the principals
 // that may look at the owner receive it.
-func (b *hub) publish(topic, owner string, v any) {
+func (b *hub) publish(topic string, owner access.Principal, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic("web: an event cannot be encoded: " + err.Error())

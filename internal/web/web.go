@@ -150,7 +150,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
 		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
-		Publish: func(principal string, e bench.Event) { h.hub.publish("bench", principal, e) },
+		Publish: func(owner access.Principal, e bench.Event) { h.hub.publish("bench", owner, e) },
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
@@ -158,7 +158,9 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.drafts = &drafts{opt.Traffic, h.history}
 	h.suites, err = suites.Open(h.ctx, suites.Options{
 		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, LooksInto: h.sight.looksInto, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
-		Publish: func(principal, name string) { h.hub.publish("tests", principal, map[string]string{"suite": name}) },
+		Publish: func(principal, name string) {
+			h.hub.publish("tests", access.Principal{ID: principal}, map[string]string{"suite": name})
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func (h *Handler) End(principal string) {
 	}
 	h.bench.CloseOf(principal)
 	h.suites.EndOf(principal)
-	h.hub.publish(topicEnd, principal, struct{}{})
+	h.hub.publish(topicEnd, access.Principal{ID: principal}, struct{}{})
 }
 
 // ClientsChanged notifies open pages that a client connected or disconnected.

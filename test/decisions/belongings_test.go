@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -231,4 +233,43 @@ func TestTesterKeepsToPolicies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNarrowedKey checks that what a key has opened ends when it loses scopes.
+func TestNarrowedKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: {"admin"}, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, map[string]any{"deny": []string{tool}})}})
+	at, ok := w.openBench(keyAnn, map[string]any{"server": server}, legacy).(*benched)
+	if !ok {
+		t.Fatal("the Bench does not open")
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	_, opened, _ := w.do(http.MethodPost, "/mcp", keyAnn, header, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
+	header.Set("Mcp-Session-Id", opened.Get("Mcp-Session-Id"))
+	ping := func() int {
+		status, _, _ := w.do(http.MethodPost, "/mcp", keyAnn, header, []byte(`{"jsonrpc":"2.0","id":2,"method":"ping"}`))
+		return status
+	}
+	if status := ping(); status != http.StatusOK {
+		t.Fatalf("the session before: %d", status)
+	}
+	path := filepath.Join(w.dir, "keys.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := `"name": "` + keyAnn + `",`
+	if !strings.Contains(string(text), was) {
+		t.Fatalf("the file of keys: %s", text)
+	}
+	narrowed := strings.Replace(string(text), was, was+` "tools": ["`+server+`/none"],`, 1)
+	if err := os.WriteFile(path, []byte(narrowed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the session has ended", func() bool { return ping() == http.StatusNotFound })
+	call := map[string]any{"method": mcp.MethodToolsCall, "params": map[string]any{"name": tool, "arguments": map[string]any{}}}
+	if status, body := w.api(keyAnn, http.MethodPost, "bench/"+at.id+"/calls", call); status != http.StatusNotFound {
+		t.Errorf("a call in the Bench session of the wider key: %d %s", status, body)
+	}
 }

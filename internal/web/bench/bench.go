@@ -44,7 +44,7 @@ type Options struct {
 	// History returns the history for the runs of a principal.
 	History func(principal string) *history.History
 	// Publish sends an event to the pages of a principal.
-	Publish func(principal string, e Event)
+	Publish func(owner access.Principal, e Event)
 	// Current returns the present state of a principal; false if its credential
 	// is no longer valid.
 	Current func(access.Principal) (access.Principal, bool)
@@ -142,7 +142,7 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 		b.close(who, x.id)
 		return nil, errTooLate
 	}
-	b.tell(who.ID)
+	b.tell(x.owner)
 	return x, nil
 }
 
@@ -159,7 +159,7 @@ func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench,
 		if !who.Owns(x.owner.ID) {
 			continue
 		}
-		if !fresh && x.key == key && x.alive() {
+		if !fresh && x.key == key && who.MayResume(x.owner) && x.alive() {
 			return x, nil
 		}
 		own++
@@ -185,12 +185,11 @@ func targetKey(t Target) (string, error) {
 	return string(sum[:]), nil
 }
 
-// get returns an open session of a principal; nil if it belongs to another
-// principal.
+// get returns an open session; nil if the principal may not act in it.
 func (b *Benches) get(who access.Principal, id string) *bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if x := b.byID[id]; x != nil && who.Owns(x.owner.ID) {
+	if x := b.byID[id]; x != nil && who.MayResume(x.owner) {
 		return x
 	}
 	return nil
@@ -210,7 +209,7 @@ func (b *Benches) of(principal string) []*bench {
 }
 
 func (b *Benches) list(who access.Principal) []benchBody {
-	all := b.of(who.ID)
+	all := slices.DeleteFunc(b.of(who.ID), func(x *bench) bool { return !who.MayResume(x.owner) })
 	slices.SortFunc(all, func(x, y *bench) int {
 		return cmp.Or(x.opened.Compare(y.opened), cmp.Compare(x.id, y.id))
 	})
@@ -232,7 +231,7 @@ func (b *Benches) close(who access.Principal, id string) bool {
 	b.mu.Unlock()
 	if open {
 		x.close()
-		b.tell(who.ID)
+		b.tell(x.owner)
 	}
 	return open
 }
@@ -258,7 +257,7 @@ func (b *Benches) Close() {
 	b.wg.Wait()
 }
 
-func (b *Benches) tell(owner string) { b.opt.Publish(owner, Event{Type: "sessions"}) }
+func (b *Benches) tell(owner access.Principal) { b.opt.Publish(owner, Event{Type: "sessions"}) }
 
 func (x *bench) alive() bool {
 	x.mu.Lock()

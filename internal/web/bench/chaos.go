@@ -122,6 +122,6 @@ func (b *Benches) putChaos(r *api.Request) (any, error) {
 	x.mu.Lock()
 	x.chaos = body
 	x.mu.Unlock()
-	b.tell(x.owner.ID)
+	b.tell(x.owner)
 	return nil, nil
 }

@@ -47,7 +47,7 @@ func (x *bench) hooks() *Hooks {
 
 func (x *bench) publish(e Event) {
 	e.Bench, e.At = x.id, x.all.opt.Now()
-	x.all.opt.Publish(x.owner.ID, e)
+	x.all.opt.Publish(x.owner, e)
 }
 
 func (x *bench) notification(method string, params json.RawMessage) {
