@@ -3,12 +3,14 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // ReadName is the tool that reads stored results in the compact modes.
@@ -40,6 +42,9 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 		return plainFailure(err.Error()), nil
 	}
 	r, err := ReadPart(ctx, env, uri, q)
+	if wire := wireOf(err); wire != nil {
+		return nil, wire // the result may be read later
+	}
 	if err != nil {
 		return plainFailure(messageOf(err)), nil
 	}
@@ -66,6 +71,9 @@ func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Res
 	}
 	q.Principal = r.Principal
 	part, err := kept.Read(ctx, r.Data, q, env.ReadLimit, env.JQ)
+	if errors.Is(err, kept.ErrOverloaded) {
+		return r, mcp.Failure(mcp.Overloaded, "", err.Error())
+	}
 	if err != nil {
 		return r, err
 	}

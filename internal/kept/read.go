@@ -26,7 +26,7 @@ type Query struct {
 	Lines  string // A-B, A- or A, counted from 1
 	Grep   string // RE2
 	JQ     string
-	// Principal is whose query it is: searches run in turn.
+	// Principal is whose query it is: searches with grep and jq run in turn.
 	Principal string
 }
 
@@ -57,10 +57,7 @@ func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Pa
 	case q.Grep != "":
 		return byPattern(ctx, data, q.Grep, q.Principal, limit)
 	case q.JQ != "":
-		if err := checkJQ(data, q.JQ); err != nil {
-			return Part{}, err
-		}
-		return jq(ctx, data, q.JQ, limit)
+		return byFilter(ctx, data, q.JQ, q.Principal, limit, jq)
 	}
 	return byOffset(data, q.Offset, limit)
 }
@@ -136,7 +133,7 @@ const (
 	maxWork    = 20_000_000 // steps of the pattern for one line, about a second
 )
 
-var grepping = newTurns()
+var grepping = newTurns(1)
 
 func byPattern(ctx context.Context, data []byte, expr, principal string, limit int64) (Part, error) {
 	if len(expr) > maxFilter {
@@ -192,6 +189,21 @@ const (
 	maxFilter = 4 << 10
 	jqTime    = time.Second
 )
+
+// filtering lets two filters run: each takes a process.
+var filtering = newTurns(2)
+
+func byFilter(ctx context.Context, data []byte, filter, principal string, limit int64, jq Filter) (Part, error) {
+	leave, err := filtering.enter(ctx, principal)
+	if err != nil {
+		return Part{}, err
+	}
+	defer leave()
+	if err := checkJQ(data, filter); err != nil {
+		return Part{}, err
+	}
+	return jq(ctx, data, filter, limit)
+}
 
 // endless are functions by which a filter may run, or grow, without end.
 var endless = []string{"input", "inputs", "env", "$ENV", "range", "repeat", "while", "until", "recurse", "limit", "combinations", "debug", "input_line_number"}

@@ -3,13 +3,23 @@ package kept
 import (
 	"context"
 	"sync"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
-// turns lets one search run at a time, so that searches do not take all
+// maxInTurn is how many searches of one principal run or wait.
+const maxInTurn = 8
+
+// ErrOverloaded means that a principal has its share of searches that run or
+// wait. The same query may succeed later.
+var ErrOverloaded = i18n.Errorf("too many searches of this client run or wait: at most %d with grep, and %d with jq; try again when one has ended",
+	"此客户端正在运行或等待的搜索过多：grep 与 jq 各最多 %d 和 %d 个；请在其中一个结束后重试", maxInTurn, maxInTurn)
+
+// turns lets few searches run at a time, so that searches do not take all
 // processors. Of each principal only one search is in line: a principal that
 // starts many does not delay the others by more than one.
 type turns struct {
-	line chan struct{} // has an element while a search runs
+	line chan struct{} // has an element for each running search
 
 	mu sync.Mutex
 	by map[string]*turn
@@ -21,13 +31,18 @@ type turn struct {
 	users int           // searches that have or want the place
 }
 
-func newTurns() *turns {
-	return &turns{line: make(chan struct{}, 1), by: make(map[string]*turn)}
+// newTurns returns turns of which several run at a time.
+func newTurns(running int) *turns {
+	return &turns{line: make(chan struct{}, running), by: make(map[string]*turn)}
 }
 
-// enter waits until a search of a principal may run. leave ends it.
+// enter waits until a search of a principal may run. leave ends it. If too many
+// of the principal wait, the error is ErrOverloaded.
 func (t *turns) enter(ctx context.Context, principal string) (leave func(), err error) {
 	own := t.of(principal)
+	if own == nil {
+		return nil, ErrOverloaded
+	}
 	if err := wait(ctx, own.taken); err != nil {
 		t.drop(principal, own)
 		return nil, err
@@ -53,6 +68,7 @@ func wait(ctx context.Context, place chan struct{}) error {
 	}
 }
 
+// of counts one more search of a principal. It returns nil if that is too many.
 func (t *turns) of(principal string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,6 +76,9 @@ func (t *turns) of(principal string) *turn {
 	if own == nil {
 		own = &turn{taken: make(chan struct{}, 1)}
 		t.by[principal] = own
+	}
+	if own.users == maxInTurn {
+		return nil
 	}
 	own.users++
 	return own

@@ -16,17 +16,10 @@ var filterLimits = Limits{Memory: 384 << 20, CPU: 3 * time.Second}
 // filterWait limits the time of a filter, including the start of its process.
 const filterWait = 10 * time.Second
 
-// Filter runs a jq filter in its own process, at most two at once. It is a
-// kept.Filter.
+// Filter runs a jq filter in its own process. It is a kept.Filter.
 func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit int64) (kept.Part, error) {
 	if r == nil {
 		return kept.Part{}, i18n.Errorf("jq cannot be used here: use lines or grep", "此处不能使用 jq：请用 lines 或 grep")
-	}
-	select {
-	case r.filters <- struct{}{}:
-		defer func() { <-r.filters }()
-	case <-ctx.Done():
-		return kept.Part{}, context.Cause(ctx)
 	}
 	tooLong := i18n.Errorf("jq: it took too long", "jq：耗时过长")
 	ctx, cancel := context.WithTimeoutCause(ctx, filterWait, tooLong)

@@ -1,8 +1,12 @@
 package script
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/kept"
 )
 
 // TestFilters runs jq filters in their own process; some of them exceed a
@@ -26,5 +30,47 @@ func TestFilters(t *testing.T) {
 				t.Errorf("it says %q", said)
 			}
 		})
+	}
+}
+
+// TestFiltersInTurn lets one principal start many filters that run into their
+// limit. Those beyond its share are refused, and another principal does not wait
+// for the rest.
+func TestFiltersInTurn(t *testing.T) {
+	r := newRunner(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	type end struct {
+		who string
+		err error
+	}
+	ends := make(chan end)
+	read := func(who, filter string) {
+		go func() {
+			_, err := kept.Read(ctx, []byte(`{"n":1}`), kept.Query{JQ: filter, Principal: who}, 1000, r.Filter)
+			ends <- end{who, err}
+		}()
+	}
+	const many, share = 12, 8
+	for range many {
+		read("a", strings.Repeat("(0,1)|", 40)+"empty")
+	}
+	for range many - share {
+		if e := <-ends; e.err != kept.ErrOverloaded {
+			t.Errorf("code/jq share: beyond its share it ends with %v", e.err)
+		}
+	}
+	read("b", ".n")
+	before := 0
+	e := <-ends
+	for ; e.who != "b"; e = <-ends {
+		before++
+	}
+	if e.err != nil || before > 2 {
+		t.Errorf("code/jq in turn: the other is answered after %d of %d, with %v", before, share, e.err)
+	}
+	cancel()
+	for range share - before {
+		<-ends
 	}
 }

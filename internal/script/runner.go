@@ -22,8 +22,6 @@ type Runner struct {
 	launcher *stdio.Launcher
 	exe      string
 
-	filters chan struct{} // has one element for each running filter
-
 	mu     sync.Mutex
 	warm   *warming // may be nil
 	closed bool
@@ -32,7 +30,7 @@ type Runner struct {
 
 // NewRunner returns a Runner that starts the program exe through a launcher.
 func NewRunner(launcher *stdio.Launcher, exe string) *Runner {
-	return &Runner{launcher: launcher, exe: exe, filters: make(chan struct{}, 2)}
+	return &Runner{launcher: launcher, exe: exe}
 }
 
 // A child is the process of one script.

@@ -1,0 +1,40 @@
+package builtin
+
+import (
+	"context"
+	"testing"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// TestShareOfSearches lets one client start more searches than its share. The
+// first answer is a refusal that says so, because no search ends.
+func TestShareOfSearches(t *testing.T) {
+	env := world(t)
+	env.Kept = func(context.Context, string) (kept.Result, error) {
+		return kept.Result{Data: []byte(`{"n":1}`), Principal: "key:one"}, nil
+	}
+	env.JQ = func(ctx context.Context, _ []byte, _ string, _ int64) (kept.Part, error) {
+		<-ctx.Done()
+		return kept.Part{}, ctx.Err()
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	const asked = 9
+	refused := make(chan error)
+	for range asked {
+		go func() {
+			_, err := readKept(ctx, env, []byte(`{"result":"result://1","jq":".n"}`))
+			refused <- err
+		}()
+	}
+	if err := <-refused; wireOf(err) == nil || mcp.ReasonOf(wireOf(err)) != mcp.Overloaded || string(jsonrpc.Get(wireOf(err).Data, "retryable")) != "true" {
+		t.Errorf("code/jq share: one search too many is answered with %v", err)
+	}
+	end()
+	for range asked - 1 {
+		<-refused
+	}
+}
