@@ -96,8 +96,8 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s.shares["key:ann"] > maxDisk/4 {
-			t.Errorf("one client has %d bytes", s.shares["key:ann"])
+		if n := s.has("key:ann", disk); n > maxDisk/4 {
+			t.Errorf("one client has %d bytes", n)
 		}
 		if _, err := s.Get(bob, first); err != nil {
 			t.Errorf("another's result is gone: %v", err)
@@ -129,6 +129,52 @@ func TestStore(t *testing.T) {
 			t.Errorf("a handle %s to nothing", uri)
 		}
 	})
+}
+
+// TestShareOfMemory lets clients keep more small results than fit into memory.
+// Each displaces only its own.
+func TestShareOfMemory(t *testing.T) {
+	small, most := []byte("small"), bytes.Repeat([]byte("x"), inMemory)
+	for name, room := range map[string]int64{"with a disk": maxDisk, "without a disk": 0} {
+		t.Run("code/kept in memory, "+name, func(t *testing.T) {
+			s, now := newStore(t, func(o *Options) {
+				o.Bounds = func() (time.Duration, int64) { return time.Hour, room }
+			})
+			put := func(owner Owner, data []byte) string {
+				t.Helper()
+				*now = now.Add(time.Millisecond)
+				uri, err := s.Put(owner, Result{Data: data})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return uri
+			}
+			theirs := put(bob, small)
+			first := put(ann, small)
+			for range maxMemory / 4 / inMemory {
+				put(ann, most)
+			}
+			var moved *GoneError
+			switch got, err := s.Get(ann, first); {
+			case room > 0 && (err != nil || !bytes.Equal(got.Data, small)):
+				t.Errorf("the oldest of the client itself is not on the disk: %q, %v", got.Data, err)
+			case room == 0 && !errors.As(err, &moved):
+				t.Errorf("the oldest of the client itself is there, with more than its share: %v", err)
+			}
+			for i := range 6 { // more than there are shares
+				other := Owner{fmt.Sprint("key:", i), "default"}
+				for range maxMemory / inMemory {
+					put(other, most)
+				}
+			}
+			if s.size[memory] > maxMemory || s.size[disk] > room || s.has("key:0", memory) > maxMemory/4 {
+				t.Errorf("it has %d bytes in memory and %d on the disk, %d of one client in memory", s.size[memory], s.size[disk], s.has("key:0", memory))
+			}
+			if got, err := s.Get(bob, theirs); err != nil || !bytes.Equal(got.Data, small) {
+				t.Errorf("another's result is gone: %v", err)
+			}
+		})
+	}
 }
 
 func TestRead(t *testing.T) {

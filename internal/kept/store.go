@@ -7,6 +7,7 @@
 package kept
 
 import (
+	"container/list"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -49,8 +50,8 @@ type Options struct {
 }
 
 const (
-	inMemory  = 64 << 10 // smaller results stay in memory
-	maxMemory = 8 << 20
+	inMemory  = 64 << 10 // larger results are on the disk from the beginning
+	maxMemory = 8 << 20  // of which one principal may use a quarter
 )
 
 // An Owner identifies the owner of a result. For others the result does not
@@ -65,9 +66,8 @@ type Store struct {
 	mu     sync.Mutex
 	ready  bool
 	by     map[string]*entry
-	memory int64
-	disk   int64
-	shares map[string]int64 // bytes on the disk by principal
+	shares map[string]*share // by principal; none is empty
+	size   [places]int64     // of all shares
 	gone   gone
 }
 
@@ -77,8 +77,10 @@ type entry struct {
 	size  int64
 	block bool
 	from  string
-	data  []byte // nil if it is on disk
 	used  time.Time
+	place place
+	at    *list.Element // in the share of its owner
+	data  []byte        // nil on the disk
 }
 
 // NewStore returns an empty store, and removes what earlier processes left. It
@@ -97,7 +99,7 @@ func NewStore(opt Options) *Store {
 	if err != nil {
 		panic(fmt.Sprintf("kept: making an AEAD: %v", err))
 	}
-	s := &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]int64)}
+	s := &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]*share)}
 	s.clear()
 	return s
 }
@@ -126,28 +128,51 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 	defer s.mu.Unlock()
 	e.used = s.opt.Now()
 	s.expire()
+	var err error
 	if e.size <= inMemory {
-		s.makeRoom(func() bool { return s.memory+e.size <= maxMemory }, func(o *entry) bool { return o.data != nil })
-		e.data = append([]byte(nil), data...)
-		s.memory += e.size
-		s.by[e.id] = e
-		return Scheme + e.id + s.opt.Mark, nil
+		s.toMemory(e, data)
+	} else {
+		err = s.toDisk(e, data)
 	}
-	_, disk := s.opt.Bounds()
-	share := disk / 4
-	if e.size > share {
-		return "", errNoRoom
-	}
-	s.makeRoom(func() bool { return s.shares[owner.Principal]+e.size <= share },
-		func(o *entry) bool { return o.data == nil && o.owner.Principal == owner.Principal })
-	s.makeRoom(func() bool { return s.disk+e.size <= disk }, func(o *entry) bool { return o.data == nil })
-	if err := s.write(e, data); err != nil {
+	if err != nil {
 		return "", err
 	}
-	s.disk += e.size
-	s.shares[owner.Principal] += e.size
 	s.by[e.id] = e
 	return Scheme + e.id + s.opt.Mark, nil
+}
+
+// toMemory puts a copy of a result into memory. What has to leave memory moves to
+// the disk.
+func (s *Store) toMemory(e *entry, data []byte) {
+	s.makeRoom(memory, maxMemory, e, func(old *entry) {
+		data := old.data
+		s.take(old)
+		if s.toDisk(old, data) == nil {
+			old.data = nil
+			return
+		}
+		delete(s.by, old.id)
+		s.gone.add(old, displaced)
+	})
+	e.data = append([]byte(nil), data...)
+	s.put(e, memory)
+}
+
+// toDisk puts a result on the disk. What has to leave the disk is dropped.
+func (s *Store) toDisk(e *entry, data []byte) error {
+	_, size := s.opt.Bounds()
+	if disk.takes(e.size) > size/4 {
+		return errNoRoom
+	}
+	s.makeRoom(disk, size, e, func(old *entry) {
+		s.drop(old)
+		s.gone.add(old, displaced)
+	})
+	if err := s.write(e, data); err != nil {
+		return err
+	}
+	s.put(e, disk)
+	return nil
 }
 
 // write encrypts a result into its file.
@@ -214,8 +239,8 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	if e == nil || e.owner != owner {
 		return Result{}, s.gone.of(owner, m[1])
 	}
-	e.used = s.opt.Now()
-	if e.data != nil {
+	s.touch(e, s.opt.Now())
+	if e.place == memory {
 		return Result{e.data, e.block, e.from, owner.Principal}, nil
 	}
 	box, err := os.ReadFile(s.file(e))
@@ -231,45 +256,11 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	return Result{data, e.block, e.from, owner.Principal}, nil
 }
 
-// expire drops results that were not read for too long.
-func (s *Store) expire() {
-	keep, _ := s.opt.Bounds()
-	limit := s.opt.Now().Add(-keep)
-	for _, e := range s.by {
-		if e.used.Before(limit) {
-			s.drop(e)
-			s.gone.add(e, expired(keep))
-		}
-	}
-}
-
-// makeRoom drops the least recently read results until fits returns true.
-func (s *Store) makeRoom(fits func() bool, among func(*entry) bool) {
-	for !fits() {
-		var oldest *entry
-		for _, e := range s.by {
-			if among(e) && (oldest == nil || e.used.Before(oldest.used)) {
-				oldest = e
-			}
-		}
-		if oldest == nil {
-			return
-		}
-		s.drop(oldest)
-		s.gone.add(oldest, displaced)
-	}
-}
-
 func (s *Store) drop(e *entry) {
 	delete(s.by, e.id)
-	if e.data != nil {
-		s.memory -= e.size
-		return
-	}
-	os.Remove(s.file(e))
-	s.disk -= e.size
-	if s.shares[e.owner.Principal] -= e.size; s.shares[e.owner.Principal] <= 0 {
-		delete(s.shares, e.owner.Principal)
+	s.take(e)
+	if e.place == disk {
+		os.Remove(s.file(e))
 	}
 }
 
