@@ -128,7 +128,7 @@ func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Princ
 				Reason: "the token lacks the scope " + needed + "; required scopes: " + strings.Join(rs.conf.Scopes, " ")}
 		}
 	}
-	p := Principal{ID: "token:" + got.Subject, Name: got.Subject, Expires: got.Expires.time(), Grant: rs.grant(scopes)}
+	p := Principal{ID: tokenIDPrefix + got.Subject, Name: got.Subject, Expires: got.Expires.time(), Grant: rs.grant(scopes)}
 	if got.Name != "" {
 		p.Name = got.Name
 	} else if got.Client != "" {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"strings"
 	"time"
 )
@@ -71,8 +72,28 @@ func (p *Policy) Current(who Principal) (Principal, bool) {
 	return who, who.ID != "" && (who.Expires.IsZero() || time.Now().Before(who.Expires))
 }
 
+// Until returns when the credential of the principal ends, which ends the streams
+// that were opened with it; zero means never. A token ends when authenticate
+// refuses it.
+func (p Principal) Until() time.Time {
+	if p.Expires.IsZero() || !strings.HasPrefix(p.ID, tokenIDPrefix) {
+		return p.Expires
+	}
+	return p.Expires.Add(skew)
+}
+
+// Bound returns a context that ends with ctx, and with the credential of the
+// principal.
+func (p Principal) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if until := p.Until(); !until.IsZero() {
+		return context.WithDeadline(ctx, until)
+	}
+	return context.WithCancel(ctx)
+}
+
 // Ended returns the ids of the principals that old admits and p does not. Tokens
-// are not included: they are checked at each request.
+// are not included: they are checked at each request, and a stream ends with its
+// own (see Until), because the principal may have a newer one.
 func (p *Policy) Ended(old *Policy) []string {
 	var ids []string
 	if p.Required && !old.Required {
@@ -115,8 +136,11 @@ func (p *Policy) DecidesFor(asker string) bool {
 	return false
 }
 
-// keyIDPrefix is the prefix of the ID of a key's principal.
-const keyIDPrefix = "key:"
+// The prefixes of the IDs of principals with a key, and with a token.
+const (
+	keyIDPrefix   = "key:"
+	tokenIDPrefix = "token:"
+)
 
 // soleKey is the principal of the key in the configuration (access.key).
 var soleKey = Principal{ID: keyIDPrefix + "access.key", Name: "access.key"}

@@ -94,7 +94,11 @@ func Serve(ctx context.Context, in *instance.Instance, a *env.Env, ln *Bound, fl
 	in.Guests.Add(f.console.ClientsChanged)
 	limits := ServerLimits(&in.Config.Limits)
 	limits.Hits = &in.Hits
-	f.mcp = mcphttp.NewServer(clustered(in, mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.Log}))
+	f.mcp = mcphttp.NewServer(clustered(in, mcphttp.ServerOptions{
+		Open:   func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) },
+		Limits: limits, Log: in.Log,
+		Until: func(ctx context.Context) time.Time { return access.From(ctx).Until() },
+	}))
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}

@@ -18,7 +18,8 @@ type listener struct {
 }
 
 // listen answers subscriptions/listen: it acknowledges the subscriptions, sends
-// their notifications, and returns when the client disconnects.
+// their notifications, and returns when the client disconnects or its credential
+// ends.
 func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	wanted := jsonrpc.Get(req.Params, "notifications")
 	if len(wanted) == 0 || wanted[0] != '{' {
@@ -27,6 +28,8 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 	if err := s.guard.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
 		return nil, err
 	}
+	ctx, end := s.opening.Who.Bound(ctx)
+	defer end()
 	client := listen.Client{Principal: s.opening.Who.ID, Look: s.look, Eyes: s.modernView(p.caller), Rename: s.nameTask}
 	stream, honoured := listen.NewStream(client, from, wanted)
 	l := &listener{stream, s}

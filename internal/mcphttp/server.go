@@ -80,6 +80,9 @@ type ServerOptions struct {
 	// sent to the client unchanged. ctx ends with the session or request.
 	Open   func(ctx context.Context, o *Opening) (Session, error)
 	Limits ServerLimits
+	// Until returns when the credential of a request ends, which ends the stream
+	// that the request opened; zero means never. Until may be nil.
+	Until func(ctx context.Context) time.Time
 	// NewID returns the id of a new session, so that other replicas can tell which
 	// replica has it; "" keeps the random id. Elsewhere handles requests that may
 	// belong to another replica. Keep gives the other replicas what they need to
@@ -96,6 +99,7 @@ type ServerOptions struct {
 type Server struct {
 	open       func(ctx context.Context, o *Opening) (Session, error)
 	lim        ServerLimits
+	until      func(context.Context) time.Time
 	log        *slog.Logger
 	newID      func(context.Context, Start) string
 	elsewhere  func(http.ResponseWriter, *Away) Whereabouts
@@ -115,6 +119,7 @@ func NewServer(opt ServerOptions) *Server {
 	s := &Server{
 		open:      opt.Open,
 		lim:       opt.Limits.orDefaults(),
+		until:     opt.Until,
 		log:       opt.Log,
 		newID:     opt.NewID,
 		elsewhere: opt.Elsewhere,
@@ -123,6 +128,9 @@ func NewServer(opt ServerOptions) *Server {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.until == nil {
+		s.until = func(context.Context) time.Time { return time.Time{} }
 	}
 	s.table.byID, s.table.of, s.table.count, s.unfinished.of = make(map[string]*session), make(map[string]int), s.lim.Count, make(map[string]int64)
 	s.work.Go(s.pulse)

@@ -44,6 +44,8 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	defer ss.close(ErrSessionEnded)
 	defer close(ss.line.served)
 	k := newSink(w, r.Context(), &s.lim)
+	k.endAt(s.until(r.Context()))
+	defer k.release()
 	ss.line.out.attach(k)
 	ss.countStreams(1)
 	defer ss.countStreams(-1)

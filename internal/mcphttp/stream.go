@@ -11,6 +11,7 @@ import (
 var (
 	errCutOff    = i18n.Errorf("the client does not read its stream", "客户端没有读取其流")
 	errTakenOver = i18n.Errorf("the stream continues on another connection", "流已转到另一连接")
+	errExpired   = i18n.Errorf("the credential of the stream has expired", "流的凭据已过期")
 	errLeft      = i18n.Errorf("the client disconnected", "客户端已断开连接")
 )
 

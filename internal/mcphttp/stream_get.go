@@ -63,6 +63,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		ss.leave()
 		return
 	}
+	k.endAt(s.until(r.Context()))
 	var st *stream
 	if last := r.Header[mcp.HeaderLastEvent]; len(last) == 1 {
 		st = ss.journal.find(last[0], k)
@@ -85,6 +86,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 func (ss *session) carry(st *stream, k *sink, prime bool) {
 	defer ss.leave()
 	defer ss.countStreams(-1)
+	defer k.release()
 	if k.conn != nil {
 		defer func() { k.conn.Close(k.isGone()) }()
 	}

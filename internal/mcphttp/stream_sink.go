@@ -37,12 +37,28 @@ type sink struct {
 	lim  *ServerLimits
 	once sync.Once
 	gone chan struct{}
-	why  error // set before gone is closed
+	why  error       // set before gone is closed
+	life *time.Timer // cuts it when its credential ends; nil if that has no end
 }
 
 func newSink(w http.ResponseWriter, client context.Context, lim *ServerLimits) *sink {
 	out := answerCarrier{w, http.NewResponseController(w)}
 	return &sink{out: out, w: w, left: client.Done(), lim: lim, gone: make(chan struct{})}
+}
+
+// endAt cuts k when its credential ends, zero for never. It does not wait for the
+// messages that are queued, which a slow reader could make endless.
+func (k *sink) endAt(until time.Time) {
+	if !until.IsZero() {
+		k.life = time.AfterFunc(time.Until(until), func() { k.cut(errExpired) })
+	}
+}
+
+// release frees what k holds. It must be called if endAt was.
+func (k *sink) release() {
+	if k.life != nil {
+		k.life.Stop()
+	}
 }
 
 // cut makes the pump of k return, even out of a blocked write.

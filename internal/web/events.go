@@ -52,8 +52,8 @@ type notice struct {
 // topicReplicas has the notices.
 const topicReplicas = "replicas"
 
-// getEvents serves the event stream. Events are summaries, and a client
-// resumes with Last-Event-ID.
+// getEvents serves the event stream, which ends with the credential of its
+// request. Events are summaries, and a client resumes with Last-Event-ID.
 func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	if !api.SameOrigin(r.Request) {
 		api.Fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
@@ -84,10 +84,12 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
+	ctx, end := r.Who.Bound(r.Context())
+	defer end()
 	if f.wants(topicReplicas) && h.opt.Replicas != nil && !f.bare {
-		defer f.follow(r.Context())()
+		defer f.follow(ctx)()
 	}
-	f.run(r, reset)
+	f.run(ctx, reset)
 }
 
 // follow starts to follow the other replicas. The returned function stops it.
@@ -112,7 +114,7 @@ func (f *follower) follow(ctx context.Context) (stop func()) {
 
 func (f *follower) wants(topic string) bool { return slices.Contains(f.topics, topic) }
 
-func (f *follower) run(r *api.Request, reset bool) {
+func (f *follower) run(ctx context.Context, reset bool) {
 	wake, stop := f.h.hub.follow()
 	defer stop()
 	f.sub = f.h.opt.Traffic.Subscribe(f.at.rev)
@@ -135,7 +137,7 @@ func (f *follower) run(r *api.Request, reset bool) {
 	for {
 		var err error
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-f.h.ctx.Done():
 			return

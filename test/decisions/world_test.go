@@ -34,6 +34,7 @@ type world struct {
 
 	settings map[string]any // the config file
 	share    string         // URL of the authorization server; empty for none
+	oauth    map[string]any // whose tokens count; nil for none
 	keys     map[string]key
 	client   http.Client
 	lines    int // number of lines sent on stdio
@@ -113,6 +114,9 @@ func (w *world) write(path, trail string) {
 	keys := map[string]any{"keys": filepath.Join(w.dir, "keys.json")}
 	if w.share != "" {
 		keys["share"] = map[string]any{"url": w.share}
+	}
+	if w.oauth != nil {
+		keys["oauth"] = w.oauth
 	}
 	all["access"] = keys
 	all["audit"] = map[string]any{"file": w.audit(trail)}
