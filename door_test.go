@@ -163,7 +163,8 @@ func guardedName(object types.Object) string {
 }
 
 // TestSendIsAuthorized checks in the source of gateway that send is called only
-// by attempt, right after authorize, and that a listener authorizes likewise.
+// by attempt, right after authorize, and that a listener, and what it is told,
+// is authorized likewise.
 // The functions that send uses are called only in the same file.
 func TestSendIsAuthorized(t *testing.T) {
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax}, "./internal/gateway")
@@ -199,7 +200,7 @@ func TestSendIsAuthorized(t *testing.T) {
 		t.Errorf("send is called by %q", got)
 	}
 	slices.Sort(callers["authorize"])
-	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "answer", "attempt", "listen"}) {
+	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "answer", "attempt", "hears", "listen"}) {
 		t.Errorf("authorize is called by %q", got)
 	}
 }

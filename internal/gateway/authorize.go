@@ -22,42 +22,45 @@ import (
 // call is refused. Decisions with peer run on the replica that runs the call;
 // all others run once, on the replica that the client is connected to.
 // Decisions with runs concern work for a server or a person; a rehearsed call
-// skips them, because it makes no such work.
+// skips them, because it makes no such work. Decisions with hides keep an item
+// from the client altogether, also its updates; the others concern a new call.
 type decision struct {
-	name       string
-	decide     func(*guard, context.Context, *Call, *target) error
-	peer, runs bool
+	name              string
+	decide            func(*guard, context.Context, *Call, *target) error
+	peer, runs, hides bool
 }
 
 // decisions are all checks before a call is sent, in order. A person is asked
 // last, only about calls that pass all other checks.
 var decisions = [...]decision{
-	{"draining", (*guard).notDraining, true, false},
-	{"pressure", (*guard).hasMemory, true, false},
-	{"scope", (*guard).inScope, false, false},
-	{"present", (*guard).isPresent, true, false},
-	{"lists", (*guard).isListed, false, false},
-	{"pin", (*guard).isUnchanged, false, false},
+	{"draining", (*guard).notDraining, true, false, false},
+	{"pressure", (*guard).hasMemory, true, false, false},
+	{"scope", (*guard).inScope, false, false, true},
+	{"present", (*guard).isPresent, true, false, true},
+	{"lists", (*guard).isListed, false, false, true},
+	{"pin", (*guard).isUnchanged, false, false, true},
 	// The checks above hide items. Those below say why, so they come later.
-	{"claim", (*guard).keepsClaim, false, false},
-	{"rate", (*guard).withinRate, false, true},
-	{"headers", (*guard).headersMatch, false, false},
-	{"arguments", (*guard).argumentsFit, false, false},
-	{"repeat", (*guard).makesProgress, false, true},
-	{"ask", (*guard).personAgrees, false, true},
+	{"claim", (*guard).keepsClaim, false, false, false},
+	{"rate", (*guard).withinRate, false, true, false},
+	{"headers", (*guard).headersMatch, false, false, false},
+	{"arguments", (*guard).argumentsFit, false, false, false},
+	{"repeat", (*guard).makesProgress, false, true, false},
+	{"ask", (*guard).personAgrees, false, true, false},
 }
 
 // A guard authorizes the calls of one client.
 type guard struct{ *viewer }
 
-// authorize decides whether a call may run. No other function does.
+// authorize decides whether a call may run, or whether the client may hear of an
+// update. No other function does.
 func (g *guard) authorize(ctx context.Context, c *Call, t *target) error {
 	rehearsed := g.opening.Rehearse != nil && t.kind == toolItem && t.upstream != nil
 	for i := range decisions {
-		if g.opening.Peer && !decisions[i].peer || rehearsed && decisions[i].runs {
+		d := &decisions[i]
+		if g.opening.Peer && !d.peer || rehearsed && d.runs || c.Method == mcp.NotificationUpdated && !d.hides {
 			continue
 		}
-		if err := decisions[i].decide(g, ctx, c, t); err != nil {
+		if err := d.decide(g, ctx, c, t); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func (d *dispatcher) connect() {
 	d.startup.sight = &d.sight
 	d.account.viewer = &d.viewer
 	d.large.account = &d.account
-	d.subscriptions.viewer = &d.viewer
+	d.subscriptions.viewer, d.subscriptions.guard = &d.viewer, &d.guard
 	d.finder = finder{&d.viewer, &d.startup}
 	d.guard.viewer = &d.viewer
 	d.sender = sender{&d.viewer, &d.line}

@@ -17,6 +17,13 @@ type listener struct {
 	s *Session
 }
 
+// Updated notifies the client that a resource or a task changed.
+func (l *listener) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
+	if uri, ok := jsonrpc.GetString(n.Params, "uri"); !ok || l.s.guard.hears(ctx, server, uri) {
+		l.Stream.Updated(ctx, server, n)
+	}
+}
+
 // listen answers subscriptions/listen: it acknowledges the subscriptions, sends
 // their notifications, and returns when the client disconnects or its credential
 // ends.

@@ -3,11 +3,13 @@ package gateway
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -16,6 +18,7 @@ const maxSubscriptions = 1000
 // subscriptions are the resources that a session has subscribed to.
 type subscriptions struct {
 	*viewer
+	guard  *guard
 	mu     sync.Mutex
 	closed bool
 	owners map[string]*upstream.Upstream // by the uri that the client used
@@ -99,10 +102,24 @@ func (s *subscriptions) nameOf(server, uri string) string {
 	return out
 }
 
+// hears reports whether the client may hear that a resource of a server changed,
+// which it may have subscribed to before the configuration changed. uri is the
+// server's own address.
+func (g *guard) hears(ctx context.Context, server, uri string) bool {
+	all := g.look().All
+	switch ref, miss := all.ResourceFor(all.OutURI(server, uri), g.readable()); {
+	case miss == nil && ref.Server != server, miss != nil && !slices.Contains(miss.Candidates, server):
+		return false
+	}
+	u := g.upstream(server)
+	c := &Call{Via: g.opening.Via, Method: mcp.NotificationUpdated, Server: server, Target: uri}
+	return u != nil && g.authorize(ctx, c, &target{kind: resourceItem, upstream: u, name: uri}) == nil
+}
+
 // Updated notifies the client that a resource of a server changed.
 func (s *subscriptions) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
 	uri, ok := jsonrpc.GetString(n.Params, "uri")
-	if !ok || s.opening.Client == nil {
+	if !ok || s.opening.Client == nil || !s.guard.hears(ctx, server, uri) {
 		return
 	}
 	if out := s.nameOf(server, uri); out != uri {

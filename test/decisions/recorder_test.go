@@ -159,6 +159,13 @@ func (r *recorder) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.R
 	if resp := r.skill(req); resp != nil {
 		return resp, nil
 	}
+	text, _ := jsonrpc.GetString(req.Params, "arguments", "text")
+	if changed, ok := strings.CutPrefix(text, updated); ok {
+		note := &jsonrpc.Notification{Method: mcp.NotificationUpdated, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(changed), "uri")}
+		if err := from.Notify(ctx, note); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
@@ -246,7 +253,12 @@ func recorded(name string, orders bool) *mcpserver.Server {
 		},
 		Complete: mcpserver.Prefixed(ran),
 	})
-	s.SetTemplates(mcpserver.Template{Definition: fmt.Sprintf(`{"uriTemplate":%q,"name":"memos"}`, template)})
+	s.SetTemplates(mcpserver.Template{
+		Definition: fmt.Sprintf(`{"uriTemplate":%q,"name":"memos"}`, template),
+		Read: func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
+			return mcpserver.TextContents(uri, "text/plain", ran), nil
+		},
+	})
 	s.SetResources(mcpserver.Resource{
 		Definition: fmt.Sprintf(`{"uri":%q,"name":"memo","mimeType":"text/plain"}`, uri),
 		Read: func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
@@ -255,6 +267,9 @@ func recorded(name string, orders bool) *mcpserver.Server {
 	})
 	return s
 }
+
+// updated, with a URI after it, makes a recorder say that this resource changed.
+const updated = "updated "
 
 // ran is the response of a recorder to every call that it gets.
 const ran = "it ran"
