@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,8 +44,9 @@ func newIssuer(t *testing.T) *issuer {
 	return is
 }
 
-// token returns a token of a person that the gateway accepts until end.
-func (is *issuer) token(person string, end time.Time) key {
+// token returns a token of a person that the gateway accepts until end. scope has
+// scopes of the gateway.
+func (is *issuer) token(person, scope string, end time.Time) key {
 	part := func(v any) string {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -53,7 +55,7 @@ func (is *issuer) token(person string, end time.Time) key {
 		return base64.RawURLEncoding.EncodeToString(raw)
 	}
 	text := part(map[string]string{"alg": "EdDSA", "typ": "at+jwt", "kid": "k"}) + "." +
-		part(map[string]any{"iss": is.URL, "sub": person, "aud": audience, "exp": end.Add(-tokenSkew).Unix()})
+		part(map[string]any{"iss": is.URL, "sub": person, "aud": audience, "scope": scope, "exp": end.Add(-tokenSkew).Unix()})
 	return key{text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(is.key, []byte(text))), "token:" + person}
 }
 
@@ -71,7 +73,7 @@ func TestTokenEndsItsStreams(t *testing.T) {
 	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}})
 	w.oauth = map[string]any{"issuer": is.URL, "resource": audience, "jwks": is.URL}
 	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}})
-	w.keys[tokenLong] = is.token("ann", time.Now().Add(time.Hour))
+	w.keys[tokenLong] = is.token("ann", "", time.Now().Add(time.Hour))
 	s, ok := w.streamable("/mcp", tokenLong, legacy).(*streamable)
 	if !ok {
 		t.Fatal("the session does not open")
@@ -92,7 +94,7 @@ func TestTokenEndsItsStreams(t *testing.T) {
 	} {
 		t.Run("door/2 "+tt.name, func(t *testing.T) {
 			end := time.Now().Add(5 * time.Second).Truncate(time.Second)
-			w.keys[tokenShort] = is.token("ann", end)
+			w.keys[tokenShort] = is.token("ann", "", end)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			resp, err := w.send(ctx, tt.method, tt.path, tokenShort, tt.header, tt.body)
@@ -119,4 +121,41 @@ func TestTokenEndsItsStreams(t *testing.T) {
 			t.Error(a)
 		}
 	})
+}
+
+// TestTokensOfOnePerson checks that a token has its own rights, even in what the
+// same person has opened with another token.
+func TestTokensOfOnePerson(t *testing.T) {
+	t.Parallel()
+	is := newIssuer(t)
+	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}})
+	w.oauth = map[string]any{"issuer": is.URL, "resource": audience, "jwks": is.URL, "adminScope": "boss"}
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, map[string]any{"deny": []string{tool}})}})
+	const wide, again, narrow = "wide", "again", "narrow"
+	hour := time.Now().Add(time.Hour)
+	w.keys[wide], w.keys[again] = is.token("ann", "boss code", hour), is.token("ann", "code boss", hour.Add(time.Minute))
+	w.keys[narrow] = is.token("ann", "tool:"+server+"/none", hour)
+	s, ok := w.streamable("/mcp", wide, legacy).(*streamable)
+	if !ok {
+		t.Fatal("the session does not open")
+	}
+	at, ok := w.openBench(wide, map[string]any{"server": server}, legacy).(*benched)
+	if !ok {
+		t.Fatal("the Bench does not open")
+	}
+	for as, want := range map[string]int{again: http.StatusOK, narrow: http.StatusNotFound} {
+		t.Run("door/1 session of the other token, "+as, func(t *testing.T) {
+			if status, _, text := w.do(http.MethodPost, "/mcp", as, s.header, request(7, mcp.MethodPing, nil, legacy)); status != want {
+				t.Errorf("%d %s", status, text)
+			}
+		})
+		t.Run("door/1 Bench of the other token, "+as, func(t *testing.T) {
+			if status, text := w.api(as, http.MethodGet, "bench/"+at.id, nil); status != want {
+				t.Errorf("%d %s", status, text)
+			}
+			if _, text := w.api(as, http.MethodGet, "bench", nil); strings.Contains(text, at.id) != (want == http.StatusOK) {
+				t.Errorf("the list: %s", text)
+			}
+		})
+	}
 }
