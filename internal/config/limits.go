@@ -27,7 +27,7 @@ type Limits struct {
 	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限，超过则断开连接。"`
 	Sessions           int   `json:"sessions" def:"10000" min:"1" max:"10000000" doc:"Sessions at once." zh:"同时存在的会话数。"`
 	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once, at all replicas together. 0 takes a quarter of sessions, at each replica." zh:"单个密钥的会话数，全部副本合计；0 为 sessions 的四分之一，各副本分别计算。"`
-	UnfinishedPerKey   int64 `json:"unfinishedPerKey" unit:"size" def:"0" min:"0" doc:"Memory for bodies of one key that have not arrived whole. 0 takes 16 times clientMessage." zh:"未收完请求体的内存上限：单个密钥可占用的内存；0 为 clientMessage 的 16 倍。"`
+	UnfinishedPerKey   int64 `json:"unfinishedPerKey" unit:"size" def:"0" min:"0" doc:"Memory for the unfinished requests of one key: bodies that have not arrived whole, and large requests until they are answered or their tasks end, also while a call waits for an answer of the client. 0 takes 16 times clientMessage." zh:"单个密钥未完成请求的内存上限：未收完的请求体，以及尚未得到响应、任务尚未结束或正在等待客户端应答的大请求；0 为 clientMessage 的 16 倍。"`
 
 	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may go without a sign of progress. Progress restarts the time, an open question pauses it." zh:"调用的最长静默时间；收到进度后重新计时，等待回答时暂停。"`
 	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
@@ -55,6 +55,14 @@ func Share(set, whole int) int {
 		return set
 	}
 	return (whole + 3) / 4
+}
+
+// Unfinished returns the bytes that the unfinished requests of one key may have.
+func (l *Limits) Unfinished() int64 {
+	if l.UnfinishedPerKey > 0 {
+		return l.UnfinishedPerKey
+	}
+	return 16 * l.ClientMessage
 }
 
 // DefaultLimits returns the limits of an empty config file.

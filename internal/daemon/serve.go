@@ -93,7 +93,7 @@ func Serve(ctx context.Context, in *instance.Instance, a *env.Env, ln *Bound, fl
 	}
 	in.Guests.Add(f.console.ClientsChanged)
 	limits := ServerLimits(&in.Config.Limits)
-	limits.Hits = &in.Hits
+	limits.Hits, limits.Weights = &in.Hits, &in.Weights
 	f.mcp = mcphttp.NewServer(clustered(in, mcphttp.ServerOptions{
 		Open:   func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) },
 		Limits: limits, Log: in.Log,
@@ -182,7 +182,7 @@ func ServerLimits(l *config.Limits) mcphttp.ServerLimits {
 	return mcphttp.ServerLimits{
 		Body: l.ClientMessage, InFlight: l.InFlightPerSession, Sessions: l.Sessions,
 		QueueMessages: l.OutboundMessages, QueueBytes: int(l.OutboundBytes), SessionIdle: l.SessionIdle,
-		PerPrincipal: l.SessionsPerKey, Unfinished: l.UnfinishedPerKey, Shares: access.Shares, Scan: scanLimits(l),
+		PerPrincipal: l.SessionsPerKey, Unfinished: l.Unfinished(), Shares: access.Shares, Scan: scanLimits(l),
 		BodyIdle: l.BodyIdle, WriteIdle: l.WriteIdle, KeepAlive: l.KeepAlive, HeaderBytes: int(l.HeaderBytes), ReadHeader: l.ReadHeader,
 	}
 }

@@ -64,6 +64,7 @@ func (t *target) readOnly() bool { return t.item != nil && t.item.ReadOnly() }
 // Describe returns o with the server and the item for the record.
 func (t *target) Describe(o traffic.Outcome) traffic.Outcome {
 	switch {
+	case t == nil: // the record has ended
 	case t.upstream != nil:
 		o.Server, o.Item = t.upstream.Name(), t.name
 		if t.stored != nil {
@@ -131,7 +132,7 @@ func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error)
 	if c.Via != d.opening.Via { // otherwise Handle keeps the record
 		ctx, t = d.journal.Begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	}
-	resp, err := d.do(ctx, c)
+	resp, err := weighed(ctx, d, c)
 	resp, err = d.gw.opt.AskValue.OrElicit(resp, err, c.client.caller, c.client.rules, visit.Question{Who: d.opening.Who, At: d.opening.Place})
 	d.journal.End(ctx, t, resp, err)
 	return resp, refusal.Discreet(err, &d.opening.Who)
@@ -170,9 +171,9 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	}
 	// The task outlives the request, whose buffer is used again.
 	own, to := *c, *t
-	own.Params = bytes.Clone(c.Params)
+	own.Params = nil // resolved already
 	to.params, to.arguments = bytes.Clone(t.params), bytes.Clone(t.arguments)
-	return d.gw.tasks.Run(ctx, d.ours(c), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+	return d.gw.tasks.Run(ctx, weighedTask(d, d.ours(c), len(to.params)+len(to.arguments)), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 		own.client.back = back
 		return d.send(scripts.Entered(ctx), &own, &to)
 	})

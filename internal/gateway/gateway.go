@@ -43,6 +43,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/servers"
 	"mcp-all-in-one/internal/usage"
+	"mcp-all-in-one/internal/weight"
 )
 
 // Options make a Gateway.
@@ -71,6 +72,9 @@ type Options struct {
 	// often clients call; nil makes new ones.
 	Hits  *config.Hits
 	Rates *rate.Rates
+	// Weights counts the memory of the unfinished requests of each principal; nil
+	// makes a new one.
+	Weights *weight.Book
 	// Approve asks a person whether a call may run; if it is nil, no such call
 	// may.
 	Approve func(context.Context, Approval) traffic.Yes
@@ -104,6 +108,7 @@ type Gateway struct {
 	views    view.Cache
 	pressure *pressure.Gauge
 	rates    *rate.Rates
+	weights  *weight.Book
 	seals    modern.Sealer
 	mark     string // suffix of the ids of kept results, and of the tasks of modern clients
 	parks    modern.Calls
@@ -136,11 +141,13 @@ type Gateway struct {
 // calling Changed.
 func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe, Usage: opt.Usage}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
-	g.info, g.rates = marshal(opt.Info), cmp.Or(opt.Rates, new(rate.Rates))
+	g.info, g.rates, g.weights = marshal(opt.Info), cmp.Or(opt.Rates, new(rate.Rates)), cmp.Or(opt.Weights, new(weight.Book))
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")
 	}
-	g.parks.TTL = modern.TTL
+	g.parks = modern.Calls{TTL: modern.TTL, Shares: access.Shares, Weigh: func(principal string, n int) (func(), error) {
+		return weigh(g, principal, n)
+	}}
 	g.seals = modern.NewSealer(opt.Seals)
 	g.mark = g.seals.Mark(opt.Owner)
 	g.tasks = tasks.NewBook()

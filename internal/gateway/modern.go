@@ -81,6 +81,9 @@ func (g *Gateway) resultMeta() []byte {
 // parkable runs a request during which a legacy server may ask the client. The
 // client gets the question as the result; the call waits for its retry.
 func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p requestClient, req *jsonrpc.Request, finish modern.Finish) (*jsonrpc.Response, error) {
+	if t := entry.Traced(ctx); t != nil {
+		t.Back = nil // it keeps the request in memory
+	}
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
 		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,

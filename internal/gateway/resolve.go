@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/weight"
 )
 
 // A finder finds the targets of the calls of one client.
@@ -65,6 +66,10 @@ func (f *finder) tool(ctx context.Context, c *Call) (*target, error) {
 	}
 	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
+		if c.client.rules.Era == mcp.Modern && len(t.params) >= weight.Large {
+			// The call may wait for its client. Keep one copy only.
+			c.Params, t.arguments = t.params, params.ReadToolCall(t.params).Arguments
+		}
 	}
 	return t, nil
 }

@@ -182,5 +182,6 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 	}
 	resp, err := s.handle(ctx, from, req)
 	s.journal.End(ctx, t, resp, err)
+	t.LeadsTo((*target)(nil)) // a call that waits for its client keeps the trace
 	return resp, err
 }

@@ -53,7 +53,6 @@ func (a *Away) Read() bool {
 	}
 	body, ok := a.in.readBody()
 	if !ok {
-		a.in.buf = nil
 		return false
 	}
 	a.Body = body

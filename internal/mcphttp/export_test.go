@@ -6,11 +6,9 @@ import (
 	"time"
 )
 
-// Unfinished returns the memory of the incomplete bodies of principal.
+// Unfinished returns the memory of the unfinished requests of principal.
 func (s *Server) Unfinished(principal string) int64 {
-	s.unfinished.mu.Lock()
-	defer s.unfinished.mu.Unlock()
-	return s.unfinished.of[principal]
+	return s.lim.Weights.Of(principal)
 }
 
 // A SessionInfo describes a session without its id.

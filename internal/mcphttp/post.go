@@ -21,6 +21,7 @@ type incoming struct {
 	unknown   bool   // the version in the header never existed
 	accept    accepted
 	buf       *[]byte // holds the body
+	held      int64   // counts for the principal until the request is answered
 }
 
 // A reply is the response to a POST. While the request runs, it is also the peer

@@ -2,7 +2,6 @@ package mcphttp
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/weight"
 )
 
 const (
@@ -63,7 +63,7 @@ func (in *incoming) readBody() ([]byte, bool) {
 	}
 	in.buf = buffers.get(announced)
 	held := room{srv: in.srv, who: in.principal}
-	defer held.Close()
+	defer func() { in.held = held.taken }()
 	rc := http.NewResponseController(in.w)
 	due := 0 // the deadline is renewed when b has this length
 	b := *in.buf
@@ -77,8 +77,8 @@ func (in *incoming) readBody() ([]byte, bool) {
 			if !held.take(size) {
 				lim.Hits.Add("unfinishedPerKey")
 				in.w.Header()["Connection"] = []string{"close"}
-				refuseOverload(in.w, fmt.Sprintf("the unfinished requests of this key have their share of %d bytes: finish some, or set limits.unfinishedPerKey", lim.Unfinished))
-				buffers.put(in.buf)
+				refuseOverload(in.w, weight.Full(lim.Unfinished))
+				drop(in, &held)
 				return nil, false
 			}
 			b = append(make([]byte, 0, size), b...)
@@ -100,16 +100,27 @@ func (in *incoming) readBody() ([]byte, bool) {
 		default:
 			in.refuseBody(http.StatusBadRequest, "body could not be read")
 		}
-		buffers.put(in.buf)
+		drop(in, &held)
 		return nil, false
 	}
 }
 
-// giveBack returns the buffer of the body to the pool, if there is one.
+// drop gives back a body that was refused.
+func drop(in *incoming, held *room) {
+	held.Close()
+	buffers.put(in.buf)
+	in.buf = nil
+}
+
+// giveBack returns the buffer of the body to the pool, if there is one. What outlives
+// the request, such as a call that waits for its client, must not keep it.
 func (in *incoming) giveBack() {
-	if in.buf != nil {
-		buffers.put(in.buf)
+	if in.buf == nil {
+		return
 	}
+	(&room{in.srv, in.principal, in.held}).Close()
+	buffers.put(in.buf)
+	in.buf = nil
 }
 
 // grown returns the size of a larger buffer, in proportion to the data that has

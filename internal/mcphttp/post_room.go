@@ -5,60 +5,42 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync"
 )
 
-// unfinished counts the memory of large incomplete bodies by principal. No other
-// limit applies to them, because the others are checked when a body is complete.
-type unfinished struct {
-	mu sync.Mutex
-	of map[string]int64
-}
-
-// A room is the share of one body in unfinished.
+// A room is the memory of one body. It counts for its principal until the request is
+// answered, because no other limit bounds the bytes of requests.
 type room struct {
 	srv   *Server
 	who   string
 	taken int64
 }
 
-// take reserves memory for a buffer of that size, which replaces the previous one.
-// It reports false if the principal would exceed its limit.
+// take counts a buffer of that size, which replaces the previous one. It reports
+// false if the principal would exceed its limit.
 func (r *room) take(size int64) bool {
 	srv, who := r.srv, r.who
 	if !srv.lim.bound(who) {
 		return true
 	}
-	u := &srv.unfinished
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	more := size - r.taken
-	if u.of[who]+more > srv.lim.Unfinished {
+	if !srv.lim.Weights.Take(who, size-r.taken, srv.lim.Unfinished) {
 		return false
 	}
-	u.of[who] += more
 	r.taken = size
 	return true
 }
 
-// Close releases the reservation: the body is complete or was refused.
+// Close ends the count: the request is answered.
 func (r *room) Close() error {
-	if r.taken == 0 {
-		return nil
-	}
-	u, who := &r.srv.unfinished, r.who
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.of[who] -= r.taken; u.of[who] == 0 {
-		delete(u.of, who)
+	if r.taken != 0 {
+		r.srv.lim.Weights.Give(r.who, r.taken)
+		r.taken = 0
 	}
 	return nil
 }
 
 // Body returns a reader of the body of a request that is not for MCP. The body may
 // have up to limit bytes, and until it is closed it counts like the messages of
-// the principal who. If the principal has used up its share, a read
-// returns full.
+// the principal who. If the principal has used up its share, a read returns full.
 func (s *Server) Body(w http.ResponseWriter, r *http.Request, who string, limit int64, full error) io.ReadCloser {
 	return &otherBody{room{srv: s, who: who}, http.MaxBytesReader(w, r.Body, limit), limit, 0, 0, full}
 }

@@ -51,8 +51,8 @@ func unfinished(t *testing.T, w *world, principal string) (finish func() (status
 	}
 }
 
-// TestShareOfUnfinishedBodies checks that incomplete bodies count for the key that
-// sends them.
+// TestShareOfUnfinishedBodies checks that bodies count for the key that sends them
+// until they are answered.
 func TestShareOfUnfinishedBodies(t *testing.T) {
 	w := newWorld(t, mcphttp.ServerLimits{Body: 2 << 20, Unfinished: 3 << 20, Shares: func(who string) bool { return who != "local" }})
 	var finish []func() (int, string)
@@ -75,7 +75,7 @@ func TestShareOfUnfinishedBodies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("door/14 what arrived whole is not counted", func(t *testing.T) {
+	t.Run("door/14 what is answered is not counted", func(t *testing.T) {
 		for _, f := range finish[:2] {
 			if status, body := f(); status != 200 {
 				t.Errorf("%d %s", status, body)

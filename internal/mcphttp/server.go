@@ -97,21 +97,20 @@ type ServerOptions struct {
 
 // A Server serves MCP clients over HTTP.
 type Server struct {
-	open       func(ctx context.Context, o *Opening) (Session, error)
-	lim        ServerLimits
-	until      func(context.Context) time.Time
-	log        *slog.Logger
-	newID      func(context.Context, Start) string
-	elsewhere  func(http.ResponseWriter, *Away) Whereabouts
-	keep       func(string, Wants)
-	table      table
-	unfinished unfinished
-	posts      posts
-	ending     ending
-	work       sync.WaitGroup // sessions that are ending, stream writers, the pulse
-	dropped    atomic.Int64
-	cutOff     atomic.Int64
-	opened     atomic.Uint64 // sessions
+	open      func(ctx context.Context, o *Opening) (Session, error)
+	lim       ServerLimits
+	until     func(context.Context) time.Time
+	log       *slog.Logger
+	newID     func(context.Context, Start) string
+	elsewhere func(http.ResponseWriter, *Away) Whereabouts
+	keep      func(string, Wants)
+	table     table
+	posts     posts
+	ending    ending
+	work      sync.WaitGroup // sessions that are ending, stream writers, the pulse
+	dropped   atomic.Int64
+	cutOff    atomic.Int64
+	opened    atomic.Uint64 // sessions
 }
 
 // NewServer makes a Server. Close must be called.
@@ -132,7 +131,7 @@ func NewServer(opt ServerOptions) *Server {
 	if s.until == nil {
 		s.until = func(context.Context) time.Time { return time.Time{} }
 	}
-	s.table.byID, s.table.of, s.table.count, s.unfinished.of = make(map[string]*session), make(map[string]int), s.lim.Count, make(map[string]int64)
+	s.table.byID, s.table.of, s.table.count = make(map[string]*session), make(map[string]int), s.lim.Count
 	s.work.Go(s.pulse)
 	return s
 }

@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/weight"
 )
 
 // ServerLimits bounds the resources that one client can use. Zero fields mean the
@@ -17,7 +19,7 @@ type ServerLimits struct {
 	InFlight      int           // requests of one session running at once, 64
 	Sessions      int           // 10,000
 	PerPrincipal  int           // sessions of one principal, a quarter of all
-	Unfinished    int64         // bytes of incomplete bodies of one principal, 16 times Body
+	Unfinished    int64         // bytes of unfinished requests of one principal, 16 times Body
 	QueueMessages int           // queued for one client, 1,024
 	QueueBytes    int           // queued for one client, 8 MiB
 	ReplayBytes   int           // kept for resumption, 1 MiB per session
@@ -30,6 +32,7 @@ type ServerLimits struct {
 	ReadHeader    time.Duration // 10 s
 	Scan          jsonrpc.ScanLimits
 	Hits          *config.Hits // counts reached limits; nil counts nothing
+	Weights       *weight.Book // counts what Unfinished bounds; nil counts for this server alone
 	// Shares reports whether PerPrincipal and Unfinished apply to a principal; nil
 	// applies them to all.
 	Shares func(principal string) bool
@@ -74,6 +77,7 @@ func (l ServerLimits) orDefaults() ServerLimits {
 	or(&l.KeepAlive, 25*time.Second)
 	or(&l.HeaderBytes, 64<<10)
 	or(&l.ReadHeader, 10*time.Second)
+	l.Weights = cmp.Or(l.Weights, new(weight.Book))
 	return l
 }
 

@@ -166,7 +166,7 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 		return
 	}
 	msg := append([]byte(nil), body...) // the message outlives this POST
-	in.giveBack()
+	defer in.giveBack()                 // it counts until the session takes the message
 	select {
 	case ss.line.in <- msg:
 		w.WriteHeader(http.StatusAccepted)

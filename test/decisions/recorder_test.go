@@ -24,14 +24,16 @@ import (
 )
 
 // The environment of a recorder: the file that it writes to, its name in its
-// instructions, whether its texts contain instructions to the model, and the
-// address that it waits for before it serves.
+// instructions, whether its texts contain instructions to the model, the
+// address that it waits for before it serves, and whether it has a tool that asks
+// the client.
 const (
 	envPrefix  = "DECISIONS_"
 	envJournal = envPrefix + "JOURNAL"
 	envName    = envPrefix + "NAME"
 	envOrders  = envPrefix + "ORDERS"
 	envGate    = envPrefix + "GATE"
+	envAsks    = envPrefix + "ASKS"
 )
 
 // TestMain lets the test binary act as a server too: the gateway starts it as a
@@ -91,7 +93,11 @@ func record(journal string) error {
 	if err := waitFor(os.Getenv(envGate)); err != nil {
 		return err
 	}
-	session := recorded(os.Getenv(envName), os.Getenv(envOrders) != "").Open(nil)
+	s := recorded(os.Getenv(envName), os.Getenv(envOrders) != "")
+	if os.Getenv(envAsks) != "" {
+		askTheClient(s)
+	}
+	session := s.Open(nil)
 	defer session.Close()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -270,6 +276,22 @@ func recorded(name string, orders bool) *mcpserver.Server {
 
 // updated, with a URI after it, makes a recorder say that this resource changed.
 const updated = "updated "
+
+// askTheClient makes a recorder a server of the legacy era whose tools ask the client,
+// or wait.
+func askTheClient(s *mcpserver.Server) {
+	s.Versions = []string{mcp.V2025_11_25}
+	tool := func(name string, run func(ctx context.Context, c *mcpserver.Call) (any, error)) mcpserver.Tool {
+		return mcpserver.Tool{Run: run, Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)}
+	}
+	s.SetTools(
+		tool("echo", func(context.Context, *mcpserver.Call) (any, error) { return mcpserver.Text(ran), nil }),
+		tool("ask", func(ctx context.Context, c *mcpserver.Call) (any, error) {
+			answer, err := c.Ask(ctx, "q", mcp.MethodElicit, map[string]any{"message": "?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}})
+			return mcpserver.Text("%s", answer), err
+		}),
+		tool("hold", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
+}
 
 // ran is the response of a recorder to every call that it gets.
 const ran = "it ran"

@@ -38,6 +38,7 @@ import (
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/values"
+	"mcp-all-in-one/internal/weight"
 )
 
 // An Instance is one running gateway: servers, sessions and what they share.
@@ -59,6 +60,7 @@ type Instance struct {
 	Private   string // its mark if it is private; see daemon.Private
 	Draining  atomic.Bool
 	Hits      config.Hits
+	Weights   weight.Book // of the unfinished requests of each principal
 	rates     rate.Rates
 	Held      *rate.Sessions // nil without a cluster
 	strangers Recent
@@ -193,7 +195,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	}
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
-		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits, Rates: &in.rates,
+		Traffic: in.Traffic, Observe: in.Observe, Usage: in.Usage, Own: in.ownTools(o), Hits: &in.Hits, Rates: &in.rates, Weights: &in.Weights,
 		OnClients: in.Guests.changed, Approve: in.approve, AskValue: askValue(in), Seals: seals, Owner: owner, Fetch: fetcher(in),
 		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: addresses.Open(filepath.Join(folders.StateDir(), "addresses.json")),

@@ -26,13 +26,15 @@ type Trace struct {
 
 	start  time.Time
 	call   traffic.Call
-	params []byte
-	span   traffic.Span
-	came   traffic.Forward
-	target atomic.Value // the last Target of the call
-	cached atomic.Bool  // the result came from the cache
-	yes    atomic.Pointer[traffic.Yes]
-	first  atomic.Pointer[Trace] // the request that began the call
+	params []byte // nil once the record has ended
+	// answers is set if the request repeats one to answer its questions.
+	answers bool
+	span    traffic.Span
+	came    traffic.Forward
+	target  atomic.Value // the last Target of the call
+	cached  atomic.Bool  // the result came from the cache
+	yes     atomic.Pointer[traffic.Yes]
+	first   atomic.Pointer[Trace] // the request that began the call
 	// verdict on the server's response.
 	verdict Verdict
 }
@@ -96,7 +98,7 @@ func (j *Journal) Begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 	if !k.Watched() {
 		return ctx, nil
 	}
-	t := &Trace{start: time.Now(), params: req.Params}
+	t := &Trace{start: time.Now(), params: req.Params, answers: k.Detailed() && answers(req.Params)}
 	t.call = traffic.Call{Hop: traffic.HopClient, Server: server, Start: t.start}
 	above := Traced(ctx)
 	if above != nil {
@@ -138,6 +140,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 		o = to.Describe(o)
 	}
 	j.Client.Keeper().End(t.ID, &t.span, &t.call, &o, t.params, body)
+	t.params = nil // a call that waits for its client keeps its trace
 }
 
 // summarize fills in the entry of a call in the record.
@@ -192,7 +195,7 @@ func (j *Journal) Hop(ctx context.Context, server string, req *jsonrpc.Request) 
 	h := &Hop{keeper: k, trace: t, began: time.Since(t.start), params: req.Params} // Since reads one clock, Now reads two
 	h.call = traffic.Call{Hop: traffic.HopServer, Server: server, Start: t.start.Add(h.began), Parent: t.ID}
 	j.summarize(&h.call, req, Subject(req.Params))
-	h.call.Door, h.call.Answers = t.call.Door, answers(t.params)
+	h.call.Door, h.call.Answers = t.call.Door, t.answers
 	if t.span.ID != [8]byte{} {
 		h.span = t.span.Child()
 	}

@@ -2,6 +2,7 @@ package modern
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -19,7 +20,9 @@ const (
 	grace    = 15 * time.Millisecond
 	maxGrace = 10 * grace
 
-	maxWaiting = 10_000
+	// maxWaiting bounds the waiting calls, maxWaitingKey those of one principal.
+	maxWaiting    = 10_000
+	maxWaitingKey = maxWaiting / 4
 )
 
 // ErrExpired ends a call whose client did not answer in time.
@@ -37,6 +40,7 @@ type Call struct {
 	resp      *jsonrpc.Response
 	err       error
 
+	release   func() // ends the count of a result that the client has not fetched; nil if none counts
 	questions Questions
 	news      chan struct{}
 	timer     *time.Timer
@@ -76,9 +80,17 @@ func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 // Calls are the calls that wait for their clients, each for TTL at most.
 type Calls struct {
 	TTL time.Duration
-	mu  sync.Mutex
-	by  map[string]*Call
-	wg  sync.WaitGroup
+	// Shares reports whether a principal may have no more than its share of the
+	// calls; nil means that all principals do.
+	Shares func(principal string) bool
+	// Weigh counts memory for a principal until release is called, or returns an
+	// error if the principal has its share; nil counts nothing.
+	Weigh func(principal string, n int) (release func(), err error)
+
+	mu sync.Mutex
+	by map[string]*Call
+	of map[string]int // by principal
+	wg sync.WaitGroup
 }
 
 // Start begins a call of a principal that can be left waiting. Until then
@@ -87,10 +99,26 @@ func (p *Calls) Start(ctx context.Context, principal string, back Back, run func
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	k := &Call{ID: RandomID(), principal: principal, began: live, cancel: cancel, done: make(chan struct{}), back: back, news: make(chan struct{}, 1)}
 	p.wg.Go(func() {
-		k.resp, k.err = run(live, k)
+		p.end(k, run)
 		close(k.done)
 	})
 	return k
+}
+
+// end runs a call to its end. If the call waits for its client, the result counts
+// until the client fetches it.
+func (p *Calls) end(k *Call, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) {
+	resp, err := run(k.began, k)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by[k.ID] == k && p.Weigh != nil && resp != nil {
+		var full error
+		if k.release, full = p.Weigh(k.principal, len(resp.Result)); full != nil {
+			resp.Release()
+			resp, err = nil, full
+		}
+	}
+	k.resp, k.err = resp, err
 }
 
 // Wait waits until a call ends or asks a question.
@@ -125,9 +153,9 @@ func (p *Calls) Wait(ctx context.Context, k *Call) (asks bool, resp *jsonrpc.Res
 
 // Leave leaves a call waiting and returns its questions.
 func (p *Calls) Leave(k *Call) (inputs []byte, err error) {
-	if !p.keep(k) {
+	if full := p.keep(k); full != "" {
 		k.cancel(ErrExpired)
-		return nil, mcp.Failure(mcp.Overloaded, "", "too many calls wait for answers of their clients")
+		return nil, mcp.Failure(mcp.Overloaded, "", full)
 	}
 	k.tell(nil)
 	return jsonrpc.AsObject(k.questions.Inputs()), nil
@@ -143,22 +171,27 @@ func (p *Calls) Resume(id string, from jsonrpc.Peer, answers []byte) (k *Call, l
 	return k, k.questions.Give(answers)
 }
 
-func (p *Calls) keep(k *Call) bool {
+// keep leaves a call waiting. If it may not wait, keep returns why.
+func (p *Calls) keep(k *Call) (full string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.by) >= maxWaiting {
-		return false
+	switch {
+	case len(p.by) >= maxWaiting:
+		return "too many calls wait for answers of their clients"
+	case p.of[k.principal] >= maxWaitingKey && (p.Shares == nil || p.Shares(k.principal)):
+		return fmt.Sprintf("%d calls of this key wait for its answers, which is its share: answer some first", maxWaitingKey)
 	}
 	if p.by == nil {
-		p.by = make(map[string]*Call)
+		p.by, p.of = make(map[string]*Call), make(map[string]int)
 	}
 	p.by[k.ID] = k
+	p.of[k.principal]++
 	k.timer = time.AfterFunc(p.TTL, func() {
 		if p.take(k.ID) != nil {
 			k.cancel(ErrExpired)
 		}
 	})
-	return true
+	return ""
 }
 
 // take removes and returns a waiting call.
@@ -166,9 +199,19 @@ func (p *Calls) take(id string) *Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.by[id]
+	if k == nil {
+		return nil
+	}
 	delete(p.by, id)
-	if k != nil && k.timer != nil {
+	if p.of[k.principal]--; p.of[k.principal] == 0 {
+		delete(p.of, k.principal)
+	}
+	if k.timer != nil {
 		k.timer.Stop()
+	}
+	if k.release != nil {
+		k.release()
+		k.release = nil
 	}
 	return k
 }

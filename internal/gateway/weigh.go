@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway/tasks"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/weight"
+)
+
+// weigh counts n bytes that stay in memory for a principal until release is called.
+// It returns an error if the principal has its share of the memory.
+func weigh(g *Gateway, principal string, n int) (release func(), err error) {
+	if n < weight.Large || !access.Shares(principal) {
+		return func() {}, nil
+	}
+	limits := &g.config().Limits
+	most := limits.Unfinished()
+	// The last quarter is for bodies: with one of them a client answers a call.
+	if !g.weights.Take(principal, int64(n), most-most/4) {
+		g.opt.Hits.Add("unfinishedPerKey")
+		return nil, mcp.Failure(mcp.Overloaded, "", weight.Full(most))
+	}
+	return func() { g.weights.Give(principal, int64(n)) }, nil
+}
+
+// weighed makes a call whose parameters count until it ends. The connection counts
+// them too, but a call may outlive the request that brought it.
+func weighed(ctx context.Context, d *dispatcher, c *Call) (*jsonrpc.Response, error) {
+	if len(c.Params) < weight.Large {
+		return d.do(ctx, c)
+	}
+	release, err := weigh(d.gw, d.opening.Who.ID, len(c.Params))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return d.do(ctx, c)
+}
+
+// weighedTask returns a link whose task counts n bytes until it ends.
+func weighedTask(d *dispatcher, link tasks.Link, n int) tasks.Link {
+	enter := link.Enter
+	link.Enter = func() (func(), error) {
+		release, err := weigh(d.gw, link.Principal, n)
+		if err != nil {
+			return nil, err
+		}
+		leave, err := enter()
+		if err != nil {
+			release()
+			return nil, err
+		}
+		return func() { leave(); release() }, nil
+	}
+	return link
+}
