@@ -19,6 +19,7 @@ import (
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString(referenceIntro)
+	b.WriteString(restartNote())
 	section(&b, "Server", "`mcpServers.<name>`, and the same in every other shape", reflect.TypeFor[Server]())
 	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
 	section(&b, "Argument", "`tools.<name>.arguments.<name>` of a server", reflect.TypeFor[Argument]())
@@ -170,10 +171,20 @@ If a variable is not defined, the gateway reports it and switches off the server
 A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after
 every change that the console or a command such as ` + "`add`" + ` makes. Only what changed is touched: other servers keep their process, calls
 in flight finish, and clients hear of each changed list once. A broken file changes nothing and is reported.
-Changes of server, logging, limits, audit and tracing take effect at the next start. Changes of access take effect at once, except that a gateway that asks for
-keys or tokens goes on asking until the next start.
+`
+
+// restartNote says which changes wait for a restart.
+func restartNote() string {
+	return "Changes of " + listed(restarts) + " take effect at the next start, all others at once; so do those of " + listed(live) + `.
+A gateway that asks for keys or tokens goes on asking until the next start.
 
 `
+}
+
+func listed(keys []string) string {
+	last := len(keys) - 1
+	return "`" + strings.Join(keys[:last], "`, `") + "` and `" + keys[last] + "`"
+}
 
 // typeName returns the name of a field's type on the reference page.
 func typeName(f field) string {

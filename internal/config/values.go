@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +21,20 @@ type Value struct {
 	Choices    []string
 }
 
-// restarts are prefixes of keys that are read only at the start.
-var restarts = []string{"server.", "logging.", "limits.", "cluster."}
+// restarts are the sections and keys that are read only at the start; live are the
+// keys in them that are read whenever they are needed.
+var (
+	restarts = []string{"server", "cli", "logging", "limits", "tokens", "audit", "metrics", "tracing", "cluster", "access.share.url"}
+	live     = []string{"limits.callsPerMinute", "limits.sameCall", "limits.memory"}
+)
+
+// needsRestart reports whether a change of a key takes effect only after a restart.
+func needsRestart(key string) bool {
+	if slices.Contains(live, key) {
+		return false
+	}
+	return slices.ContainsFunc(restarts, func(late string) bool { return key == late || strings.HasPrefix(key, late+".") })
+}
 
 // Values lists all keys of the file outside the servers.
 func Values(c *Config) []Value {
@@ -58,13 +71,10 @@ func appendValues(list []Value, prefix string, v, def reflect.Value) []Value {
 		}
 		value := Value{
 			Key: key, Value: encodeValue(v.Field(f.index)), Default: encodeValue(def.Field(f.index)),
-			Source: "default", Doc: f.doc, DocZH: f.zh, Secret: f.typ == typeSecret, Choices: f.enum,
+			Source: "default", Restart: needsRestart(key), Doc: f.doc, DocZH: f.zh, Secret: f.typ == typeSecret, Choices: f.enum,
 		}
 		if !bytes.Equal(value.Value, value.Default) {
 			value.Source = "file"
-		}
-		for _, p := range restarts {
-			value.Restart = value.Restart || strings.HasPrefix(key, p)
 		}
 		list = append(list, value)
 	}
