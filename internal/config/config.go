@@ -38,9 +38,9 @@ type Config struct {
 	CLI        CLI           `json:"cli" doc:"Settings of the command line." zh:"命令行的通信方式。"`
 	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"记录哪些日志，写到何处。"`
 	Roots      []Root        `json:"roots" doc:"Roots for servers that ask for them outside of a call." zh:"默认根目录：服务器在调用之外询问时得到的根目录。"`
-	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
+	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers the sampling requests of clients to the gateway." zh:"回答采样请求的 OpenAI 兼容端点；请求由客户端发给网关。"`
 	Inbox      Inbox         `json:"inbox" doc:"Notifications about questions and approvals that wait for a person." zh:"提问和批准等待人处理时发出的通知。"`
-	Answers    Answers       `json:"answers" doc:"Fixed answers to questions that no client or person answers." zh:"无人回答时使用的固定答案。"`
+	Answers    Answers       `json:"answers" doc:"Fixed answers to the sampling and elicitation requests of clients to the gateway. Questions of servers are for the client or the console." zh:"固定答案：回答客户端发给网关的采样和询问请求。服务器的询问由客户端或控制台回答。"`
 	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits     Limits        `json:"limits" doc:"All limits of the gateway." zh:"网关的全部限制。"`
 	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"启动等待时间：会话的第一次列表最多等待启动中的服务器多久；握手同样等待，但最多 4 秒。"`
@@ -120,7 +120,7 @@ type Root struct {
 	Name string `json:"name,omitempty" doc:"Display name." zh:"名称。"`
 }
 
-// Sampling is a model that answers sampling requests.
+// Sampling is a model that answers the sampling requests of clients.
 type Sampling struct {
 	URL   string `json:"url" doc:"Base URL of the endpoint." zh:"端点地址。"`
 	Model string `json:"model" doc:"Model to ask for." zh:"模型名。"`
@@ -142,7 +142,8 @@ type Webhook struct {
 	Language string            `json:"language" def:"en" enum:"en|zh" doc:"Language of the messages." zh:"消息的语言。"`
 }
 
-// Answers holds fixed answers to questions that servers ask.
+// Answers holds fixed answers to the requests of clients; questions of servers
+// never get them.
 type Answers struct {
 	Sampling    *SamplingAnswer    `json:"sampling" doc:"Answer to sampling/createMessage." zh:"对 sampling/createMessage 的回答。"`
 	Elicitation *ElicitationAnswer `json:"elicitation" doc:"Answer to elicitation/create." zh:"对 elicitation/create 的回答。"`

@@ -365,7 +365,7 @@ func (s *Session) answer(ctx context.Context, req *Call) (*jsonrpc.Response, err
 	}
 	reason := "neither a sampling backend nor answers.sampling is configured"
 	if req.Method == mcp.MethodElicit {
-		reason = "no person is at the console and answers.elicitation is not configured"
+		reason = "answers.elicitation is not configured"
 	}
 	return nil, jsonrpc.MethodNotFound(req.Method, reason)
 }
