@@ -298,26 +298,38 @@ func (s *sender) setLevel(ctx context.Context, level string) {
 	}
 }
 
-// watchResource subscribes a listener to a resource. It returns nil if the
-// listener may not see the resource, or if the server refuses.
-func (l *listener) watchResource(ctx context.Context, c *Call) (list []listen.Hearing) {
-	t, ok := l.allowed(ctx, c)
-	if !ok {
-		return nil
+// watchResource subscribes a listener to a resource, and records the outcome. It
+// returns nil if the listener may not see the resource, or if the server refuses.
+func (l *listener) watchResource(ctx context.Context, c *Call) []listen.Hearing {
+	ctx, trace := l.s.journal.Begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, "", entry.Subject(c.Params))
+	list, resp, err := l.subscribe(ctx, c, trace)
+	l.s.journal.End(ctx, trace, resp, err)
+	return list
+}
+
+// subscribe subscribes a listener to a resource. If no server agrees, it returns
+// the answer of the last one.
+func (l *listener) subscribe(ctx context.Context, c *Call, trace *entry.Trace) (list []listen.Hearing, resp *jsonrpc.Response, err error) {
+	t, err := l.allowed(ctx, c, trace)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, caller := range upstream.InProjects(ctx, t.upstream, c.client.caller) {
-		if resp, err := t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
+		if resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
 			l.Note(c.Target)
 			list = append(list, t.heard(caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, caller, t.name, l) }))
 		}
 	}
-	return list
+	if len(list) > 0 {
+		return list, empty(), nil
+	}
+	return nil, resp, err
 }
 
 // watchTask subscribes a listener to a task, like watchResource.
 func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
-	t, ok := l.allowed(ctx, c)
-	if !ok {
+	t, err := l.allowed(ctx, c, nil)
+	if err != nil {
 		return nil
 	}
 	era, ok := mcp.Legacy, true // for tasks of the gateway itself
@@ -350,14 +362,19 @@ func (t *target) heard(caller *upstream.Caller, end func(context.Context)) liste
 	return h
 }
 
-// allowed resolves the target of a listener, if the listener may see it.
-func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
+// allowed resolves the target of a listener, if the listener may see it. A trace
+// that is not nil leads to it.
+func (l *listener) allowed(ctx context.Context, c *Call, trace *entry.Trace) (*target, error) {
 	t, err := l.s.resolve(ctx, c)
-	if err != nil || l.s.guard.authorize(ctx, c, t) != nil {
-		return nil, false
+	if err != nil {
+		return nil, err
+	}
+	trace.LeadsTo(t)
+	if err := l.s.guard.authorize(ctx, c, t); err != nil {
+		return nil, err
 	}
 	l.s.locate(ctx, c, t)
-	return t, true
+	return t, nil
 }
 
 // adapt adapts the response of a server to this client: it rewrites URIs to the

@@ -131,7 +131,8 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	}
 }
 
-// audited leaves out routine methods that have no consequences.
+// audited leaves out routine methods that have no consequences. The resources in
+// a subscriptions/listen have entries of their own.
 func audited(method string) bool {
 	return method != "ping" && !strings.HasSuffix(method, "/list") && !strings.HasPrefix(method, "notifications/") &&
 		method != "server/discover" && method != "subscriptions/listen"
