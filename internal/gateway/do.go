@@ -126,7 +126,8 @@ func (d *dispatcher) connect() {
 }
 
 // Do makes a call: it resolves the target, authorizes the call, sends it, and
-// records the outcome. It is the only path from a request to a server.
+// records the outcome. It is the only path from a request to a server but
+// listen, which takes the same steps for each part of a subscription.
 func (d *dispatcher) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	var t *entry.Trace
 	if c.Via != d.opening.Via { // otherwise Handle keeps the record
