@@ -65,6 +65,8 @@ unit: # with the race detector
 plain: # without it
 	$(GO) test .
 	$(GO) test -tags noasm ./internal/jsonrpc
+	$(GO) test ./test/requirements
+	$(GO) test -run '^TestEveryRuleAndDoorHasARow$$' ./test/decisions
 	test/again.sh -- ./test/matrix
 
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
