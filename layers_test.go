@@ -242,14 +242,14 @@ func TestRoomsAreSmall(t *testing.T) {
 				t.Errorf("internal/%s has %d lines in %d files: take it out of largeRooms", name, lines, files)
 			}
 		case !exempt:
-			t.Errorf("internal/%s has %d lines in %d files, at most %d and %d are wanted", name, lines, files, maxLines, maxFiles)
+			t.Errorf("internal/%s has %d lines in %d files, at most %d and %d are wanted: move an idea of its own into a package, and add that to layers", name, lines, files, maxLines, maxFiles)
 		case lines > max(most.lines, maxLines) || files > max(most.files, maxFiles):
-			t.Errorf("internal/%s has grown to %d lines in %d files", name, lines, files)
+			t.Errorf("internal/%s has grown to %d lines in %d files, past its entry in largeRooms: split it", name, lines, files)
 		}
 	}
 	for name, n := range methods {
 		if most, exempt := largeTypes[name]; n > max(most.methods, maxMethods) {
-			t.Errorf("%s has %d methods, at most %d are wanted", name, n, max(most.methods, maxMethods))
+			t.Errorf("%s has %d methods, at most %d are wanted: give those of one idea a type of their own", name, n, max(most.methods, maxMethods))
 		} else if exempt && n <= maxMethods {
 			t.Errorf("%s has %d methods: take it out of largeTypes", name, n)
 		}

@@ -65,7 +65,7 @@ func TestDecisions(t *testing.T) {
 	for i, d := range decisions {
 		t.Run("decision/"+d.name, func(t *testing.T) {
 			if len(refusals[d.name]) == 0 {
-				t.Fatal("no situation in which this decision refuses")
+				t.Fatal("no situation in which this decision refuses; add one to refusals")
 			}
 			for _, c := range refusals[d.name] {
 				s, call, to := situation(t, c)

@@ -28,6 +28,9 @@ func (a answer) String() string {
 	if a.reason == let {
 		return fmt.Sprintf("it was let through: %.300s", a.raw)
 	}
+	if a.reason == unclear {
+		return fmt.Sprintf("unclear, it has none of the sentences in answer_test.go: %.300s", a.raw)
+	}
 	return fmt.Sprintf("%s: %.300s", a.reason, a.raw)
 }
 
