@@ -61,29 +61,29 @@ var layers = map[string][]string{
 	"config/units":       {},
 	"config/variable":    {"config/document", "disk", "secrets"},
 	"config/edit":        {"config", "config/approval", "config/document", "config/layout", "config/problem", "disk", "record", "spelling"},
-	"config":             {"config/units", "config/approval", "config/digest", "config/layout", "config/steering", "config/variable", "folders", "record", "secrets", "config/document", "config/problem", "spelling", "disk"},
+	"config":             {"config/units", "config/approval", "config/digest", "config/layout", "config/steering", "config/variable", "folders", "secrets", "config/document", "config/problem", "spelling", "disk"},
 	"config/watch":       {"config", "config/approval", "config/document", "disk"},
 	"folders":            {"disk"},
-	"mcp":                {"jsonrpc", "config"},
-	"traffic":            {"jsonrpc", "config"},
-	"safehttp":           {"jsonrpc", "config"},
+	"mcp":                {"jsonrpc"},
+	"traffic":            {},
+	"safehttp":           {},
 	"usage":              {"disk", "folders", "traffic"},
 	"telemetry":          {"logfile", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
 	"sandbox/launcher":   {},
 	"sandbox":            {"folders", "sandbox/launcher", "config", "safehttp"},
 	"stdio/lines":        {"jsonrpc", "lastbuf"},
-	"stdio":              {"stdio/lines", "sandbox", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"stdio":              {"stdio/lines", "sandbox"},
 	"mcphttp/sse":        {"jsonrpc"},
 	"mcphttp/httpclient": {"http1", "jsonrpc", "jsonrpc/duplex", "mcp", "mcphttp/sse", "lastbuf"},
-	"mcphttp":            {"weight", "jsonrpc", "jsonrpc/duplex", "lastbuf", "config", "mcp", "traffic", "safehttp", "http1", "mcphttp/sse"},
+	"mcphttp":            {"weight", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "http1", "mcphttp/sse"},
 	"mcphttp/origin":     {"jsonrpc", "mcp", "mcphttp"},
-	"oauth":              {"record", "secrets", "disk", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"access":             {"config/units", "record", "disk", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"oauth":              {"record", "secrets", "disk", "config", "safehttp"},
+	"access":             {"config/units", "record", "disk", "config", "safehttp"},
 	"jsonschema":         {"pattern"},
 	"definition":         {"jsonrpc"},
 	"catalog/fit":        {"jsonschema", "jsonrpc"},
 	"catalog/signature":  {"spelling", "jsonschema", "jsonrpc"},
-	"catalog":            {"spelling", "jsonschema", "jsonrpc", "mcp", "config", "definition", "catalog/fit", "catalog/signature"},
+	"catalog":            {"spelling", "jsonschema", "jsonrpc", "mcp", "definition", "catalog/fit", "catalog/signature"},
 	"upstream/pin":       {"catalog", "config", "definition", "jsonrpc", "record"},
 	"upstream/backoff":   {},
 	"upstream/failure":   {"upstream/backoff", "config", "jsonrpc", "mcp", "mcphttp/httpclient", "mcphttp/sse", "oauth"},
@@ -96,7 +96,7 @@ var layers = map[string][]string{
 	"upstream/project":   {"jsonrpc"},
 	"upstream/queue":     {"access", "config", "mcp"},
 	"upstream/stored":    {"config", "jsonrpc", "jsonrpc/duplex", "mcp"},
-	"upstream/hop":       {"stdio/lines", "jsonrpc", "jsonrpc/duplex", "stdio"},
+	"upstream/hop":       {"stdio/lines", "jsonrpc", "jsonrpc/duplex"},
 	"upstream/watch":     {"jsonrpc"},
 	"upstream/observed":  {"catalog", "stdio"},
 	"upstream/servers":   {"config", "upstream", "upstream/queue"},
@@ -124,10 +124,10 @@ var layers = map[string][]string{
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},
 	"rate":               {"access", "config", "jsonrpc", "mcp"},
 	"gateway":            {"weight", "rate", "receipt", "answers", "gateway/addresses", "gateway/entry", "gateway/listen", "gateway/modern", "gateway/params", "gateway/pressure", "gateway/refusal", "gateway/results", "gateway/roots", "gateway/scripts", "gateway/skills", "gateway/tasks", "gateway/view", "gateway/visit", "gateway/welcome", "seal", "catalog/fit", "jsonrpc", "mcp", "config", "traffic", "usage", "catalog", "upstream", "upstream/servers", "upstream/project", "builtin", "access", "kept", "script", "gateway/cache"},
-	"probe":              {"upstream/failure", "upstream/observed", "sandbox", "spelling", "jsonschema", "jsonrpc", "jsonrpc/duplex", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog", "mcphttp/httpclient"},
+	"probe":              {"upstream/failure", "upstream/observed", "sandbox", "spelling", "jsonschema", "jsonrpc", "jsonrpc/duplex", "mcp", "config", "stdio", "catalog", "mcphttp/httpclient"},
 	"tester/lint":        {"catalog", "jsonrpc", "probe"},
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
-	"tester/history":     {"disk", "config", "probe"},
+	"tester/history":     {"disk", "probe"},
 	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "tester/history", "tester/record"},
 	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "kept", "mcp", "probe", "safehttp", "tester/suite"},
 	"web/api":            {"access", "record"},
@@ -145,11 +145,11 @@ var layers = map[string][]string{
 	"env":             {"config/edit", "config/approval", "folders", "record", "secrets", "config/problem", "spelling", "config"},
 	"lock":            {"disk", "folders", "config/problem", "config", "sandbox"},
 	"install":         {"folders", "disk", "spelling", "config", "config/steering", "safehttp", "definition", "env", "oauth"},
-	"control":         {"folders", "receipt", "config/problem", "config", "env", "access", "upstream", "gateway", "web", "web/api"},
+	"control":         {"folders", "receipt", "config/problem", "config", "env", "access", "upstream", "web", "web/api"},
 	"clients":         {"disk", "config/edit", "folders", "config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web/api"},
 	"daemon/instance": {"weight", "definition", "kept", "sharing", "upstream/servers", "rate", "config/edit", "gateway/addresses", "gateway/modern", "gateway/visit", "upstream/failure", "upstream/memory", "upstream/pin", "folders", "disk", "record", "receipt", "cluster", "cluster/natsengine", "cluster/place", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "web/inbox", "web/values", "telemetry", "usage", "control"},
-	"doctor":          {"daemon/certs", "folders", "spelling", "catalog", "upstream/failure", "cluster", "config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
-	"daemon/console":  {"upstream/servers", "sandbox", "upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox", "web/suites", "web/values"},
+	"doctor":          {"daemon/certs", "folders", "spelling", "catalog", "upstream/failure", "cluster", "config/problem", "config", "stdio", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
+	"daemon/console":  {"upstream/servers", "sandbox", "upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox", "web/suites", "web/values"},
 	"install/offer":   {"config/edit", "folders", "secrets", "install", "config", "env", "jsonrpc", "oauth", "sandbox"},
 	"web/add":         {"config/edit", "access", "config", "env", "install", "install/offer", "sandbox", "web/api"},
 	"daemon/certs":    {"folders", "config", "config/problem", "safehttp"},
@@ -157,26 +157,26 @@ var layers = map[string][]string{
 		"telemetry", "env", "control", "daemon/instance", "daemon/console"},
 	"cli/command": {"spelling", "config", "mcp", "env", "control", "daemon"},
 	"cli/output":  {"catalog/signature", "jsonrpc", "catalog", "probe", "env"},
-	"cli/target": {"folders", "config/problem", "spelling", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway",
+	"cli/target": {"folders", "config/problem", "spelling", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "gateway",
 		"probe", "web", "web/inbox", "env", "control", "doctor", "daemon/instance", "cli/command", "cli/output", "mcphttp/httpclient", "tester/history", "tester/record"},
 	"cli/use": {"folders", "catalog/signature", "spelling", "jsonschema", "jsonrpc", "config", "mcp", "traffic", "catalog", "probe", "web", "web/inbox", "env", "control", "daemon/instance",
 		"cli/command", "cli/output", "cli/target", "tester/history"},
-	"cli/test": {"mcphttp/origin", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "traffic", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",
+	"cli/test": {"mcphttp/origin", "jsonrpc", "jsonrpc/duplex", "config", "mcp", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",
 		"daemon", "daemon/instance", "mcpserver", "cli/command", "cli/output", "cli/target", "cli/use", "config/variable", "spelling", "tester/eval", "tester/lint", "tester/record", "tester/suite"},
 	"service": {"disk", "logfile"},
 	"upgrade": {"disk", "config", "safehttp"},
-	"cli/run": {"folders", "receipt", "service", "config", "mcp", "access", "catalog", "upstream", "gateway", "env", "control", "daemon", "daemon/instance",
+	"cli/run": {"folders", "receipt", "service", "config", "mcp", "access", "catalog", "upstream", "env", "control", "daemon", "daemon/instance",
 		"mcpserver", "cli/command", "cli/output", "usage", "web"},
-	"cli/manage": {"spelling", "clients", "mcp", "daemon/certs", "disk", "upstream/pin", "config/edit", "config/approval", "record", "stdio", "cluster", "cluster/natsengine", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
+	"cli/manage": {"spelling", "clients", "mcp", "daemon/certs", "disk", "upstream/pin", "config/edit", "config/approval", "record", "stdio", "cluster", "cluster/natsengine", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
 		"cli/command", "cli/target", "cli/use", "probe", "mcphttp/httpclient", "tester/lint", "tester/suite"},
-	"cli/client": {"config/edit", "jsonrpc", "config", "traffic", "probe", "web", "env", "control", "clients", "daemon", "daemon/instance",
+	"cli/client": {"config/edit", "jsonrpc", "config", "traffic", "web", "env", "control", "clients", "daemon", "daemon/instance",
 		"cli/command", "tester/history"},
 	"cli/other":   {"env", "doctor", "cli/command", "control", "mcp", "upgrade"},
 	"cli/program": {"folders", "config/edit", "config/problem", "disk", "config", "mcp", "env", "control", "daemon", "cli/command", "cli/use", "cli/test"},
 	"cli": {"stdio", "env", "cli/command", "cli/target", "cli/use", "cli/run", "cli/manage", "cli/client", "cli/other",
 		"cli/program"},
-	"mcpserver":              {"stdio/lines", "i18n", "jsonrpc", "jsonrpc/duplex", "mcp", "stdio", "mcphttp"},
-	"mcptest":                {"jsonrpc", "jsonrpc/duplex", "mcp", "mcpserver", "stdio"},
+	"mcpserver":              {"stdio/lines", "jsonrpc", "jsonrpc/duplex", "mcp", "stdio", "mcphttp"},
+	"mcptest":                {"jsonrpc", "jsonrpc/duplex", "mcp", "mcpserver"},
 	"mcptest/cmd/fakeserver": {"mcpserver", "mcptest"},
 	"mcptest/sparing":        {},
 	"mcptest/corpus":         {},
@@ -204,7 +204,36 @@ func TestImportsFollowTheLayers(t *testing.T) {
 				t.Errorf("internal/%s must not import internal/%s", name, dep)
 			}
 		}
+		imported := importedAnywhere(t, p.Dir)
+		for _, dep := range allowed {
+			if !slices.Contains(imported, module+"/internal/"+dep) {
+				t.Errorf("internal/%s does not import internal/%s: take it out of layers", name, dep)
+			}
+		}
 	}
+}
+
+// importedAnywhere returns what the files of a package without tests import, on
+// any system.
+func importedAnywhere(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			list = append(list, strings.Trim(spec.Path.Value, `"`))
+		}
+	}
+	return list
 }
 
 // A room is a package, and holds one idea.
