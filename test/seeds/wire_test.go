@@ -25,8 +25,6 @@ type wire interface {
 	tell(line string)
 	// hear waits for a notification.
 	hear(method string) mcptest.Message
-	// request waits for a request of the product.
-	request(method string) mcptest.Message
 	// rest returns all messages that were received but not waited for.
 	rest() []string
 }
@@ -34,11 +32,10 @@ type wire interface {
 // A stdioWire talks to the product's pipes.
 type stdioWire struct{ *mcptest.RawStdio }
 
-func (w stdioWire) ask(line string) mcptest.Message       { return w.Ask(line) }
-func (w stdioWire) tell(line string)                      { w.Send(line) }
-func (w stdioWire) hear(method string) mcptest.Message    { return w.Notification(method) }
-func (w stdioWire) request(method string) mcptest.Message { return w.Request(method) }
-func (w stdioWire) rest() []string                        { return w.Unclaimed() }
+func (w stdioWire) ask(line string) mcptest.Message    { return w.Ask(line) }
+func (w stdioWire) tell(line string)                   { w.Send(line) }
+func (w stdioWire) hear(method string) mcptest.Message { return w.Notification(method) }
+func (w stdioWire) rest() []string                     { return w.Unclaimed() }
 
 // An httpWire talks to an MCP URL of the product. Its initialize opens a
 // session; without one, every request stands alone.
@@ -106,10 +103,7 @@ func (w *httpWire) tell(line string) {
 	}
 }
 
-func (w *httpWire) hear(method string) mcptest.Message    { return w.find(method) }
-func (w *httpWire) request(method string) mcptest.Message { return w.find(method) }
-
-func (w *httpWire) find(method string) mcptest.Message {
+func (w *httpWire) hear(method string) mcptest.Message {
 	w.t.Helper()
 	late := false
 	timer := time.AfterFunc(patience, func() {
