@@ -100,11 +100,6 @@ var reasonsZH = map[mcp.Reason]string{
 	mcp.OwnerLost: "运行此调用的副本已失联",
 }
 
-func reasonOf(e *jsonrpc.Error) mcp.Reason {
-	reason, _ := jsonrpc.GetString(e.Data, "reason")
-	return mcp.Reason(reason)
-}
-
 // wireExit returns the exit code for an error response from a server, or from a
 // gateway in front of it.
 func wireExit(e *jsonrpc.Error) int {
@@ -133,7 +128,7 @@ func Answered(a *env.Env, x *probe.Exchange, m *Target) error {
 	if x.Err == nil {
 		return nil
 	}
-	who := i18n.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务器返回错误")+"：")
+	who := i18n.Pair("", cmp.Or(reasonsZH[mcp.ReasonOf(x.Err)], "服务器返回错误")+"：")
 	e := &env.ExitError{Code: wireExit(x.Err), ID: env.CodeTool, Err: i18n.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
 	if e.Code == env.ExitUnreachable {
 		e.ID = env.CodeUnreachable
