@@ -37,7 +37,7 @@ func (k keeper) get(registry, name, version string) *Record {
 	if err != nil {
 		return nil
 	}
-	rec, err := ParseRecord(data, name)
+	rec, err := parseRecord(data, name)
 	if err != nil || rec.Server.Version != version {
 		return nil
 	}

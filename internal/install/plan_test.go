@@ -20,7 +20,7 @@ func readRecord(t *testing.T, file, name string) *Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := ParseRecord(data, name)
+	rec, err := parseRecord(data, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestPlanNuGet(t *testing.T) {
 // planOf plans a record with the given body.
 func planOf(t *testing.T, body string) (*Plan, error) {
 	t.Helper()
-	rec, err := ParseRecord([]byte(`{"server":{"name":"a.b/c","description":"d","version":"1.0.0",`+body+`}}`), "a.b/c")
+	rec, err := parseRecord([]byte(`{"server":{"name":"a.b/c","description":"d","version":"1.0.0",`+body+`}}`), "a.b/c")
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func TestBadPlans(t *testing.T) {
 		})
 	}
 	t.Run("install/bad-plan/deleted", func(t *testing.T) {
-		rec, err := ParseRecord([]byte(`{"server":{"name":"a.b/c","version":"1.0.0","remotes":[{"type":"sse","url":"https://h.example/"}]},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted"}}}`), "a.b/c")
+		rec, err := parseRecord([]byte(`{"server":{"name":"a.b/c","version":"1.0.0","remotes":[{"type":"sse","url":"https://h.example/"}]},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted"}}}`), "a.b/c")
 		if err != nil {
 			t.Fatal(err)
 		}

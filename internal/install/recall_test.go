@@ -22,7 +22,7 @@ func TestRecall(t *testing.T) {
     {"name": "TOKEN", "isSecret": true, "isRequired": true},
     {"name": "AUTH", "value": "Bearer {bearer}", "variables": {"bearer": {"isSecret": true}}},
     {"name": "ODD"}, {"name": "LEFT_OUT"}]}]}}`
-	rec, err := ParseRecord([]byte(record), "io.github.o/n")
+	rec, err := parseRecord([]byte(record), "io.github.o/n")
 	if err != nil {
 		t.Fatal(err)
 	}

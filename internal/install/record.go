@@ -96,19 +96,19 @@ type argument struct {
 	Repeated bool   `json:"isRepeated"`
 }
 
-// NamePattern is the syntax of a server's name in a registry.
-var NamePattern = lazy.Regexp(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+// namePattern is the syntax of a server's name in a registry.
+var namePattern = lazy.Regexp(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 // IsName reports whether a word names a server in a registry: it has a dot
 // before the slash, and no scheme. A version may follow.
 func IsName(word string) bool {
 	name, _, _ := strings.Cut(word, "@")
 	space, _, _ := strings.Cut(name, "/")
-	return NamePattern().MatchString(name) && strings.Contains(space, ".") && !strings.HasPrefix(space, ".")
+	return namePattern().MatchString(name) && strings.Contains(space, ".") && !strings.HasPrefix(space, ".")
 }
 
-// ParseRecord parses the response of a registry for the server with that name.
-func ParseRecord(data []byte, name string) (*Record, error) {
+// parseRecord parses the response of a registry for the server with that name.
+func parseRecord(data []byte, name string) (*Record, error) {
 	r := new(Record)
 	if err := parseStrict(data, r); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func ParseRecord(data []byte, name string) (*Record, error) {
 func (r *Record) check() error {
 	s := &r.Server
 	switch inputs := r.inputs(); {
-	case !NamePattern().MatchString(s.Name) || len(s.Name) > 200:
+	case !namePattern().MatchString(s.Name) || len(s.Name) > 200:
 		return fail(env.CodeRecord, "%s is not a name of a server: refused", "%s 不是服务器名：已拒绝", Show(s.Name))
 	case !isReleaseVersion(s.Version):
 		return fail(env.CodeRecord, "%s is not a version: refused", "%s 不是版本号：已拒绝", Show(s.Version))

@@ -135,7 +135,7 @@ func (r *Registries) Find(ctx context.Context, name, version string) (*Record, e
 		case err != nil:
 			return r.offline(g, name, version, err)
 		}
-		rec, err := ParseRecord(data, name)
+		rec, err := parseRecord(data, name)
 		if err != nil {
 			return nil, err
 		}

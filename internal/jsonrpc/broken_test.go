@@ -11,7 +11,7 @@ var brokenResults = []string{
 	`{"a":1.}`, `{"a":1e}`, `{"a":-}`, `{a:1}`, `{'a':1}`, `{"a":["b":1]}`, `{"a":1]`, `{"a":undefined}`, `{"a":+1}`, `{"a":.5}`, `{1:2}`, `{"a"::1}`, `{"a":1,,"b":2}`,
 }
 
-// TestBrokenResults checks that an answer of up to PeekUnread bytes is refused
+// TestBrokenResults checks that an answer of up to peekUnread bytes is refused
 // if its result is not JSON, in any order of its members.
 func TestBrokenResults(t *testing.T) {
 	for _, result := range brokenResults {

@@ -123,7 +123,7 @@ func FuzzPeekAnswer(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":7,"result":{},"id":8,"x":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id, result, ok := PeekAnswer(data)
-		if !ok || len(data) > PeekUnread {
+		if !ok || len(data) > peekUnread {
 			return
 		}
 		msg, err := ScanAnswer(data, nil)

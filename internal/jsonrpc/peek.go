@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// PeekUnread is the size above which PeekAnswer leaves the middle of an
+// peekUnread is the size above which PeekAnswer leaves the middle of an
 // answer unread.
-const PeekUnread = 32 << 10
+const peekUnread = 32 << 10
 
 const (
 	idFirst     = `{"jsonrpc":"2.0","id":`
@@ -25,7 +25,7 @@ const (
 //	{"jsonrpc":"2.0","result":{...},"id":7}
 //	{"result":{...},"jsonrpc":"2.0","id":7}
 //
-// A result of up to PeekUnread bytes must be valid JSON; of a larger answer
+// A result of up to 32 KiB must be valid JSON; of a larger answer
 // only head and tail are read. ScanAnswer reads all other forms.
 //
 // The capacity of result extends to the end of the capacity of data.
@@ -51,7 +51,7 @@ func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	if !ok || len(result) < 2 || result[0] != '{' || result[len(result)-1] != '}' {
 		return 0, nil, false
 	}
-	if len(data) <= PeekUnread && !wellFormed(result, defaultLimits.Depth-1) {
+	if len(data) <= peekUnread && !wellFormed(result, defaultLimits.Depth-1) {
 		return 0, nil, false
 	}
 	return id, result, true

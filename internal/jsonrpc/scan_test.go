@@ -143,7 +143,7 @@ func TestScanAnswer(t *testing.T) {
 }
 
 func TestPeekAnswer(t *testing.T) {
-	big := `{"text":"` + strings.Repeat("x", PeekUnread) + `"}`
+	big := `{"text":"` + strings.Repeat("x", peekUnread) + `"}`
 	for _, c := range []struct {
 		in     string
 		id     uint64

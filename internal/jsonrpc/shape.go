@@ -6,7 +6,7 @@ import (
 )
 
 // ScanAnswer reads any message from a server. It checks the envelope, the shape
-// (brackets, strings, depth) and, up to PeekUnread bytes, the grammar of a
+// (brackets, strings, depth) and, up to 32 KiB, the grammar of a
 // result; it does not check anything else. If one of result and error is null,
 // the other is used.
 func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
@@ -18,7 +18,7 @@ func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 		}
 		return Message{}, err
 	}
-	if r := env.result; len(data) <= PeekUnread && r != nil && !wellFormed(r, limits.Depth-1) {
+	if r := env.result; len(data) <= peekUnread && r != nil && !wellFormed(r, limits.Depth-1) {
 		return Message{ID: env.id}, Errorf(CodeInvalidRequest, "the result is not JSON")
 	}
 	if env.result != nil && env.err != nil {

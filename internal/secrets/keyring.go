@@ -17,8 +17,8 @@ type KeyringStore struct {
 	service string
 }
 
-// NewKeyringStore returns the store of this program in the keychain.
-func NewKeyringStore() *KeyringStore { return NewKeyring("mcp-all-in-one") }
+// newKeyringStore returns the store of this program in the keychain.
+func newKeyringStore() *KeyringStore { return NewKeyring("mcp-all-in-one") }
 
 // NewKeyring returns a separate store in the keychain.
 func NewKeyring(service string) *KeyringStore { return &KeyringStore{service: service} }

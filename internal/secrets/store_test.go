@@ -25,7 +25,7 @@ type fullStore interface {
 // in-memory mock, because a test machine has no desktop session.
 func TestStores(t *testing.T) {
 	keyring.MockInit()
-	for name, s := range map[string]fullStore{"file": NewFileStore(t.TempDir()), "keychain": NewKeyringStore()} {
+	for name, s := range map[string]fullStore{"file": NewFileStore(t.TempDir()), "keychain": newKeyringStore()} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := s.Get("x"); !errors.Is(err, ErrNoSecret) {
 				t.Errorf("Get of nothing = %v", err)

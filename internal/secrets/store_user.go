@@ -19,7 +19,7 @@ type UserStore struct {
 }
 
 // NewUserStore returns the store of the user with the directory dir.
-func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), NewKeyringStore()} }
+func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), newKeyringStore()} }
 
 // Values returns the values that users of this user's gateway provide for
 // servers.

@@ -78,7 +78,7 @@ func (m *Target) AsServer(a *env.Env, f *Flags, name string) (*config.Server, er
 	if err != nil {
 		return nil, err
 	}
-	s.Env = CloneSecrets(nil, variables)
+	s.Env = cloneSecrets(nil, variables)
 	return s, nil
 }
 

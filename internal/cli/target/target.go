@@ -154,12 +154,12 @@ func targetServer(a *env.Env, f *Flags, m *Target) error {
 	if err != nil {
 		return err
 	}
-	s.Env = CloneSecrets(s.Env, env)
+	s.Env = cloneSecrets(s.Env, env)
 	header, more, err := f.header(a)
 	if err != nil {
 		return err
 	}
-	s.Headers = CloneSecrets(s.Headers, nil)
+	s.Headers = cloneSecrets(s.Headers, nil)
 	for name := range header {
 		s.Headers[name] = config.Secret(header.Get(name))
 	}
@@ -172,7 +172,7 @@ func targetServer(a *env.Env, f *Flags, m *Target) error {
 	return nil
 }
 
-func CloneSecrets(base map[string]config.Secret, more map[string]string) map[string]config.Secret {
+func cloneSecrets(base map[string]config.Secret, more map[string]string) map[string]config.Secret {
 	out := make(map[string]config.Secret, len(base)+len(more))
 	maps.Copy(out, base)
 	for k, v := range more {

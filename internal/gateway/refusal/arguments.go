@@ -19,5 +19,5 @@ func AsToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
 	if details, ok := jsonrpc.GetString(bad.Wire.Data, "details"); ok {
 		text += ": " + details
 	}
-	return &jsonrpc.Response{Result: AsResult(text)}, nil
+	return &jsonrpc.Response{Result: asResult(text)}, nil
 }

@@ -98,8 +98,8 @@ func BadLevel(raw []byte, given string, seed bool) *jsonrpc.Error {
 		WithData(map[string]any{"validLevels": strings.Join(mcp.Levels(), ", ")})
 }
 
-// AsResult returns a tool error with a text for the model.
-func AsResult(text string) []byte {
+// asResult returns a tool error with a text for the model.
+func asResult(text string) []byte {
 	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
 	return append(b, `}],"isError":true}`...)
 }

@@ -30,7 +30,7 @@ type Back struct {
 }
 
 func (b *Back) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	defer WhileAsked(ctx)()
+	defer whileAsked(ctx)()
 	return b.Handler.Handle(ctx, from, req)
 }
 

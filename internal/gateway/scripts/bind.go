@@ -57,7 +57,7 @@ func Bind(env *builtin.Env, to jsonrpc.Handler, meta []byte, do func(context.Con
 	}
 	ask := env.Ask
 	env.Ask = func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-		defer WhileAsked(ctx)()
+		defer whileAsked(ctx)()
 		return ask(ctx, method, params)
 	}
 	return back

@@ -101,9 +101,9 @@ func scriptOf(ctx context.Context) *scripted {
 	return s
 }
 
-// WhileAsked stops the clock of the script that makes a call while a person is
+// whileAsked stops the clock of the script that makes a call while a person is
 // asked. The returned function restarts it.
-func WhileAsked(ctx context.Context) func() {
+func whileAsked(ctx context.Context) func() {
 	s := scriptOf(ctx)
 	if s == nil {
 		return func() {}

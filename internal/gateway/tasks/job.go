@@ -297,7 +297,7 @@ func (j *Job) result(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Respon
 	case j.err != nil || j.resp.Err != nil:
 		return j.resp, j.err
 	}
-	return &jsonrpc.Response{Result: Relate(append([]byte(nil), j.resp.Result...), j.key.ID)}, nil
+	return &jsonrpc.Response{Result: relate(append([]byte(nil), j.resp.Result...), j.key.ID)}, nil
 }
 
 func (j *Job) leave(back jsonrpc.Handler) {
@@ -333,7 +333,7 @@ func (j *Job) question(more int) {
 func (j *Job) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	j.question(1)
 	defer j.question(-1)
-	req = &jsonrpc.Request{Method: req.Method, Params: Relate(jsonrpc.AsObject(req.Params), j.key.ID)}
+	req = &jsonrpc.Request{Method: req.Method, Params: relate(jsonrpc.AsObject(req.Params), j.key.ID)}
 	for {
 		back, there := j.waiter()
 		if back == nil {

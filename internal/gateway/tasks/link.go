@@ -208,7 +208,7 @@ func (l Link) answer(ctx context.Context, id string, questions []byte, asked map
 		}
 		asked[key] = true
 		method, _ := jsonrpc.GetString(q, "method")
-		params := Relate(jsonrpc.AsObject(jsonrpc.Get(q, "params")), id)
+		params := relate(jsonrpc.AsObject(jsonrpc.Get(q, "params")), id)
 		req := &jsonrpc.Request{Method: method, Params: l.Rename(params)}
 		wg.Go(func() {
 			answer, err := l.ask(ctx, req)

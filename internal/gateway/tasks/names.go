@@ -88,13 +88,13 @@ func Without(result []byte) []byte {
 	return jsonrpc.Set(result, nil, "_meta")
 }
 
-// Relate adds a reference to a task to a result.
-func Relate(result []byte, id string) []byte {
+// relate adds a reference to a task to a result.
+func relate(result []byte, id string) []byte {
 	return jsonrpc.Set(result, jsonrpc.Quote(id), "_meta", mcp.RelatedTask, "taskId")
 }
 
-// Possible reports whether a tool of 2025-11-25 may run as a task.
-func Possible(item *catalog.Item) bool {
+// possible reports whether a tool of 2025-11-25 may run as a task.
+func possible(item *catalog.Item) bool {
 	support, _ := jsonrpc.GetString(item.Raw, "execution", "taskSupport")
 	return support == "required" || support == "optional"
 }

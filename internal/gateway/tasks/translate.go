@@ -41,7 +41,7 @@ func (r *Translator) Perform(ctx context.Context, era mcp.Era, item *catalog.Ite
 		return r.driveModern(ctx, req)
 	case era == mcp.Modern || item == nil || asked:
 		return r.Exchange(ctx, r.Caller, req)
-	case r.Rules.Era == mcp.Modern && direct && r.Caller.Offer.TakesTasks() && Possible(item):
+	case r.Rules.Era == mcp.Modern && direct && r.Caller.Offer.TakesTasks() && possible(item):
 		return r.beginTask(ctx, req)
 	case !item.NeedsTask || r.Rules.Era == mcp.Legacy && r.Rules.SampleTools && direct:
 		return r.Exchange(ctx, r.Caller, req)
@@ -151,7 +151,7 @@ func (r *Translator) Answer(ctx context.Context, id, method string) (*jsonrpc.Re
 		return &jsonrpc.Response{Result: r.Link.Rename(mcp.LegacyTask(resp.Result))}, nil
 	}
 	r.Adapt(resp)
-	resp.Result = r.Link.Rename(Relate(resp.Result, id))
+	resp.Result = r.Link.Rename(relate(resp.Result, id))
 	return resp, nil
 }
 
