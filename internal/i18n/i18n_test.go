@@ -97,7 +97,9 @@ func TestSystem(t *testing.T) {
 		"number":        {number, `"x" 不是有效的数字：格式不正确`},
 		"cancelled":     {ctx.Err(), "已取消"},
 		"too late":      {context.DeadlineExceeded, "超时"},
-		"JSON":          {json.Unmarshal([]byte(`{"a":}`), new(any)), "JSON 语法错误（第 6 个字节）：invalid character '}' looking for beginning of value"},
+		"JSON":          {json.Unmarshal([]byte(`{"a":}`), new(any)), "JSON 语法错误（第 6 个字节）：此处应为一个值，而不是 '}'"},
+		"cut JSON":      {json.Unmarshal([]byte(`{"a":`), new(any)), "JSON 语法错误（第 5 个字节）：内容在中途结束"},
+		"wide JSON":     {json.Unmarshal([]byte(`{"a"：1}`), new(any)), `JSON 语法错误（第 5 个字节）：此处请用半角 " : ,（现为全角字符）`},
 		"type in JSON":  {json.Unmarshal([]byte(`5`), &list), "JSON 值的类型不符：顶层的值 应为数组，实际为数字"},
 		"nothing known": {errors.New("boom"), "boom"},
 	} {

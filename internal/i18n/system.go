@@ -109,7 +109,7 @@ func ofKind(err error) (Text, bool) {
 	case *time.ParseError:
 		return New("", "%q 不是有效的时间", e.Value), true
 	case *json.SyntaxError:
-		return New("", "JSON 语法错误（第 %d 个字节）：%s", e.Offset, e.Error()), true
+		return New("", "JSON 语法错误（第 %d 个字节）：%v", e.Offset, JSONSyntax(e.Error())), true
 	case *json.UnmarshalTypeError:
 		return New("", "JSON 值的类型不符：%s 应为%s，实际为%s", orTop(e.Field), kindName(e.Type.Kind()), valueName(e.Value)), true
 	}

@@ -97,9 +97,12 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	offset := lines.starts[line-1] + col - 1
 	at := lines.Pos(offset)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
+		return at, endOf(m[3])
 	}
 	if offset < len(lines.data) {
+		if wide, _ := utf8.DecodeRune(lines.data[offset:]); strings.ContainsRune(wideMarks, wide) {
+			return at, i18n.New("use the ASCII character %[1]s here, not %[2]s", "此处请用半角字符 %[1]s，而不是 %[2]s", asciiMark(wide), string(wide))
+		}
 		switch c := rune(lines.data[offset]); {
 		case c == '#':
 			return at, i18n.New("# begins no comment in JSON; // does", "# 在 JSON 中不是注释的开头；请用 //")
@@ -113,7 +116,39 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	if text == "" {
 		return at, i18n.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
-	return at, i18n.Plain(text)
+	return at, i18n.JSONSyntax(text)
+}
+
+// endOf says in the middle of what the file ends.
+func endOf(parsing string) i18n.Text {
+	switch {
+	case strings.HasPrefix(parsing, "parsing string"):
+		return i18n.New("the file ends in the middle of a string", "文件在字符串的中间结束")
+	case strings.HasPrefix(parsing, "parsing comment"):
+		return i18n.New("the file ends in the middle of a comment", "文件在注释的中间结束")
+	}
+	return i18n.New("the file ends in the middle of a value", "文件在值的中间结束")
+}
+
+// wideMarks are what a Chinese input method types for the characters of JSON.
+const wideMarks = "“”„＂‘’：，、｛｝［］【】"
+
+func asciiMark(wide rune) string {
+	switch wide {
+	case '：':
+		return ":"
+	case '，', '、':
+		return ","
+	case '｛':
+		return "{"
+	case '｝':
+		return "}"
+	case '［', '【':
+		return "["
+	case '］', '】':
+		return "]"
+	}
+	return `"`
 }
 
 // PlainJSON removes comments and trailing commas. An error names the line.
