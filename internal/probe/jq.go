@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/itchyny/gojq"
 
@@ -18,13 +19,30 @@ func CheckJQ(expression string) error {
 func compileJQ(expression string) (*gojq.Code, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
-		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
+		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, jqError(err))
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
+		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, jqError(err))
 	}
 	return code, nil
+}
+
+// jqError translates the commonest errors of the parser and the compiler.
+func jqError(err error) error {
+	said := err.Error()
+	if said == "unexpected EOF" {
+		return i18n.Errorf("unexpected end of the expression", "表达式在中途结束")
+	}
+	for en, zh := range map[string]string{
+		"unexpected token ": "意外的符号 ", "invalid token ": "无效的符号 ", "function not defined: ": "未定义的函数：",
+		"variable not defined: ": "未定义的变量：", "unterminated string literal": "字符串没有结束",
+	} {
+		if rest, ok := strings.CutPrefix(said, en); ok {
+			return i18n.Errorf(en+"%s", zh+"%s", rest)
+		}
+	}
+	return err
 }
 
 // JQ runs a jq expression on a value and returns all results.

@@ -33,19 +33,19 @@ func ParsePlaces(text string) (Places, error) {
 // as .a + 1, fails there.
 func compilePaths(expression string) (*gojq.Code, error) {
 	if _, err := gojq.Parse(expression); err != nil {
-		return nil, err
+		return nil, jqError(err)
 	}
 	query, err := gojq.Parse("path(" + expression + "\n)")
 	if err != nil {
-		return nil, err
+		return nil, jqError(err)
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, err
+		return nil, jqError(err)
 	}
 	if v, ok := code.Run(nil).Next(); ok {
 		if err, failed := v.(error); failed && strings.HasPrefix(err.Error(), "invalid path") {
-			return nil, err
+			return nil, jqError(err)
 		}
 	}
 	return code, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
@@ -161,7 +162,14 @@ func TestJQ(t *testing.T) {
 	if err != nil || len(got) != 2 || string(got[0]) != "12345678901234567890" {
 		t.Errorf("%s, %v", got, err)
 	}
-	if _, err := JQ(".[", nil); err == nil {
-		t.Error("a broken expression was accepted")
+	for expression, want := range map[string]string{
+		".[":      `解析 ".[" 失败：表达式在中途结束`,
+		".a |]":   `解析 ".a |]" 失败：意外的符号 "]"`,
+		"none(1)": `解析 "none(1)" 失败：未定义的函数：none/1`,
+		"$x":      `解析 "$x" 失败：未定义的变量：$x`,
+	} {
+		if err := CheckJQ(expression); err == nil || i18n.Chinese.Of(err) != want {
+			t.Errorf("%s: %s", expression, i18n.Chinese.Of(err))
+		}
 	}
 }
