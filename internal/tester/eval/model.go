@@ -199,7 +199,8 @@ func (m *API) broken(ctx, limited context.Context, err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err // the url.Error repeats the address
 	}
-	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.shown, m.clip(err.Error())))
+	why := i18n.Pair(m.clip(err.Error()), m.clip(i18n.Chinese.Of(err)))
+	return stop(Unreachable, i18n.New("%s cannot be reached: %v", "无法连接 %s：%v", m.shown, why))
 }
 
 // isBusy reports whether a status asks for a retry.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const key = "sk-test-0123456789"
@@ -176,6 +177,15 @@ func TestAPIBounds(t *testing.T) {
 		})
 		if _, err := ask(t, m); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		m, err := NewAPI("http://127.0.0.1:1/v1/", "http://127.0.0.1:1/v1/", config.Secret(key), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t, m); err == nil || !strings.HasPrefix(i18n.Chinese.Of(err), "无法连接 http://127.0.0.1:1/v1/chat/completions：连接 127.0.0.1:1 失败：") {
+			t.Errorf("got %s", i18n.Chinese.Of(err))
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
