@@ -128,7 +128,7 @@ var layers = map[string][]string{
 	"tester/lint":        {"catalog", "jsonrpc", "probe"},
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
 	"tester/history":     {"disk", "probe"},
-	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "tester/history", "tester/record"},
+	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "spelling", "tester/history", "tester/record"},
 	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "kept", "mcp", "probe", "safehttp", "tester/suite"},
 	"web/api":            {"access", "record"},
 	"web/appframe":       {},

@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // A Suite is one test file.
@@ -153,6 +155,8 @@ func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); errors.Is(err, errSnapshot) {
 		return nil, i18n.Errorf("%s: %w", "%s：%w", path, errSnapshot)
+	} else if unknown, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
+		return nil, unknownKey(path, unknown)
 	} else if err != nil {
 		return nil, i18n.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
 	}
@@ -160,6 +164,31 @@ func ParseSuite(path string, data []byte) (*Suite, error) {
 		return nil, i18n.Errorf("%s: %w", "%s：%w", path, err)
 	}
 	return s, nil
+}
+
+// unknownKey returns the error for a key that no test file has, with the key
+// that was probably meant.
+func unknownKey(path string, err *yaml.UnknownFieldError) error {
+	at, key := err.GetToken().Position, err.GetToken().Value
+	if near := spelling.Nearest(key, keysOf(reflect.TypeFor[Suite]())); near != "" {
+		return i18n.Errorf("%s:%d:%d: unknown key %q; did you mean %q?", "%s:%d:%d：未知的键 %q；是否应为 %q？", path, at.Line, at.Column, key, near)
+	}
+	return i18n.Errorf("%s:%d:%d: unknown key %q", "%s:%d:%d：未知的键 %q", path, at.Line, at.Column, key)
+}
+
+// keysOf returns the keys of a type and of the types within.
+func keysOf(t reflect.Type) (keys []string) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return keysOf(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
+				keys = append(append(keys, key), keysOf(t.Field(i).Type)...)
+			}
+		}
+	}
+	return keys
 }
 
 // Argv returns the command to test; nil if there is none.
