@@ -185,7 +185,7 @@ func (f *Flags) answerer(a *env.Env) (probe.Answerer, error) {
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, `--answer '{"elicitation":{"name":"Ann"},"sampling":"Hello"}'`, "%s: %v", a.T("the answers are not ask, fail, decline or a JSON object", "回答不是 ask、fail、decline 或 JSON 对象"), err)
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, `--answer '{"elicitation":{"name":"Ann"},"sampling":"Hello"}'`, "%s", a.T("the answers are not ask, fail, decline or a JSON object", "回答不是 ask、fail、decline 或 JSON 对象"))
 	}
 	return &probe.Script{Values: values, Else: probe.Pending}, nil
 }
