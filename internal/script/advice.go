@@ -27,6 +27,7 @@ func (f *Fault) Explain(code string) *Fault {
 	noImport := i18n.New(". A script cannot import: what it can use is global", "。脚本不能使用 import：可用的内容都是全局的")
 	switch f.Name {
 	case "SyntaxError":
+		f.atEnd(code)
 		if importing().MatchString(code) {
 			f.advice = noImport
 		} else if part := typeAt(code, f.Line, f.Column); part != "" {
@@ -43,6 +44,20 @@ func (f *Fault) Explain(code string) *Fault {
 		}
 	}
 	return f
+}
+
+// atEnd corrects a fault that the engine found in the function around the
+// script.
+func (f *Fault) atEnd(code string) {
+	lines := 1 + strings.Count(strings.TrimRight(code, "\n"), "\n")
+	if f.Line <= lines {
+		return
+	}
+	if f.Message == "expecting ')'" && strings.Count(code, "}") > strings.Count(code, "{") {
+		f.said, f.Line = i18n.New("a '}' has no '{'", "有一个 '}' 没有对应的 '{'"), 0
+		return
+	}
+	f.said, f.Line, f.Column = i18n.New("unexpected end of the script", "脚本在中途结束"), lines, 0
 }
 
 var (

@@ -121,7 +121,8 @@ type Fault struct {
 	// itself.
 	Limit string `json:"limit,omitempty"`
 
-	advice i18n.Text
+	// said replaces what the engine says of a place outside the script.
+	said, advice i18n.Text
 }
 
 // The limits that end a script.
@@ -137,7 +138,10 @@ const (
 // Sentence describes the fault. Messages of the engine are in English.
 func (f *Fault) Sentence(l Limits) i18n.Text {
 	at := i18n.Plain("")
-	if f.Line > 0 {
+	switch {
+	case f.Line > 0 && f.Column == 0:
+		at = i18n.New(" (line %d)", "（第 %d 行）", f.Line)
+	case f.Line > 0:
 		at = i18n.New(" (line %d, column %d)", "（第 %d 行第 %d 列）", f.Line, f.Column)
 	}
 	switch f.Limit {
@@ -152,5 +156,9 @@ func (f *Fault) Sentence(l Limits) i18n.Text {
 	case LimitDepth:
 		return i18n.New("recursion is too deep%v", "递归过深%v", at)
 	}
-	return i18n.New("%s: %s%v%v", "%s：%s%v%v", f.Name, f.Message, at, f.advice)
+	said := f.said
+	if said.Empty() {
+		said = i18n.Plain(f.Message)
+	}
+	return i18n.New("%s: %v%v%v", "%s：%v%v%v", f.Name, said, at, f.advice)
 }
