@@ -191,16 +191,23 @@ func (r *running) progress(ctx context.Context, name string) {
 		return
 	}
 	r.mu.Lock()
-	done, running := 0, 0
+	done, failed, running := 0, 0, 0
 	for _, c := range r.calls {
-		if c.state == callRuns {
+		switch c.state {
+		case callRuns:
 			running++
-		} else {
+		case callDone:
 			done++
+		default:
+			failed++
 		}
 	}
 	r.mu.Unlock()
-	r.env.Progress(ctx, fmt.Sprintf("%s: %d done, %d running", name, done, running))
+	text := fmt.Sprintf("%s: %d done, ", name, done)
+	if failed > 0 {
+		text += fmt.Sprintf("%d failed, ", failed)
+	}
+	r.env.Progress(ctx, fmt.Sprintf("%s%d running", text, running))
 }
 
 // stateOf returns the state of a failed call: it failed, or it may have run.

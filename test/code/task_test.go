@@ -97,6 +97,15 @@ func TestLegacyTask(t *testing.T) {
 			t.Errorf("cancelling what has ended: %s", m.Raw)
 		}
 	})
+	t.Run("code/task with a failed call", func(t *testing.T) {
+		c.t = t
+		is := c.began(`await tools.demo.add({a: 1, b: 2}); try { await tools.demo.fail({}) } catch {}; return 1`, `,"_meta":{"progressToken":"q"}`)
+		c.gw.Notification(mcp.NotificationProgress)
+		c.ask(mcp.MethodTasksResult, fmt.Sprintf(`{"taskId":%q}`, is.TaskID))
+		if now := get(is); now.StatusMessage != "2 demo.fail: 1 done, 1 failed, 0 running" {
+			t.Errorf("the task is %+v", now)
+		}
+	})
 	t.Run("code/task failed", func(t *testing.T) {
 		c.t = t
 		is := c.began(`nothing.here()`, "")
