@@ -14,6 +14,7 @@ export const addEn = {
   addNoneFound: "No registry lists a server with “{0}” in its name",
   addBundleLabel: "Path or address of a .mcpb bundle, or docker:IMAGE",
   addBundleText: "Choose a bundle from this computer, or enter a path on the gateway's computer or an https address. The bundle is read, but not unpacked before you confirm.",
+  addWrongScheme: "The address must start with http:// or https://",
   addLook: "Look inside",
   addHereAs: "added as {0}",
   addLooksLike: "looks like {0}",

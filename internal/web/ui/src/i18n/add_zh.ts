@@ -15,6 +15,7 @@ export const addZh: Record<keyof typeof addEn, string> = {
   addNoneFound: "没有注册表收录名称含“{0}”的服务器",
   addBundleLabel: ".mcpb 安装包的路径或地址，或 docker:镜像",
   addBundleText: "从本机选择安装包，或输入网关所在电脑上的路径或 https 地址。在你确认之前只读取，不解包。",
+  addWrongScheme: "地址必须以 http:// 或 https:// 开头",
   addLook: "查看内容",
   addHereAs: "已添加为 {0}",
   addLooksLike: "与 {0} 相似",

@@ -40,6 +40,9 @@ export function edited(entry: Record<string, unknown>, e: Endpoint): Record<stri
 
 export const complete = (e: Endpoint) => (e.kind === "stdio" ? !!e.command.trim() : /^https?:\/\/./.test(e.url.trim()));
 
+/** foreign reports whether an address cannot become one of HTTP by typing on. */
+export const foreign = (url: string) => !/^https?:\/\/./.test(url.trim()) && !["http://", "https://"].some((s) => s.startsWith(url.trim()));
+
 const kindNames: [Endpoint["kind"], string][] = [["stdio", "STDIO"], ["http", "Streamable HTTP"], ["sse", "SSE"]];
 
 /** EndpointFields edits one of the given kinds; vault lets values go to the secret store. */
@@ -55,7 +58,8 @@ export function EndpointFields({ value: e, onChange, id, kinds, vault }: { value
       <div class="field"><span class="label">{t("environment")}</span><Rows label={t("environment")} pairs={e.env} secret vault={vault} onChange={(env) => set({ env })} /></div>
       <div class="field"><label for={id + "-cwd"}>{t("directory")}</label><input id={id + "-cwd"} class="mono" value={e.cwd} spellcheck={false} onInput={(ev) => set({ cwd: ev.currentTarget.value })} /></div>
     </> : <>
-      <div class="field"><label for={id + "-url"}>URL</label><input id={id + "-url"} class="mono" type="url" value={e.url} placeholder="https://example.com/mcp" spellcheck={false} onInput={(ev) => set({ url: ev.currentTarget.value })} /></div>
+      <div class="field"><label for={id + "-url"}>URL</label><input id={id + "-url"} class="mono" type="url" value={e.url} placeholder="https://example.com/mcp" spellcheck={false} aria-invalid={foreign(e.url)} aria-describedby={foreign(e.url) ? id + "-url-d" : undefined} onInput={(ev) => set({ url: ev.currentTarget.value })} />
+        {foreign(e.url) && <span class="err" role="alert" id={id + "-url-d"}>{t("addWrongScheme")}</span>}</div>
       <div class="field"><span class="label">{t("headers")}</span><Rows label={t("headers")} pairs={e.headers} secret vault={vault} onChange={(headers) => set({ headers })} /></div>
     </>}
   </>;
