@@ -82,7 +82,7 @@ function Registry({ onPick }: { onPick: (word: string) => void }) {
     {word.length > 0 && word.length < 3 && <p class="mut">{t("addSearchShort")}</p>}
     {error && <Notice tone="err">{error}</Notice>}
     {state?.problems.map((p) => <Notice key={p} tone="warn">{p}</Notice>)}
-    {state && !state.found.length && <Empty><b>{t("addNoneFound", state.word)}</b></Empty>}
+    {state && !state.found.length && !state.problems.length && <Empty><b>{t("addNoneFound", state.word)}</b></Empty>}
     {state && state.found.length > 0 && <ul class="add-list" aria-label={t("addSearch")}>{state.found.map((f) => <li key={f.name}>
       <button type="button" onClick={() => onPick(f.name)} data-testid={"found-" + f.name}>
         <span class="row"><b class="cut">{f.name}</b><span class="mut num">{f.version}</span><span class="end row">{f.looksLike && <span class="tag warn">{t("addLooksLike", f.looksLike)}</span>}{f.installed && <span class="tag ok">{t("addHereAs", f.installed)}</span>}{f.status && f.status !== "active" && <span class="tag warn">{f.status}</span>}</span></span>
