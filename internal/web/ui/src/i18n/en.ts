@@ -471,7 +471,7 @@ export const en = {
   willRun: "This command will run on the gateway's computer:",
   willRunColumn: "Command or URL",
   wire: "Wire",
-  withheld: "Variables not passed on: {0} (only those the server mentioned)",
+  withheld: "Variables not passed on that the server mentions: {0}",
   withheldTool: "Hidden until approved",
   wouldSuit: "{0} mode would cost less",
   writeBackup: "Save with backup",

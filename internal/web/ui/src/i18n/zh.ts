@@ -473,7 +473,7 @@ export const zh: Record<keyof typeof en, string> = {
   willRun: "将在网关所在电脑上运行：",
   willRunColumn: "命令或 URL",
   wire: "报文",
-  withheld: "未传递的变量：{0}（仅列出服务器提到的）",
+  withheld: "服务器提到的未传递变量：{0}",
   withheldTool: "批准前不可见",
   wouldSuit: "{0} 模式开销更低",
   writeBackup: "保存并备份",

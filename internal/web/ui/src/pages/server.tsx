@@ -33,6 +33,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   const title = <><span class="hide-m"><a href={href(["servers"], { replica })}>{t("servers")}</a> / </span>{name}</>;
   if (error && !d) return <div class="page"><Head title={title}><a class="button" href="/ui/servers">{t("backToServers")}</a></Head><Notice tone="err">{error}</Notice></div>;
   if (!d) return <div class="page"><Head title={title} /><div class="scroll"><Skeleton /></div></div>;
+  const words = new Set([d.reason, ...(d.stderr ?? [])].join(" ").split(/\W+/)), missed = (d.withheld ?? []).filter((n) => words.has(n));
   const waits = d.state === "pending", changes = d.changes?.length ?? 0, scripts = scriptsOf(d.entry);
   return <div class="page server-page">
     <Head title={title} what={<><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status> <span class="hide-m">{["", d.transport, d.protocol, [d.title, d.version].filter(Boolean).join(" "), d.sandbox ? `${t("confined")}: ${d.sandbox}` : "", schema !== "default" ? schema : ""].filter((x, i) => !i || x).join(" · ").trim()}</span></>}>
@@ -46,7 +47,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
     </Head>
     {replica && <Notice tone="info">{t("onReplica", replica)}</Notice>}
     {d.state !== "up" && d.reason && <Notice tone={d.state === "down" || d.state === "auth" ? "err" : "warn"}>{reasonOf(d)}
-      {d.withheld?.length ? <div>{t("withheld", d.withheld.join(", "))}</div> : null}</Notice>}
+      {missed.length ? <div>{t("withheld", missed.join(", "))}</div> : null}</Notice>}
     <div class="tabline"><Tabs name="server" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })}
       tabs={[{ id: "status", label: t("summary") }, ...(scripts && !replica ? [{ id: "scripts", label: <>{t("scripts")} <span class="n">{Object.keys(scripts).length}</span></> }] : []), { id: "tools", label: <>{t("tools")} <span class="n">{d.tools}</span></> }, { id: "logs", label: t("log") }, { id: "history", label: <>{t("changesTab")}{changes > 0 && <span class="tag warn">{changes}</span>}</> }, ...(replica ? [] : [{ id: "config", label: t("config") }])]} /></div>
     <Panel name="server" selected={tab} class="fill">
