@@ -665,7 +665,7 @@ export const en = {
   questionOver: "This question is no longer open.",
   quietFor: "Last seen {0} ago",
   activeNow: "Active now",
-  noClientsText: "Connect one of the programs on the right, or any other manually.",
+  noClientsText: "Connect one of the programs listed here, or any other manually.",
   testsWhat: "{0} test file|{0} test files",
   noSuitesText: "Make one from recorded calls, or save a run in the Bench.",
   checkedN: "{0} checked",

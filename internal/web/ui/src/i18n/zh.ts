@@ -667,7 +667,7 @@ export const zh: Record<keyof typeof en, string> = {
   questionOver: "这个问题已不再等待回答。",
   quietFor: "{0}前活跃",
   activeNow: "当前活跃",
-  noClientsText: "从右侧选择程序连接，或手动连接其他程序。",
+  noClientsText: "从此处列出的程序中选择连接，或手动连接其他程序。",
   testsWhat: "{0} 个测试文件",
   noSuitesText: "用已记录的调用生成，或在工作台中保存一次运行。",
   checkedN: "已检查 {0} 项",
