@@ -8,7 +8,13 @@ export function ns(n: number | undefined): string {
   if (ms > 0 && ms < 0.1) return Math.max(1, Math.round(n / 1000)) + " µs";
   if (ms < 999.5) return (ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms).toString()) + " ms";
   if (ms < 59_950) return (ms / 1000).toFixed(1) + " s";
-  return Math.floor(ms / 60_000) + " min " + Math.round((ms % 60_000) / 1000) + " s";
+  const s = Math.round(ms / 1000);
+  return t("minSec", Math.floor(s / 60), s % 60);
+}
+
+/** tick formats a value of an axis, in milliseconds, in the unit of its largest one. */
+export function tick(ms: number, top: number): string {
+  return top < 1000 ? +ms.toFixed(2) + " ms" : +(ms / 1000).toFixed(2) + " s";
 }
 
 export function bytes(n: number): string {

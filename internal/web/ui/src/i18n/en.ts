@@ -10,6 +10,7 @@ export const en = {
   age_d: "{0} d",
   age_h: "{0} h",
   age_min: "{0} min",
+  minSec: "{0} min {1} s",
   age_s: "{0} s",
   allowOnce: "Allow once",
   allowAlways: "Allow always",

@@ -12,6 +12,7 @@ export const zh: Record<keyof typeof en, string> = {
   age_d: "{0} 天",
   age_h: "{0} 小时",
   age_min: "{0} 分钟",
+  minSec: "{0} 分 {1} 秒",
   age_s: "{0} 秒",
   allowOnce: "允许一次",
   allowAlways: "始终允许",

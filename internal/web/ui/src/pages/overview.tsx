@@ -6,7 +6,7 @@ import { age, count, hm, ns, percent } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { clients, inbox, loaded, on, servers } from "../live.ts";
 import { Notice, Status, now, useLoad } from "../parts/basics.tsx";
-import { Bar, Fig, Legend, Sparkline, Strip, Timeline, type Span } from "../parts/chart.tsx";
+import { Bar, Fig, Legend, Sparkline, Strip, Timeline, Took, type Span } from "../parts/chart.tsx";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
@@ -75,12 +75,11 @@ function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: numbe
   const was = past?.before, wasBad = was ? was.tool + was.err : 0, wasAll = was ? wasBad + was.ok : 0;
   const more = wasAll ? signed(Math.round((all / wasAll - 1) * 100), "%") : "";
   const worse = all && wasAll ? Math.round((bad / all - wasBad / wasAll) * 1000) / 10 : 0;
-  const unit = (n: number | undefined) => { const [v, u] = ns(n).split(" "); return <>{v}{u && <small>{u}</small>}</>; };
   return <section class="card flush" aria-labelledby="calls-h">
     <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
     <div class="body"><dl class="figs calls-figs">
       <Fig name={lastOf(m)} note={more && t("againstBefore", more, rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={worse ? t("points", signed(worse, "")) : bad ? t("callsCount", count(bad)) : undefined} tone={worse < 0 ? undefined : "up"}>{all ? percent(bad, all) : "–"}</Fig>
-      <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
+      <Fig name="p50"><Took ns={total.p50} /></Fig><Fig name="p95"><Took ns={total.p95} /></Fig></dl>
       {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
     </div>
     {brush && <Selected brush={brush} past={past!} failures={failures} onClose={() => setBrush(undefined)} />}

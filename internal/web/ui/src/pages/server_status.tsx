@@ -5,7 +5,7 @@ import { clock, count, date, ns, percent, short } from "../format.ts";
 import { lang, t, type Key } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
 import { Empty, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
-import { Bar, Fig, Latency, Strip } from "../parts/chart.tsx";
+import { Bar, Fig, Latency, Strip, Took } from "../parts/chart.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { go, href, setQuery } from "../router.ts";
@@ -48,9 +48,9 @@ function Capabilities({ d }: { d: ServerDetail }) {
 
 function LatencyCard({ d, past, whole }: { d: ServerDetail; past?: Past; whole?: Stat }) {
   const up = past?.uptime.find((u) => u.schema === d.schema && u.name === d.name), hour = (l?: number[]) => (l ?? []).reduce((a, b) => a + b, 0);
-  const calls = hour(whole?.perMinute), errors = hour(whole?.errorsPerMinute), [v95, u95] = ns(whole?.p95).split(" "), [v50, u50] = ns(whole?.p50).split(" ");
+  const calls = hour(whole?.perMinute), errors = hour(whole?.errorsPerMinute);
   return <section class="card flush" aria-labelledby="h-latency"><header><h2 id="h-latency">{t("latency")}</h2><span class="mut">{t("age_h", 24)}</span><span class="end legend"><span><i class="key line k-p95" />p95</span><span><i class="key line k-p50" />p50</span><span><i class="key k-err" />{t("call_error")}</span></span></header>
-    <div class="body"><dl class="figs calls-figs"><Fig name="p95" note={u95}>{whole?.calls ? v95 : "–"}</Fig><Fig name="p50" note={u50}>{whole?.calls ? v50 : "–"}</Fig><Fig name={t("calls")} note={t("age_h", 1)}>{count(calls)}</Fig><Fig name={t("failedShare")}>{calls ? percent(errors, calls) : "–"}</Fig><Fig name={t("availabilityShort")} note={t("age_h", 24)}>{up?.share === undefined ? "–" : percent(up.share, 1)}</Fig></dl>
+    <div class="body"><dl class="figs calls-figs"><Fig name="p95">{whole?.calls ? <Took ns={whole.p95} /> : "–"}</Fig><Fig name="p50">{whole?.calls ? <Took ns={whole.p50} /> : "–"}</Fig><Fig name={t("calls")} note={t("age_h", 1)}>{count(calls)}</Fig><Fig name={t("failedShare")}>{calls ? percent(errors, calls) : "–"}</Fig><Fig name={t("availabilityShort")} note={t("age_h", 24)}>{up?.share === undefined ? "–" : percent(up.share, 1)}</Fig></dl>
       {past && <Latency start={Date.parse(past.start)} step={past.step / 1e6} steps={past.steps} height={150} label={`${d.name} ${t("latency")}`} />}
       {up && <div class="latency-strip"><Strip strip={up.strip} label={`${d.name} ${t("availability")}`} /></div>}</div>
   </section>;

@@ -5,7 +5,7 @@ import { command, commandLine } from "../cli.ts";
 import { count, day, ns, percent, short } from "../format.ts";
 import { t, type Key } from "../i18n/index.ts";
 import { Empty, Notice, useLoad } from "../parts/basics.tsx";
-import { Bar, Fig, Legend, Timeline } from "../parts/chart.tsx";
+import { Bar, Fig, Legend, Timeline, Took } from "../parts/chart.tsx";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { Segments } from "../parts/switch.tsx";
@@ -51,9 +51,8 @@ export function UsagePage() {
 
 function CallsByDay({ u }: { u: Usage }) {
   const bad = u.total.tool + u.total.err, all = callsOf(u.total);
-  const unit = (n: number) => { const [v, x] = ns(n).split(" "); return <>{v}{x && <small>{x}</small>}</>; };
   return <section class="card flush c8" aria-labelledby="calls-h"><header><h2 id="calls-h">{t("callsByDay")}</h2><span class="end"><Legend p95 /></span></header>
-    <div class="body"><dl class="figs calls-figs"><Fig name={t("calls")}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig><Fig name="p50">{unit(u.total.p50)}</Fig><Fig name="p95">{unit(u.total.p95)}</Fig></dl>
+    <div class="body"><dl class="figs calls-figs"><Fig name={t("calls")}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig><Fig name="p50"><Took ns={u.total.p50} /></Fig><Fig name="p95"><Took ns={u.total.p95} /></Fig></dl>
       <Timeline start={Date.parse(u.days[0]!.day + "T00:00")} step={86_400_000} steps={u.days} height={184} line label={t("usageChart", u.days.length, count(all), count(bad))} /></div>
   </section>;
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Step } from "../api.ts";
-import { count, day, hm, ns } from "../format.ts";
+import { count, day, hm, ns, tick } from "../format.ts";
 import { t } from "../i18n/index.ts";
 
 /** A Span is a time range that the user has selected, in milliseconds. */
@@ -106,7 +106,7 @@ export function Timeline(p: TimelineProps) {
       {s && drag === undefined && <><div class="cross" style={{ left: `${((at + 0.5) / n) * 100}%` }} /><Tip at={(at + 0.5) / n} s={s} title={name(p.start + at * p.step, p.step)} line={p.line} /></>}
       <span class="hidden" aria-live="polite">{s ? `${name(p.start + at * p.step, p.step, true)} ${s.ok} ${t("call_ok")}, ${s.tool} ${t("call_tool_error")}, ${s.err} ${t("call_error")}` : ""}</span>
     </div>
-    {p.line && <div class="y2" aria-hidden="true">{p95.some(Boolean) && y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{v ? ns(v * 1e6) : 0}</span>)}</div>}
+    {p.line && <div class="y2" aria-hidden="true">{p95.some(Boolean) && y2.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y2.top) * 100}%` }}>{tick(v, y2.top)}</span>)}</div>}
     <div class="x" aria-hidden="true">{times(p.start, p.step >= 1440 * minute ? end - p.step : end).map((ms) => <span key={ms} style={{ left: p.step >= 1440 * minute ? x(ms + p.step / 2) : x(ms) }}>{name(ms, p.step, p.step < 5000)}</span>)}</div>
   </div>;
 }
@@ -146,6 +146,12 @@ export function Fig({ name, children, note, tone }: { name: ComponentChildren; c
   return <div class="fig"><dt>{name}</dt><dd>{children}{note && <small class={tone}>{note}</small>}</dd></div>;
 }
 
+/** Took shows a duration with its last unit small. */
+export function Took({ ns: n }: { ns: number | undefined }) {
+  const [, value, unit] = /^(.*?) ?(\S*)$/.exec(ns(n))!;
+  return value ? <>{value}<small>{unit}</small></> : <>{unit}</>;
+}
+
 /** Latency draws p95 and p50, and where calls failed. */
 export function Latency(p: { start: number; step: number; steps: Step[]; height: number; label: string }) {
   const [at, setAt] = useState(-1);
@@ -155,7 +161,7 @@ export function Latency(p: { start: number; step: number; steps: Step[]; height:
   const d = path(points("p95"), y.top), s = p.steps[at];
   const move = (e: PointerEvent) => { const r = box.current!.getBoundingClientRect(); setAt(Math.max(0, Math.min(n - 1, Math.floor(((e.clientX - r.left) / r.width) * n)))); };
   return <div class="plot" style={{ height: `${p.height + 20}px` }}>
-    <div class="y wide-y" aria-hidden="true">{y.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y.top) * 100}%` }}>{v === y.top ? ns(v * 1e6) : v}</span>)}</div>
+    <div class="y wide-y" aria-hidden="true">{y.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y.top) * 100}%` }}>{tick(v, y.top)}</span>)}</div>
     <div class="p" ref={box} role="img" aria-label={p.label} onPointerMove={move} onPointerLeave={() => setAt(-1)}>
       <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
         {y.ticks.map((v, i) => <line key={v} class={i ? "g" : "g base"} x1="0" x2="100" y1={100 - (v / y.top) * 100} y2={100 - (v / y.top) * 100} />)}
