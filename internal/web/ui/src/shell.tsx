@@ -9,6 +9,7 @@ import { lang, said, setLang, t, type Key } from "./i18n/index.ts";
 import { focusFilter, modName, shortcuts, startKeys, useShortcuts, type Shortcut } from "./keys.ts";
 import { checkUnread, clients, link, loaded, lostAt, refresh, retry, retryAt, servers, unread, waitingCount } from "./live.ts";
 import { Overview } from "./pages/overview.tsx";
+import { isOff } from "./pages/server_state.ts";
 import { Palette } from "./palette.tsx";
 import { CopyButton, Empty, IconButton, Notice, Status, Toasts, copyText, errorText, toast } from "./parts/basics.tsx";
 import { Skeleton } from "./parts/head.tsx";
@@ -142,7 +143,7 @@ const trouble = () => servers.value.filter((s) => s.state === "down" || s.state 
 
 function Nav({ current }: { current: string }) {
   const tools = servers.value.reduce((n, s) => n + s.tools, 0), bad = trouble();
-  const counts: Record<string, number> = { servers: servers.value.length, catalog: tools, clients: clients.value.length };
+  const counts: Record<string, number> = { servers: servers.value.filter((s) => !isOff(s)).length, catalog: tools, clients: clients.value.length };
   const badge = (id: string) => id === "inbox" ? waitingCount.value > 0 && <span class="n hot" data-testid="inbox-badge">{waitingCount.value}</span>
     : loaded.value && counts[id] ? <span class="n">{id === "servers" && bad > 0 && <><b>{bad}</b> / </>}{count(counts[id]!)}</span> : null;
   return <nav aria-label={t("navigation")}>

@@ -486,6 +486,7 @@ export const en = {
   unreadText: "The config file has changed and is not in use yet: {0}",
   unreadBroken: "The config file has changed but cannot be read: {0}",
   noAnswer: "The gateway is not responding.",
+  offN: "{0} off",
   upOf: "{0} of {1} servers up",
   upOfOne: "{0} of {1} server up",
   clientsN: "{0} client|{0} clients",

@@ -488,6 +488,7 @@ export const zh: Record<keyof typeof en, string> = {
   unreadText: "配置文件已修改，尚未生效：{0}",
   unreadBroken: "配置文件已修改，但无法读取：{0}",
   noAnswer: "网关没有响应。",
+  offN: "{0} 个已停用",
   upOf: "{0}/{1} 个服务器运行中",
   upOfOne: "{0}/{1} 个服务器运行中",
   clientsN: "{0} 个客户端",

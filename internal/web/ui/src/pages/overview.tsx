@@ -13,7 +13,7 @@ import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { isQuiet, seen, seenText } from "./client_seen.ts";
 import { ReplicasCard } from "./replicas_card.tsx";
-import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
+import { isOff, needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost, useCatalog } from "./overview_cost.tsx";
 
@@ -42,12 +42,10 @@ export function Overview() {
   useEffect(() => { commandLine.value = command("status"); }, []);
   const stats = useMemo(() => new Map((value?.stats ?? []).filter((s) => !s.name).map((s) => [s.server, s])), [value]);
   const demo = useDemo(), page = useCatalog();
-  const up = servers.value.filter((s) => s.state === "up" || s.state === "idle").length;
-  const counted = servers.value.filter((s) => s.state !== "disabled").length;
   const tools = servers.value.reduce((n, s) => n + s.tools, 0);
   const first = loaded.value && (!servers.value.length || demo);
   return <div class="page">
-    <Head title={t("overview")} what={loaded.value && !first && <>{upOf(up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
+    <Head title={t("overview")} what={loaded.value && !first && <>{upOf(servers.value)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
       {!first && <span class="seg hide-m" role="group" aria-label={t("range")}>{ranges.map((r) => <button type="button" key={r} aria-pressed={r === m} onClick={() => { minutes.value = r; }}>{rangeName(r)}</button>)}</span>}
       {may("admin") && <a class={first ? "button" : "button primary"} href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </Head>
@@ -153,7 +151,7 @@ const shownServers = 11;
 
 function ServerTable({ stats, past }: { stats: Map<string, Stat>; past?: Past }) {
   const calls = (s: Server) => hour(stats.get(s.name)).calls;
-  const list = [...servers.value].sort((a, b) => Number(needy(b)) - Number(needy(a)) || calls(b) - calls(a));
+  const list = [...servers.value].sort((a, b) => Number(needy(b)) - Number(needy(a)) || Number(isOff(a)) - Number(isOff(b)) || calls(b) - calls(a));
   const uptime = new Map((past?.uptime ?? []).map((u) => [u.schema + "/" + u.name, u]));
   return <section class="card flush table-card" aria-labelledby="servers-h">
     <header><h2 id="servers-h">{t("servers")}</h2><span class="count">{list.length}</span><span class="end hide-m">{t("failuresFirst")}</span></header>

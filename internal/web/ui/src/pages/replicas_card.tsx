@@ -27,6 +27,6 @@ function Replicas() {
       <tbody>{list.map((r) => {
         const own = of<Server>(value?.servers, r.name);
         return <tr key={r.name}><td><Status tone={r.error ? "err" : r.differs ? "warn" : "ok"} state={r.error ? "down" : "up"}><b>{r.name}</b></Status></td>
-          <td class={r.error ? "err" : "mut"}>{r.error ? why(r) : upOf(own.filter((s) => s.state === "up" || s.state === "idle").length, own.filter((s) => s.state !== "disabled").length)}{!r.error && r.differs && " · " + t("replicaDiffers")}</td><td class="r">{r.error ? "–" : of(value?.clients, r.name).length}</td></tr>;
+          <td class={r.error ? "err" : "mut"}>{r.error ? why(r) : upOf(own)}{!r.error && r.differs && " · " + t("replicaDiffers")}</td><td class="r">{r.error ? "–" : of(value?.clients, r.name).length}</td></tr>;
       })}</tbody></table></section>;
 }

@@ -9,8 +9,14 @@ export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
 export const reasonOf = (s: Server) => said(s.reason, s.reasonZH) || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
 
-/** upOf says how many of the servers are up. */
-export const upOf = (up: number, all: number) => t(all === 1 ? "upOfOne" : "upOf", up, all);
+/** isOff reports whether a person has turned a server off. */
+export const isOff = (s: Server) => s.state === "disabled";
+
+/** upOf says how many of the servers are up, or start when they are used; those that are off are counted apart. */
+export function upOf(list: Server[]): string {
+  const up = list.filter((s) => s.state === "up" || s.state === "idle").length, off = list.filter(isOff).length, all = list.length - off;
+  return t(all === 1 ? "upOfOne" : "upOf", up, all) + (off ? " · " + t("offN", off) : "");
+}
 
 /** needy reports whether a server needs an action of a person. */
 export const needy = (s: Server) => s.state === "down" || s.state === "auth" || s.state === "pending" || !!s.pending?.length;

@@ -15,7 +15,7 @@ import { may } from "../state.ts";
 import { AddPage } from "./add.tsx";
 import { ServerPage } from "./server.tsx";
 import { costByServer } from "./overview_cost.tsx";
-import { needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
+import { isOff, needy, reasonOf, stateName, toneOf, upOf } from "./server_state.ts";
 import { ReplicaFilter, ReplicaServers, chosenReplica } from "./replicas.tsx";
 import { ServerImport } from "./server_import.tsx";
 
@@ -82,7 +82,7 @@ function ServerList() {
   const busiest = (s: Server) => (stats.get(s.name)?.perMinute ?? []).reduce((a, b) => a + b, 0);
   const matching = servers.value.filter((s) => (s.name + " " + s.state + " " + s.transport + " " + s.schema + " " + (s.title ?? "")).toLowerCase().includes(filter.toLowerCase()));
   const list = matching.filter(kinds[kind] ?? kinds.all).sort((a, b) => Number(needy(b)) - Number(needy(a)) || busiest(b) - busiest(a));
-  const bad = list.filter(needy), well = list.filter((s) => !needy(s));
+  const bad = list.filter(needy), well = list.filter((s) => !needy(s) && !isOff(s)), off = list.filter((s) => !needy(s) && isOff(s));
   const save = async () => {
     setBusy(true);
     try { await exportAll(servers.value); } catch (e) { toast(errorText(e), undefined, "err"); }
@@ -90,7 +90,7 @@ function ServerList() {
   };
   const row = (s: Server) => <ServerRow key={s.schema + "/" + s.name} s={s} stat={stats.get(s.name)} uptime={uptime.get(s.schema + "/" + s.name)} tokens={cost.get(s.name)} />;
   return <div class="page">
-    <Head title={t("servers")} what={loaded.value && upOf(servers.value.filter(kinds.up).length, servers.value.length)}>
+    <Head title={t("servers")} what={loaded.value && upOf(servers.value)}>
       <ReplicaFilter />
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
@@ -101,7 +101,7 @@ function ServerList() {
     {chosenReplica() ? <ReplicaServers /> : <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
       <colgroup><col class="w-name" /><col /><col class="w-avail" /><col class="w-calls" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("p95Hour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
-      <tbody>{bad.map(row)}{bad.length > 0 && well.length > 0 && <tr class="group-row"><td colSpan={9}>{t("healthyFirst")}</td></tr>}{well.map(row)}</tbody></table></section>
+      <tbody>{bad.map(row)}{bad.length > 0 && well.length > 0 && <tr class="group-row"><td colSpan={9}>{t("healthyFirst")}</td></tr>}{well.map(row)}{off.length > 0 && off.length < list.length && <tr class="group-row"><td colSpan={9}>{t("state_disabled")}</td></tr>}{off.map(row)}</tbody></table></section>
       : <Empty><b>{t(servers.value.length ? "nothingMatches" : "noServers")}</b><span>{t(servers.value.length ? "tryOther" : "stepServerText")}</span>{!servers.value.length && may("admin") && <a class="button" href="/ui/servers/new">{t("addServer")}</a>}</Empty>}</div>}
   </div>;
 }
