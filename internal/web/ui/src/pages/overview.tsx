@@ -93,7 +93,7 @@ function Selected({ brush, past, failures, onClose }: { brush: Span; past: Past;
   const inside = past.steps.filter((_, i) => start + i * step >= brush.from && start + i * step < brush.to);
   const calls = inside.reduce((n, s) => n + s.ok + s.tool + s.err, 0), bad = inside.reduce((n, s) => n + s.tool + s.err, 0);
   const top = grouped(failures.filter((c) => Date.parse(c.start) >= brush.from && Date.parse(c.start) < brush.to))[0];
-  return <footer data-testid="selected">{bad ? <span><b class="err">{t("failuresN", count(bad))}</b> {t("inSelected", t("callsCount", count(calls)))}{top && <> · {t("mostly")} <b>{top.words}</b> ({top.server})</>}</span> : <span>{t("callsCount", count(calls))}, {hm(brush.from)} – {hm(brush.to)}</span>}
+  return <footer data-testid="selected">{bad ? <span><b class="err">{t("failuresN", count(bad))}</b> {t("inSelected", t("callsCount", count(calls)))}{top && <> · {t("mostly")} <b>{top.words}</b>{top.server && ` (${top.server})`}</>}</span> : <span>{t("callsCount", count(calls))}, {hm(brush.from)} – {hm(brush.to)}</span>}
     <span class="space" /><a class="link" href={href(["traffic"], { q: `hop:client ${between(brush)}` })}>{t("showCalls")}</a>
     <button type="button" class="icon-button" aria-label={t("close")} onClick={onClose}><Icon name="close" /></button></footer>;
 }
@@ -103,10 +103,11 @@ export const wordsOf = (c: Call) => c.said || c.reason || (c.code ? `${t("call_e
 
 interface Group { words: string; server: string; code?: number; tool: boolean; n: number }
 
-/** grouped counts failures by their message. */
+/** grouped counts the failures of calls by their message. Requests of servers are no calls: a client refuses a question of a call that it has cancelled. */
 function grouped(list: Call[]): Group[] {
   const by = new Map<string, Group>();
   for (const c of list) {
+    if (c.fromServer) continue;
     const words = wordsOf(c), key = words + "\n" + c.server;
     const g = by.get(key);
     if (g) g.n++;
@@ -182,8 +183,8 @@ function ClientsCard({ list }: { list: Client[] }) {
 function Reasons({ list, minutes: m }: { list: Call[]; minutes: number }) {
   const groups = grouped(list).slice(0, 5), most = groups[0]?.n ?? 1;
   return <section class="card flush c6" aria-labelledby="reasons-h"><header><h2 id="reasons-h">{t("topReasons")}</h2><span class="end">{lastOf(m)}</span></header>
-    <ul class="plain reasons">{groups.map((g) => <li key={g.words + g.server}><Status tone={g.tool ? "warn" : "err"} /><a class="cut plain-link" title={g.words} href={href(["traffic"], { q: `server:${g.server} status:error,tool_error since:${m}m hop:client` })}>{g.words}</a>
-      <span class="mut cut">{g.server} · {g.tool ? t("call_tool_error") : g.code ?? t("call_error")}</span><Bar part={g.n / most} tone={g.tool ? "t" : "e"} /><b class="r num">{count(g.n)}</b></li>)}
+    <ul class="plain reasons">{groups.map((g) => <li key={g.words + g.server}><Status tone={g.tool ? "warn" : "err"} /><a class="cut plain-link" title={g.words} href={href(["traffic"], { q: `${g.server && `server:${g.server} `}status:error,tool_error since:${m}m hop:client` })}>{g.words}</a>
+      <span class="mut cut">{g.server && g.server + " · "}{g.tool ? t("call_tool_error") : g.code ?? t("call_error")}</span><Bar part={g.n / most} tone={g.tool ? "t" : "e"} /><b class="r num">{count(g.n)}</b></li>)}
       {!groups.length && <li class="none"><span /><Status tone="ok">{t("noFailures")}</Status></li>}</ul>
   </section>;
 }
