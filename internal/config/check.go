@@ -118,15 +118,15 @@ func (k *serverChecker) target() {
 	case s.Command == "" && s.URL == "":
 		k.report(problem.SeverityError, "", problem.NoTarget, s.Name)
 	case s.Type == TypeScripts:
-		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, "scripts")
+		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, i18n.New("scripts", "键 scripts"))
 	case s.Command != "" && s.Type == "":
 		s.Type = TypeStdio
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a url", "一个 url"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a url", "键 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a command", "一个 command"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a command", "键 command"))
 	}
 }
 
@@ -211,7 +211,7 @@ func (k *serverChecker) headers() {
 			k.c.Add(problem.SeverityError, m.Pos, document.Join(k.path, "headers"), problem.Header, m.Key)
 		}
 		if strings.ContainsAny(k.s.Headers[m.Key].Reveal(), "\r\n\x00") {
-			k.c.Add(problem.SeverityError, m.Value.Pos, document.Join(k.path, "headers."+m.Key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
+			k.c.Add(problem.SeverityError, m.Value.Pos, document.Join(k.path, "headers."+m.Key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行符或 NUL"))
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // contain outside of quotations from the file.
 var (
 	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\$\{[^}]*\}|mcp-all-in-one (secret set|key create) \S+|chmod \S+|--[a-z-]+`)
+	blank   = regexp.MustCompile(`\p{Han} \p{Han}`)
 	english = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,}`)
 )
 
@@ -43,6 +44,7 @@ func TestProblemsInChinese(t *testing.T) {
 		`{"mcpServers": {}, "limits": {"clientMessage": "huge"}, "health_check_enabled": true, "inputs": [], "cli": {"stdio": {"delimiter": "ab"}}}`,
 		`{"mcpServers"`, `{"mcpServers": `, `{"mcpServers": {"a": `, `{"mcpServers": "x`, `{"mcpServers": {}} /* no end`, `{mcpServers: {}}`, `[]`, `{}`,
 		`{"mcpServers": {}, "servers": {"a": {"command": "x"}}, "mcp_servers": [{"command": "y"}]}`,
+		`{"mcpServers": {"a": {"type": "http", "command": "x"}}}`,
 	} {
 		bad["own"+string(rune('a'+i))+".json"] = content
 	}
@@ -57,6 +59,9 @@ func TestProblemsInChinese(t *testing.T) {
 		}
 		for _, p := range problems {
 			p.File, p.Path = "", ""
+			if text := p.In(i18n.Chinese); blank.MatchString(text) {
+				t.Errorf("%s: a blank between Chinese words: %s", name, text)
+			}
 			if p.Code == problem.Syntax && !strings.HasSuffix(name, ".json") { // the message contains the YAML parser's text, which is not translated
 				if text := p.In(i18n.Chinese); !strings.Contains(text, "语法错误：") {
 					t.Errorf("%s: %s", name, text)

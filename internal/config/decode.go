@@ -155,7 +155,7 @@ func (d *decoder) text(n *document.Node, path string, nul bool) (string, bool) {
 		return "", false
 	}
 	if !nul && strings.IndexByte(n.Text, 0) >= 0 {
-		d.report(n, path, problem.Character, i18n.New("the text", "文本"), i18n.New("a NUL character", "NUL 字符"))
+		d.report(n, path, problem.Character, i18n.New("the text", "文本"), i18n.New("a NUL character", " NUL 字符"))
 		return "", false
 	}
 	return n.Text, true

@@ -34,7 +34,7 @@ func (k *serverChecker) scripts() {
 		}
 	}
 	if s.Type != "" && s.Type != TypeScripts {
-		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, i18n.New("a command or a url", "一个 command 或 url"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, s.Type, i18n.New("a command or a url", "键 command 或 url"))
 	}
 	s.Type, s.Protocol, s.Share = TypeScripts, "legacy", "all"
 	// A person reads scripts in full before they run, and again when they
