@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -64,7 +65,7 @@ func (e *ExitError) In(l i18n.Lang) string {
 // contains no words: the words are among the arguments, in the user's language
 // or in both.
 func Fail(code int, id, hint, format string, args ...any) error {
-	return &ExitError{Code: code, ID: id, Hint: hint, Err: i18n.Errorf(format, format, args...)}
+	return &ExitError{Code: code, ID: id, Hint: hint, Err: i18n.Errorf(format, strings.ReplaceAll(format, ": ", "："), args...)}
 }
 
 // Silent returns an error with an exit code whose message was already printed.
