@@ -95,7 +95,7 @@ func usageOf(ctx context.Context, a *env.Env, q usage.Query, unused bool) (*web.
 
 func printUsage(a *env.Env, r *web.UsageReport) {
 	heads := map[usage.By]string{usage.ByTool: a.T("TOOL", "工具"), usage.ByServer: a.T("SERVER", "服务器"), usage.ByClient: a.T("CLIENT", "客户端"), usage.ByKey: a.T("KEY", "密钥")}
-	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", "TOKENS", a.T("LAST", "最近")},
+	t := &env.Table{Head: []string{heads[r.By], a.T("CALLS", "调用"), a.T("FAILED", "失败"), "P50", "P95", a.T("TOKENS", "TOKEN"), a.T("LAST", "最近")},
 		None: a.T("no call was counted in these days", "这些天没有统计到调用")}
 	if len(r.Unreadable) > 0 {
 		t.None = a.T("no call was counted on other days", "其他日子没有统计到调用")
@@ -138,7 +138,7 @@ func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 }
 
 func printUnused(a *env.Env, r *web.UsageReport) {
-	t := &env.Table{Head: []string{a.T("SERVER", "服务器"), a.T("TOOL", "工具"), "TOKENS"}, None: a.T("every tool was called in these days", "这些天每个工具都被调用过")}
+	t := &env.Table{Head: []string{a.T("SERVER", "服务器"), a.T("TOOL", "工具"), a.T("TOKENS", "TOKEN")}, None: a.T("every tool was called in these days", "这些天每个工具都被调用过")}
 	tokens := 0
 	for _, u := range r.Unused {
 		t.Add(u.Server, i18n.Seen(u.Name), fmt.Sprint(u.Tokens))

@@ -154,7 +154,7 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 	}
 	t := &env.Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("CLIENT", "客户端"), a.T("SERVER", "服务器"), a.T("METHOD", "方法"),
 		a.T("NAME", "名称"), a.T("STATUS", "状态"), a.T("TOOK", "耗时"), a.T("SIZE", "大小")}, Paint: paintStatus,
-		Word: func(_ int, cell string) string { return output.Sized(a, cell) },
+		Word: func(column int, cell string) string { return trafficWord(a, column, cell) },
 		None: a.T("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
 	for i := range calls {
 		t.Add(trafficRow(&calls[i])...)
@@ -164,6 +164,22 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 }
 
 const statusColumn = 6
+
+// trafficWord translates a cell for a terminal.
+func trafficWord(a *env.Env, column int, cell string) string {
+	if column != statusColumn {
+		return output.Sized(a, cell)
+	}
+	status, code, coded := strings.Cut(cell, " ")
+	words := map[string]string{traffic.StatusOK: "正常", traffic.StatusError: "错误", traffic.StatusToolError: "工具出错", traffic.StatusPending: "运行中", traffic.StatusCancelled: "已取消"}
+	if zh, known := words[status]; known {
+		status = a.T(status, zh)
+	}
+	if coded {
+		status += " " + code
+	}
+	return status
+}
 
 func paintStatus(column int, cell string) env.Colour {
 	if column != statusColumn || cell == traffic.StatusOK {
