@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/view"
@@ -58,7 +60,7 @@ func (a *account) receipt() receipt.Receipt {
 	r.Why, r.WhyZH = v.Choice.Why.Both()
 	r.Warn(nil)
 	if r.Mode == "" {
-		r.Mode = a.mode()
+		r.Mode = cmp.Or(a.mode(), builtin.ModeFull) // a schema that is only implied has none
 	}
 	if limits := receipt.LimitOf(r.Client); limits != nil {
 		eyes.Fit = a.fit(mcp.Legacy)
