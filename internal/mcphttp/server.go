@@ -1,5 +1,5 @@
 // Package mcphttp serves MCP over HTTP: streamable HTTP of both eras, legacy
-// HTTP+SSE, their headers, and the guard of Host and Origin.
+// HTTP+SSE, their headers.
 //
 // It owns messages in flight, sessions and streams. It knows nothing about
 // principals, and about methods only what the transport itself prescribes.
