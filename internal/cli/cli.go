@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/cli/manage"
 	"mcp-all-in-one/internal/cli/run"
 	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/cli/typed"
 	"mcp-all-in-one/internal/cli/use"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/stdio"
@@ -36,7 +37,7 @@ func Run(ctx context.Context, e env.Env) int {
 	if a.Personality.Own {
 		args = run.BareHelp(args, env.FirstWord(root.PersistentFlags(), args))
 		args = use.ShieldTerms(target.ShortForm(a, root, args), env.FirstWord(root.PersistentFlags(), args))
-		args = manage.ShieldCommand(root, args, env.FirstWord(root.PersistentFlags(), args))
+		args = typed.ShieldCommand(root, args, env.FirstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
 	root.SetIn(e.Stdin)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/typed"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
@@ -66,7 +67,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		err = command.FlagError(a, cmd, err)
 		var e *env.ExitError
-		if line := withDash(a, cmd); line != "" && errors.As(err, &e) {
+		if line := typed.WithDash(a, cmd); line != "" && errors.As(err, &e) {
 			e.Hint = line
 		}
 		return err
@@ -107,7 +108,7 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 // notAName returns an error for a single word that looks like a name in a
 // registry, but is none.
 func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
-	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 || isURL(args[0]) || withDash(a, cmd) != "" {
+	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 || isURL(args[0]) || typed.WithDash(a, cmd) != "" {
 		return nil
 	}
 	if strings.Contains(args[0], "/") && !strings.ContainsAny(args[0][:1], "./~") {
@@ -138,11 +139,11 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 	case at < 0 && len(args) == 2 && strings.Contains(args[1], "://"):
 		return nil, command.UsageError(a, cmd, fmt.Sprintf(a.T("%q is not a URL: it must start with http:// or https://", "%q 不是 URL：必须以 http:// 或 https:// 开头"), args[1]))
 	case at == 0 && len(args) > 0:
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务器的名称"))
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, typed.WithDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务器的名称"))
 	case at == 1:
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, i18n.Command("mcp-all-in-one", "add", args[0], "--", "COMMAND"), "%s", a.T("a command is missing after --", "-- 之后缺少命令"))
 	default:
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, cmp.Or(withDash(a, cmd), command.UseLine(a, cmd)), "%s",
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, cmp.Or(typed.WithDash(a, cmd), command.UseLine(a, cmd)), "%s",
 			a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
 	}
 	var err error

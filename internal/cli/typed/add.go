@@ -1,4 +1,6 @@
-package manage
+// Package typed corrects command lines: it tells where the command of a server
+// begins in what a person has typed or pasted.
+package typed
 
 import (
 	"os/exec"
@@ -11,7 +13,6 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
-	"mcp-all-in-one/internal/lazy"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -73,12 +74,10 @@ func isProgram(word string) bool {
 	return err == nil || isRunner(word)
 }
 
-// hostPath matches a URL without its scheme.
-var hostPath = lazy.Regexp(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?(/|$)`)
-
-// withDash returns the command line as it should have been typed, with -- before
-// the command and a name before that; empty if no command can be identified.
-func withDash(a *env.Env, cmd *cobra.Command) string {
+// WithDash returns the command line of add as it should have been typed, with
+// -- before the command and a name before that; empty if no command can be
+// identified. What is an address or a bundle is given as one.
+func WithDash(a *env.Env, cmd *cobra.Command) string {
 	words := slices.Clone(a.Args)
 	words[0] = a.Personality.Name
 	at := 1 + env.FirstWord(cmd.Root().PersistentFlags(), words[1:])
@@ -87,17 +86,46 @@ func withDash(a *env.Env, cmd *cobra.Command) string {
 	switch {
 	case at < 1 || words[at] != "add" || dash < 0 && command < 0:
 		return ""
-	case dash < 0 && hostPath().MatchString(words[command]) && name != command:
-		words[command] = "https://" + words[command]
+	case dash < 0 && name != command && install.IsBundle(words[command]):
+		words = slices.Insert(words, command+1, "--name", words[name])
+		return i18n.Command(slices.Delete(words, name, name+1)...)
+	case dash < 0 && name != command && Address(words[command]) != "":
+		words[command] = Address(words[command])
 		return i18n.Command(words...)
+	case dash < 0 && name != command:
+		own, rest := words[command:command], words[command:]
+		if !isProgram(words[command]) {
+			own, rest = ownFlags(cmd, rest)
+		}
+		return i18n.Command(slices.Concat(words[:command], own, []string{"--"}, rest)...)
 	case dash < 0:
 		words = slices.Insert(words, command, "--")
 		dash = command
-		if name != command {
-			return i18n.Command(words...)
-		}
 	}
 	return i18n.Command(slices.Insert(words, dash, nameFor(words[dash+1:]))...)
+}
+
+// ownFlags splits the words from an unknown command on into the flags that can
+// only be ours, such as -c FILE, and the rest.
+func ownFlags(cmd *cobra.Command, words []string) (own, rest []string) {
+	for i := 0; i < len(words); i++ {
+		name, _, whole := strings.Cut(words[i], "=")
+		flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--"))
+		if flag == nil && len(name) == 2 {
+			flag = cmd.Flags().ShorthandLookup(name[1:])
+		}
+		ours := flag != nil && name[0] == '-' && (cmd.InheritedFlags().Lookup(flag.Name) != nil || slices.Contains([]string{"schema", "create-schema", "replace"}, flag.Name))
+		switch {
+		case !ours:
+			rest = append(rest, words[i])
+		case whole || flag.NoOptDefVal != "" || i+1 == len(words):
+			own = append(own, words[i])
+		default:
+			own = append(own, words[i], words[i+1])
+			i++
+		}
+	}
+	return own, rest
 }
 
 // nameFor returns a name for the server that a command starts. It uses the
