@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/typed"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -23,6 +24,14 @@ func NewCommand(a *env.Env, use, short string, f *Flags, run func(cmd *cobra.Com
 	if at := slices.Index(strings.Fields(use), "TARGET"); at > 0 {
 		cmd.ValidArgsFunction = CompleteTarget(a, f, at-1)
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = command.FlagError(a, cmd, err)
+		var e *env.ExitError
+		if line := typed.Target(a, cmd); line != "" && errors.As(err, &e) {
+			e.Hint = a.T("a command comes after --: ", "命令写在 -- 之后：") + line
+		}
+		return err
+	})
 	f.add(a, cmd.Flags())
 	return cmd
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/typed"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -126,6 +127,9 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 	hint := a.T("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
 	if near := spelling.Nearest(head, names); near != "" {
 		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
+	}
+	if at := typed.Address(word); at != "" && strings.ContainsAny(word, ":/") {
+		hint = a.T("did you mean ", "是否要用 ") + at + a.T("?", "？")
 	}
 	if head == env.DemoServer {
 		hint = a.T("the demo server runs only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务器只在没有配置服务器时运行；可用以下方式启动：-- mcp-all-in-one demo")
