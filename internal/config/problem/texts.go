@@ -62,7 +62,7 @@ var Texts = map[string]text{
 	Unreadable:  {"config file cannot be read: %s", "无法读取配置文件：%s", "check the path and its permissions", "检查路径和权限"},
 	NotRegular:  {"not a regular file (%s)", "不是普通文件（%s）", "the configuration must be a plain file", "配置必须是普通文件"},
 	TooLarge:    {"file is larger than %s", "文件大于 %s", "split the file or remove what is not configuration", "拆分文件或删除非配置内容"},
-	WorldWrite:  {"every user can write this file (mode %s) and could make the gateway run any command", "任何用户都可写此文件（权限 %s），因而能让网关执行任意命令", "chmod o-w the file, or override with --allow-insecure-config", "对文件执行 chmod o-w，或使用 --allow-insecure-config"},
+	WorldWrite:  {"every user can write this file (mode %s) and could make the gateway run any command", "任何用户都可写此文件（权限 %s），因而能让网关执行任意命令", "chmod go-w the file, or override with --allow-insecure-config", "对文件执行 chmod go-w，或使用 --allow-insecure-config"},
 	Owner:       {"other users can write this file (%s)", "其他用户可写此文件（%s）", "let only yourself write it, with chown and chmod go-w, or override with --allow-insecure-config", "用 chown 与 chmod go-w 使其仅供你自己写入，或使用 --allow-insecure-config"},
 	Empty:       {"file is empty", "文件为空", `the smallest file is {"mcpServers": {}}`, `最小的文件是 {"mcpServers": {}}`},
 	Encoding:    {"file is not UTF-8 (%s)", "文件不是 UTF-8 编码（%s）", "save it as UTF-8", "请另存为 UTF-8"},
