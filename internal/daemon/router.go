@@ -103,6 +103,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch path {
 	case "/":
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			rt.rest(w, r, path, who) // what speaks MCP to this address has to learn that it is another
+			return
+		}
 		rt.index(w, r)
 	case "/status", "/api/status":
 		rt.status(w, r)

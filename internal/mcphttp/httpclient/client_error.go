@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"mcp-all-in-one/internal/http1"
@@ -21,12 +22,16 @@ const maxErrorBody = 64 << 10
 var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务器在应答之前结束了流")
 
 // LikelyURL returns the URL that was probably meant if nothing is at raw: most
-// servers are at /mcp, beside the path that was given. It is empty if raw is such
-// a URL already. It has no password.
+// servers are at /mcp, beside the path that was given, or below it if that names a
+// schema or a server of a gateway. It is empty if raw is such a URL already. It
+// has no password.
 func LikelyURL(raw string) string {
 	at, err := url.Parse(raw)
 	if err != nil || strings.HasSuffix(strings.TrimSuffix(at.Path, "/"), "/mcp") {
 		return ""
+	}
+	if parent := path.Base(path.Dir(at.Path)); (parent == "api" || parent == "s") && path.Base(at.Path) != "sse" {
+		at = at.JoinPath("/") // its last part is kept
 	}
 	return at.ResolveReference(&url.URL{Path: "mcp"}).Redacted()
 }
