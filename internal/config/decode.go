@@ -25,6 +25,15 @@ type decoder struct {
 	extra []string
 }
 
+// mistyped reports a value that is no list or no object where one of type t is
+// wanted, with an example of one.
+func (d *decoder) mistyped(n *document.Node, path string, want document.Kind, t reflect.Type) {
+	if p := d.report(n, path, problem.WrongType, want, n.Kind); p.Hint != "" {
+		text := example(t, "")
+		p.Hint, p.HintZH = "write it as "+text, "请写成 "+text
+	}
+}
+
 // report records that n does not fit, unless n contains an undefined variable.
 func (d *decoder) report(n *document.Node, path, code string, args ...any) *problem.Problem {
 	if n.Unresolved {
@@ -39,7 +48,9 @@ func (d *decoder) report(n *document.Node, path, code string, args ...any) *prob
 		return p
 	}
 	if want, ok := args[0].(document.Kind); ok {
-		p.Hint, p.HintZH = rightType[want][0], rightType[want][1]
+		if hint, ok := rightType[want]; ok {
+			p.Hint, p.HintZH = hint[0], hint[1]
+		}
 	}
 	return p
 }
@@ -49,8 +60,6 @@ var rightType = map[document.Kind][2]string{
 	document.KindString: {"put it into quotes", "请加引号"},
 	document.KindBool:   {"write true or false", "请写 true 或 false"},
 	document.KindNumber: {"write a number without quotes", "请写不带引号的数字"},
-	document.KindArray:  {`write it as ["one", "two"]`, `请写成 ["one", "two"]`},
-	document.KindObject: {`write it as {"key": "value"}`, `请写成 {"key": "value"}`},
 }
 
 // object fills the struct v from n. Keys that no field reads are warnings.
@@ -59,7 +68,7 @@ func (d *decoder) object(n *document.Node, v reflect.Value, path string) {
 		return
 	}
 	if n.Kind != document.KindObject {
-		d.report(n, path, problem.WrongType, document.KindObject, n.Kind)
+		d.mistyped(n, path, document.KindObject, v.Type())
 		return
 	}
 	fields := fieldsOf(v.Type())

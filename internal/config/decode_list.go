@@ -13,7 +13,7 @@ import (
 // guessing.
 func (d *decoder) list(n *document.Node, v reflect.Value, f field, path string) {
 	if n.Kind != document.KindArray {
-		d.report(n, path, problem.WrongType, document.KindArray, n.Kind)
+		d.mistyped(n, path, document.KindArray, f.typ)
 		return
 	}
 	out := reflect.MakeSlice(f.typ, 0, len(n.Items))
@@ -38,7 +38,7 @@ func (d *decoder) list(n *document.Node, v reflect.Value, f field, path string) 
 // table fills a map.
 func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string) {
 	if n.Kind != document.KindObject {
-		d.report(n, path, problem.WrongType, document.KindObject, n.Kind)
+		d.mistyped(n, path, document.KindObject, f.typ)
 		return
 	}
 	out := reflect.MakeMapWithSize(f.typ, len(n.Members))
