@@ -127,8 +127,11 @@ func StdioSchema(a *Env, cfg *config.Config, name string) (string, error) {
 		said = i18n.Plain(said.String()) // the words that scripts look for
 	}
 	e := &ExitError{
-		Code: ExitFailure, ID: codeNoSchema, Plain: a.Personality.Plain, Err: i18n.Errorf("%v", "%v", said),
+		Code: ExitUsage, ID: codeNoSchema, Plain: a.Personality.Plain, Err: i18n.Errorf("%v", "%v", said),
 		Hint: a.T("use --schema with one of them", "使用 --schema 指定其中之一"),
+	}
+	if a.Personality.Plain {
+		e.Code = ExitFailure
 	}
 	if schema != nil {
 		e.ID = codeSchemaOff

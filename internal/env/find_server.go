@@ -19,6 +19,14 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	}
 	schema, name = SplitSchema(cfg, schema, name)
 	found := cfg.Schema(schema)
+	if found == nil && (schema == "" || schema == config.DefaultSchema) {
+		for _, s := range cfg.Schemas {
+			if s.Server(name) != nil {
+				return nil, Fail(ExitUsage, CodeNoServer, a.T("it is in another schema: --schema ", "它在另一个 schema 中：--schema ")+s.Name, "%s",
+					a.T("no server "+name+" in schema default of "+cfg.Path, cfg.Path+" 的 schema default 中没有服务器 "+name))
+			}
+		}
+	}
 	if found == nil {
 		return nil, noSchema(a, &edit.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
 	}
