@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/spelling"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -57,7 +58,7 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 		show.add(finding{What: a.T("listening", "监听"), Detail: a.Lang.Of(err)})
 	}
 	if r := control.Running(ctx, a, cfg.Path); r != nil {
-		if err = askDoctor(ctx, a, r, only, show); err == nil && only == "" && cfg.Cluster.Secret != "" {
+		if err = askDoctor(ctx, a, r, cfg, only, show); err == nil && only == "" && cfg.Cluster.Secret != "" {
 			// With only a secret in the file it is a replica if --join was given.
 			if asked := askCluster(ctx, a, r, show); cfg.Cluster.Enabled() {
 				err = asked
@@ -103,7 +104,7 @@ func (l *findingList) end(code int) error {
 
 // askDoctor lets the running gateway check its own servers, because other
 // processes of the same servers would say nothing about those that clients use.
-func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, show *findingList) error {
+func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, cfg *config.Config, only string, show *findingList) error {
 	var page control.StatusPage
 	if err := r.Get(ctx, "/status", &page); err != nil {
 		return err
@@ -127,13 +128,21 @@ func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, 
 		show.add(finding{OK: f.OK, What: label, Detail: f.Detail, Fix: cmp.Or(f.Command, f.Fix)})
 	}
 	if !known && only != "" {
-		show.add(noServer(a, only))
+		return noServer(a, cfg, only)
 	}
 	return nil
 }
 
-func noServer(a *env.Env, name string) finding {
-	return finding{What: name, Detail: a.T("no such server", "没有这个服务器"), Fix: "mcp-all-in-one list"}
+func noServer(a *env.Env, cfg *config.Config, name string) error {
+	var names []string
+	for _, s := range cfg.Schemas {
+		names = append(names, s.Names()...)
+	}
+	hint := a.T("see what there is: ", "查看现有服务器：") + a.Again("list")
+	if near := spelling.Nearest(name, names); near != "" {
+		hint = a.T("did you mean: ", "是否要用：") + a.Again("doctor", near)
+	}
+	return env.Fail(env.ExitUsage, env.CodeNoServer, hint, "%s", a.T("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务器 "+name))
 }
 
 // lookForFile returns a finding with the path of the config file, or the path

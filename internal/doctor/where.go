@@ -43,7 +43,7 @@ func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, s
 		}
 	}
 	if count == 0 && only != "" {
-		show.add(noServer(a, only))
+		return noServer(a, cfg, only)
 	}
 	for range count {
 		show.add(<-found)
