@@ -29,7 +29,8 @@ import (
 )
 
 func SandboxCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "sandbox", Short: a.T("find out what a server needs in its sandbox", "了解服务器在沙箱中需要什么")}
+	cmd := &cobra.Command{Use: "sandbox", Short: a.T("find out what a server needs in its sandbox", "了解服务器在沙箱中需要什么"), Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(learnCommand(a))
 	return cmd
 }
