@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"os"
 	"strings"
 
@@ -24,6 +25,9 @@ func fromTrafficCommand(a *env.Env) *cobra.Command {
 			suite, err := suiteFromTraffic(a, cmd, strings.Join(args, " "))
 			if err != nil {
 				return err
+			}
+			if bytes.HasSuffix(suite, []byte("tests:\n")) {
+				return env.Fail(env.ExitUsage, env.CodeUsage, a.Again("traffic"), "%s", a.T("no recorded call fits", "没有符合条件的已记录调用"))
 			}
 			_, err = a.Stdout.Write(suite)
 			return err
