@@ -88,7 +88,9 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 		return err
 	}
 	defer os.RemoveAll(dir)
-	done(a, a.T("resolving all packages of ", "正在解析全部软件包："), s.Name)
+	if s.Type != config.TypeScripts {
+		done(a, a.T("resolving all packages of ", "正在解析全部软件包："), s.Name)
+	}
 	staged, err := lock.Stage(ctx, s, "", dir)
 	if err != nil {
 		return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
@@ -113,7 +115,7 @@ func lockServer(ctx context.Context, a *env.Env, cfg *config.Config, file *lock.
 	if err := file.Put(key, e); err != nil {
 		return err
 	}
-	done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s%s%s", s.Name, e.Level, e.NPM, e.PyPI, e.Image, e.Bundle, lockNote(a, s, e)))
+	done(a, a.T("locked: ", "已锁定："), s.Name+a.T(", ", "、")+lockNote(a, s, e))
 	return nil
 }
 
@@ -126,16 +128,18 @@ func acceptBuild(s *config.Server, e *lock.Entry, accepted bool) error {
 		"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
 }
 
+// lockNote says what is locked of a server.
 func lockNote(a *env.Env, s *config.Server, e *lock.Entry) string {
+	what := strings.TrimSpace(e.Level + " " + e.NPM + e.PyPI + e.Image + e.Bundle)
 	switch {
 	case e.Level == lock.LevelImage || e.Level == lock.LevelBundle:
-		return a.T(", ", "，") + lockedTools(a, e)
+		return what + a.T(", ", "、") + lockedTools(a, e)
 	case e.Level == lock.LevelFile && sandbox.IsEngine(s.Command):
-		return a.T("(what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...), ", "（不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...），") + lockedTools(a, e)
+		return what + a.T(" (what runs in the container is not covered: name the image by its digest, IMAGE@sha256:...), ", "（不含容器中运行的内容：请按摘要指明镜像，即 IMAGE@sha256:...）、") + lockedTools(a, e)
 	case e.Level == lock.LevelTree:
-		return fmt.Sprintf(a.T(env.Many(e.Packages, ", %d package, ", ", %d packages, "), "，%d 个软件包，"), e.Packages) + lockedTools(a, e)
+		return what + fmt.Sprintf(a.T(env.Many(e.Packages, ", %d package, ", ", %d packages, "), "、%d 个软件包、"), e.Packages) + lockedTools(a, e)
 	case e.Level == lock.LevelFile:
-		return a.T("(what it loads is not covered), ", "（不含它所加载的内容），") + lockedTools(a, e)
+		return what + a.T(" (what it loads is not covered), ", "（不含它所加载的内容）、") + lockedTools(a, e)
 	}
 	return lockedTools(a, e)
 }
