@@ -3,7 +3,10 @@ package probe
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -51,7 +54,11 @@ func (f AnswerFunc) Answer(ctx context.Context, q *Question) (json.RawMessage, e
 }
 
 // A PendingError means that a question remained unanswered.
-type PendingError struct{ Question Question }
+type PendingError struct {
+	Question Question
+	// Misfit says why a prepared answer does not fit; nil if there is none.
+	Misfit error
+}
 
 func (e *PendingError) Error() string { return e.In(i18n.English) }
 
@@ -102,9 +109,39 @@ func (s *Script) Answer(ctx context.Context, q *Question) (json.RawMessage, erro
 		return Complete(q, content)
 	}
 	if s.Else == nil {
-		return nil, &PendingError{Question: *q}
+		return nil, &PendingError{Question: *q, Misfit: s.misfit(q)}
 	}
-	return s.Else.Answer(ctx, q)
+	answer, err := s.Else.Answer(ctx, q)
+	if pending, ok := errors.AsType[*PendingError](err); ok {
+		pending.Misfit = s.misfit(q)
+	}
+	return answer, err
+}
+
+// misfit says which field of the requested form is not among the values, or which
+// value is no field; nil if there are no values or no form.
+func (s *Script) misfit(q *Question) error {
+	form := Form(jsonrpc.Get(q.Params, "requestedSchema"))
+	if q.Method != mcp.MethodElicit || len(form) == 0 || len(s.Values) == 0 {
+		return nil
+	}
+	names, missing := make([]string, len(form)), ""
+	for i, f := range form {
+		names[i] = f.Name
+		if _, ok := s.Values[f.Name]; !ok && (missing == "" && (f.Required || i == len(form)-1)) {
+			missing = f.Name
+		}
+	}
+	list := strings.Join(names, ", ")
+	if missing != "" {
+		return i18n.Errorf("the answer has no %q; the form has: %s", "回答中没有 %q；表单包含：%s", missing, list)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Values)) {
+		if !slices.Contains(names, name) {
+			return i18n.Errorf("the form has no %q; it has: %s", "表单中没有 %q；它包含：%s", name, list)
+		}
+	}
+	return nil
 }
 
 // fits reports whether all values are fields of the requested form.

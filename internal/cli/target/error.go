@@ -154,6 +154,9 @@ func printPending(a *env.Env, p *probe.PendingError) {
 		pending["schema"] = json.RawMessage(schema)
 	}
 	env.WriteLine(a.Stdout, map[string]any{"pending": pending})
+	if p.Misfit != nil {
+		fmt.Fprintln(a.Stderr, a.Lang.Of(p.Misfit))
+	}
 	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.T("the server asks a question; answer it with", "服务器提出了问题；请用"), exampleAnswer(&q),
 		a.T(", or run this on a terminal", " 回答，或在终端中运行"))
 }
