@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -50,7 +51,7 @@ func orRegistry(a *env.Env, cmd *cobra.Command, run func(*cobra.Command, *signIn
 			}
 			names = append(names, cfg.Registries[i].Name)
 		}
-		return env.Fail(env.ExitUsage, env.CodeUnknownName, "", "%v", i18n.Errorf("no registry is called %s; configured: %s", "没有名为 %s 的注册表；已配置：%s", name, strings.Join(names, ", ")))
+		return env.Fail(env.ExitUsage, env.CodeUnknownName, "", "%v", i18n.Errorf("no registry is called %s; configured: %s", "没有名为 %s 的注册表；已配置：%s", name, cmp.Or(strings.Join(names, ", "), a.T("none", "无"))))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
 )
@@ -115,7 +114,7 @@ func givenAnswers(f addFlags) (install.Answers, error) {
 		for _, text := range flag.list {
 			name, value, ok := strings.Cut(text, flag.sep)
 			if name = strings.TrimSpace(name); !ok || name == "" {
-				return nil, i18n.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, flag.sep)
+				return nil, notPair(text, flag.sep)
 			}
 			answers[kind][name] = append(answers[kind][name], strings.TrimSpace(value))
 		}

@@ -162,11 +162,15 @@ func pairs(list []string, sep string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, sep)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, i18n.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, sep)
+			return nil, notPair(text, sep)
 		}
 		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return values, nil
+}
+
+func notPair(text, sep string) error {
+	return i18n.Errorf("%q is not NAME%sVALUE", "%q 不是 NAME%sVALUE", text, sep)
 }
 
 func isURL(s string) bool {

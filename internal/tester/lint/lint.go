@@ -77,13 +77,13 @@ var toolRules = []struct {
 		return i18n.Text{}
 	}},
 	{"tool-argument-type", "warning", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", func(f probe.Field, _ []byte) bool { return f.Type == "" })
+		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", "its argument %s has no type", func(f probe.Field, _ []byte) bool { return f.Type == "" })
 	}},
 	{"tool-argument-description", "warning", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", func(f probe.Field, _ []byte) bool { return f.Description == "" })
+		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", "its argument %s has no description", func(f probe.Field, _ []byte) bool { return f.Description == "" })
 	}},
 	{"tool-schema-array", "error", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", func(f probe.Field, sub []byte) bool {
+		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", "its argument %s is an array without items, which some models' APIs refuse", func(f probe.Field, sub []byte) bool {
 			return f.Type == "array" && jsonrpc.Get(sub, "items") == nil && jsonrpc.Get(sub, "prefixItems") == nil
 		})
 	}},
@@ -133,13 +133,17 @@ func requiredUnknown(it *catalog.Item) i18n.Text {
 }
 
 // arguments returns a text with the names of the arguments for which wrong is
-// true.
-func arguments(it *catalog.Item, en, zh string, wrong func(f probe.Field, schema []byte) bool) i18n.Text {
+// true; one is the English text for one argument.
+func arguments(it *catalog.Item, many, zh, one string, wrong func(f probe.Field, schema []byte) bool) i18n.Text {
 	var names []string
 	for _, f := range probe.Form(it.InputSchema) {
 		if wrong(f, probe.ResolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))) {
 			names = append(names, f.Name)
 		}
+	}
+	en := many
+	if len(names) == 1 {
+		en = one
 	}
 	return when(len(names) > 0, en, zh, strings.Join(names, ", "))
 }
