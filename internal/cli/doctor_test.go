@@ -75,9 +75,12 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 		t.Fatal(err)
 	}
 	url := func(u string, more ...string) string {
-		entry := map[string]string{"url": u}
+		entry := map[string]any{"url": u}
 		for i := 0; i+1 < len(more); i += 2 {
-			entry[more[i]] = more[i+1]
+			entry[more[i]] = json.RawMessage(more[i+1])
+			if !json.Valid([]byte(more[i+1])) {
+				entry[more[i]] = more[i+1]
+			}
 		}
 		raw, _ := json.Marshal(entry)
 		return string(raw)
@@ -90,6 +93,10 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 		"absent":       {url(answering(t, 404)), `nothing is at that path; most servers are at /mcp; try http://127.*/mcp`},
 		"nope":         {url(answering(t, 404) + "/nope"), `nothing is at that path; most servers are at /mcp; try http://127[^/]*/mcp`},
 		"below":        {url(answering(t, 404) + "/api/v1/?key=x"), `most servers are at /mcp; try http://127[^/]*/api/v1/mcp`},
+		"schema":       {url(answering(t, 404) + "/api/default"), `try http://127[^/]*/api/default/mcp$`},
+		"server":       {url(answering(t, 404) + "/s/demo"), `try http://127[^/]*/s/demo/mcp$`},
+		"wrongkey":     {url(answering(t, 401, "Www-Authenticate", "Bearer")+"/mcp", "headers", `{"authorization":"Bearer x"}`), `^its key is refused: correct headers.authorization of wrongkey in .*mcp.json$`},
+		"wrongurl":     {url(strings.Replace(answering(t, 401), "//", "//a:b@", 1) + "/mcp"), `^its key is refused: correct url of wrongurl in .*mcp.json$`},
 		"refused":      {url("http://" + closed.Addr().String() + "/mcp"), `nothing listens there: start the server, or correct the port`},
 		"authority":    {url(secure.URL + "/mcp"), `does not know who issued its certificate`},
 		"expired":      {url(old.URL + "/mcp"), `its certificate has expired`},

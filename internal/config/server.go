@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -226,6 +227,20 @@ func (s *Server) FolderID() string {
 
 // Runnable reports whether the server may be started or dialled.
 func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }
+
+// Credential returns where the entry has the credential that is sent to the
+// server, which makes a sign-in impossible: url, or a header; empty for none.
+func (s *Server) Credential() string {
+	if u, err := url.Parse(s.URL); err == nil && u.User != nil {
+		return "url"
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return "headers." + name
+		}
+	}
+	return ""
+}
 
 // Waits returns the entry of this server that waits for approval, or nil.
 func (s *Server) Waits() *Server {

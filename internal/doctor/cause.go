@@ -47,6 +47,15 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	return FixNetwork(a, why)
 }
 
+// FixKey returns what to do about a server that refuses the key of its entry in a
+// file; empty if it has none.
+func FixKey(a *env.Env, s *config.Server, file string) string {
+	if s == nil || s.Credential() == "" {
+		return ""
+	}
+	return fmt.Sprintf(a.T("its key is refused: correct %[1]s of %[2]s in %[3]s", "密钥被拒绝：请更正配置文件 %[3]s 中 %[2]s 的 %[1]s"), s.Credential(), s.Name, file)
+}
+
 // fixStatus returns what to do about a server that answers with a status other
 // than 200.
 func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) string {

@@ -38,7 +38,7 @@ func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, s
 				case <-u.Settled():
 				case <-wait.Done():
 				}
-				found <- Diagnose(a, u)
+				found <- Diagnose(a, cfg.Path, u)
 			})
 		}
 	}
@@ -51,16 +51,16 @@ func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, s
 	return nil
 }
 
-// Diagnose returns the state of one server and its reason.
-func Diagnose(a *env.Env, u *upstream.Upstream) finding {
-	f := diagnose(a, u)
+// Diagnose returns the state of one server of a config file and its reason.
+func Diagnose(a *env.Env, file string, u *upstream.Upstream) finding {
+	f := diagnose(a, file, u)
 	if hint := oldNode(a, u.Config()); hint != "" {
 		f.Detail += "\n" + hint
 	}
 	return f
 }
 
-func diagnose(a *env.Env, u *upstream.Upstream) finding {
+func diagnose(a *env.Env, file string, u *upstream.Upstream) finding {
 	st, cfg := u.Status(), u.Config()
 	f := finding{What: st.Name, Detail: string(st.State)}
 	switch st.State {
@@ -80,7 +80,7 @@ func diagnose(a *env.Env, u *upstream.Upstream) finding {
 		f.Fix = a.AgainFor("approve", cfg)
 		return f
 	case upstream.SignIn:
-		f.Detail, f.Fix = st.Reason.In(a.Lang), a.AgainFor("auth login", cfg)
+		f.Detail, f.Fix = st.Reason.In(a.Lang), cmp.Or(FixKey(a, cfg, file), a.AgainFor("auth login", cfg))
 		if st.PerUser {
 			f.OK, f.Fix = true, ""
 		}

@@ -106,22 +106,17 @@ func (o *LoginOptions) told(hop, address string, status int) {
 
 // signable returns an error for servers that need no sign-in.
 func signable(s *config.Server) error {
-	u, err := url.Parse(s.URL)
-	switch {
+	switch _, err := url.Parse(s.URL); {
 	case s.URL == "" || err != nil:
 		return i18n.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录", s.Name)
-	case u.User != nil || hasAuthorization(s):
+	case s.Credential() != "" || usersAuthorize(s):
 		return i18n.Errorf("%q has a credential in the configuration already", "%q 在配置中已有凭据", s.Name)
 	}
 	return nil
 }
 
-func hasAuthorization(s *config.Server) bool {
-	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return true
-		}
-	}
+// usersAuthorize reports whether each user has a value that says who asks.
+func usersAuthorize(s *config.Server) bool {
 	for _, v := range s.PerUser {
 		if strings.EqualFold(v.Header, "Authorization") {
 			return true

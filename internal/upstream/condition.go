@@ -51,6 +51,7 @@ func (c *condition) describe(s *Status) {
 	defer c.mu.Unlock()
 	s.State, s.Since, s.Reason, s.Restarts = c.state, c.since, i18n.Why(c.reason), c.falls
 	s.PerUser = c.state == SignIn && failure.LacksValues(c.reason)
+	s.KeyRefused = c.state == SignIn && !s.PerUser && c.Config().Credential() != ""
 }
 
 // State returns the state of the upstream and the reason for it.

@@ -44,14 +44,14 @@ func Failed(a *env.Env, err error, m *Target) error {
 		e.Code, e.ID = env.ExitInterrupted, env.CodeInterrupted
 		e.Err = errors.New(a.T("cancelled", "已取消"))
 	case errors.As(err, &signIn) && m.Server != nil:
-		return needsSignIn(a, m.Server)
+		return m.needsSignIn(a)
 	case errors.Is(err, probe.ErrIdle), errors.Is(err, errUnapproved):
 		e.Code, e.ID, e.Hint = env.ExitTimeout, env.CodeTimeout, a.T("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
 	case errors.Is(err, probe.ErrLimit):
 		e.Code, e.ID, e.Hint = env.ExitTimeout, env.CodeTimeout, a.T("--max-time TIME allows more", "--max-time TIME 可延长总时限")
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 		e.Code, e.ID = env.ExitAuth, env.CodeAuth
-		e.Hint = a.T("--header 'Authorization: Bearer TOKEN'", "--header 'Authorization: Bearer TOKEN'")
+		e.Hint = cmp.Or(m.fixKey(a), "--header 'Authorization: Bearer TOKEN'")
 		if challenge := status.Header.Get("Www-Authenticate"); challenge != "" {
 			e.Details = append(e.Details, env.Detail{Label: a.T("wants", "要求"), Text: challenge})
 		}

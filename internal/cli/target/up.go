@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/doctor"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
@@ -37,7 +37,7 @@ func (b *Connection) serverUp() error {
 		case row.Status == upstream.SignIn && len(b.To.Server.PerUser) > 0: // it may work for this user
 			return nil
 		case row.Status == upstream.SignIn:
-			return needsSignIn(b.Env, b.To.Server)
+			return b.To.needsSignIn(b.Env)
 		case row.Status != upstream.Starting || row.StartingFor == "":
 			return b.unavailable(b.Env.T(row.Error, row.ErrorZH))
 		}
@@ -215,10 +215,23 @@ func (b *Connection) unavailable(reason string) *env.ExitError {
 }
 
 // needsSignIn returns the error that a server needs a sign-in, with the command
-// for it.
-func needsSignIn(a *env.Env, s *config.Server) error {
+// for it, or that it refuses the key of its entry.
+func (m *Target) needsSignIn(a *env.Env) error {
+	s := m.Server
+	if fix := m.fixKey(a); fix != "" {
+		return &env.ExitError{Code: env.ExitAuth, ID: env.CodeAuth, Hint: fix, Err: errors.New(a.T("server "+s.Name+" refuses its key", "服务器 "+s.Name+" 拒绝了密钥"))}
+	}
 	return &env.ExitError{Code: env.ExitAuth, ID: env.CodeAuth, Hint: a.AgainFor("auth login", s),
 		Err: errors.New(a.T("server "+s.Name+" needs a sign-in", "服务器 "+s.Name+" 需要登录"))}
+}
+
+// fixKey returns what to do if the server refuses the key of its entry; empty if
+// the entry has none.
+func (m *Target) fixKey(a *env.Env) string {
+	if m.Server == nil || m.cfg == nil || m.cfg.Schema(m.schema) == nil {
+		return ""
+	}
+	return doctor.FixKey(a, m.cfg.Schema(m.schema).Server(m.Server.Name), m.cfg.Path)
 }
 
 // SayMissing prints to stderr the servers that are missing from a merged list.

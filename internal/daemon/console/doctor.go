@@ -47,7 +47,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bo
 	servers := make([]web.Finding, len(list))
 	var wg sync.WaitGroup
 	for i, u := range list {
-		wg.Go(func() { servers[i] = examineServer(ctx, a, u, way) })
+		wg.Go(func() { servers[i] = examineServer(ctx, a, snapshot.Config.Path, u, way) })
 	}
 	wg.Wait()
 	return append(findings, servers...), nil
@@ -66,11 +66,10 @@ func examineFile(a *env.Env, cfg *config.Config) web.Finding {
 	return f
 }
 
-func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream, way bool) web.Finding {
-	f, st := doctor.Diagnose(a, u), u.Status()
+func examineServer(ctx context.Context, a *env.Env, file string, u *upstream.Upstream, way bool) web.Finding {
+	f, st := doctor.Diagnose(a, file, u), u.Status()
 	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: lint.LintFeatures(u.Features(nil))}
-	switch st.State {
-	case upstream.Pending, upstream.SignIn:
+	if st.State == upstream.Pending || st.State == upstream.SignIn && !st.KeyRefused {
 		out.Fix, out.Command = "", f.Fix
 	}
 	if url := u.Config().URL; way && url != "" && !u.Absent() {

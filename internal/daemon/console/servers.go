@@ -55,8 +55,11 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
 	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
-	if s.PerUser {
+	switch {
+	case s.PerUser:
 		w.State = "idle" // the console cannot sign in to it
+	case s.KeyRefused:
+		w.State = "down" // nor here: the file has to be corrected
 	}
 	if w.State == "starting" && w.Reason != "" && s.Installer == "" {
 		w.State = "down" // it is being retried
