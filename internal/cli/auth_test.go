@@ -143,6 +143,25 @@ func TestAuthLogin(t *testing.T) {
 	}
 }
 
+// A server that has no place to sign in takes a key, and a key of the entry is
+// corrected there.
+func TestAuthLoginTakesAKey(t *testing.T) {
+	t.Parallel()
+	file := mcptest.WriteConfig(t, fmt.Sprintf(`{"mcpServers":{"bare":{"url":%q},"keyed":{"url":%q,"headers":{"Authorization":"Bearer wrong"}}}}`,
+		answering(t, http.StatusUnauthorized)+"/mcp", answering(t, http.StatusUnauthorized, "Www-Authenticate", "Bearer")+"/mcp"))
+	for line, want := range map[string]string{
+		"auth login bare":    `it takes a key: "headers": {"Authorization": "Bearer ${secret:NAME}"} in its entry, and mcp-all-in-one secret set NAME`,
+		"auth login keyed":   "correct headers.Authorization of keyed",
+		"call keyed x":       "its key is refused: correct headers.Authorization of keyed in " + file,
+		"call keyed x -H A:": "its key is refused: correct headers.Authorization of keyed in " + file,
+	} {
+		p := mcptest.Start(t, mcptest.Product(t, append(strings.Fields(line), "-c", file)...))
+		if code := p.Wait(20 * time.Second); code != 3 || !strings.Contains(p.Stderr(), want) || strings.Contains(p.Stderr(), "\n\n") {
+			t.Errorf("%s: exit code %d: %s", line, code, p.Stderr())
+		}
+	}
+}
+
 // consent signs in at the URL that a command prints, as a user in a browser
 // does.
 func consent(t *testing.T, login *mcptest.Process) {

@@ -27,6 +27,7 @@ type authority struct {
 	resource string
 	scopes   []string
 	meta     *oauthex.AuthServerMeta
+	assumed  bool // nothing names it, so the server may want a key instead
 }
 
 // A finder looks for the authority of one server. The URLs that it fetches come
@@ -94,6 +95,7 @@ func (f *finder) find(ctx context.Context) (*authority, error) {
 	case a.meta == nil && meta != nil:
 		return nil, untrusted("%s publishes no metadata", "%s 没有发布元数据", issuer)
 	case a.meta == nil:
+		a.assumed = true
 		a.meta = &oauthex.AuthServerMeta{
 			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token",
 			RegistrationEndpoint: issuer + "/register", CodeChallengeMethodsSupported: []string{"S256"},

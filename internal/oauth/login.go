@@ -72,6 +72,9 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 		func(address string, status int) { opt.told(HopCallback, address, status) })
 	defer answers.close()
 	us, err := f.client(ctx, a.meta, redirectOf(ln), &before.Client)
+	if err != nil && a.assumed {
+		return Status{}, i18n.Errorf("%w: %w", "%w：%w", ErrNowhere, err)
+	}
 	if err != nil {
 		return Status{}, err
 	}
@@ -172,6 +175,10 @@ func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) erro
 	}
 	return errors.Join(errs...)
 }
+
+// ErrNowhere is wrapped by the error of Login if the server names no place to sign
+// in, and there is none at its own address.
+var ErrNowhere = i18n.Errorf("it names no place to sign in", "它没有给出登录的地方")
 
 // ErrNotSignedIn is the error of Logout if there is no grant.
 var ErrNotSignedIn = i18n.Errorf("no user is signed in", "没有用户登录")

@@ -79,7 +79,7 @@ func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redire
 		TokenEndpointAuthMethod: method,
 	}, f.fetch)
 	if err != nil {
-		return client{}, i18n.Errorf("registering at %s: %w", "在 %s 注册失败：%w", m.Issuer, err)
+		return client{}, i18n.Errorf("registering at %s: %s", "在 %s 注册失败：%s", m.Issuer, strings.TrimRight(err.Error(), ": \r\n"))
 	}
 	if answer.ClientID == "" {
 		return client{}, untrusted("%s gave no client id", "%s 没有给出客户端 ID", m.Issuer)

@@ -3,6 +3,7 @@ package manage
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func withTokens(a *env.Env, cmd *cobra.Command, server string, run func(*oauth.K
 func authLogin(a *env.Env, cmd *cobra.Command, server, user string, noBrowser bool) error {
 	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
 		if s.URL == "" {
-			return env.Fail(env.ExitAuth, env.CodeSignIn, "", a.T("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
+			return env.Fail(env.ExitUsage, env.CodeSignIn, "", a.T("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
 		}
 		return browserLogin(a, cmd, keeper, s, oauth.LoginOptions{User: user}, noBrowser)
 	})
@@ -87,7 +88,7 @@ func browserLogin(a *env.Env, cmd *cobra.Command, keeper *oauth.Keeper, s *confi
 	}
 	got, err := keeper.Login(cmd.Context(), s, opt)
 	if err != nil {
-		return env.Fail(env.ExitAuth, env.CodeSignIn, "", "%w", err)
+		return notLoggedIn(a, s, err)
 	}
 	if a.JSON {
 		env.WriteLine(a.Stdout, got)
@@ -95,6 +96,21 @@ func browserLogin(a *env.Env, cmd *cobra.Command, keeper *oauth.Keeper, s *confi
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.T("signed in to", "已登录"), s.Name, got.Issuer)
 	return nil
+}
+
+// notLoggedIn returns the error of a sign-in that failed, with the way out.
+func notLoggedIn(a *env.Env, s *config.Server, err error) error {
+	_, away := errors.AsType[*net.OpError](err)
+	switch {
+	case away:
+		return env.Fail(env.ExitUnreachable, env.CodeUnreachable, "", "%w", err)
+	case errors.Is(err, oauth.ErrNowhere):
+		return env.Fail(env.ExitAuth, env.CodeSignIn, a.T(`it takes a key: "headers": {"Authorization": "Bearer ${secret:NAME}"} in its entry, and mcp-all-in-one secret set NAME`,
+			`它需要密钥：在其条目中写 "headers": {"Authorization": "Bearer ${secret:NAME}"}，再运行 mcp-all-in-one secret set NAME`), "%w", err)
+	case s.Credential() != "":
+		return env.Fail(env.ExitAuth, env.CodeSignIn, a.T("correct "+s.Credential()+" of "+s.Name, "请更正 "+s.Name+" 的 "+s.Credential()), "%w", err)
+	}
+	return env.Fail(env.ExitAuth, env.CodeSignIn, "", "%w", err)
 }
 
 func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
