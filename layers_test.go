@@ -168,7 +168,7 @@ var layers = map[string][]string{
 	"upgrade": {"disk", "config", "safehttp"},
 	"cli/run": {"folders", "receipt", "service", "config", "mcp", "access", "catalog", "upstream", "env", "control", "daemon", "daemon/instance",
 		"mcpserver", "cli/command", "cli/output", "usage", "web"},
-	"cli/manage": {"spelling", "clients", "mcp", "daemon/certs", "disk", "upstream/pin", "config/edit", "config/approval", "record", "stdio", "cluster", "cluster/natsengine", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
+	"cli/manage": {"spelling", "clients", "mcp", "daemon/certs", "disk", "upstream/pin", "config/edit", "config/approval", "record", "cluster", "cluster/natsengine", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
 		"cli/command", "cli/target", "cli/typed", "cli/use", "probe", "mcphttp/httpclient", "tester/lint", "tester/suite"},
 	"cli/client": {"config/edit", "jsonrpc", "config", "traffic", "web", "env", "control", "clients", "daemon", "daemon/instance",
 		"cli/command", "tester/history"},

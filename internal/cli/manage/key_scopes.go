@@ -30,7 +30,7 @@ func checkScopes(ctx context.Context, a *env.Env, cfg *config.Config, grant acce
 	}
 	for _, p := range grant.Schemas {
 		if !anyMatches(p, schemas) {
-			return env.Fail(env.ExitUsage, env.CodeUsage, a.T("existing schemas: ", "现有的 schema：")+strings.Join(schemas, ", "), "%s %s", a.T("no schema matches", "没有匹配的 schema："), "schema:"+p)
+			return env.Fail(env.ExitUsage, env.CodeUsage, a.T("existing schemas: ", "现有的 schema：")+strings.Join(schemas, ", "), "%s%s", a.T("no schema matches ", "没有匹配的 schema："), "schema:"+p)
 		}
 	}
 	for _, p := range grant.Servers {
