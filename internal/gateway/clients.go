@@ -81,7 +81,7 @@ func (g *Gateway) Imitate(session string, who access.Principal) (Opening, bool) 
 	if s == nil {
 		return Opening{}, false
 	}
-	return Opening{Who: who.Within(s.opening.Who.Grant), Schema: s.opening.Schema, Server: s.opening.Server}, true
+	return Opening{Who: who.Within(s.opening.Who.Grant), Opener: who, Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
 // introduce stores what a client declares in its handshake. It returns false if

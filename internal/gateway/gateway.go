@@ -175,6 +175,9 @@ type Opening struct {
 	// these requests; empty means DoorSession.
 	Who access.Principal
 	Via traffic.Door
+	// Opener is the principal that opened the session, if it has more rights than
+	// Who.
+	Opener access.Principal
 	// Schema is the schema that the client addressed. Server is set if it
 	// addressed one server of the schema; its names then have no prefix.
 	Schema, Server string
@@ -203,9 +206,13 @@ type Opening struct {
 }
 
 // MayResume reports whether the principal of a request may act in the session,
-// whose calls have the rights of the principal that opened it.
+// whose calls do not have its rights, but those of the session.
 func (s *Session) MayResume(ctx context.Context) bool {
-	return access.From(ctx).MayResume(s.opening.Who)
+	opener := s.opening.Opener
+	if opener.ID == "" {
+		opener = s.opening.Who
+	}
+	return access.From(ctx).MayResume(opener)
 }
 
 // Open returns a session for a client. If the schema or server does not exist,
