@@ -84,7 +84,7 @@ without a header in a pipe. ` + "`--json`" + ` writes JSON, errors included. ` +
 The first of ` + "`MCP_AIO_LANG`, `LC_ALL`, `LC_MESSAGES` and `LANG`" + ` that is set chooses the language: ` + "`zh_CN.UTF-8`, or just `zh`" + `, is
 Simplified Chinese, everything else is English. It applies to help, errors and tables on a terminal, but not to ` + "`--validate-mcp-config`" + `,
 ` + "`--show-mcp-config` and `--set-mcp-config`" + `, which print the Chinese texts of the original program. Logs, messages to MCP
-clients and the states of servers in a pipe are English; in JSON, Chinese texts stand beside the English ones (` + "`error`, `errorZH`" + `).
+clients and the states of servers in a pipe are English; in JSON, the errors of servers stand in both languages (` + "`error`, `errorZH`" + `).
 
 ## A running gateway
 
