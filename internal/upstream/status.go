@@ -23,7 +23,7 @@ type Status struct {
 	State              State
 	Reason             i18n.Text
 	PerUser            bool // it works for users who have set their values
-	KeyRefused         bool // the server wants another key than that of its entry
+	KeyRefused         bool // the server refuses the key of its entry
 	Since              time.Time
 	Version, Era       string
 	PID                int

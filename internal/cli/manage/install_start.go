@@ -62,8 +62,8 @@ func sayStarted(a *env.Env, u *upstream.Upstream, updated bool) error {
 	case upstream.Ready:
 		fmt.Fprintf(a.Stderr, a.T(env.Many(st.Tools, "started: %s, %d tool\n", "started: %s, %d tools\n"), "已启动：%s，%d 个工具\n"), st.Name, st.Tools)
 	case upstream.SignIn:
-		if key := u.Config().Credential(); key != "" {
-			fmt.Fprintf(a.Stderr, a.T("its key is refused: correct %[2]s of %[1]s\n", "密钥被拒绝：请更正 %s 的 %s\n"), st.Name, key)
+		if st.KeyRefused {
+			fmt.Fprintf(a.Stderr, a.T("its key is refused: correct %[2]s of %[1]s\n", "密钥被拒绝：请更正 %s 的 %s\n"), st.Name, u.Config().Credential())
 			break
 		}
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("sign in with: ", "请登录："), a.AgainFor("auth login", u.Config()))
