@@ -108,7 +108,7 @@ func hearsWhatItReads(t *testing.T, path, name string, e era) {
 			}
 			for _, uri := range tt.touched[2-tt.heard:] {
 				if got := h.next(mcp.NotificationUpdated); !strings.Contains(got, `"`+uri+`"`) {
-					t.Fatalf("the next update should be that of %s, and is %s", uri, got)
+					t.Fatalf("the next update is of %s, want %s", got, uri)
 				}
 			}
 		})
