@@ -54,7 +54,7 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
-	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
+	w.Reason, w.ReasonZH = control.WhyNot(s, in.Set.Snapshot().Config.StartWait).Both()
 	switch {
 	case s.PerUser:
 		w.State = "idle" // the console cannot sign in to it

@@ -113,7 +113,7 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 		}
 		for _, u := range view.Upstreams {
 			if who.MaySee(view.Config.Name, u.Name(), "") {
-				schema.Add(seenBy(u, who), in.Config.StartWait, who)
+				schema.Add(seenBy(u, who), in.Set.Snapshot().Config.StartWait, who)
 			}
 		}
 		page.Schemas[view.Config.Name] = schema
