@@ -182,7 +182,12 @@ func unpack(t *testing.T, files *txtar.Archive) string {
 	return dir
 }
 
-var took = regexp.MustCompile(`# [\d.]+ ms`)
+var (
+	took = regexp.MustCompile(`# [\d.]+ ms`)
+	// notes are what a command prints when its server takes over two seconds to
+	// start.
+	notes = regexp.MustCompile("(?m)^(waiting for|正在等待) .*\n")
+)
 
 // sayWrong returns the output of a command without the parts that vary.
 func sayWrong(t *testing.T, bin, dir, lang, line string) string {
@@ -196,7 +201,7 @@ func sayWrong(t *testing.T, bin, dir, lang, line string) string {
 		t.Fatal(err)
 	}
 	said := strings.NewReplacer(dir, "DIR", bin, "BIN").Replace(string(out))
-	return took.ReplaceAllString(said, "# N ms")
+	return took.ReplaceAllString(notes.ReplaceAllString(said, ""), "# N ms")
 }
 
 // Text that is not ours to translate: quotations, commands, messages of

@@ -42,12 +42,12 @@ func (b *Connection) serverUp() error {
 			return b.unavailable(b.Env.T(row.Error, row.ErrorZH))
 		}
 		waited := time.Since(began)
-		if waited >= b.Flags.patience(row, b.To.cfg.StartWait) {
-			return b.stillStarting(row)
-		}
 		if waited >= said+notePause(said) {
 			b.sayWaiting(row.Installer, row.StartingFor)
 			said = waited
+		}
+		if waited >= b.Flags.patience(row, b.To.cfg.StartWait) {
+			return b.stillStarting(row)
 		}
 		select {
 		case <-tick.C:
