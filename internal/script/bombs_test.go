@@ -42,8 +42,8 @@ var bombs = []struct{ name, code, limit string }{
 
 // maxBeside is how much memory the process of a script may use besides the
 // script: the program itself, and what is allocated before the meter checks
-// again.
-const maxBeside = 40 << 20
+// again. The meter checks late if it has to wait for a processor.
+const maxBeside = 64 << 20
 
 type nobody struct{}
 
