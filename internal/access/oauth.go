@@ -146,8 +146,8 @@ func (rs *ResourceServer) grant(scopes []string) Grant {
 			ours = append(ours, scope)
 		}
 	}
-	slices.Sort(ours) // an issuer may list them in any order
-	grant, _ := ParseScopes(ours)
+	slices.Sort(ours) // an issuer may list them in any order, and twice
+	grant, _ := ParseScopes(slices.Compact(ours))
 	grant.Admin = rs.conf.AdminScope != "" && slices.Contains(scopes, rs.conf.AdminScope)
 	return grant
 }

@@ -133,7 +133,7 @@ func TestTokensOfOnePerson(t *testing.T) {
 	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, map[string]any{"deny": []string{tool}})}})
 	const wide, again, narrow = "wide", "again", "narrow"
 	hour := time.Now().Add(time.Hour)
-	w.keys[wide], w.keys[again] = is.token("ann", "boss code", hour), is.token("ann", "code boss", hour.Add(time.Minute))
+	w.keys[wide], w.keys[again] = is.token("ann", "boss code server:"+server, hour), is.token("ann", "server:"+server+" code boss server:"+server, hour.Add(time.Minute))
 	w.keys[narrow] = is.token("ann", "tool:"+server+"/none", hour)
 	s, ok := w.streamable("/mcp", wide, legacy).(*streamable)
 	if !ok {
