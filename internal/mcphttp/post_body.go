@@ -64,6 +64,11 @@ func (in *incoming) readBody() ([]byte, bool) {
 	in.buf = buffers.get(announced)
 	held := room{srv: in.srv, who: in.principal}
 	defer func() { in.held = held.taken }()
+	if size := int64(cap(*in.buf)); size > bodyStep && !held.take(size) {
+		buffers.put(in.buf)
+		small := make([]byte, 0, bodyStep)
+		in.buf = &small
+	}
 	rc := http.NewResponseController(in.w)
 	due := 0 // the deadline is renewed when b has this length
 	b := *in.buf

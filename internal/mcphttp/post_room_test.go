@@ -19,7 +19,11 @@ import (
 // response.
 func unfinished(t *testing.T, w *world, principal string) (finish func() (status int, body string)) {
 	t.Helper()
-	const size = 1 << 20
+	return unfinishedOf(t, w, principal, 1<<20)
+}
+
+func unfinishedOf(t *testing.T, w *world, principal string, size int) (finish func() (status int, body string)) {
+	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,4 +90,19 @@ func TestShareOfUnfinishedBodies(t *testing.T) {
 			t.Errorf("%d %s", status, body)
 		}
 	})
+}
+
+// TestBodiesInUsedBuffers checks that a body counts whole if it is read into a
+// buffer that earlier bodies have used.
+func TestBodiesInUsedBuffers(t *testing.T) {
+	const size = 700 << 10
+	w := newWorld(t, mcphttp.ServerLimits{Body: 2 << 20, Unfinished: 3 << 20, Shares: func(string) bool { return true }})
+	for range 10 {
+		finish := unfinishedOf(t, w, "a", size)
+		until(t, "the body to count", func() bool { return w.srv.Unfinished("a") >= size })
+		if status, body := finish(); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		until(t, "the memory to be given back", func() bool { return w.srv.Unfinished("a") == 0 })
+	}
 }
