@@ -3,6 +3,7 @@ package entry
 import (
 	"bytes"
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -99,7 +100,7 @@ func (j *Journal) Begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 		return ctx, nil
 	}
 	t := &Trace{start: time.Now(), params: req.Params, answers: k.Detailed() && answers(req.Params)}
-	t.call = traffic.Call{Hop: traffic.HopClient, Server: server, Start: t.start}
+	t.call = traffic.Call{Hop: traffic.HopClient, Server: clip(server), Start: t.start}
 	above := Traced(ctx)
 	if above != nil {
 		t.call.Parent = above.ID
@@ -138,6 +139,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 	}
 	if to, ok := t.target.Load().(Target); ok {
 		o = to.Describe(o)
+		o.Item = clip(o.Item)
 	}
 	j.Client.Keeper().End(t.ID, &t.span, &t.call, &o, t.params, body)
 	t.params = nil // a call that waits for its client keeps its trace
@@ -146,7 +148,18 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 // summarize fills in the entry of a call in the record.
 func (j *Journal) summarize(c *traffic.Call, req *jsonrpc.Request, name string) {
 	j.Client.Sign(c)
-	c.Kind, c.Method, c.Name, c.ReqSize = traffic.KindCall, req.Method, name, int64(len(req.Params))
+	c.Kind, c.Method, c.Name, c.ReqSize = traffic.KindCall, req.Method, clip(name), int64(len(req.Params))
+}
+
+// maxName is how much of a name is recorded. A client sends names of any size.
+const maxName = 1 << 10
+
+// clip shortens a name.
+func clip(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…" // a copy: it does not keep the request in memory
 }
 
 // Asked records a request of a server to the client.
