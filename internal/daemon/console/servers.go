@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config/approval"
@@ -44,17 +45,18 @@ var consoleStates = map[upstream.State]string{
 func (c *consoleServers) List() []web.Server {
 	list := []web.Server{}
 	for _, s := range c.in.Statuses() {
-		list = append(list, describeServer(c.in, s))
+		list = append(list, describeServer(c.in, s, c.in.Set.Snapshot().Config.StartWait))
 	}
 	return list
 }
 
-func describeServer(in *instance.Instance, s upstream.Status) web.Server {
+// describeServer describes a server that may take startWait to start.
+func describeServer(in *instance.Instance, s upstream.Status, startWait time.Duration) web.Server {
 	w := web.Server{
 		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
-	w.Reason, w.ReasonZH = control.WhyNot(s, in.Set.Snapshot().Config.StartWait).Both()
+	w.Reason, w.ReasonZH = control.WhyNot(s, startWait).Both()
 	switch {
 	case s.PerUser:
 		w.State = "idle" // the console cannot sign in to it
@@ -88,7 +90,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		return web.ServerDetail{}, api.ErrNotFound
 	}
 	s := u.Status()
-	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, StderrLines: s.StderrLines, Withheld: s.Withheld}
+	d := web.ServerDetail{Server: describeServer(c.in, s, c.in.Set.Snapshot().Config.StartWait), Source: c.in.Config.Path, Stderr: s.Stderr, StderrLines: s.StderrLines, Withheld: s.Withheld}
 	if s.Version != "" {
 		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))

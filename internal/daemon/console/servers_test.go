@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -14,7 +12,6 @@ import (
 // server that is retried again and again is down, and so is one that has not
 // answered for too long.
 func TestConsoleTellsTheTruth(t *testing.T) {
-	in := &instance.Instance{Config: &config.Config{StartWait: time.Minute}}
 	now, before := time.Now(), time.Now().Add(-2*time.Minute)
 	for name, tt := range map[string]struct {
 		status upstream.Status
@@ -29,7 +26,7 @@ func TestConsoleTellsTheTruth(t *testing.T) {
 		"up":                {upstream.Status{State: upstream.Ready, Since: before}, "up"},
 		"off":               {upstream.Status{State: upstream.Disabled, Since: before}, "disabled"},
 	} {
-		got := describeServer(in, tt.status)
+		got := describeServer(nil, tt.status, time.Minute)
 		if got.State != tt.want || (got.State == "down" || tt.status.Installer != "") != (got.Reason != "") {
 			t.Errorf("%s: %s %q, want %s", name, got.State, got.Reason, tt.want)
 		}
